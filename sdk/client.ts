@@ -1,0 +1,255 @@
+import { readCallbackToken } from './engine/callback-token.ts'
+import { milliseconds, pointInTime, type Duration } from './engine/duration.ts'
+import { ConflictError, InvalidInputError, recordError, reviveError, RunFailedError, RunNotFoundError, TimeoutError } from './engine/errors.ts'
+import type { JournalEvent } from './engine/events.ts'
+import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
+import { checkName, checkRunId, digest } from './engine/names.ts'
+import { journalUpTo } from './engine/rerun.ts'
+import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type World } from './ports.ts'
+import { validateOrThrow } from './schema.ts'
+import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
+
+/** A line of a run's history: a journal event and when it was observed. */
+export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & { at: number }
+
+/** What `get` and `list` show of a run. */
+export type RunView = Omit<RunRecord, 'secret' | 'epoch' | 'stimulus' | 'baseSeq'>
+
+export interface ListOptions {
+  workflow?: string
+  status?: RunStatus
+  tag?: string
+  from?: Date | string | number
+  to?: Date | string | number
+  cursor?: string
+  /** 1 to 1,000. Default 50. */
+  limit?: number
+}
+
+export interface StartOptions {
+  /** Chosen by the caller; makes starting idempotent. */
+  id?: string
+  /** Like `id`, for callers that have a key but not an id: the same key and workflow give the same run. */
+  idempotencyKey?: string
+  startAt?: Date | string | number
+  delay?: Duration
+  tags?: string[]
+}
+
+/** Starts, watches and steers runs. */
+export class Client {
+  protected readonly world: World
+  private readonly registry: Registry
+
+  constructor(world: World, registry: Registry) {
+    this.world = world
+    this.registry = registry
+  }
+
+  /** The same id and input again give the first run; the same id with another input is a conflict. */
+  async start<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions = {}): Promise<{ runId: string; status: RunStatus; created: boolean }> {
+    const definition = typeof workflow === 'string' ? this.registry.latest(workflow) : this.registry.exact(workflow.name, workflow.version)
+    const run = await this.newRun(definition, input, options)
+    const { created, run: existing, wakes } = await this.world.store.create(run)
+    if (!created && (existing.workflow !== run.workflow || canonicalJson(existing.input) !== canonicalJson(run.input))) {
+      throw new ConflictError(`run '${run.id}' exists already, of workflow '${existing.workflow}' and with another input; choose another id, or start it with the same input to get that run`)
+    }
+    await this.world.wakeups.send(wakes)
+    return { runId: existing.id, status: existing.status, created }
+  }
+
+  async get(runId: string): Promise<RunView> {
+    const { secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, ...view } = await this.record(runId)
+    return view
+  }
+
+  async list(options: ListOptions = {}): Promise<{ runs: RunView[]; cursor?: string }> {
+    const { from, to, limit = 50, ...filter } = options
+    if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new InvalidInputError(`limit must be a whole number from 1 to 1000, got ${limit}`)
+    const time = (value: Date | string | number, what: string) => pointInTime(value, Number.POSITIVE_INFINITY, what)
+    const page: RunPage = await this.world.store.list({
+      ...filter,
+      limit,
+      ...(from !== undefined && { from: time(from, "'from'") }),
+      ...(to !== undefined && { to: time(to, "'to'") }),
+    })
+    return { ...page, runs: page.runs.map(({ secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, ...view }) => view) }
+  }
+
+  /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
+  async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {
+    const until = options.timeout === undefined ? Number.POSITIVE_INFINITY : this.world.clock.now() + milliseconds(options.timeout, `the timeout of result('${runId}')`)
+    for (;;) {
+      const change = this.nextChange(runId, until)
+      const run = await this.record(runId)
+      if (run.status === 'completed') return (change.cancel(), run.output as O)
+      if (hasEnded(run.status) || run.status === 'stuck') {
+        change.cancel()
+        throw new RunFailedError(runId, run.status, run.error && reviveError(run.error))
+      }
+      if (this.world.clock.now() >= until) {
+        change.cancel()
+        throw new TimeoutError(`run '${runId}' is still ${run.status}; it goes on, ask again later`)
+      }
+      await change.promise
+    }
+  }
+
+  async history(runId: string): Promise<HistoryEvent[]> {
+    const run = await this.record(runId)
+    const frames = await this.world.store.frames(runId)
+    const started: HistoryEvent = { type: 'run.started', at: run.startedAt ?? run.createdAt, workflow: run.workflow, version: run.version, input: run.input }
+    const events = frames.flatMap((frame) => frame.events.map((event) => ({ ...event, at: frame.at })))
+    return run.startedAt === undefined ? events : [started, ...events]
+  }
+
+  /** Kept until the run waits for it. With an idempotency key, a repeat is recognised and changes nothing. */
+  async signal<T>(runId: string, signal: Signal<T> | string, payload?: T, options: { idempotencyKey?: string } = {}): Promise<{ accepted: boolean }> {
+    const name = typeof signal === 'string' ? signal : signal.name
+    checkName('a signal name', name)
+    if (typeof signal !== 'string') await validateOrThrow(signal.schema, payload, `the payload of signal '${name}'`)
+    assertSurvivesJson(payload, `the payload of signal '${name}'`)
+    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : `key ${digest(`${name}\n${options.idempotencyKey}`)}`
+    return this.deliver(runId, { id, kind: 'signal', name, payload: throughJson(payload) as Json | undefined })
+  }
+
+  /** Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. */
+  async cancel(runId: string, reason?: string): Promise<void> {
+    await this.deliver(runId, { id: 'cancel', kind: 'cancel', ...(reason !== undefined && { reason }) })
+  }
+
+  /** Ends the run at once. No code of it runs any more, clean-up included. */
+  async terminate(runId: string, reason = 'terminated by request'): Promise<void> {
+    const { ended, wakes } = await this.world.store.terminate(runId, reason)
+    await this.world.wakeups.send(wakes)
+    if (!ended) throw this.alreadyEnded(await this.record(runId))
+  }
+
+  /** Continues a failed run from the step that failed, or tries a stuck one again. */
+  async retry(runId: string): Promise<void> {
+    const run = await this.record(runId)
+    if (run.status === 'stuck') return this.reviveStuck(runId)
+    if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
+    const last = (await this.world.store.frames(runId)).at(-1)?.events.at(-1)
+    if (last?.type === 'run.failed' && last.compensated) {
+      throw new ConflictError(`run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step`)
+    }
+    const step = failedStep(run.error)
+    const { revived, wakes } = await this.world.store.revive(runId, { type: 'run.retried', ...(step !== undefined && { step }) })
+    if (!revived) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
+    await this.world.wakeups.send(wakes)
+  }
+
+  /** A new run of the same workflow and input that takes over the journal up to, and without, the given step. */
+  async rerun(runId: string, options: { from: string; id?: string }): Promise<{ runId: string }> {
+    const run = await this.record(runId)
+    if (options.id !== undefined) checkRunId(options.id)
+    const now = this.world.clock.now()
+    const journal = journalUpTo(options.from, run, await this.world.store.frames(runId), now)
+    const id = options.id ?? this.world.ids.runId()
+    const { workflow, version, input, tags, retentionMs } = run
+    const result = await this.world.store.create({ id, workflow, version, input, tags, retentionMs, secret: this.world.ids.secret(), createdAt: now, wakeAt: now, journal })
+    if (!result.created) throw new ConflictError(`run '${id}' exists already; choose another id for the rerun`)
+    await this.world.wakeups.send(result.wakes)
+    return { runId: id }
+  }
+
+  /** Ends the sleeps the run is in, or tries a stuck run again. */
+  async wake(runId: string): Promise<void> {
+    const run = await this.record(runId)
+    if (run.status === 'stuck') return this.reviveStuck(runId)
+    if (run.status === 'pending') throw new ConflictError(`run '${runId}' has not started yet, so there is no sleep to skip`)
+    await this.deliver(runId, { id: this.world.ids.messageId(), kind: 'wake' })
+  }
+
+  async completeCallback(token: string, result?: unknown): Promise<void> {
+    assertSurvivesJson(result, 'the result of a callback')
+    await this.settleCallback(token, (id, op) => ({ id, kind: 'callback', op, result: throughJson(result) as Json | undefined }))
+  }
+
+  async failCallback(token: string, error: unknown): Promise<void> {
+    await this.settleCallback(token, (id, op) => ({ id, kind: 'callback.failed', op, error: recordError(error) }))
+  }
+
+  private async settleCallback(token: string, message: (id: string, op: string) => Message): Promise<void> {
+    const { runId, opId, generation, isFrom } = readCallbackToken(token)
+    const run = await this.world.store.get(runId)
+    if (!run || !isFrom(run)) throw new RunNotFoundError('no run waits for this callback token: it is not genuine, or its run has moved on')
+    const { accepted } = await this.deliver(runId, message(`callback ${generation} ${opId}`, opId))
+    if (!accepted) throw new ConflictError('this callback was settled before; the first result stands')
+  }
+
+  private async deliver(runId: string, message: Message): Promise<{ accepted: boolean }> {
+    const { outcome, wakes } = await this.world.store.deliver(runId, message)
+    if (outcome === 'missing') throw notFound(runId)
+    if (outcome === 'ended') throw this.alreadyEnded(await this.record(runId))
+    await this.world.wakeups.send(wakes)
+    return { accepted: outcome === 'accepted' }
+  }
+
+  private async newRun(definition: AnyWorkflow, input: unknown, options: StartOptions): Promise<NewRun> {
+    const { id, idempotencyKey, startAt, delay, tags = [] } = options
+    if (id !== undefined) checkRunId(id)
+    if (idempotencyKey !== undefined) checkName('an idempotency key', idempotencyKey)
+    if (startAt !== undefined && delay !== undefined) throw new InvalidInputError('give startAt or delay, not both')
+    for (const tag of tags) checkName('a tag', tag)
+    assertSurvivesJson(input, `the input of workflow '${definition.name}'`)
+    await validateOrThrow(definition.options.input, input, `the input of workflow '${definition.name}'`)
+    const now = this.world.clock.now()
+    const wakeAt =
+      startAt !== undefined ? Math.max(now, pointInTime(startAt, now, "'startAt'")) : delay !== undefined ? now + milliseconds(delay, "'delay'") : now
+    return {
+      id: id ?? (idempotencyKey === undefined ? this.world.ids.runId() : `k${digest(`${definition.name}\n${idempotencyKey}`)}`),
+      workflow: definition.name,
+      version: definition.version,
+      input: throughJson(input) as Json | undefined,
+      secret: this.world.ids.secret(),
+      createdAt: now,
+      wakeAt,
+      tags: [...new Set([...(definition.options.tags ?? []), ...tags])],
+      retentionMs: definition.retentionMs,
+    }
+  }
+
+  private async reviveStuck(runId: string): Promise<void> {
+    const { wakes } = await this.world.store.revive(runId)
+    await this.world.wakeups.send(wakes)
+  }
+
+  private async record(runId: string): Promise<RunRecord> {
+    const run = await this.world.store.get(runId)
+    if (!run) throw notFound(runId)
+    return run
+  }
+
+  /** The store's hint, or a second, whichever is first: a hint may get lost. */
+  private nextChange(runId: string, until: number): { promise: Promise<void>; cancel: () => void } {
+    let cancel = () => {}
+    const promise = new Promise<void>((resolve) => {
+      const unwatch = this.world.store.watch(runId, () => done())
+      const stopTimer = this.world.clock.at(Math.min(until, this.world.clock.now() + LOOK_AGAIN_MS), () => done())
+      const done = () => {
+        unwatch()
+        stopTimer()
+        resolve()
+      }
+      cancel = done
+    })
+    return { promise, cancel }
+  }
+
+  private alreadyEnded(run: RunRecord): ConflictError {
+    return new ConflictError(`run '${run.id}' has already ended (${run.status})`)
+  }
+}
+
+const LOOK_AGAIN_MS = 1_000
+
+function notFound(runId: string): RunNotFoundError {
+  return new RunNotFoundError(`no run '${runId}'`)
+}
+
+function failedStep(error: RunRecord['error']): string | undefined {
+  for (let e = error; e; e = e.cause) if (e.step !== undefined) return e.step
+  return undefined
+}

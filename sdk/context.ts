@@ -1,0 +1,119 @@
+import type { Duration } from './engine/duration.ts'
+import type { OnParentEnd } from './engine/events.ts'
+import type { RetryPolicy } from './engine/retry.ts'
+import type { Schema } from './schema.ts'
+import type { Signal, Workflow } from './workflow.ts'
+
+/** What workflow code holds in its hand. Every method is an operation that a replay repeats from the journal. */
+export interface Context {
+  /** Runs `body` once and journals its result. It runs again, under the same idempotency key, only after a failure or a crash. */
+  step<T>(name: string, body: (step: StepTools) => T | Promise<T>, options?: StepOptions): Promise<T>
+
+  /** Waits without holding anything: a second or a year. */
+  sleep(duration: Duration): Promise<void>
+  sleep(name: string, duration: Duration): Promise<void>
+  sleepUntil(date: Date | string | number): Promise<void>
+  sleepUntil(name: string, date: Date | string | number): Promise<void>
+
+  /** The next unconsumed signal of this name, also one sent before the wait; `undefined` when the timeout passes first. */
+  waitFor<T>(signal: Signal<T>, options: WaitOptions & { timeout: Duration }): Promise<T | undefined>
+  waitFor<T>(signal: Signal<T>, options?: WaitOptions): Promise<T>
+
+  /** A token to hand out; `promise` settles when somebody completes or fails it. It rejects with a TimeoutError after `timeout`. */
+  callback<T = unknown>(name: string, options?: CallbackOptions<T>): { token: string; promise: Promise<T> }
+
+  /** Runs another workflow as a run of its own. */
+  run<I, O>(child: Workflow<I, O>, input: I, options: ChildOptions & { detached: true }): Promise<{ runId: string }>
+  run<I, O>(child: Workflow<I, O>, input: I, options?: ChildOptions): Promise<O>
+
+  /** A named branch: operations inside get identities of their own, whatever other branches do. */
+  scope<T>(name: string, body: (ctx: Context) => Promise<T>): Promise<T>
+  /** One scope per item, at most `concurrency` at a time. With `tolerate`, settled results; rejects once more than that many failed. */
+  map<I, O>(name: string, items: readonly I[], body: (ctx: Context, item: I, index: number) => Promise<O>, options: MapOptions & { tolerate: number }): Promise<PromiseSettledResult<O>[]>
+  map<I, O>(name: string, items: readonly I[], body: (ctx: Context, item: I, index: number) => Promise<O>, options?: MapOptions): Promise<O[]>
+
+  /** Registers an undo. If the run fails or is cancelled, undos run as steps, last registered first. */
+  compensate(name: string, undo: (step: StepTools) => unknown, options?: StepOptions): void
+
+  /** Ends this generation and starts the next one with a fresh journal, under the same run id. */
+  continueAsNew(input?: unknown): Promise<never>
+  /** True for code that is new to this run, false for a run that had already passed this point without it. */
+  patched(id: string): boolean
+
+  /** Epoch milliseconds of the last thing that happened to the run: the same on every replay. */
+  now(): number
+  random(): number
+  uuid(): string
+
+  /** Readable from outside while the run goes on. */
+  progress(value: unknown): void
+  /** Silent on replay. */
+  readonly log: Logger
+  readonly info: RunInfo
+}
+
+export interface RunInfo {
+  readonly runId: string
+  readonly workflow: string
+  readonly version: number
+  readonly tags: readonly string[]
+  /** The attempt under the workflow's own retry policy, from 1. */
+  readonly attempt: number
+  /** How often the run has continued as new. */
+  readonly generation: number
+}
+
+export interface Logger {
+  debug(message: string, fields?: Record<string, unknown>): void
+  info(message: string, fields?: Record<string, unknown>): void
+  warn(message: string, fields?: Record<string, unknown>): void
+  error(message: string, fields?: Record<string, unknown>): void
+}
+
+export interface StepTools {
+  /** From 1. */
+  readonly attempt: number
+  /** The same on every attempt of this step. Give it to services that deduplicate. */
+  readonly idempotencyKey: string
+  /** Aborted on timeout, on cancellation and when the runner has to stop. */
+  readonly signal: AbortSignal
+  /** Shows a sign of life with details outside, and throws once the step has been aborted. */
+  heartbeat(details?: unknown): void
+  /** Durable when the promise resolves; the next attempt finds it in `lastCheckpoint`. */
+  checkpoint(data: unknown): Promise<void>
+  /** What the last `checkpoint` or `pause` of this step saved. */
+  readonly lastCheckpoint: unknown
+  /** Gives the runner up for a while and re-enters the same body with `data` as `lastCheckpoint`. Code after it does not run. */
+  pause(name: string, duration: Duration, data?: unknown): Promise<never>
+}
+
+export interface StepOptions {
+  retry?: RetryPolicy
+  /** Per attempt. Aborts the signal and counts as a failed attempt. */
+  timeout?: Duration
+  /** `at-most-once` journals the attempt before it runs; an interrupted one fails with a StepInterruptedError. Default `at-least-once`. */
+  semantics?: 'at-least-once' | 'at-most-once'
+}
+
+export interface WaitOptions {
+  timeout?: Duration
+}
+
+export interface CallbackOptions<T> {
+  timeout?: Duration
+  schema?: Schema<unknown, T>
+}
+
+export interface ChildOptions {
+  /** Defaults to one derived from this run and the call. */
+  id?: string
+  /** Start it and go on. */
+  detached?: boolean
+  /** What happens to a child that still runs when this run ends. Default `cancel`, `abandon` for detached ones. */
+  onParentEnd?: OnParentEnd
+}
+
+export interface MapOptions {
+  concurrency?: number
+  tolerate?: number
+}

@@ -1,0 +1,45 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { RunRecord } from '../ports.ts'
+import { InvalidInputError } from './errors.ts'
+
+/**
+ * A token names a run and an operation and proves that this run handed it out. It is derived from the run's
+ * secret, so it needs no item of its own and is the same on every replay.
+ */
+export function callbackToken(run: Pick<RunRecord, 'id' | 'generation' | 'secret'>, opId: string): string {
+  const address = Buffer.from(JSON.stringify([run.id, run.generation, opId])).toString('base64url')
+  return `${address}.${proof(run.secret, address)}`
+}
+
+export function readCallbackToken(token: unknown): { runId: string; generation: number; opId: string; isFrom: (run: RunRecord) => boolean } {
+  if (typeof token !== 'string') throw malformed()
+  const [address, given] = token.split('.')
+  if (!address || !given) throw malformed()
+  let parts: unknown
+  try {
+    parts = JSON.parse(Buffer.from(address, 'base64url').toString())
+  } catch {
+    throw malformed()
+  }
+  if (!Array.isArray(parts)) throw malformed()
+  const [runId, generation, opId] = parts as unknown[]
+  if (typeof runId !== 'string' || typeof generation !== 'number' || typeof opId !== 'string') throw malformed()
+  return {
+    runId,
+    generation,
+    opId,
+    isFrom: (run) => {
+      const expected = Buffer.from(proof(run.secret, address))
+      const actual = Buffer.from(given)
+      return run.generation === generation && expected.length === actual.length && timingSafeEqual(expected, actual)
+    },
+  }
+}
+
+function proof(secret: string, address: string): string {
+  return createHmac('sha256', secret).update(address).digest('base64url')
+}
+
+function malformed(): InvalidInputError {
+  return new InvalidInputError('this is not a callback token; pass the token that ctx.callback returned, unchanged')
+}

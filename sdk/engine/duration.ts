@@ -1,0 +1,67 @@
+import { InvalidInputError } from './errors.ts'
+
+/** `'30s'`, `'1h 30m'`, milliseconds, or `{ hours: 24 }`. */
+export type Duration =
+  | string
+  | number
+  | { days?: number; hours?: number; minutes?: number; seconds?: number; milliseconds?: number }
+
+const UNIT_MS: Record<string, number> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+const FIELD_MS: Record<string, number> = { days: UNIT_MS.d!, hours: UNIT_MS.h!, minutes: UNIT_MS.m!, seconds: 1000, milliseconds: 1 }
+
+export const MAX_WAIT_MS = 365 * UNIT_MS.d!
+/** Waits above this are legal but worth a second look, so they are reported. */
+export const LONG_WAIT_MS = 30 * UNIT_MS.d!
+
+/** Milliseconds of a duration; `what` names the thing in the error, as in "the sleep 'cool-off'". */
+export function milliseconds(duration: Duration, what: string): number {
+  const ms = Math.round(parse(duration, what))
+  if (!Number.isFinite(ms)) throw new InvalidInputError(`${what}: the duration ${show(duration)} is not a finite number`)
+  if (ms <= 0) throw new InvalidInputError(`${what}: a duration must be positive, got ${show(duration)}`)
+  if (ms > MAX_WAIT_MS) throw new InvalidInputError(`${what}: a duration may be at most 365 days, got ${show(duration)}`)
+  return ms
+}
+
+/** The epoch milliseconds of a point in time. One that has passed is fine: it is due at once. */
+export function pointInTime(date: Date | string | number, now: number, what: string): number {
+  const ms = date instanceof Date ? date.getTime() : typeof date === 'number' ? date : Date.parse(date)
+  if (!Number.isFinite(ms)) throw new InvalidInputError(`${what}: ${show(date)} is not a date; give a Date, epoch milliseconds or an ISO 8601 string`)
+  if (ms - now > MAX_WAIT_MS) throw new InvalidInputError(`${what}: ${new Date(ms).toISOString()} is more than 365 days away`)
+  return ms
+}
+
+function parse(duration: Duration, what: string): number {
+  if (typeof duration === 'number') return duration
+  if (typeof duration === 'string') return parseText(duration, what)
+  if (typeof duration !== 'object' || duration === null) throw malformed(duration, what)
+  let total = 0
+  for (const [field, amount] of Object.entries(duration)) {
+    const unit = FIELD_MS[field]
+    if (unit === undefined || typeof amount !== 'number') throw malformed(duration, what)
+    total += amount * unit
+  }
+  return total
+}
+
+function parseText(text: string, what: string): number {
+  if (!/^\s*(-?\d+(\.\d+)?\s*(ms|[smhdw])\s*)+$/.test(text)) throw malformed(text, what)
+  let total = 0
+  for (const [, amount, unit] of text.matchAll(/(-?\d+(?:\.\d+)?)\s*(ms|[smhdw])/g)) total += Number(amount) * UNIT_MS[unit!]!
+  return total
+}
+
+function malformed(value: unknown, what: string): InvalidInputError {
+  return new InvalidInputError(`${what}: ${show(value)} is not a duration; write '30s', '15m', '24h', '7d', milliseconds, or { hours: 24 }`)
+}
+
+function show(value: unknown): string {
+  if (value instanceof Date) return 'an invalid Date'
+  return typeof value === 'object' ? JSON.stringify(value) : typeof value === 'string' ? `'${value}'` : String(value)
+}

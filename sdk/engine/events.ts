@@ -1,0 +1,119 @@
+import type { Json } from './json.ts'
+
+/** An error as the journal keeps it. */
+export interface ErrorRecord {
+  name: string
+  message: string
+  stack?: string
+  code?: string | number
+  cause?: ErrorRecord
+  /** Which step gave up, and after how many attempts (a StepError). */
+  step?: string
+  attempts?: number
+  /** Which child run ended badly, and how (a ChildRunError). */
+  runId?: string
+  status?: string
+}
+
+export type OnParentEnd = 'cancel' | 'terminate' | 'abandon'
+
+/**
+ * Everything a journal can say. `id` is always the identity of an operation (scope path, name, repeat).
+ * Times are epoch milliseconds. The time at which an event was observed is its frame's.
+ */
+export type JournalEvent =
+  /** Only for at-most-once steps: the attempt is on record before its body runs. */
+  | { type: 'step.started'; id: string; attempt: number }
+  | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number }
+  | { type: 'step.retrying'; id: string; attempt: number; error: ErrorRecord; until: number }
+  | { type: 'step.checkpoint'; id: string; data: Json }
+  | { type: 'step.paused'; id: string; name: string; until: number; data?: Json }
+  | { type: 'step.failed'; id: string; attempt: number; error: ErrorRecord; ms?: number }
+  | { type: 'sleep.started'; id: string; until: number; ms?: number }
+  /** `skippedBy`: the message with which somebody outside woke the run before its time. */
+  | { type: 'sleep.completed'; id: string; skippedBy?: string }
+  | { type: 'wait.started'; id: string; signal: string; until?: number; ms?: number }
+  | { type: 'wait.completed'; id: string; from: string; payload?: Json }
+  | { type: 'wait.timedOut'; id: string }
+  /** A signal that does not fit the schema of the wait that met it: kept on record, not delivered. */
+  | { type: 'signal.rejected'; id: string; from: string; reason: string }
+  | { type: 'callback.created'; id: string; until?: number; ms?: number }
+  | { type: 'callback.completed'; id: string; result?: Json }
+  | { type: 'callback.failed'; id: string; error: ErrorRecord }
+  | { type: 'child.started'; id: string; run: string; workflow: string; version: number; input?: Json; detached?: true; onParentEnd: OnParentEnd }
+  | { type: 'child.completed'; id: string; result?: Json }
+  | { type: 'child.failed'; id: string; error: ErrorRecord }
+  | { type: 'patch'; id: string }
+  /** The code now asks for another duration than the journaled one, which stands. */
+  | { type: 'changed'; id: string; field: string; journaled: Json; now: Json }
+  | { type: 'run.cancelRequested'; from: string; reason?: string }
+  | { type: 'run.timedOut' }
+  | { type: 'run.completed'; output?: Json; abandoned?: string[] }
+  | { type: 'run.failed'; error: ErrorRecord; compensated?: true; abandoned?: string[] }
+  | { type: 'run.cancelled'; reason?: string; abandoned?: string[] }
+  | { type: 'run.terminated'; reason?: string }
+  /** The first event of the next generation: continue-as-new, or the workflow's own retry policy. */
+  | { type: 'run.continued'; input?: Json }
+  | { type: 'run.retrying'; error: ErrorRecord; attempt: number; until: number }
+  /** An operator asked a failed run to go on: the named step's failure no longer counts. */
+  | { type: 'run.retried'; step?: string }
+
+export type EventType = JournalEvent['type']
+export type EventOf<T extends EventType> = Extract<JournalEvent, { type: T }>
+
+export type OpKind = 'step' | 'sleep' | 'wait' | 'callback' | 'child'
+
+/**
+ * What replay does with an event. `fact`: it is looked up when its operation is called. `settles`: it is
+ * delivered to workflow code, in journal order. `run`: it concerns the run as a whole. `remark`: for readers.
+ * A new event type does not compile until it is classified here.
+ */
+export const EVENT_ROLE: Record<EventType, 'fact' | 'settles' | 'run' | 'remark'> = {
+  'step.started': 'fact',
+  'step.completed': 'settles',
+  'step.retrying': 'fact',
+  'step.checkpoint': 'fact',
+  'step.paused': 'fact',
+  'step.failed': 'settles',
+  'sleep.started': 'fact',
+  'sleep.completed': 'settles',
+  'wait.started': 'fact',
+  'wait.completed': 'settles',
+  'wait.timedOut': 'settles',
+  'signal.rejected': 'remark',
+  'callback.created': 'fact',
+  'callback.completed': 'settles',
+  'callback.failed': 'settles',
+  'child.started': 'fact',
+  'child.completed': 'settles',
+  'child.failed': 'settles',
+  patch: 'fact',
+  changed: 'remark',
+  'run.cancelRequested': 'run',
+  'run.timedOut': 'run',
+  'run.completed': 'run',
+  'run.failed': 'run',
+  'run.cancelled': 'run',
+  'run.terminated': 'run',
+  'run.continued': 'run',
+  'run.retrying': 'run',
+  'run.retried': 'run',
+}
+
+export type TerminalEvent = EventOf<'run.completed' | 'run.failed' | 'run.cancelled' | 'run.terminated'>
+
+const TERMINAL: ReadonlySet<EventType> = new Set<EventType>(['run.completed', 'run.failed', 'run.cancelled', 'run.terminated'])
+
+export function isTerminal(event: JournalEvent): event is TerminalEvent {
+  return TERMINAL.has(event.type)
+}
+
+/** One slot of a run's journal: events that became durable together. */
+export interface Frame {
+  seq: number
+  /** When its first event was observed. Never earlier than the frame before it. */
+  at: number
+  /** Which claim of the run wrote it. */
+  epoch: number
+  events: JournalEvent[]
+}

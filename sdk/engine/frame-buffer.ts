@@ -1,0 +1,85 @@
+import type { Commit, CommitResult, Next, Outgoing, World } from '../ports.ts'
+import type { JournalEvent } from './events.ts'
+import { canonicalJson, type Json } from './json.ts'
+
+/**
+ * Events that the code has seen and the store has not. They become durable together, in one frame (group
+ * commit), at the latest before the next effect starts (I3).
+ */
+export class FrameBuffer {
+  private readonly world: World
+  private readonly runId: string
+  private readonly epoch: number
+  private lastSeq: number
+  private lastAt: number
+  private events: JournalEvent[] = []
+  private consumed: string[] = []
+  private outgoing: Outgoing[] = []
+  private onDurable: (() => void)[] = []
+  private progress: Json | undefined
+  private savedProgress: string
+  /** What this execution journaled about children, for the end of the run. */
+  readonly childEvents: JournalEvent[] = []
+
+  constructor(world: World, run: { id: string; epoch: number; progress?: Json }, lastSeq: number, lastAt: number) {
+    this.world = world
+    this.runId = run.id
+    this.epoch = run.epoch
+    this.lastSeq = lastSeq
+    this.lastAt = lastAt
+    this.savedProgress = canonicalJson(run.progress)
+  }
+
+  /** Returns the time of the frame that the event goes into. */
+  add(event: JournalEvent, durable?: () => void): number {
+    // Journal time never runs backwards, also when runners disagree about the clock.
+    if (this.events.length === 0) this.lastAt = Math.max(this.lastAt, this.world.clock.now())
+    this.events.push(event)
+    if (event.type.startsWith('child.')) this.childEvents.push(event)
+    if (durable) this.onDurable.push(durable)
+    return this.lastAt
+  }
+
+  consume(messageId: string): void {
+    this.consumed.push(messageId)
+  }
+
+  send(outgoing: Outgoing): void {
+    this.outgoing.push(outgoing)
+  }
+
+  setProgress(value: Json): void {
+    this.progress = value
+  }
+
+  get isDirty(): boolean {
+    return this.events.length > 0 || this.outgoing.length > 0 || this.progressChanged()
+  }
+
+  async commit(next: Next): Promise<CommitResult> {
+    const commit: Commit = { runId: this.runId, epoch: this.epoch, next }
+    const events = this.events
+    const durable = this.onDurable
+    if (events.length > 0) commit.frame = { seq: this.lastSeq + 1, at: this.lastAt, epoch: this.epoch, events }
+    if (this.consumed.length > 0) commit.consumed = this.consumed
+    if (this.outgoing.length > 0) commit.outgoing = this.outgoing
+    if (this.progressChanged()) {
+      commit.progress = this.progress!
+      this.savedProgress = canonicalJson(this.progress)
+    }
+    this.events = []
+    this.consumed = []
+    this.outgoing = []
+    this.onDurable = []
+    const result = await this.world.store.commit(commit)
+    if (!result.ok) return result
+    if (commit.frame) this.lastSeq++
+    for (const callback of durable) callback()
+    if (result.wakes.length > 0) await this.world.wakeups.send(result.wakes)
+    return result
+  }
+
+  private progressChanged(): boolean {
+    return this.progress !== undefined && canonicalJson(this.progress) !== this.savedProgress
+  }
+}

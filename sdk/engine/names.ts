@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { InvalidInputError } from './errors.ts'
+
+const MAX_NAME = 100
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:@+=~-]{0,199}$/
+
+export function checkName(what: string, name: unknown): asserts name is string {
+  if (typeof name !== 'string') throw new InvalidInputError(`${what} must be a string, got ${typeof name}`)
+  if (name.length === 0) throw new InvalidInputError(`${what} must not be empty`)
+  if (name.length > MAX_NAME) throw new InvalidInputError(`${what} may have at most ${MAX_NAME} characters, got ${name.length}: '${name.slice(0, 40)}…'`)
+  if (CONTROL.test(name)) throw new InvalidInputError(`${what} must not contain control characters: ${JSON.stringify(name)}`)
+}
+
+export function checkRunId(id: unknown): asserts id is string {
+  if (typeof id !== 'string' || !RUN_ID.test(id)) {
+    throw new InvalidInputError(
+      `a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit, got ${JSON.stringify(id)}`,
+    )
+  }
+}
+
+/**
+ * An operation's identity: scope path and name. `/` parts scopes and `:` counts repeats, so both are escaped
+ * inside a name; otherwise the step 'a/b' and the step 'b' in the scope 'a' would share one identity.
+ */
+export function escapeName(name: string): string {
+  return NEEDS_ESCAPE.test(name) ? name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll(':', '~2') : name
+}
+const NEEDS_ESCAPE = /[~/:]/
+
+/** The id of a child run: readable where the parts allow it, and always unique to its parent and operation. */
+export function childRunId(parentId: string, generation: number, opId: string): string {
+  const suffix = generation === 0 ? opId : `g${generation}.${opId}`
+  const readable = `${parentId}.${suffix}`
+  return RUN_ID.test(readable) ? readable : `${parentId.slice(0, 120)}.${digest(readable)}`
+}
+
+/** The same on every attempt of a step, different for every other step of every other run. */
+export function idempotencyKey(runId: string, generation: number, opId: string): string {
+  const readable = generation === 0 ? `${runId}/${opId}` : `${runId}/g${generation}/${opId}`
+  return readable.length <= 200 ? readable : `${readable.slice(0, 150)}~${digest(readable)}`
+}
+
+export function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,23 @@
+import type { RunRecord } from '../ports.ts'
+import { InvalidInputError } from './errors.ts'
+import { EVENT_ROLE, type Frame, isTerminal, type JournalEvent } from './events.ts'
+
+/**
+ * The journal up to the first word about `step`, as the first frame of a new run. Waits that had not ended by then
+ * are left out: their timers, tokens and children belong to the old run, and the new one opens its own.
+ */
+export function journalUpTo(step: string, run: RunRecord, frames: readonly Frame[], now: number): Frame {
+  const events = frames.filter((frame) => frame.seq > run.baseSeq).flatMap((frame) => frame.events)
+  const until = events.findIndex((event) => 'id' in event && event.id === step && event.type !== 'patch')
+  if (until === -1) {
+    const known = [...new Set(events.flatMap((event) => ('id' in event && event.type.startsWith('step.') ? [event.id] : [])))]
+    throw new InvalidInputError(`run '${run.id}' has no step '${step}' in its journal; it has: ${known.join(', ') || 'none'}`)
+  }
+  const before = events.slice(0, until)
+  const settled = new Set(before.filter((event) => EVENT_ROLE[event.type] === 'settles').map((event) => (event as { id: string }).id))
+  const kept = before.filter((event: JournalEvent) => {
+    if (isTerminal(event) || event.type === 'run.retried' || event.type === 'run.cancelRequested') return false
+    return EVENT_ROLE[event.type] !== 'fact' || event.type === 'patch' || settled.has((event as { id: string }).id)
+  })
+  return { seq: 1, at: now, epoch: 0, events: kept }
+}

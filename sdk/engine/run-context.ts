@@ -1,0 +1,181 @@
+import type { CallbackOptions, ChildOptions, Context, Logger, MapOptions, RunInfo, StepOptions, StepTools, WaitOptions } from '../context.ts'
+import type { LogLevel, LogSink } from '../ports.ts'
+import type { AnyWorkflow, Signal } from '../workflow.ts'
+import { callbackToken } from './callback-token.ts'
+import { type Duration, milliseconds, pointInTime } from './duration.ts'
+import { InvalidInputError } from './errors.ts'
+import { assertSurvivesJson, type Json, throughJson } from './json.ts'
+import { checkName, checkRunId, childRunId, escapeName } from './names.ts'
+import type { Replay } from './replay.ts'
+import { checkRetryPolicy } from './retry.ts'
+
+export interface Compensation {
+  name: string
+  undo: StepBody
+  options: StepOptions | undefined
+}
+
+/** What the contexts of one execution share. */
+export interface Shared {
+  replay: Replay
+  info: RunInfo
+  log: Logger
+  compensations: Compensation[]
+  setProgress: (value: Json) => void
+  /** Bodies that stand in for steps of that name. */
+  stubs: ReadonlyMap<string, StepBody> | undefined
+}
+
+export type StepBody = (tools: StepTools) => unknown
+
+/** The `ctx` of workflow code. `scope` is the prefix of every identity made through it. */
+export class RunContext implements Context {
+  private readonly shared: Shared
+  private readonly replay: Replay
+  private readonly path: string
+
+  constructor(shared: Shared, path = '') {
+    this.shared = shared
+    this.replay = shared.replay
+    this.path = path
+  }
+
+  get info(): RunInfo {
+    return this.shared.info
+  }
+
+  get log(): Logger {
+    return this.shared.log
+  }
+
+  step<T>(name: string, body: (tools: StepTools) => T | Promise<T>, options: StepOptions = NO_OPTIONS): Promise<T> {
+    checkName('a step name', name)
+    if (typeof body !== 'function') throw new InvalidInputError(`step '${name}': the second argument must be the function to run`)
+    let timeoutMs: number | undefined
+    if (options !== NO_OPTIONS) {
+      if (options.retry) checkRetryPolicy(options.retry, `step '${name}'`)
+      if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
+    }
+    const stub = this.shared.stubs?.get(name)
+    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }).promise as Promise<T>
+  }
+
+  sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {
+    const [name, duration] = maybeDuration === undefined ? ['sleep', nameOrDuration] : [nameOrDuration as string, maybeDuration]
+    checkName('a sleep name', name)
+    const ms = milliseconds(duration, `the sleep '${name}'`)
+    return this.replay.call(this.path, name, { kind: 'sleep', ms }).promise as Promise<void>
+  }
+
+  sleepUntil(nameOrDate: string | Date | number, maybeDate?: Date | string | number): Promise<void> {
+    const [name, date] = maybeDate === undefined ? ['sleep', nameOrDate] : [nameOrDate as string, maybeDate]
+    checkName('a sleep name', name)
+    const until = pointInTime(date, this.replay.now, `the sleep '${name}'`)
+    return this.replay.call(this.path, name, { kind: 'sleep', until }).promise as Promise<void>
+  }
+
+  waitFor<T>(signal: Signal<T>, options: WaitOptions = {}): Promise<T> {
+    const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
+    return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }).promise as Promise<T>
+  }
+
+  callback<T>(name: string, options: CallbackOptions<T> = {}): { token: string; promise: Promise<T> } {
+    checkName('a callback name', name)
+    const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of callback '${name}'`)
+    const operation = this.replay.call(this.path, name, { kind: 'callback', ms, schema: options.schema })
+    return { token: callbackToken(this.replay.run, operation.id), promise: operation.promise as Promise<T> }
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
+  run(workflow: AnyWorkflow, input: unknown, options: ChildOptions = {}): Promise<any> {
+    if (options.id !== undefined) checkRunId(options.id)
+    const { run } = this.replay
+    const request = { kind: 'child' as const, workflow, input, runId: options.id ?? '', options }
+    const operation = this.replay.call(this.path, workflow.name, request)
+    request.runId ||= childRunId(run.id, run.generation, operation.id)
+    if (options.detached) {
+      this.replay.pending--
+      operation.resolve({ runId: request.runId })
+    }
+    return operation.promise
+  }
+
+  async scope<T>(name: string, body: (ctx: Context) => Promise<T>): Promise<T> {
+    checkName('a scope name', name)
+    return body(this.inside(name))
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
+  async map<I, O>(name: string, items: readonly I[], body: (ctx: Context, item: I, index: number) => Promise<O>, options: MapOptions = {}): Promise<any> {
+    checkName('a map name', name)
+    const { concurrency = items.length, tolerate } = options
+    if (items.length > 0 && !(concurrency >= 1)) throw new InvalidInputError(`map '${name}': concurrency must be at least 1, got ${concurrency}`)
+    const outer = this.inside(name)
+    const results: PromiseSettledResult<O>[] = new Array(items.length)
+    let next = 0
+    let failures = 0
+    let fatal: { reason: unknown } | undefined
+    const lane = async () => {
+      while (next < items.length && !fatal) {
+        const index = next++
+        try {
+          results[index] = { status: 'fulfilled', value: await body(outer.inside(String(index)), items[index]!, index) }
+        } catch (reason) {
+          results[index] = { status: 'rejected', reason }
+          if (++failures > (tolerate ?? 0)) throw ((fatal ??= { reason }), reason)
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, lane))
+    return tolerate === undefined ? results.map((result) => (result as PromiseFulfilledResult<O>).value) : results
+  }
+
+  compensate(name: string, undo: StepBody, options?: StepOptions): void {
+    checkName('a compensation name', name)
+    this.replay.assertCallable(`ctx.compensate('${name}')`)
+    this.shared.compensations.push({ name, undo, options })
+  }
+
+  continueAsNew(input?: unknown): Promise<never> {
+    assertSurvivesJson(input, `the input of ctx.continueAsNew in workflow '${this.info.workflow}'`)
+    return this.replay.continueAsNew(throughJson(input))
+  }
+
+  patched(id: string): boolean {
+    checkName('a patch id', id)
+    return this.replay.patched(id)
+  }
+
+  now(): number {
+    return this.replay.now
+  }
+
+  random(): number {
+    this.replay.assertCallable('ctx.random')
+    return this.replay.random.next()
+  }
+
+  uuid(): string {
+    this.replay.assertCallable('ctx.uuid')
+    return this.replay.random.uuid()
+  }
+
+  progress(value: unknown): void {
+    assertSurvivesJson(value, `the progress of workflow '${this.info.workflow}'`)
+    this.shared.setProgress(throughJson(value) as Json)
+  }
+
+  inside(name: string): RunContext {
+    return new RunContext(this.shared, `${this.path}${escapeName(name)}/`)
+  }
+}
+
+const NO_OPTIONS: StepOptions = Object.freeze({})
+
+/** Says each thing once: nothing while the journal is being replayed. */
+export function replayAwareLogger(replay: Replay, sink: LogSink): Logger {
+  const at = (level: LogLevel) => (message: string, fields: Record<string, unknown> = {}) => {
+    if (!replay.replaying) sink(level, message, { runId: replay.run.id, workflow: replay.run.workflow, ...fields })
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}

@@ -1,0 +1,425 @@
+/**
+ * The run loop. What it keeps true, and what the tests cite:
+ *
+ * I1 Append-once. A run's journal is a log of frames; each slot is written once. Losing a slot means that somebody
+ *    else moved the run on: stop.
+ * I2 Deterministic replay. Code sees its input and journaled events, one per turn, in journal order. An operation is
+ *    known by scope path and name, never by when it was called.
+ * I3 Commit before effect. No step body, message, timer or child starts before everything the code has seen is durable.
+ * I4 Effects at least once, results once. A body may run again after a crash, under the same key; its journaled result
+ *    never changes.
+ * I5 Nothing is lost between stores. What is to happen is in the store before anybody is told; telling is only a hint.
+ * I6 No lost wake-up. Whatever comes from outside bumps a counter; suspending is refused unless the counter is the one
+ *    this loop has seen.
+ * I7 One runner at a time, by lease; correct without it.
+ */
+import type { RunInfo } from '../context.ts'
+import type { Claimed, CommitResult, EndStatus, Lease, RunRecord, World } from '../ports.ts'
+import { validate } from '../schema.ts'
+import type { AnyWorkflow, Registry } from '../workflow.ts'
+import { END_STATUS, outgoingAtCancel, outgoingAtEnd, rootError, terminalEvent } from './ending.ts'
+import { CancelledError, InvalidInputError, recordError, StepInterruptedError, type UnknownWorkflowError } from './errors.ts'
+import type { EventOf, JournalEvent, TerminalEvent } from './events.ts'
+import { FrameBuffer } from './frame-buffer.ts'
+import { applyFact, type Delivery, Journal } from './journal.ts'
+import type { Json } from './json.ts'
+import type { Operation, Request } from './operation.ts'
+import { insideStep, Replay } from './replay.ts'
+import { retryDelay } from './retry.ts'
+import { replayAwareLogger, type StepBody } from './run-context.ts'
+import { type AttemptHost, type AttemptReport, StepAttempt } from './step-attempt.ts'
+import { Waits } from './waits.ts'
+import { type BodyState, runBody } from './workflow-body.ts'
+
+/** What became of the run in the hands of this runner. */
+export type RunOutcome =
+  | { status: EndStatus | 'suspended' | 'continued' | 'released' | 'stuck' }
+  /** Somebody else has it now. */
+  | { status: 'superseded' }
+  /** There was nothing to do: not due, leased, ended or unknown. */
+  | { status: 'skipped' }
+
+export interface RunnerOptions {
+  lease: Lease
+  /** When this runner must have let go of the run, as epoch milliseconds. */
+  deadline?: number
+  /** Replaces the bodies of steps, by name; for tests. */
+  stubs?: ReadonlyMap<string, StepBody>
+}
+
+/** No step is started in the last seconds before the deadline, and none is waited for in the very last. */
+const STOP_STARTING_MS = 5_000
+const LET_GO_MS = 1_000
+
+/** Claims a run, takes it as far as it goes, and says how far that was. */
+export async function runOnce(world: World, registry: Registry, runId: string, options: RunnerOptions): Promise<RunOutcome> {
+  const claimed = await world.store.claim(runId, options.lease)
+  if (!claimed) return { status: 'skipped' }
+  // A runner may itself have been called from a step's body; what it runs is not inside that step.
+  return insideStep.run(undefined, () => new RunLoop(world, claimed, options).go(registry))
+}
+
+class RunLoop implements AttemptHost {
+  readonly run: RunRecord
+  readonly clock
+  readonly ids
+  private readonly world: World
+  private readonly options: RunnerOptions
+  private readonly claimed: Claimed
+  private readonly journal: Journal
+  private readonly replay: Replay
+  private readonly buffer: FrameBuffer
+  private waits!: Waits
+  private workflow!: AnyWorkflow
+  private body!: BodyState
+  private readonly running = new Map<Operation, StepAttempt>()
+  private readonly reports: { operation: Operation; report: AttemptReport; durable?: () => void }[] = []
+  private toStart: Operation[] = []
+  private seenStimulus: number
+  private inboxIsStale = false
+  private leaseLost = false
+  private wakeLoop: (() => void) | undefined
+  private lastRenewal: number
+  private lastHeartbeat = Number.NEGATIVE_INFINITY
+
+  constructor(world: World, claimed: Claimed, options: RunnerOptions) {
+    this.world = world
+    this.clock = world.clock
+    this.ids = world.ids
+    this.options = options
+    this.claimed = claimed
+    this.run = claimed.run
+    this.journal = new Journal(claimed.frames, claimed.run.baseSeq, claimed.run.startedAt ?? claimed.run.createdAt)
+    this.replay = new Replay(this.run, this.journal)
+    this.buffer = new FrameBuffer(world, this.run, this.journal.lastSeq, this.journal.lastAt)
+    this.seenStimulus = this.run.stimulus
+    this.lastRenewal = world.clock.now()
+  }
+
+  async go(registry: Registry): Promise<RunOutcome> {
+    const unwatch = this.world.store.watch(this.run.id, () => {
+      this.inboxIsStale = true
+      this.wakeLoop?.()
+    })
+    try {
+      // A runner before this one may have died between the last frame and closing the run.
+      if (this.journal.terminal) return await this.end(this.journal.terminal)
+      if (this.isCancelledBeforeStart()) return await this.end(this.note({ type: 'run.cancelled', reason: 'cancelled before it started' }))
+      const workflow = find(registry, this.run)
+      if (workflow instanceof Error) return await this.park(workflow)
+      this.workflow = workflow
+      const input = await validate(workflow.options.input, this.run.input)
+      if (!input.ok) return await this.park(new InvalidInputError(`the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'; deploy a fix and retry the run`, input.problems))
+      return await this.takeAsFarAsItGoes(input.value)
+    } finally {
+      unwatch()
+      this.stopBodies(new CancelledError('the runner has let go of this run'))
+      this.replay.close(`run '${this.run.id}' ended or was suspended`)
+    }
+  }
+
+  private async takeAsFarAsItGoes(input: unknown): Promise<RunOutcome> {
+    this.waits = new Waits(this.world, this.replay, this.buffer, { recovered: this.claimed.recovered, timeoutMs: this.workflow.timeoutMs })
+    this.waits.receive(this.claimed.inbox)
+    this.body = await runBody(this.workflow, input, this.replay, {
+      info: runInfo(this.run),
+      log: replayAwareLogger(this.replay, this.world.log),
+      compensations: [],
+      setProgress: (value: Json) => this.buffer.setProgress(value),
+      stubs: this.options.stubs,
+    })
+
+    for (;;) {
+      await this.tellTheCode()
+      if (this.replay.violation) return this.park(this.replay.violation)
+      if (this.replay.end) return this.finish()
+
+      if (this.replay.fresh.length > 0) {
+        await this.openWhatTheCodeAskedFor()
+        continue
+      }
+      if (this.replay.pending === 0) return this.park(this.replay.foreignAwait())
+
+      for (const step of this.waits.dueSteps(this.clock.now())) this.queueStep(step)
+      // I3: everything seen is durable before the first effect.
+      if (this.buffer.isDirty && (this.toStart.length > 0 || this.running.size > 0)) {
+        if (!this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
+      }
+      if (this.timeLeft() > STOP_STARTING_MS) this.startSteps()
+      else if (this.running.size > 0 ? this.timeLeft() <= LET_GO_MS : this.toStart.length > 0) return this.release()
+
+      if (this.running.size > 0 || this.timerIsClose()) {
+        await this.somethingHappens()
+        if (this.leaseLost) return { status: 'superseded' }
+        continue
+      }
+      const result = await this.suspend()
+      if (!result.ok) return { status: 'superseded' }
+      if (result.suspended) return { status: 'suspended' }
+      this.continuesAfter(result)
+    }
+  }
+
+  /** Hands the code everything that has happened, one turn each. */
+  private async tellTheCode(): Promise<void> {
+    for (;;) {
+      for (const id of this.replay.newPatches.splice(0)) this.buffer.add({ type: 'patch', id })
+      if (this.replay.end || this.replay.violation) return
+      const report = this.reports.shift()
+      if (report) {
+        await this.journalReport(report.operation, report.report, report.durable)
+        continue
+      }
+      if (this.inboxIsStale) await this.readInbox()
+      const delivery = await this.waits.next(this.clock.now())
+      if (!delivery) return
+      await this.deliver(delivery)
+    }
+  }
+
+  private async deliver(event: Delivery): Promise<void> {
+    const at = this.buffer.add(event)
+    await this.replay.deliver(event, at)
+    if (event.type === 'run.cancelRequested' || event.type === 'run.timedOut') this.stopWhatWasUnderWay()
+  }
+
+  private async journalReport(operation: Operation, report: AttemptReport, durable?: () => void): Promise<void> {
+    if (report.type === 'step.completed' || report.type === 'step.failed') {
+      this.running.delete(operation)
+      return this.deliver(report)
+    }
+    this.buffer.add(report, durable)
+    operation.facts = applyFact(operation.facts ?? { kind: 'step', failures: 0 }, report)
+    if (report.type === 'step.checkpoint') return
+    this.running.delete(operation)
+    this.waits.resumeLater(operation, report.until)
+  }
+
+  private async openWhatTheCodeAskedFor(): Promise<void> {
+    const fresh = this.replay.fresh
+    this.replay.fresh = []
+    for (const operation of fresh) {
+      if (operation.kind === 'step') {
+        if (!operation.settled) this.prepareStep(operation)
+      } else if (!operation.settled || isDetached(operation)) await this.waits.open(operation)
+    }
+  }
+
+  private prepareStep(operation: Operation): void {
+    const { facts } = operation
+    if (this.replay.stopRequested && operation.calledBeforeStop) this.report(operation, this.stoppedStep(operation))
+    else if (facts?.underWay !== undefined) {
+      const error = new StepInterruptedError(`the runner of at-most-once step '${operation.id}' died during attempt ${facts.underWay}: whether its effect happened is unknown`)
+      this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
+    } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)
+    else this.queueStep(operation)
+  }
+
+  private queueStep(operation: Operation): void {
+    this.toStart.push(operation)
+    const request = operation.request as Extract<Request, { kind: 'step' }>
+    if (request.options.semantics === 'at-most-once') {
+      this.buffer.add({ type: 'step.started', id: operation.id, attempt: (operation.facts?.failures ?? 0) + 1 })
+    }
+  }
+
+  private startSteps(): void {
+    if (this.toStart.length === 0) return
+    const steps = this.toStart
+    this.toStart = []
+    for (const operation of steps) {
+      if (operation.settled) continue
+      const attempt = new StepAttempt(operation, this)
+      this.running.set(operation, attempt)
+      attempt.start()
+    }
+  }
+
+  /** On cancellation and timeout: bodies see their signal, steps between two attempts end at once. */
+  private stopWhatWasUnderWay(): void {
+    const reason = this.replay.stopRequested!
+    for (const attempt of this.running.values()) attempt.abort(new CancelledError(reason.message, { cause: reason }))
+    for (const operation of this.replay.operations.values()) {
+      if (operation.settled || operation.kind !== 'step' || this.running.has(operation) || !operation.calledBeforeStop) continue
+      this.waits.forget(operation)
+      this.report(operation, this.stoppedStep(operation))
+    }
+    this.toStart = this.toStart.filter((operation) => !operation.calledBeforeStop)
+    for (const message of outgoingAtCancel(this.run, this.allEvents())) this.buffer.send(message)
+  }
+
+  private stoppedStep(operation: Operation): EventOf<'step.failed'> {
+    return { type: 'step.failed', id: operation.id, attempt: operation.facts?.failures ?? 0, error: recordError(new CancelledError(this.replay.stopRequested!.message)) }
+  }
+
+  private async suspend(): Promise<CommitResult> {
+    const waitingFor = this.waits.describe()
+    const onlyTimers = waitingFor.every(({ kind }) => kind === 'sleep' || kind === 'retry' || kind === 'pause')
+    return this.buffer.commit({
+      kind: 'suspend',
+      status: onlyTimers ? 'sleeping' : 'waiting',
+      wakeAt: this.waits.nextDue(),
+      waitingFor,
+      seen: this.seenStimulus,
+    })
+  }
+
+  private async release(): Promise<RunOutcome> {
+    this.stopBodies(new CancelledError('the runner has to stop; the step will run again elsewhere'))
+    const result = await this.buffer.commit({ kind: 'release' })
+    return { status: result.ok ? 'released' : 'superseded' }
+  }
+
+  private async finish(): Promise<RunOutcome> {
+    const end = this.replay.end!
+    if (end.kind === 'continued') return this.nextGeneration(end.input as Json | undefined, 1, this.clock.now(), { type: 'run.continued', input: end.input as Json | undefined })
+    const event = await terminalEvent(this.workflow, end, this.replay.stopRequested)
+    const retry = this.workflow.options.retry
+    if (event.type === 'run.failed' && retry && end.kind === 'threw') {
+      const delay = retryDelay(retry, this.run.attempt, rootError(end.error), () => this.ids.random(), `workflow '${this.workflow.name}'`)
+      if (delay !== undefined) {
+        const until = this.clock.now() + delay
+        return this.nextGeneration(this.run.input, this.run.attempt + 1, until, { type: 'run.retrying', error: event.error, attempt: this.run.attempt, until })
+      }
+    }
+    // Children that the code started and did not wait for start all the same.
+    for (const operation of this.replay.fresh) if (isDetached(operation)) await this.waits.open(operation)
+    if (event.type === 'run.failed' && this.body.compensated) event.compensated = true
+    this.noteAbandoned(event)
+    return this.end(this.note(event))
+  }
+
+  /** A workflow may end while operations are pending (the losers of a race, say). They are dropped, on record. */
+  private noteAbandoned(event: TerminalEvent): void {
+    if (event.type === 'run.terminated') return
+    const abandoned = [...this.replay.operations.values()].filter((operation) => !operation.settled)
+    if (abandoned.length === 0) return
+    event.abandoned = abandoned.map(({ id }) => id)
+    const steps = abandoned.filter(({ kind }) => kind === 'step').map(({ id }) => id)
+    if (steps.length > 0) {
+      this.world.log('warn', `workflow '${this.run.workflow}' ended while steps were pending; they were aborted. Is an await missing?`, { runId: this.run.id, steps })
+    }
+  }
+
+  private async end(event: TerminalEvent): Promise<RunOutcome> {
+    for (const message of outgoingAtEnd(this.run, event, this.allEvents())) this.buffer.send(message)
+    const result = await this.buffer.commit({ kind: 'end', event })
+    return { status: result.ok ? END_STATUS[event.type] : 'superseded' }
+  }
+
+  private async nextGeneration(input: Json | undefined, attempt: number, wakeAt: number, event: EventOf<'run.continued' | 'run.retrying'>): Promise<RunOutcome> {
+    this.buffer.add(event)
+    const result = await this.buffer.commit({ kind: 'continue', input, attempt, wakeAt })
+    return { status: result.ok ? 'continued' : 'superseded' }
+  }
+
+  /** The run waits for people, not for time: its journal is left exactly as it was. */
+  private async park(error: Error): Promise<RunOutcome> {
+    this.world.log('error', error.message, { runId: this.run.id, workflow: this.run.workflow })
+    const parked = new FrameBuffer(this.world, this.run, this.journal.lastSeq, this.journal.lastAt)
+    const result = await parked.commit({ kind: 'park', error: recordError(error) })
+    return { status: result.ok ? 'stuck' : 'superseded' }
+  }
+
+  private continuesAfter(result: CommitResult): boolean {
+    if (!result.ok) return false
+    if (result.stimulus !== this.seenStimulus) this.inboxIsStale = true
+    return true
+  }
+
+  private async readInbox(): Promise<void> {
+    this.inboxIsStale = false
+    const { stimulus, messages } = await this.world.store.inbox(this.run.id)
+    this.seenStimulus = stimulus
+    this.waits.receive(messages)
+  }
+
+  private timerIsClose(): boolean {
+    const due = this.waits.nextDue()
+    return due !== undefined && due - this.clock.now() <= this.world.inlineWaitMs
+  }
+
+  private timeLeft(): number {
+    return this.options.deadline === undefined ? Number.POSITIVE_INFINITY : this.options.deadline - this.clock.now()
+  }
+
+  /** Until a body reports, a timer is due, something comes from outside, or the lease wants renewing. */
+  private async somethingHappens(): Promise<void> {
+    if (this.reports.length > 0 || this.inboxIsStale) return
+    const renewAt = this.lastRenewal + this.options.lease.ms / 3
+    const { deadline } = this.options
+    const until = Math.min(this.waits.nextDue() ?? Number.POSITIVE_INFINITY, renewAt, deadline === undefined ? Number.POSITIVE_INFINITY : deadline - LET_GO_MS)
+    await new Promise<void>((resolve) => {
+      const stopTimer = this.clock.at(until, resolve)
+      this.wakeLoop = () => {
+        stopTimer()
+        resolve()
+      }
+    })
+    this.wakeLoop = undefined
+    if (this.clock.now() >= renewAt) await this.renewLease()
+  }
+
+  private async renewLease(heartbeat?: RunRecord['heartbeat']): Promise<void> {
+    this.lastRenewal = this.clock.now()
+    const renewed = await this.world.store.renew(this.run.id, this.run.epoch, this.options.lease, heartbeat)
+    if (!renewed) this.leaseLost = true
+    else if (renewed.stimulus !== this.seenStimulus) this.inboxIsStale = true
+    if (this.leaseLost || this.inboxIsStale) this.wakeLoop?.()
+  }
+
+  private isCancelledBeforeStart(): boolean {
+    return this.journal.isEmpty && this.run.generation === 0 && this.claimed.inbox.some(({ kind }) => kind === 'cancel')
+  }
+
+  private note<E extends TerminalEvent>(event: E): E {
+    this.buffer.add(event)
+    return event
+  }
+
+  /** Enough of the journal, committed or not, to know the run's children. */
+  private *allEvents(): Generator<JournalEvent> {
+    for (const frame of this.claimed.frames) yield* frame.events
+    yield* this.buffer.childEvents
+  }
+
+  private stopBodies(reason: Error): void {
+    for (const attempt of this.running.values()) attempt.abandon(reason)
+    this.running.clear()
+  }
+
+  // --- AttemptHost
+
+  report(operation: Operation, report: AttemptReport, durable?: () => void): void {
+    this.reports.push({ operation, report, ...(durable && { durable }) })
+    this.wakeLoop?.()
+  }
+
+  heartbeat(operation: Operation, details: Json | undefined): void {
+    const at = this.clock.now()
+    // A body may beat in a tight loop; outside nobody needs to know more than once a second.
+    if (at - this.lastHeartbeat < HEARTBEAT_EVERY_MS) return
+    this.lastHeartbeat = at
+    const failed = (error: unknown) => this.world.log('warn', 'a heartbeat could not be stored', { runId: this.run.id, error: String(error) })
+    this.renewLease({ step: operation.id, at, ...(details !== undefined && { details }) }).catch(failed)
+  }
+}
+
+const HEARTBEAT_EVERY_MS = 1_000
+
+function isDetached(operation: Operation): boolean {
+  return operation.request.kind === 'child' && operation.request.options.detached === true
+}
+
+function find(registry: Registry, run: RunRecord): AnyWorkflow | UnknownWorkflowError {
+  try {
+    return registry.exact(run.workflow, run.version)
+  } catch (error) {
+    return error as UnknownWorkflowError
+  }
+}
+
+function runInfo(run: RunRecord): RunInfo {
+  const { id, workflow, version, tags, attempt, generation } = run
+  return Object.freeze({ runId: id, workflow, version, tags: Object.freeze([...tags]), attempt, generation })
+}

@@ -1,0 +1,164 @@
+import type { StepTools } from '../context.ts'
+import type { Clock, Ids, RunRecord } from '../ports.ts'
+import { type Duration, milliseconds } from './duration.ts'
+import { CancelledError, recordError, TimeoutError } from './errors.ts'
+import type { EventOf } from './events.ts'
+import { assertSurvivesJson, type Json, throughJson } from './json.ts'
+import { checkName, idempotencyKey } from './names.ts'
+import type { Operation, Request } from './operation.ts'
+import { insideStep } from './replay.ts'
+import { retryDelay } from './retry.ts'
+
+/** What an attempt reports. The loop journals it; only the first two settle the step. */
+export type AttemptReport = EventOf<'step.completed' | 'step.failed' | 'step.retrying' | 'step.paused' | 'step.checkpoint'>
+
+export interface AttemptHost {
+  readonly run: RunRecord
+  readonly clock: Clock
+  readonly ids: Ids
+  /** `durable` is called once the report is in the journal. */
+  report(operation: Operation, report: AttemptReport, durable?: () => void): void
+  heartbeat(operation: Operation, details: Json | undefined): void
+}
+
+/** One run of a step's body, and the tools it is given. */
+export class StepAttempt implements StepTools {
+  readonly attempt: number
+  readonly lastCheckpoint: unknown
+  private readonly operation: Operation
+  private readonly request: Extract<Request, { kind: 'step' }>
+  private readonly host: AttemptHost
+  private readonly startedAt: number
+  private over = false
+  private cancelled = false
+  private controller: AbortController | undefined
+  private abortedWith: Error | undefined
+  private stopTimer: (() => void) | undefined
+
+  constructor(operation: Operation, host: AttemptHost) {
+    this.operation = operation
+    this.request = operation.request as Extract<Request, { kind: 'step' }>
+    this.host = host
+    this.attempt = (operation.facts?.failures ?? 0) + 1
+    this.lastCheckpoint = throughJson(operation.facts?.checkpoint)
+    this.startedAt = host.clock.now()
+  }
+
+  start(): void {
+    const { timeoutMs, body } = this.request
+    if (timeoutMs !== undefined) this.stopTimer = this.host.clock.at(this.startedAt + timeoutMs, () => this.timeOut(timeoutMs))
+    try {
+      const result = insideStep.run(this.operation.id, body, this)
+      if (isThenable(result)) {
+        result.then(
+          (value) => this.complete(value),
+          (error: unknown) => this.fail(error),
+        )
+      } else this.complete(result)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** The body sees its signal; what it makes of it is its own affair. */
+  abort(reason: Error): void {
+    if (this.over) return
+    if (reason instanceof CancelledError || this.cancelled) this.cancelled = true
+    this.abortedWith ??= reason
+    this.controller?.abort(reason)
+  }
+
+  /** Whatever the body still does, it is not heard any more. */
+  abandon(reason: Error): void {
+    this.abort(reason)
+    this.finish()
+  }
+
+  get idempotencyKey(): string {
+    const { run } = this.host
+    return idempotencyKey(run.id, run.generation, this.operation.id)
+  }
+
+  get signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController()
+      if (this.abortedWith) this.controller.abort(this.abortedWith)
+    }
+    return this.controller.signal
+  }
+
+  // Arrow functions, so that a body may take them apart: ({ heartbeat, checkpoint }) => …
+  heartbeat = (details?: unknown): void => {
+    if (this.abortedWith) throw this.abortedWith
+    assertSurvivesJson(details, `the heartbeat of step '${this.operation.id}'`)
+    if (!this.over) this.host.heartbeat(this.operation, throughJson(details) as Json | undefined)
+  }
+
+  checkpoint = (data: unknown): Promise<void> => {
+    assertSurvivesJson(data, `the checkpoint of step '${this.operation.id}'`)
+    if (this.over) return Promise.reject(this.abortedWith ?? new Error(`step '${this.operation.id}' is over; its checkpoint was not saved`))
+    return new Promise((resolve) => {
+      this.host.report(this.operation, { type: 'step.checkpoint', id: this.operation.id, data: (throughJson(data) ?? null) as Json }, resolve)
+    })
+  }
+
+  pause = (name: string, duration: Duration, data?: unknown): Promise<never> => {
+    checkName(`the pause of step '${this.operation.id}'`, name)
+    const ms = milliseconds(duration, `the pause '${name}' of step '${this.operation.id}'`)
+    assertSurvivesJson(data, `the data of pause '${name}' in step '${this.operation.id}'`)
+    if (!this.over && !this.abortedWith) {
+      this.finish()
+      const until = this.host.clock.now() + ms
+      this.host.report(this.operation, { type: 'step.paused', id: this.operation.id, name, until, data: throughJson(data) as Json | undefined })
+    }
+    return new Promise(() => {})
+  }
+
+  private complete(value: unknown): void {
+    if (this.over) return
+    try {
+      assertSurvivesJson(value, `the result of step '${this.operation.id}'`)
+    } catch (error) {
+      return this.fail(error)
+    }
+    const report: EventOf<'step.completed'> = { type: 'step.completed', id: this.operation.id, result: throughJson(value) as Json | undefined }
+    if (this.attempt > 1) report.attempt = this.attempt
+    const ms = this.finish()
+    if (ms > 0) report.ms = ms
+    this.host.report(this.operation, report)
+  }
+
+  private fail(thrown: unknown): void {
+    if (this.over) return
+    const { id } = this.operation
+    const { options } = this.request
+    const error = this.cancelled ? this.abortedWith! : thrown instanceof Error ? thrown : new Error(String(thrown))
+    const policy = options.semantics === 'at-most-once' ? { attempts: 1, ...options.retry } : (options.retry ?? {})
+    let delay: number | undefined
+    let last: unknown = error
+    try {
+      delay = this.cancelled ? undefined : retryDelay(policy, this.attempt, error, () => this.host.ids.random(), `step '${id}'`)
+    } catch (policyError) {
+      last = policyError
+    }
+    const ms = this.finish()
+    if (delay === undefined) this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: recordError(last), ...(ms > 0 && { ms }) })
+    else this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, error: recordError(error), until: this.host.clock.now() + delay })
+  }
+
+  private timeOut(timeoutMs: number): void {
+    const error = new TimeoutError(`step '${this.operation.id}' took longer than its timeout of ${timeoutMs} ms`)
+    this.abort(error)
+    this.fail(error)
+  }
+
+  private finish(): number {
+    this.over = true
+    this.stopTimer?.()
+    return this.host.clock.now() - this.startedAt
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as PromiseLike<unknown>).then === 'function'
+}

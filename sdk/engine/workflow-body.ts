@@ -1,0 +1,38 @@
+import type { AnyWorkflow } from '../workflow.ts'
+import type { Replay } from './replay.ts'
+import { RunContext, type Shared } from './run-context.ts'
+
+export interface BodyState {
+  /** Undos have begun: the steps before the failure no longer stand, so the run cannot simply go on. */
+  compensated: boolean
+}
+
+/** Starts the workflow function on a fresh context and takes it through the journal. */
+export async function runBody(workflow: AnyWorkflow, input: unknown, replay: Replay, shared: Omit<Shared, 'replay'>): Promise<BodyState> {
+  const state: BodyState = { compensated: false }
+  const ctx = new RunContext({ ...shared, replay })
+  await replay.begin(async () => {
+    try {
+      return await workflow.body(ctx, input)
+    } catch (error) {
+      if (shared.compensations.length > 0) {
+        state.compensated = true
+        await compensate(ctx, shared)
+      }
+      throw error
+    }
+  })
+  return state
+}
+
+/** An undo that gives up does not keep the others from running: a half-undone order is worse than a noisy one. */
+async function compensate(ctx: RunContext, shared: Omit<Shared, 'replay'>): Promise<void> {
+  const undos = ctx.inside('compensate')
+  for (const { name, undo, options } of shared.compensations.toReversed()) {
+    try {
+      await undos.step(name, undo, options)
+    } catch (error) {
+      ctx.log.error(`compensation '${name}' failed; the others still run`, { error: String(error) })
+    }
+  }
+}

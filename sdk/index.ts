@@ -1,0 +1,26 @@
+export { Client, type HistoryEvent, type ListOptions, type RunView, type StartOptions } from './client.ts'
+export type { CallbackOptions, ChildOptions, Context, Logger, MapOptions, RunInfo, StepOptions, StepTools, WaitOptions } from './context.ts'
+export type { Duration } from './engine/duration.ts'
+export {
+  CancelledError,
+  ChildRunError,
+  ConflictError,
+  FatalError,
+  ForeignAwaitError,
+  InvalidInputError,
+  MisplacedCallError,
+  NonDeterminismError,
+  type Problem,
+  RetryableError,
+  RunFailedError,
+  RunNotFoundError,
+  StepError,
+  StepInterruptedError,
+  TimeoutError,
+  UnknownWorkflowError,
+} from './engine/errors.ts'
+export type { ErrorRecord, Frame, JournalEvent } from './engine/events.ts'
+export type { Json } from './engine/json.ts'
+export type { RetryPolicy } from './engine/retry.ts'
+export type { RunStatus, Waiting } from './ports.ts'
+export { type AnyWorkflow, Registry, type Signal, signal, type Workflow, type WorkflowOptions, workflow } from './workflow.ts'

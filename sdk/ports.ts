@@ -1,0 +1,230 @@
+import type { ErrorRecord, Frame, OnParentEnd, TerminalEvent } from './engine/events.ts'
+import type { Json } from './engine/json.ts'
+
+/**
+ * What the engine needs from the outside, and all it knows of it. A world implements every port; the
+ * contract suite in test/contract holds each world to what is promised here.
+ */
+export interface World {
+  readonly store: RunStore
+  readonly wakeups: Wakeups
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: LogSink
+  /** How long a runner waits in place for a timer before it rather suspends. */
+  readonly inlineWaitMs: number
+}
+
+export type RunStatus = 'pending' | 'running' | 'sleeping' | 'waiting' | 'stuck' | 'completed' | 'failed' | 'cancelled' | 'terminated'
+export type EndStatus = 'completed' | 'failed' | 'cancelled' | 'terminated'
+
+const ENDED: Record<RunStatus, boolean> = {
+  pending: false,
+  running: false,
+  sleeping: false,
+  waiting: false,
+  stuck: false,
+  completed: true,
+  failed: true,
+  cancelled: true,
+  terminated: true,
+}
+export const hasEnded = (status: RunStatus): status is EndStatus => ENDED[status]
+
+/** What a suspended run waits for; `until` where a timer will end the wait. */
+export interface Waiting {
+  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'retry' | 'pause'
+  /** The operation's identity. */
+  id: string
+  /** The signal's name, or the child's run id. */
+  on?: string
+  until?: number
+}
+
+export interface RunRecord {
+  id: string
+  workflow: string
+  version: number
+  status: RunStatus
+  input: Json | undefined
+  output?: Json
+  error?: ErrorRecord
+  /** Counts continue-as-new and whole-run retries; each generation has a journal of its own. */
+  generation: number
+  /** The attempt under the workflow's own retry policy, from 1. */
+  attempt: number
+  /** Frames up to this one belong to earlier generations. */
+  baseSeq: number
+  /** Bumped by every claim; whoever holds a lower one yields. */
+  epoch: number
+  /** Bumped by everything that reaches the run from outside (I6). */
+  stimulus: number
+  /** When somebody should look at this run: a timer, its start, or the end of its runner's lease. */
+  wakeAt?: number
+  waitingFor?: Waiting[]
+  /** Key for callback tokens. Never leaves the store and the engine. */
+  secret: string
+  parent?: { runId: string; op: string }
+  tags: string[]
+  progress?: Json
+  heartbeat?: { step: string; at: number; details?: Json }
+  createdAt: number
+  startedAt?: number
+  endedAt?: number
+  /** How long the run is kept after its end. */
+  retentionMs?: number
+}
+
+export interface NewRun {
+  id: string
+  workflow: string
+  version: number
+  input: Json | undefined
+  secret: string
+  createdAt: number
+  /** When it is to start; equal to `createdAt` for at once. */
+  wakeAt: number
+  parent?: { runId: string; op: string }
+  tags: string[]
+  retentionMs?: number
+  /** A run made by `rerun` begins with the journal of the run it repeats. */
+  journal?: Frame
+}
+
+/** What reaches a run from outside. `id` makes a repeated delivery recognisable. */
+export type Message = { id: string } & (
+  | { kind: 'signal'; name: string; payload?: Json }
+  | { kind: 'callback'; op: string; result?: Json }
+  | { kind: 'callback.failed'; op: string; error: ErrorRecord }
+  | { kind: 'child'; op: string; status: EndStatus; result?: Json; error?: ErrorRecord }
+  | { kind: 'cancel'; reason?: string }
+  /** Skip the sleeps the run is in. */
+  | { kind: 'wake' }
+)
+
+export interface Claimed {
+  run: RunRecord
+  /** The frames of the current generation, in order. */
+  frames: Frame[]
+  /** Messages not yet consumed, oldest first. */
+  inbox: Message[]
+  /** The claim before this one ended without saying so: effects it had announced may be missing. */
+  recovered: boolean
+}
+
+export interface Lease {
+  owner: string
+  ms: number
+}
+
+/** What becomes of the run once the frame is durable. */
+export type Next =
+  | { kind: 'keep' }
+  /** Give the run up until `wakeAt` or a stimulus; refused when the stimulus counter is not `seen` (I6). */
+  | { kind: 'suspend'; status: 'sleeping' | 'waiting'; wakeAt?: number; waitingFor: Waiting[]; seen: number }
+  /** Give the run up for another runner to go on at once. */
+  | { kind: 'release' }
+  | { kind: 'end'; event: TerminalEvent }
+  /** Begin the next generation. */
+  | { kind: 'continue'; input: Json | undefined; attempt: number; wakeAt: number }
+  | { kind: 'park'; error: ErrorRecord }
+
+/** What a commit causes in other runs: done with the commit, or again by whoever recovers the run. */
+export type Outgoing =
+  | { kind: 'start'; run: NewRun }
+  | { kind: 'deliver'; to: string; message: Message }
+  | { kind: 'terminate'; run: string; reason: string }
+
+export interface Commit {
+  runId: string
+  epoch: number
+  /** Written once to its slot (I1). */
+  frame?: Frame
+  /** Messages whose content the frame has taken over. */
+  consumed?: string[]
+  outgoing?: Outgoing[]
+  progress?: Json
+  next: Next
+}
+
+export type CommitResult =
+  /** `suspended` is false when a stimulus came in between: the frame stands, the run goes on. */
+  | { ok: true; stimulus: number; suspended: boolean; wakes: Wake[] }
+  /** Somebody else has moved the run on. */
+  | { ok: false }
+
+export type DeliverResult = { outcome: 'accepted' | 'duplicate' | 'ended' | 'missing'; wakes: Wake[] }
+
+export interface RunFilter {
+  workflow?: string
+  status?: RunStatus
+  tag?: string
+  /** Created at or after, and before. */
+  from?: number
+  to?: number
+  cursor?: string
+  limit: number
+}
+
+export interface RunPage {
+  runs: RunRecord[]
+  cursor?: string
+}
+
+export interface RunStore {
+  /** Makes the run unless its id is taken; the existing run is returned then. */
+  create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }>
+  get(runId: string): Promise<RunRecord | undefined>
+  /** Newest first. */
+  list(filter: RunFilter): Promise<RunPage>
+  /** The journal of the current generation. */
+  frames(runId: string): Promise<Frame[]>
+  /** Puts a message into the run's inbox, once per message id, and marks the run as due. */
+  deliver(runId: string, message: Message): Promise<DeliverResult>
+  /**
+   * Takes the run for one lease and loads it. Refused (undefined) for a run that is missing, ended, not due, or
+   * leased by somebody else; in the last case the stimulus counter is bumped, so that the holder looks again.
+   */
+  claim(runId: string, lease: Lease): Promise<Claimed | undefined>
+  /** Prolongs the lease; undefined when it is lost. */
+  renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined>
+  /** The stimulus counter and then the messages, read in this order. */
+  inbox(runId: string): Promise<{ stimulus: number; messages: Message[] }>
+  commit(commit: Commit): Promise<CommitResult>
+  /** Ends the run from outside, at once; false when it had already ended. */
+  terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }>
+  /** Lets a failed or stuck run go on; `event` is appended to a failed one's journal. */
+  revive(runId: string, event?: Extract<import('./engine/events.ts').JournalEvent, { type: 'run.retried' }>): Promise<{ revived: boolean; wakes: Wake[] }>
+  /** Runs that somebody should have looked at by now: lost wake-ups, dead runners, runs never started. */
+  overdue(before: number, limit: number): Promise<Wake[]>
+  /** Calls back when the run may have changed or got a message; a hint, never a promise. */
+  watch(runId: string, onChange: () => void): () => void
+}
+
+export interface Wake {
+  runId: string
+  at: number
+}
+
+/** Hints that a run is due. May arrive twice, late, out of order or never: the truth is `wakeAt` (I5). */
+export interface Wakeups {
+  send(wakes: Wake[]): Promise<void>
+}
+
+export interface Clock {
+  now(): number
+  /** Calls back once `now() >= at`. */
+  at(time: number, callback: () => void): () => void
+}
+
+export interface Ids {
+  runId(): string
+  /** Unguessable. */
+  secret(): string
+  messageId(): string
+  /** In [0, 1), for jitter. */
+  random(): number
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type LogSink = (level: LogLevel, message: string, fields: Record<string, unknown>) => void

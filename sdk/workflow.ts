@@ -1,0 +1,116 @@
+import type { Context } from './context.ts'
+import { type Duration, milliseconds } from './engine/duration.ts'
+import { InvalidInputError, UnknownWorkflowError } from './engine/errors.ts'
+import { checkName } from './engine/names.ts'
+import { checkRetryPolicy, type RetryPolicy } from './engine/retry.ts'
+import type { Schema, SchemaIn, SchemaOut } from './schema.ts'
+
+export interface WorkflowOptions<In extends Schema | undefined = Schema | undefined, Out extends Schema | undefined = Schema | undefined> {
+  input?: In
+  output?: Out
+  /** Runs stay on the version they started with; versions live side by side. Default 1. */
+  version?: number
+  /** For the whole run, from its start. */
+  timeout?: Duration
+  /** Runs the whole workflow again when it fails. Off unless given. */
+  retry?: RetryPolicy
+  tags?: string[]
+  /** How long an ended run is kept. Default 30 days. */
+  retention?: Duration
+}
+
+/** `I` is what a caller passes, `O` what the run returns. */
+export interface Workflow<I = unknown, O = unknown> {
+  readonly name: string
+  readonly version: number
+  readonly options: WorkflowOptions
+  readonly timeoutMs: number | undefined
+  readonly retentionMs: number
+  // biome-ignore lint/suspicious/noExplicitAny: the parsed input's type differs from what callers pass
+  readonly body: (ctx: Context, input: any) => Promise<O>
+  /** Only for inference. */
+  readonly '~input'?: (input: I) => void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a registry holds workflows of every type
+export type AnyWorkflow = Workflow<any, any>
+
+const DEFAULT_RETENTION = '30d'
+
+type Input<S> = S extends Schema ? SchemaIn<S> : unknown
+type Parsed<S> = S extends Schema ? SchemaOut<S> : unknown
+
+export function workflow<In extends Schema, O, Out extends Schema | undefined = undefined>(
+  name: string,
+  options: WorkflowOptions<In, Out> & { input: In },
+  body: (ctx: Context, input: Parsed<In>) => Promise<O>,
+): Workflow<Input<In>, Out extends Schema ? SchemaOut<Out> : O>
+// biome-ignore lint/suspicious/noExplicitAny: without a schema the author's own annotation is the type
+export function workflow<O, I = any>(name: string, options: WorkflowOptions<undefined, undefined>, body: (ctx: Context, input: I) => Promise<O>): Workflow<I, O>
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export function workflow<O, I = any>(name: string, body: (ctx: Context, input: I) => Promise<O>): Workflow<I, O>
+export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow['body'], maybeBody?: Workflow['body']): AnyWorkflow {
+  const [options, body] = typeof optionsOrBody === 'function' ? [{}, optionsOrBody] : [optionsOrBody, maybeBody]
+  checkName('a workflow name', name)
+  if (typeof body !== 'function') throw new InvalidInputError(`workflow '${name}': the last argument must be its async function`)
+  const version = options.version ?? 1
+  if (!Number.isInteger(version) || version < 1) throw new InvalidInputError(`workflow '${name}': version must be a whole number from 1, got ${version}`)
+  for (const tag of options.tags ?? []) checkName(`a tag of workflow '${name}'`, tag)
+  if (options.retry) checkRetryPolicy(options.retry, `workflow '${name}'`)
+  return {
+    name,
+    version,
+    options,
+    timeoutMs: options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of workflow '${name}'`),
+    retentionMs: milliseconds(options.retention ?? DEFAULT_RETENTION, `the retention of workflow '${name}'`),
+    body,
+  }
+}
+
+export interface Signal<T = unknown> {
+  readonly name: string
+  readonly schema: Schema<unknown, T> | undefined
+}
+
+export function signal<S extends Schema>(name: string, schema: S): Signal<SchemaOut<S>>
+export function signal<T = unknown>(name: string): Signal<T>
+export function signal(name: string, schema?: Schema): Signal {
+  checkName('a signal name', name)
+  return { name, schema }
+}
+
+/** The workflows a runner knows, by name and version. */
+export class Registry {
+  private readonly byName = new Map<string, Map<number, AnyWorkflow>>()
+
+  constructor(workflows: Iterable<AnyWorkflow>) {
+    for (const workflow of workflows) {
+      const versions = this.byName.get(workflow.name) ?? new Map<number, AnyWorkflow>()
+      if (versions.has(workflow.version)) throw new InvalidInputError(`two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another version`)
+      versions.set(workflow.version, workflow)
+      this.byName.set(workflow.name, versions)
+    }
+  }
+
+  latest(name: string): AnyWorkflow {
+    const versions = this.byName.get(name)
+    if (!versions) throw new UnknownWorkflowError(`no workflow is named '${name}'; known: ${this.names().join(', ') || 'none'}`)
+    return versions.get(Math.max(...versions.keys()))!
+  }
+
+  exact(name: string, version: number): AnyWorkflow {
+    const latest = this.latest(name)
+    const found = this.byName.get(name)!.get(version)
+    if (found) return found
+    const known = [...this.byName.get(name)!.keys()].join(', ')
+    throw new UnknownWorkflowError(`workflow '${latest.name}' has no version ${version} here; known versions: ${known}. Deploy the module of version ${version} again so that its runs can go on`)
+  }
+
+  names(): string[] {
+    return [...this.byName.keys()].sort()
+  }
+
+  all(): AnyWorkflow[] {
+    return [...this.byName.values()].flatMap((versions) => [...versions.values()])
+  }
+}

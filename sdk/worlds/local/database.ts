@@ -1,0 +1,168 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+
+/**
+ * `runs` is what scheduling touches again and again, so it is narrow; payloads, which are written once and read
+ * rarely, live beside it. A frame's events are stored without their outer brackets, so that a whole journal can be
+ * put together by SQLite and parsed in one go.
+ */
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS runs (
+  key INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  workflow TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  generation INTEGER NOT NULL DEFAULT 0,
+  attempt INTEGER NOT NULL DEFAULT 1,
+  base_seq INTEGER NOT NULL DEFAULT 0,
+  epoch INTEGER NOT NULL DEFAULT 0,
+  stimulus INTEGER NOT NULL DEFAULT 0,
+  owner TEXT,
+  lease_until INTEGER,
+  wake_at INTEGER,
+  waiting TEXT,
+  secret TEXT NOT NULL,
+  parent_id TEXT,
+  parent_op TEXT,
+  tags TEXT,
+  progress TEXT,
+  heartbeat TEXT,
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,
+  ended_at INTEGER,
+  retention_ms INTEGER,
+  expires_at INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS runs_due ON runs (wake_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runs_by_workflow ON runs (workflow, key);
+CREATE INDEX IF NOT EXISTS runs_in_trouble ON runs (status, key) WHERE status IN ('stuck', 'failed');
+CREATE INDEX IF NOT EXISTS runs_expiring ON runs (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS payloads (run INTEGER PRIMARY KEY, input TEXT, output TEXT, error TEXT) STRICT;
+CREATE TABLE IF NOT EXISTS frames (
+  run INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  events TEXT NOT NULL,
+  PRIMARY KEY (run, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS inbox (
+  position INTEGER PRIMARY KEY AUTOINCREMENT,
+  run INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  body TEXT,
+  UNIQUE (run, id)
+) STRICT;
+CREATE TABLE IF NOT EXISTS tags (tag TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (tag, run)) STRICT, WITHOUT ROWID;
+`
+
+/** What SQLite gives and takes here. */
+export type Value = string | number | null
+export type Row = Record<string, Value>
+
+/** One connection, its statements prepared once, and its writes grouped. */
+export class Database {
+  readonly isInMemory: boolean
+  private readonly sqlite: DatabaseSync
+  private readonly statements = new Map<string, StatementSync>()
+  private queue: Queued[] = []
+  private flushIsDue = false
+  private isClosed = false
+
+  constructor(path: string) {
+    this.isInMemory = path === ':memory:'
+    if (!this.isInMemory) mkdirSync(dirname(path), { recursive: true })
+    this.sqlite = new DatabaseSync(path, { timeout: 10_000 })
+    this.sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;')
+    this.sqlite.exec(SCHEMA)
+  }
+
+  row(sql: string, ...values: Value[]): Row | undefined {
+    return this.prepare(sql).get(...values) as Row | undefined
+  }
+
+  rows(sql: string, ...values: Value[]): Row[] {
+    return this.prepare(sql).all(...values) as Row[]
+  }
+
+  /** How many rows it changed. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.prepare(sql).run(...values).changes)
+  }
+
+  /**
+   * Runs `operation` in the next transaction, with whatever else is waiting: one fsync serves all of them. The
+   * promise resolves when it is on disk.
+   */
+  write<T>(operation: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.queue.push({ operation, resolve: resolve as (value: unknown) => void, reject })
+      if (this.flushIsDue) return
+      this.flushIsDue = true
+      if (this.isInMemory) queueMicrotask(this.flush)
+      else setImmediate(this.flush)
+    })
+  }
+
+  close(): void {
+    if (this.isClosed) return
+    this.flush()
+    this.isClosed = true
+    this.statements.clear()
+    this.sqlite.close()
+  }
+
+  private readonly flush = (): void => {
+    this.flushIsDue = false
+    const batch = this.queue
+    if (batch.length === 0) return
+    this.queue = []
+    if (this.isClosed) {
+      for (const { reject } of batch) reject(new Error('the local world was closed'))
+      return
+    }
+    try {
+      this.commitTogether(batch)
+    } catch (error) {
+      if (batch.length === 1) return batch[0]!.reject(error)
+      // One operation spoilt the transaction: each gets one of its own, so that only the culprit fails.
+      for (const queued of batch) {
+        try {
+          this.commitTogether([queued])
+        } catch (ownError) {
+          queued.reject(ownError)
+        }
+      }
+    }
+  }
+
+  private commitTogether(batch: readonly Queued[]): void {
+    const results: unknown[] = new Array(batch.length)
+    this.run('BEGIN IMMEDIATE')
+    try {
+      for (let i = 0; i < batch.length; i++) results[i] = batch[i]!.operation()
+      this.run('COMMIT')
+    } catch (error) {
+      if (this.sqlite.isTransaction) this.run('ROLLBACK')
+      throw error
+    }
+    for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i])
+  }
+
+  private prepare(sql: string): StatementSync {
+    let statement = this.statements.get(sql)
+    if (!statement) {
+      statement = this.sqlite.prepare(sql)
+      this.statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+interface Queued {
+  operation: () => unknown
+  resolve: (value: unknown) => void
+  reject: (error: unknown) => void
+}

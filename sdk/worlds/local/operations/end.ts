@@ -1,0 +1,43 @@
+import { END_STATUS, outgoingAtEnd } from '../../../engine/ending.ts'
+import type { JournalEvent, TerminalEvent } from '../../../engine/events.ts'
+import { hasEnded, type RunStatus, type Wake } from '../../../ports.ts'
+import type { Database, Value } from '../database.ts'
+import { insertFrame, selectFrames, selectRun, text, toRecord } from '../rows.ts'
+import { sendOutgoing } from './outgoing.ts'
+
+/** Marks the run as ended. Its frame is in the journal already. */
+export function endRun(db: Database, run: Value, event: TerminalEvent, now: number): void {
+  db.run(
+    `UPDATE runs SET status = ?, ended_at = ?, owner = NULL, lease_until = NULL, wake_at = NULL, waiting = NULL, heartbeat = NULL, expires_at = ? + retention_ms WHERE key = ?`,
+    END_STATUS[event.type],
+    now,
+    now,
+    run,
+  )
+  if (event.type === 'run.completed' && event.output !== undefined) db.run('UPDATE payloads SET output = ? WHERE run = ?', text(event.output), run)
+  if (event.type === 'run.failed') db.run('UPDATE payloads SET error = ? WHERE run = ?', text(event.error), run)
+  if (event.type === 'run.cancelled' || event.type === 'run.terminated') {
+    const name = event.type === 'run.cancelled' ? 'CancelledError' : 'TerminatedError'
+    db.run('UPDATE payloads SET error = ? WHERE run = ?', text({ name, message: event.reason ?? END_STATUS[event.type] }), run)
+  }
+  db.run('DELETE FROM inbox WHERE run = ?', run)
+}
+
+export function terminateRun(db: Database, runId: string, reason: string, now: number): { ended: boolean; wakes: Wake[]; touched: string[] } {
+  const row = selectRun(db, runId)
+  if (!row || hasEnded(row.status as RunStatus)) return { ended: false, wakes: [], touched: [] }
+  const record = toRecord(row)
+  const frames = selectFrames(db, row.key!, record.baseSeq + 1)
+  const event: TerminalEvent = { type: 'run.terminated', reason }
+  appendOutside(db, row.key!, (row.epoch as number) + 1, event, now)
+  db.run('UPDATE runs SET epoch = epoch + 1 WHERE key = ?', row.key!)
+  endRun(db, row.key!, event, now)
+  const sent = sendOutgoing(db, runId, outgoingAtEnd(record, event, frames.flatMap((frame) => frame.events)), now)
+  return { ended: true, wakes: sent.wakes, touched: [runId, ...sent.touched] }
+}
+
+/** Takes the next slot of the journal for something that does not come from a runner. */
+export function appendOutside(db: Database, run: Value, epoch: number, event: JournalEvent, now: number): void {
+  const last = db.row('SELECT max(seq) AS seq, max(at) AS at FROM frames WHERE run = ?', run)!
+  insertFrame(db, run, { seq: ((last.seq as number | null) ?? 0) + 1, at: Math.max(now, (last.at as number | null) ?? 0), epoch, events: [event] })
+}

@@ -1,0 +1,148 @@
+import type { EventOf, Frame } from '../../engine/events.ts'
+import type { Claimed, Clock, Commit, CommitResult, DeliverResult, Lease, Message, NewRun, RunFilter, RunPage, RunRecord, RunStore, Wake } from '../../ports.ts'
+import { Database } from './database.ts'
+import { claimRun } from './operations/claim.ts'
+import { commitRun } from './operations/commit.ts'
+import { createRun } from './operations/create.ts'
+import { deliverMessage } from './operations/deliver.ts'
+import { terminateRun } from './operations/end.ts'
+import { listRuns } from './operations/list.ts'
+import { reviveRun } from './operations/revive.ts'
+import { selectFrames, selectInbox, selectRun, text, toRecord } from './rows.ts'
+
+/** Runs, journals and inboxes in one SQLite file. Every operation is a transaction of its own or shares one (group commit). */
+export class SqliteRunStore implements RunStore {
+  private readonly db: Database
+  private readonly clock: Clock
+  private readonly watchers = new Map<string, Set<() => void>>()
+
+  constructor(path: string, clock: Clock) {
+    this.db = new Database(path)
+    this.clock = clock
+  }
+
+  create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
+    return this.db.write(() => createRun(this.db, run))
+  }
+
+  async get(runId: string): Promise<RunRecord | undefined> {
+    const row = selectRun(this.db, runId)
+    return row && toRecord(row)
+  }
+
+  async list(filter: RunFilter): Promise<RunPage> {
+    return listRuns(this.db, filter)
+  }
+
+  async frames(runId: string): Promise<Frame[]> {
+    const row = this.db.row('SELECT key, base_seq FROM runs WHERE id = ?', runId)
+    return row ? selectFrames(this.db, row.key!, row.base_seq as number) : []
+  }
+
+  async deliver(runId: string, message: Message): Promise<DeliverResult> {
+    const result = await this.db.write(() => deliverMessage(this.db, runId, message, this.clock.now()))
+    if (result.outcome === 'accepted') this.notify([runId])
+    return result
+  }
+
+  claim(runId: string, lease: Lease): Promise<Claimed | undefined> {
+    return this.db.write(() => claimRun(this.db, runId, lease, this.clock.now()))
+  }
+
+  renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {
+    return this.db.write(() => {
+      const until = this.clock.now() + lease.ms
+      const row = this.db.row(
+        `UPDATE runs SET lease_until = ?, wake_at = ?, heartbeat = coalesce(?, heartbeat) WHERE id = ? AND epoch = ? AND status = 'running' RETURNING stimulus`,
+        until,
+        until,
+        text(heartbeat),
+        runId,
+        epoch,
+      )
+      return row && { stimulus: row.stimulus as number }
+    })
+  }
+
+  async inbox(runId: string): Promise<{ stimulus: number; messages: Message[] }> {
+    const row = this.db.row('SELECT key, stimulus FROM runs WHERE id = ?', runId)
+    return row ? { stimulus: row.stimulus as number, messages: selectInbox(this.db, row.key!) } : { stimulus: 0, messages: [] }
+  }
+
+  async commit(commit: Commit): Promise<CommitResult> {
+    const { result, touched } = await this.db.write(() => commitRun(this.db, commit, this.clock.now()))
+    this.notify(touched)
+    return result
+  }
+
+  async terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }> {
+    const { touched, ...result } = await this.db.write(() => terminateRun(this.db, runId, reason, this.clock.now()))
+    this.notify(touched)
+    return result
+  }
+
+  async revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }> {
+    return this.db.write(() => reviveRun(this.db, runId, event, this.clock.now()))
+  }
+
+  async overdue(before: number, limit: number): Promise<Wake[]> {
+    return this.db.rows('SELECT id, wake_at FROM runs WHERE wake_at <= ? ORDER BY wake_at LIMIT ?', before, limit).map((row) => ({ runId: row.id as string, at: row.wake_at as number }))
+  }
+
+  watch(runId: string, onChange: () => void): () => void {
+    const watchers = this.watchers.get(runId) ?? new Set()
+    this.watchers.set(runId, watchers.add(onChange))
+    return () => {
+      watchers.delete(onChange)
+      if (watchers.size === 0 && this.watchers.get(runId) === watchers) this.watchers.delete(runId)
+    }
+  }
+
+  // --- for the local runner
+
+  /** When the next run is due, if any is. */
+  nextWake(): number | undefined {
+    return (this.db.row('SELECT min(wake_at) AS at FROM runs WHERE wake_at IS NOT NULL')?.at as number | null) ?? undefined
+  }
+
+  /** Frees the runs of a runner that is known to be dead. They stay `running`, so whoever takes them knows. */
+  releaseOwner(owner: string): Promise<number> {
+    const now = this.clock.now()
+    return this.db.write(() => this.db.run('UPDATE runs SET owner = NULL, lease_until = NULL, wake_at = ? WHERE owner = ?', now, owner))
+  }
+
+  stuckRuns(): string[] {
+    return this.db.rows(`SELECT id FROM runs WHERE status = 'stuck'`).map((row) => row.id as string)
+  }
+
+  /** Deletes runs whose retention has passed. */
+  purgeExpired(limit: number): Promise<number> {
+    return this.db.write(() => {
+      const rows = this.db.rows('SELECT key FROM runs WHERE expires_at <= ? LIMIT ?', this.clock.now(), limit)
+      for (const { key } of rows) {
+        for (const table of ['frames', 'payloads', 'inbox', 'tags']) this.db.run(`DELETE FROM ${table} WHERE run = ?`, key!)
+        this.db.run('DELETE FROM runs WHERE key = ?', key!)
+      }
+      return rows.length
+    })
+  }
+
+  /** Changes whenever another process has written to the file. */
+  changesByOthers(): number {
+    return this.db.row('PRAGMA data_version')!.data_version as number
+  }
+
+  /** Tells everybody in this process who watches any run; for changes that came from another one. */
+  notifyAll(): void {
+    this.notify([...this.watchers.keys()])
+  }
+
+  close(): void {
+    this.db.close()
+  }
+
+  private notify(runIds: readonly string[]): void {
+    if (this.watchers.size === 0) return
+    for (const runId of runIds) for (const onChange of [...(this.watchers.get(runId) ?? [])]) onChange()
+  }
+}
