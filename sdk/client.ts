@@ -1,6 +1,6 @@
 import { readCallbackToken } from './engine/callback-token.ts'
-import { milliseconds, pointInTime, type Duration } from './engine/duration.ts'
-import { ConflictError, InvalidInputError, recordError, reviveError, RunFailedError, RunNotFoundError, TimeoutError } from './engine/errors.ts'
+import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
+import { ConflictError, InvalidInputError, RunFailedError, RunNotFoundError, recordError, reviveError, TimeoutError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
 import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
 import { checkName, checkRunId, digest } from './engine/names.ts'
@@ -52,7 +52,9 @@ export class Client {
     const run = await this.newRun(definition, input, options)
     const { created, run: existing, wakes } = await this.world.store.create(run)
     if (!created && (existing.workflow !== run.workflow || canonicalJson(existing.input) !== canonicalJson(run.input))) {
-      throw new ConflictError(`run '${run.id}' exists already, of workflow '${existing.workflow}' and with another input; choose another id, or start it with the same input to get that run`)
+      throw new ConflictError(
+        `run '${run.id}' exists already, of workflow '${existing.workflow}' and with another input; choose another id, or start it with the same input to get that run`,
+      )
     }
     await this.world.wakeups.send(wakes)
     return { runId: existing.id, status: existing.status, created }
@@ -78,7 +80,8 @@ export class Client {
 
   /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
   async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {
-    const until = options.timeout === undefined ? Number.POSITIVE_INFINITY : this.world.clock.now() + milliseconds(options.timeout, `the timeout of result('${runId}')`)
+    const until =
+      options.timeout === undefined ? Number.POSITIVE_INFINITY : this.world.clock.now() + milliseconds(options.timeout, `the timeout of result('${runId}')`)
     for (;;) {
       const change = this.nextChange(runId, until)
       const run = await this.record(runId)
@@ -132,7 +135,9 @@ export class Client {
     if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
     const last = (await this.world.store.frames(runId)).at(-1)?.events.at(-1)
     if (last?.type === 'run.failed' && last.compensated) {
-      throw new ConflictError(`run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step`)
+      throw new ConflictError(
+        `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step`,
+      )
     }
     const step = failedStep(run.error)
     const { revived, wakes } = await this.world.store.revive(runId, { type: 'run.retried', ...(step !== undefined && { step }) })
@@ -148,7 +153,18 @@ export class Client {
     const journal = journalUpTo(options.from, run, await this.world.store.frames(runId), now)
     const id = options.id ?? this.world.ids.runId()
     const { workflow, version, input, tags, retentionMs } = run
-    const result = await this.world.store.create({ id, workflow, version, input, tags, retentionMs, secret: this.world.ids.secret(), createdAt: now, wakeAt: now, journal })
+    const result = await this.world.store.create({
+      id,
+      workflow,
+      version,
+      input,
+      tags,
+      retentionMs,
+      secret: this.world.ids.secret(),
+      createdAt: now,
+      wakeAt: now,
+      journal,
+    })
     if (!result.created) throw new ConflictError(`run '${id}' exists already; choose another id for the rerun`)
     await this.world.wakeups.send(result.wakes)
     return { runId: id }
@@ -222,12 +238,11 @@ export class Client {
     return run
   }
 
-  /** The store's hint, or a second, whichever is first: a hint may get lost. */
   private nextChange(runId: string, until: number): { promise: Promise<void>; cancel: () => void } {
     let cancel = () => {}
     const promise = new Promise<void>((resolve) => {
       const unwatch = this.world.store.watch(runId, () => done())
-      const stopTimer = this.world.clock.at(Math.min(until, this.world.clock.now() + LOOK_AGAIN_MS), () => done())
+      const stopTimer = this.world.clock.at(until, () => done())
       const done = () => {
         unwatch()
         stopTimer()
@@ -242,8 +257,6 @@ export class Client {
     return new ConflictError(`run '${run.id}' has already ended (${run.status})`)
   }
 }
-
-const LOOK_AGAIN_MS = 1_000
 
 function notFound(runId: string): RunNotFoundError {
   return new RunNotFoundError(`no run '${runId}'`)

@@ -29,7 +29,12 @@ export interface Context {
   /** A named branch: operations inside get identities of their own, whatever other branches do. */
   scope<T>(name: string, body: (ctx: Context) => Promise<T>): Promise<T>
   /** One scope per item, at most `concurrency` at a time. With `tolerate`, settled results; rejects once more than that many failed. */
-  map<I, O>(name: string, items: readonly I[], body: (ctx: Context, item: I, index: number) => Promise<O>, options: MapOptions & { tolerate: number }): Promise<PromiseSettledResult<O>[]>
+  map<I, O>(
+    name: string,
+    items: readonly I[],
+    body: (ctx: Context, item: I, index: number) => Promise<O>,
+    options: MapOptions & { tolerate: number },
+  ): Promise<PromiseSettledResult<O>[]>
   map<I, O>(name: string, items: readonly I[], body: (ctx: Context, item: I, index: number) => Promise<O>, options?: MapOptions): Promise<O[]>
 
   /** Registers an undo. If the run fails or is cancelled, undos run as steps, last registered first. */

@@ -1,7 +1,7 @@
 import { Client } from './client.ts'
+import { Registry } from './workflow.ts'
 import { LocalRunner, type LocalRunnerOptions } from './worlds/local/runner.ts'
 import { LocalWorld, type LocalWorldOptions } from './worlds/local/world.ts'
-import { Registry } from './workflow.ts'
 
 export { LocalRunner, LocalWorld }
 

@@ -130,10 +130,7 @@ export type Next =
   | { kind: 'park'; error: ErrorRecord }
 
 /** What a commit causes in other runs: done with the commit, or again by whoever recovers the run. */
-export type Outgoing =
-  | { kind: 'start'; run: NewRun }
-  | { kind: 'deliver'; to: string; message: Message }
-  | { kind: 'terminate'; run: string; reason: string }
+export type Outgoing = { kind: 'start'; run: NewRun } | { kind: 'deliver'; to: string; message: Message } | { kind: 'terminate'; run: string; reason: string }
 
 export interface Commit {
   runId: string
@@ -197,7 +194,7 @@ export interface RunStore {
   revive(runId: string, event?: Extract<import('./engine/events.ts').JournalEvent, { type: 'run.retried' }>): Promise<{ revived: boolean; wakes: Wake[] }>
   /** Runs that somebody should have looked at by now: lost wake-ups, dead runners, runs never started. */
   overdue(before: number, limit: number): Promise<Wake[]>
-  /** Calls back when the run may have changed or got a message; a hint, never a promise. */
+  /** Calls back when the run may have changed or got a message, whoever did it. May call without a reason, and a little late. */
   watch(runId: string, onChange: () => void): () => void
 }
 

@@ -86,7 +86,8 @@ export class Registry {
   constructor(workflows: Iterable<AnyWorkflow>) {
     for (const workflow of workflows) {
       const versions = this.byName.get(workflow.name) ?? new Map<number, AnyWorkflow>()
-      if (versions.has(workflow.version)) throw new InvalidInputError(`two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another version`)
+      if (versions.has(workflow.version))
+        throw new InvalidInputError(`two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another version`)
       versions.set(workflow.version, workflow)
       this.byName.set(workflow.name, versions)
     }
@@ -103,7 +104,9 @@ export class Registry {
     const found = this.byName.get(name)!.get(version)
     if (found) return found
     const known = [...this.byName.get(name)!.keys()].join(', ')
-    throw new UnknownWorkflowError(`workflow '${latest.name}' has no version ${version} here; known versions: ${known}. Deploy the module of version ${version} again so that its runs can go on`)
+    throw new UnknownWorkflowError(
+      `workflow '${latest.name}' has no version ${version} here; known versions: ${known}. Deploy the module of version ${version} again so that its runs can go on`,
+    )
   }
 
   names(): string[] {

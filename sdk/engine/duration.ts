@@ -1,10 +1,7 @@
 import { InvalidInputError } from './errors.ts'
 
 /** `'30s'`, `'1h 30m'`, milliseconds, or `{ hours: 24 }`. */
-export type Duration =
-  | string
-  | number
-  | { days?: number; hours?: number; minutes?: number; seconds?: number; milliseconds?: number }
+export type Duration = string | number | { days?: number; hours?: number; minutes?: number; seconds?: number; milliseconds?: number }
 
 const UNIT_MS: Record<string, number> = {
   ms: 1,
@@ -50,10 +47,17 @@ function parse(duration: Duration, what: string): number {
   return total
 }
 
+/** Code asks for the same few durations again and again, above all in replay. */
+const parsed = new Map<string, number>()
+const REMEMBERED = 1_000
+
 function parseText(text: string, what: string): number {
+  const known = parsed.get(text)
+  if (known !== undefined) return known
   if (!/^\s*(-?\d+(\.\d+)?\s*(ms|[smhdw])\s*)+$/.test(text)) throw malformed(text, what)
   let total = 0
   for (const [, amount, unit] of text.matchAll(/(-?\d+(?:\.\d+)?)\s*(ms|[smhdw])/g)) total += Number(amount) * UNIT_MS[unit!]!
+  if (parsed.size < REMEMBERED) parsed.set(text, total)
   return total
 }
 

@@ -14,7 +14,11 @@ export const END_STATUS: Record<TerminalEvent['type'], EndStatus> = {
 }
 
 /** The terminal event for code that returned or threw. */
-export async function terminalEvent(workflow: AnyWorkflow, end: Exclude<CodeEnd, { kind: 'continued' }>, stopRequested: Error | undefined): Promise<TerminalEvent> {
+export async function terminalEvent(
+  workflow: AnyWorkflow,
+  end: Exclude<CodeEnd, { kind: 'continued' }>,
+  stopRequested: Error | undefined,
+): Promise<TerminalEvent> {
   if (end.kind === 'threw') {
     if (!stopRequested || !isCancellation(end.error)) return { type: 'run.failed', error: recordError(end.error) }
     if (stopRequested instanceof CancelledError) return { type: 'run.cancelled', reason: stopRequested.message }
@@ -60,7 +64,9 @@ export function outgoingAtEnd(run: RunRecord, terminal: TerminalEvent, events: I
 
 /** Children that are to be told when their parent is cancelled. */
 export function outgoingAtCancel(run: RunRecord, events: Iterable<JournalEvent>): Outgoing[] {
-  return childrenStillOpen(events).map((child) => endChild({ ...child, onParentEnd: child.onParentEnd === 'terminate' ? 'terminate' : 'cancel' }, `its parent run '${run.id}' was cancelled`))
+  return childrenStillOpen(events).map((child) =>
+    endChild({ ...child, onParentEnd: child.onParentEnd === 'terminate' ? 'terminate' : 'cancel' }, `its parent run '${run.id}' was cancelled`),
+  )
 }
 
 type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'>

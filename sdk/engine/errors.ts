@@ -141,7 +141,8 @@ export function recordError(thrown: unknown, depth = 0): ErrorRecord {
   }
   const record: ErrorRecord = { name: thrown.name, message: thrown.message }
   // A stack helps with the user's own errors; ours say everything in their message.
-  if (thrown.stack !== undefined && (REVIVED[thrown.name] === undefined || thrown.name.endsWith('ableError') || thrown.name === 'FatalError')) record.stack = thrown.stack
+  if (thrown.stack !== undefined && (REVIVED[thrown.name] === undefined || thrown.name.endsWith('ableError') || thrown.name === 'FatalError'))
+    record.stack = thrown.stack
   const details = thrown as { code?: unknown; step?: unknown; attempts?: unknown; runId?: unknown; status?: unknown }
   if (typeof details.code === 'string' || typeof details.code === 'number') record.code = details.code
   if (thrown instanceof StepError) Object.assign(record, { step: thrown.step, attempts: thrown.attempts })

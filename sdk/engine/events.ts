@@ -63,6 +63,29 @@ export type EventOf<T extends EventType> = Extract<JournalEvent, { type: T }>
 
 export type OpKind = 'step' | 'sleep' | 'wait' | 'callback' | 'child'
 
+type OperationEvent = Extract<JournalEvent, { type: `${OpKind}.${string}` }>
+
+/** Which kind of operation an event speaks of. */
+export const OP_KIND: Record<OperationEvent['type'], OpKind> = {
+  'step.started': 'step',
+  'step.completed': 'step',
+  'step.retrying': 'step',
+  'step.checkpoint': 'step',
+  'step.paused': 'step',
+  'step.failed': 'step',
+  'sleep.started': 'sleep',
+  'sleep.completed': 'sleep',
+  'wait.started': 'wait',
+  'wait.completed': 'wait',
+  'wait.timedOut': 'wait',
+  'callback.created': 'callback',
+  'callback.completed': 'callback',
+  'callback.failed': 'callback',
+  'child.started': 'child',
+  'child.completed': 'child',
+  'child.failed': 'child',
+}
+
 /**
  * What replay does with an event. `fact`: it is looked up when its operation is called. `settles`: it is
  * delivered to workflow code, in journal order. `run`: it concerns the run as a whole. `remark`: for readers.

@@ -1,4 +1,4 @@
-import { EVENT_ROLE, type EventOf, type EventType, type Frame, isTerminal, type JournalEvent, type OpKind, type TerminalEvent } from './events.ts'
+import { EVENT_ROLE, type EventOf, type Frame, isTerminal, type JournalEvent, OP_KIND, type OpKind, type TerminalEvent } from './events.ts'
 import type { Json } from './json.ts'
 
 /** What the journal knows of an operation that has not settled. */
@@ -63,12 +63,8 @@ export class Journal {
       this.lastSeq = last.seq
       this.lastAt = last.at
     }
-    const undone = findUndone(frames)
-    if (undone.length === 0) {
-      for (const frame of frames) for (const event of frame.events) this.add(event, frame.at)
-    } else {
-      this.addExceptUndone(frames, undone)
-    }
+    if (frames.some((frame) => frame.events[0]?.type === 'run.retried')) this.addExceptUndone(frames, findUndone(frames))
+    else for (const frame of frames) for (const event of frame.events) this.add(event, frame.at)
   }
 
   add(event: JournalEvent, at: number): void {
@@ -115,7 +111,7 @@ export class Journal {
   private addFact(event: FactEvent): void {
     const known = this.facts.get(event.id)
     if (known) applyFact(known, event)
-    else this.facts.set(event.id, applyFact({ kind: kindOf(event.type), failures: 0 }, event))
+    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], failures: 0 }, event))
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */
@@ -167,17 +163,11 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
   return facts
 }
 
-const KINDS: Record<string, OpKind> = { step: 'step', sleep: 'sleep', wait: 'wait', callback: 'callback', child: 'child' }
-
-export function kindOf(type: EventType): OpKind {
-  return KINDS[type.slice(0, type.indexOf('.'))]!
-}
-
 export function changeKey(event: { id: string; field: string; now: Json }): string {
   return `${event.id}\n${event.field}\n${JSON.stringify(event.now)}`
 }
 
-/** Each request to go on undoes the last failure of the step it names and what followed from it. */
+/** Each request to go on (always a frame of its own) undoes the last failure of the step it names and what followed from it. */
 function findUndone(frames: readonly Frame[]): { from: number; to: number }[] {
   const found: { from: number; to: number }[] = []
   const failedAt = new Map<string, number>()

@@ -15,9 +15,7 @@ export function checkName(what: string, name: unknown): asserts name is string {
 
 export function checkRunId(id: unknown): asserts id is string {
   if (typeof id !== 'string' || !RUN_ID.test(id)) {
-    throw new InvalidInputError(
-      `a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit, got ${JSON.stringify(id)}`,
-    )
+    throw new InvalidInputError(`a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit, got ${JSON.stringify(id)}`)
   }
 }
 

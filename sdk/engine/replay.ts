@@ -1,17 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RunRecord } from '../ports.ts'
 import { CancelledError, ForeignAwaitError, MisplacedCallError, NonDeterminismError, reviveError, StepError, TimeoutError } from './errors.ts'
-import { EVENT_ROLE, type JournalEvent } from './events.ts'
-import { applyFact, type Delivery, type FactEvent, type Forgotten, type Journal, kindOf } from './journal.ts'
+import { EVENT_ROLE, type JournalEvent, OP_KIND } from './events.ts'
+import { applyFact, type Delivery, type FactEvent, type Forgotten, type Journal } from './journal.ts'
+import { throughJson } from './json.ts'
 import { escapeName } from './names.ts'
 import { Operation, type Request } from './operation.ts'
 import { SeededRandom } from './random.ts'
 
 /** How the code of a generation ended. */
-export type CodeEnd =
-  | { kind: 'returned'; value: unknown }
-  | { kind: 'threw'; error: unknown }
-  | { kind: 'continued'; input: unknown }
+export type CodeEnd = { kind: 'returned'; value: unknown } | { kind: 'threw'; error: unknown } | { kind: 'continued'; input: unknown }
 
 /** Which step's body the current call stack belongs to, if any. */
 export const insideStep = new AsyncLocalStorage<string | undefined>()
@@ -109,9 +107,12 @@ export class Replay {
   assertCallable(what: string): void {
     const step = insideStep.getStore()
     if (step !== undefined) {
-      throw new MisplacedCallError(`${what} was called inside the body of step '${step}'. A body's effects are not replayed, so ctx cannot work there: call it in the workflow function, before or after the step`)
+      throw new MisplacedCallError(
+        `${what} was called inside the body of step '${step}'. A body's effects are not replayed, so ctx cannot work there: call it in the workflow function, before or after the step`,
+      )
     }
-    if (this.closed !== undefined) throw new MisplacedCallError(`${what} was called after ${this.closed}. Await every operation before the workflow function returns`)
+    if (this.closed !== undefined)
+      throw new MisplacedCallError(`${what} was called after ${this.closed}. Await every operation before the workflow function returns`)
     if (!this.inTurn) {
       const error = new ForeignAwaitError(
         `workflow '${this.run.workflow}' called ${what} after it had awaited something that is not a ctx operation (a fetch, a timer, a file), somewhere after ${this.lastDelivered}. A replay cannot repeat that: move it into ctx.step`,
@@ -203,7 +204,7 @@ export class Replay {
       return
     }
     if (operation.settled) return
-    const kind = kindOf(event.type)
+    const kind = OP_KIND[event.type]
     if (kind !== operation.kind) {
       this.violation = changedCode(this.run, `the journal has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
       return
@@ -233,7 +234,11 @@ export class Replay {
   private unreached(journaled: Delivery | { id: string; kind: string }): NonDeterminismError {
     const expected = 'type' in journaled ? describe(journaled) : `${journaled.kind} '${journaled.id}'`
     const waiting = [...this.operations.values()].filter((operation) => !operation.settled).map((operation) => `${operation.kind} '${operation.id}'`)
-    const got = this.end ? 'the code had already ended' : waiting.length > 0 ? `the code waits for ${waiting.slice(0, 5).join(', ')}` : 'the code waits for nothing'
+    const got = this.end
+      ? 'the code had already ended'
+      : waiting.length > 0
+        ? `the code waits for ${waiting.slice(0, 5).join(', ')}`
+        : 'the code waits for nothing'
     return changedCode(this.run, `the journal goes on with ${expected}`, got, this.lastDelivered)
   }
 }
@@ -244,17 +249,18 @@ function isDelivery(event: JournalEvent): event is Delivery {
 
 type OperationDelivery = Extract<Delivery, { id: string }>
 
+/** The code gets copies: what it does to them must not reach the journal, nor another replay of it. */
 function settle(operation: Operation, event: OperationDelivery): void {
   switch (event.type) {
     case 'step.completed':
     case 'callback.completed':
     case 'child.completed':
-      return operation.resolve(event.result)
+      return operation.resolve(throughJson(event.result))
     case 'sleep.completed':
     case 'wait.timedOut':
       return operation.resolve(undefined)
     case 'wait.completed':
-      return operation.resolve(event.payload)
+      return operation.resolve(throughJson(event.payload))
     case 'callback.failed':
     case 'child.failed':
       return operation.reject(reviveError(event.error))
@@ -266,7 +272,7 @@ function settle(operation: Operation, event: OperationDelivery): void {
 }
 
 function describe(event: Delivery): string {
-  return 'id' in event ? `${kindOf(event.type)} '${event.id}'` : event.type === 'run.timedOut' ? 'the timeout of the run' : 'the cancellation of the run'
+  return 'id' in event ? `${OP_KIND[event.type]} '${event.id}'` : event.type === 'run.timedOut' ? 'the timeout of the run' : 'the cancellation of the run'
 }
 
 function changedCode(run: RunRecord, expected: string, got: string, where: string): NonDeterminismError {

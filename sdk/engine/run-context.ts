@@ -174,8 +174,10 @@ const NO_OPTIONS: StepOptions = Object.freeze({})
 
 /** Says each thing once: nothing while the journal is being replayed. */
 export function replayAwareLogger(replay: Replay, sink: LogSink): Logger {
-  const at = (level: LogLevel) => (message: string, fields: Record<string, unknown> = {}) => {
-    if (!replay.replaying) sink(level, message, { runId: replay.run.id, workflow: replay.run.workflow, ...fields })
-  }
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: Record<string, unknown> = {}) => {
+      if (!replay.replaying) sink(level, message, { runId: replay.run.id, workflow: replay.run.workflow, ...fields })
+    }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

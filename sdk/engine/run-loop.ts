@@ -109,11 +109,17 @@ class RunLoop implements AttemptHost {
       if (workflow instanceof Error) return await this.park(workflow)
       this.workflow = workflow
       const input = await validate(workflow.options.input, this.run.input)
-      if (!input.ok) return await this.park(new InvalidInputError(`the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'; deploy a fix and retry the run`, input.problems))
+      if (!input.ok)
+        return await this.park(
+          new InvalidInputError(
+            `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'; deploy a fix and retry the run`,
+            input.problems,
+          ),
+        )
       return await this.takeAsFarAsItGoes(input.value)
     } finally {
       unwatch()
-      this.stopBodies(new CancelledError('the runner has let go of this run'))
+      if (this.running.size > 0) this.stopBodies(new CancelledError('the runner has let go of this run'))
       this.replay.close(`run '${this.run.id}' ended or was suspended`)
     }
   }
@@ -209,7 +215,9 @@ class RunLoop implements AttemptHost {
     const { facts } = operation
     if (this.replay.stopRequested && operation.calledBeforeStop) this.report(operation, this.stoppedStep(operation))
     else if (facts?.underWay !== undefined) {
-      const error = new StepInterruptedError(`the runner of at-most-once step '${operation.id}' died during attempt ${facts.underWay}: whether its effect happened is unknown`)
+      const error = new StepInterruptedError(
+        `the runner of at-most-once step '${operation.id}' died during attempt ${facts.underWay}: whether its effect happened is unknown`,
+      )
       this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
     } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)
     else this.queueStep(operation)
@@ -249,7 +257,12 @@ class RunLoop implements AttemptHost {
   }
 
   private stoppedStep(operation: Operation): EventOf<'step.failed'> {
-    return { type: 'step.failed', id: operation.id, attempt: operation.facts?.failures ?? 0, error: recordError(new CancelledError(this.replay.stopRequested!.message)) }
+    return {
+      type: 'step.failed',
+      id: operation.id,
+      attempt: operation.facts?.failures ?? 0,
+      error: recordError(new CancelledError(this.replay.stopRequested!.message)),
+    }
   }
 
   private async suspend(): Promise<CommitResult> {
@@ -272,7 +285,8 @@ class RunLoop implements AttemptHost {
 
   private async finish(): Promise<RunOutcome> {
     const end = this.replay.end!
-    if (end.kind === 'continued') return this.nextGeneration(end.input as Json | undefined, 1, this.clock.now(), { type: 'run.continued', input: end.input as Json | undefined })
+    if (end.kind === 'continued')
+      return this.nextGeneration(end.input as Json | undefined, 1, this.clock.now(), { type: 'run.continued', input: end.input as Json | undefined })
     const event = await terminalEvent(this.workflow, end, this.replay.stopRequested)
     const retry = this.workflow.options.retry
     if (event.type === 'run.failed' && retry && end.kind === 'threw') {
@@ -297,7 +311,10 @@ class RunLoop implements AttemptHost {
     event.abandoned = abandoned.map(({ id }) => id)
     const steps = abandoned.filter(({ kind }) => kind === 'step').map(({ id }) => id)
     if (steps.length > 0) {
-      this.world.log('warn', `workflow '${this.run.workflow}' ended while steps were pending; they were aborted. Is an await missing?`, { runId: this.run.id, steps })
+      this.world.log('warn', `workflow '${this.run.workflow}' ended while steps were pending; they were aborted. Is an await missing?`, {
+        runId: this.run.id,
+        steps,
+      })
     }
   }
 
@@ -307,7 +324,12 @@ class RunLoop implements AttemptHost {
     return { status: result.ok ? END_STATUS[event.type] : 'superseded' }
   }
 
-  private async nextGeneration(input: Json | undefined, attempt: number, wakeAt: number, event: EventOf<'run.continued' | 'run.retrying'>): Promise<RunOutcome> {
+  private async nextGeneration(
+    input: Json | undefined,
+    attempt: number,
+    wakeAt: number,
+    event: EventOf<'run.continued' | 'run.retrying'>,
+  ): Promise<RunOutcome> {
     this.buffer.add(event)
     const result = await this.buffer.commit({ kind: 'continue', input, attempt, wakeAt })
     return { status: result.ok ? 'continued' : 'superseded' }

@@ -142,7 +142,8 @@ export class StepAttempt implements StepTools {
       last = policyError
     }
     const ms = this.finish()
-    if (delay === undefined) this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: recordError(last), ...(ms > 0 && { ms }) })
+    if (delay === undefined)
+      this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: recordError(last), ...(ms > 0 && { ms }) })
     else this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, error: recordError(error), until: this.host.clock.now() + delay })
   }
 

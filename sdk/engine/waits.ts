@@ -156,7 +156,11 @@ export class Waits {
     if (this.others.length > 0) this.unmatched = true
   }
 
-  private openWithTimeout(operation: Operation, ms: number | undefined, event: (timeout: { until?: number; ms?: number }) => EventOf<'wait.started' | 'callback.created'>): void {
+  private openWithTimeout(
+    operation: Operation,
+    ms: number | undefined,
+    event: (timeout: { until?: number; ms?: number }) => EventOf<'wait.started' | 'callback.created'>,
+  ): void {
     const opened = operation.facts?.opened as EventOf<'wait.started' | 'callback.created'> | undefined
     if (opened) this.reportChange(operation, 'timeout', opened.ms, ms)
     else this.buffer.add(event(ms === undefined ? {} : { until: this.world.clock.now() + ms, ms }))
@@ -231,7 +235,10 @@ export class Waits {
   }
 
   private async fromMessage(message: Exclude<Message, { kind: 'signal' }>): Promise<Delivery | 'keep' | 'drop' | 'skipped sleep'> {
-    if (message.kind === 'cancel') return this.replay.stopRequested ? 'drop' : { type: 'run.cancelRequested', from: message.id, ...(message.reason !== undefined && { reason: message.reason }) }
+    if (message.kind === 'cancel')
+      return this.replay.stopRequested
+        ? 'drop'
+        : { type: 'run.cancelRequested', from: message.id, ...(message.reason !== undefined && { reason: message.reason }) }
     if (message.kind === 'wake') return this.sleepToSkip() ? 'skipped sleep' : 'drop'
     const operation = this.replay.operations.get(message.op)
     if (!operation) return 'keep'
@@ -246,7 +253,11 @@ export class Waits {
     }
     const checked = await validate((operation.request as RequestOf<'callback'>).schema, message.result)
     if (checked.ok) return { type: 'callback.completed', id, result: throughJson(checked.value) as Json | undefined }
-    return { type: 'callback.failed', id, error: recordError(new InvalidInputError(`the result of callback '${id}' does not fit its schema`, checked.problems)) }
+    return {
+      type: 'callback.failed',
+      id,
+      error: recordError(new InvalidInputError(`the result of callback '${id}' does not fit its schema`, checked.problems)),
+    }
   }
 
   /** One message skips every sleep the run is in; each becomes a delivery of its own. */

@@ -47,23 +47,25 @@ export function insertFrame(db: Database, run: Value, frame: Frame): void {
 }
 
 /**
- * All frames from one slot on. SQLite joins them into a single flat array, `[seq, at, epoch, event, event, seq, …]`,
- * because one large JSON.parse is several times faster than a row and a parse for each frame.
+ * All frames from one slot on. SQLite joins them into a single flat array, `[at, event, event, at, event, …]`, because
+ * one large JSON.parse is several times faster than a row and a parse for each frame. Slots have no gaps, so the first
+ * one tells the others. The epoch, of use only to people, is left out.
  */
 export function selectFrames(db: Database, run: Value, fromSeq: number): Frame[] {
   const row = db.row(
-    `SELECT '[' || group_concat(seq || ',' || at || ',' || epoch || ',' || events, ',') || ']' AS journal
-     FROM (SELECT seq, at, epoch, events FROM frames WHERE run = ? AND seq >= ? ORDER BY seq)`,
+    `SELECT min(seq) AS first, '[' || group_concat(at || ',' || events, ',') || ']' AS journal
+     FROM (SELECT seq, at, events FROM frames WHERE run = ? AND seq >= ? ORDER BY seq)`,
     run,
     fromSeq,
   )
   if (typeof row?.journal !== 'string') return []
   const flat = JSON.parse(row.journal) as (number | JournalEvent)[]
   const frames: Frame[] = []
-  for (let i = 0; i < flat.length; ) {
-    const frame: Frame = { seq: flat[i++] as number, at: flat[i++] as number, epoch: flat[i++] as number, events: [] }
-    while (i < flat.length && typeof flat[i] === 'object') frame.events.push(flat[i++] as JournalEvent)
-    frames.push(frame)
+  let seq = row.first as number
+  let events: JournalEvent[] = []
+  for (const part of flat) {
+    if (typeof part === 'number') frames.push({ seq: seq++, at: part, epoch: 0, events: (events = []) })
+    else events.push(part)
   }
   return frames
 }

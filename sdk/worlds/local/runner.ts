@@ -1,5 +1,5 @@
-import { runOnce } from '../../engine/run-loop.ts'
 import type { StepBody } from '../../engine/run-context.ts'
+import { runOnce } from '../../engine/run-loop.ts'
 import type { Wake } from '../../ports.ts'
 import { type AnyWorkflow, Registry } from '../../workflow.ts'
 import { deadOwners, Liveness } from './liveness.ts'
@@ -14,14 +14,13 @@ export interface LocalRunnerOptions {
 }
 
 const BATCH = 500
-const OTHERS_EVERY_MS = 200
 const PURGE_EVERY_MS = 3_600_000
 
 /** Takes every run that is due as far as it goes. One timer, for the earliest of them; nothing is held for the rest. */
 export class LocalRunner {
   private readonly world: LocalWorld
   private readonly registry: Registry
-  private readonly owner: string
+  readonly owner: string
   private readonly concurrency: number
   private readonly leaseMs: number
   private readonly stubs: ReadonlyMap<string, StepBody> | undefined
@@ -29,11 +28,11 @@ export class LocalRunner {
   private readonly ready = new Set<string>()
   private liveness: Liveness | undefined
   private timer: { at: number; cancel: () => void } | undefined
-  private housekeeping: NodeJS.Timeout[] = []
+  private housekeeping: NodeJS.Timeout | undefined
   private isRunning = false
   /** The due index may hold more than `ready` does. */
   private moreInStore = false
-  private whenIdle: (() => void)[] = []
+  private isLooking = false
 
   constructor(world: LocalWorld, options: LocalRunnerOptions) {
     this.world = world
@@ -52,35 +51,30 @@ export class LocalRunner {
     if (path !== ':memory:') {
       for (const owner of deadOwners(path)) await store.releaseOwner(owner)
       this.liveness = new Liveness(path, this.owner)
-      this.watchOtherProcesses()
+      store.onForeignWrite = () => this.lookAgain()
+      this.housekeeping = setInterval(() => void this.purge(), PURGE_EVERY_MS).unref()
       await this.purge()
     }
     // A new process is a new deployment: what was stuck gets another chance with the code of today.
     for (const runId of store.stuckRuns()) await store.revive(runId)
-    this.moreInStore = true
-    this.fill()
+    this.lookAgain()
   }
 
   /** Stops taking runs and waits for those under way, at most `graceMs`. Steps cut short run again next time. */
   async stop(graceMs = 5_000): Promise<void> {
     this.isRunning = false
     this.timer?.cancel()
-    for (const timer of this.housekeeping) clearInterval(timer)
+    clearInterval(this.housekeeping)
     this.world.wakeups.listen(undefined)
+    this.world.store.onForeignWrite = undefined
     const grace = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
     await Promise.race([Promise.allSettled(this.active.values()), grace])
     this.liveness?.release()
   }
 
-  /** How many runs are under way right now. */
-  get activeCount(): number {
-    return this.active.size
-  }
-
-  /** Resolves when nothing is under way and nothing is due. */
-  idle(): Promise<void> {
-    if (this.isIdle()) return Promise.resolve()
-    return new Promise((resolve) => this.whenIdle.push(resolve))
+  /** Nothing is under way and nothing is due. */
+  get isIdle(): boolean {
+    return this.active.size === 0 && this.ready.size === 0 && !this.moreInStore && !this.isLooking
   }
 
   private heard({ runId, at }: Wake): void {
@@ -91,28 +85,37 @@ export class LocalRunner {
     } else this.armTimer(at)
   }
 
+  private lookAgain(): void {
+    this.moreInStore = true
+    this.fill()
+  }
+
   private fill(): void {
     if (!this.isRunning) return
     for (const runId of this.ready) {
       if (this.active.size >= this.concurrency) return
-      // Under way: its own runner will see the stimulus. If the run becomes due again, the store says so.
+      // About to be given up by the loop that has it: taken as soon as that is over.
+      if (this.active.has(runId)) continue
       this.ready.delete(runId)
-      if (this.active.has(runId)) this.moreInStore = true
-      else this.take(runId)
+      this.take(runId)
     }
     if (this.moreInStore && this.active.size < this.concurrency) void this.refill()
   }
 
   private async refill(): Promise<void> {
+    if (this.isLooking) return
+    this.isLooking = true
     this.moreInStore = false
-    const due = (await this.world.store.overdue(this.world.clock.now(), BATCH)).filter(({ runId }) => !this.active.has(runId))
+    const found = await this.world.store.overdue(this.world.clock.now(), BATCH).finally(() => {
+      this.isLooking = false
+    })
+    const due = found.filter(({ runId }) => !this.active.has(runId))
     if (!this.isRunning) return
     for (const { runId } of due) this.ready.add(runId)
     if (due.length === BATCH) this.moreInStore = true
     if (due.length > 0) return this.fill()
     const next = this.world.store.nextWake()
     if (next !== undefined) this.armTimer(next)
-    this.tellIdle()
   }
 
   private take(runId: string): void {
@@ -121,13 +124,13 @@ export class LocalRunner {
       .catch((error: unknown) => {
         // The lease runs out by itself, and the run is taken up again then.
         if (this.isRunning) this.world.log('error', `run '${runId}' could not be taken further: ${error}`, { runId })
+        this.moreInStore = true
       })
       .then(() => {
         this.active.delete(runId)
-        if (this.active.size === 0 || this.ready.size === 0) this.moreInStore = true
         this.fill()
       })
-    this.active.set(runId, work.then())
+    this.active.set(runId, work)
   }
 
   private armTimer(at: number): void {
@@ -135,35 +138,9 @@ export class LocalRunner {
     this.timer?.cancel()
     const cancel = this.world.clock.at(at, () => {
       this.timer = undefined
-      this.moreInStore = true
-      this.fill()
+      this.lookAgain()
     })
     this.timer = { at, cancel }
-  }
-
-  private isIdle(): boolean {
-    return this.active.size === 0 && this.ready.size === 0 && !this.moreInStore
-  }
-
-  private tellIdle(): void {
-    if (!this.isIdle()) return
-    for (const resolve of this.whenIdle.splice(0)) resolve()
-  }
-
-  /** SQLite cannot call across processes; a glance at a counter is as cheap as it gets. */
-  private watchOtherProcesses(): void {
-    const { store } = this.world
-    let seen = store.changesByOthers()
-    const glance = setInterval(() => {
-      const now = store.changesByOthers()
-      if (now === seen) return
-      seen = now
-      store.notifyAll()
-      this.moreInStore = true
-      this.fill()
-    }, OTHERS_EVERY_MS)
-    const purge = setInterval(() => void this.purge(), PURGE_EVERY_MS)
-    this.housekeeping = [glance.unref(), purge.unref()]
   }
 
   private async purge(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { EventOf, Frame } from '../../engine/events.ts'
 import type { Claimed, Clock, Commit, CommitResult, DeliverResult, Lease, Message, NewRun, RunFilter, RunPage, RunRecord, RunStore, Wake } from '../../ports.ts'
 import { Database } from './database.ts'
+import { JournalCache } from './journal-cache.ts'
 import { claimRun } from './operations/claim.ts'
 import { commitRun } from './operations/commit.ts'
 import { createRun } from './operations/create.ts'
@@ -10,15 +11,22 @@ import { listRuns } from './operations/list.ts'
 import { reviveRun } from './operations/revive.ts'
 import { selectFrames, selectInbox, selectRun, text, toRecord } from './rows.ts'
 
+const GLANCE_EVERY_MS = 100
+
 /** Runs, journals and inboxes in one SQLite file. Every operation is a transaction of its own or shares one (group commit). */
 export class SqliteRunStore implements RunStore {
   private readonly db: Database
   private readonly clock: Clock
+  private readonly journals = new JournalCache()
   private readonly watchers = new Map<string, Set<() => void>>()
+  private readonly glance: NodeJS.Timeout | undefined
+  /** Called when another process has written to the file. */
+  onForeignWrite: (() => void) | undefined
 
   constructor(path: string, clock: Clock) {
     this.db = new Database(path)
     this.clock = clock
+    if (!this.db.isInMemory) this.glance = this.watchOtherProcesses()
   }
 
   create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
@@ -46,7 +54,7 @@ export class SqliteRunStore implements RunStore {
   }
 
   claim(runId: string, lease: Lease): Promise<Claimed | undefined> {
-    return this.db.write(() => claimRun(this.db, runId, lease, this.clock.now()))
+    return this.db.write(() => claimRun(this.db, this.journals, runId, lease, this.clock.now()))
   }
 
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {
@@ -86,7 +94,9 @@ export class SqliteRunStore implements RunStore {
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {
-    return this.db.rows('SELECT id, wake_at FROM runs WHERE wake_at <= ? ORDER BY wake_at LIMIT ?', before, limit).map((row) => ({ runId: row.id as string, at: row.wake_at as number }))
+    return this.db
+      .rows('SELECT id, wake_at FROM runs WHERE wake_at <= ? ORDER BY wake_at LIMIT ?', before, limit)
+      .map((row) => ({ runId: row.id as string, at: row.wake_at as number }))
   }
 
   watch(runId: string, onChange: () => void): () => void {
@@ -127,18 +137,22 @@ export class SqliteRunStore implements RunStore {
     })
   }
 
-  /** Changes whenever another process has written to the file. */
-  changesByOthers(): number {
-    return this.db.row('PRAGMA data_version')!.data_version as number
-  }
-
-  /** Tells everybody in this process who watches any run; for changes that came from another one. */
-  notifyAll(): void {
-    this.notify([...this.watchers.keys()])
-  }
-
   close(): void {
+    clearInterval(this.glance)
     this.db.close()
+  }
+
+  /** SQLite cannot call across processes; a glance at a counter is as cheap as it gets. */
+  private watchOtherProcesses(): NodeJS.Timeout {
+    const version = () => this.db.row('PRAGMA data_version')!.data_version as number
+    let seen = version()
+    return setInterval(() => {
+      const now = version()
+      if (now === seen) return
+      seen = now
+      this.notify([...this.watchers.keys()])
+      this.onForeignWrite?.()
+    }, GLANCE_EVERY_MS).unref()
   }
 
   private notify(runIds: readonly string[]): void {

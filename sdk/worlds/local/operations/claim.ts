@@ -1,8 +1,9 @@
 import { type Claimed, hasEnded, type Lease, type RunStatus } from '../../../ports.ts'
 import type { Database } from '../database.ts'
-import { selectFrames, selectInbox, selectRun, toRecord } from '../rows.ts'
+import type { JournalCache } from '../journal-cache.ts'
+import { selectInbox, selectRun, toRecord } from '../rows.ts'
 
-export function claimRun(db: Database, runId: string, lease: Lease, now: number): Claimed | undefined {
+export function claimRun(db: Database, journals: JournalCache, runId: string, lease: Lease, now: number): Claimed | undefined {
   const row = selectRun(db, runId)
   if (!row || hasEnded(row.status as RunStatus)) return undefined
   if (row.owner !== null && (row.lease_until as number) > now) {
@@ -23,7 +24,7 @@ export function claimRun(db: Database, runId: string, lease: Lease, now: number)
   Object.assign(row, { status: 'running', epoch: (row.epoch as number) + 1, wake_at: leaseUntil, waiting: null, started_at: row.started_at ?? now })
   return {
     run: toRecord(row),
-    frames: selectFrames(db, row.key!, (row.base_seq as number) + 1),
+    frames: journals.load(db, row.key as number, row.base_seq as number),
     inbox: (row.stimulus as number) > 0 ? selectInbox(db, row.key!) : [],
     recovered,
   }

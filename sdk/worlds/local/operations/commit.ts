@@ -27,7 +27,15 @@ const LOST: { result: CommitResult; touched: string[] } = { result: { ok: false 
 const NOTHING_SENT: { wakes: Wake[]; touched: string[] } = { wakes: [], touched: [] }
 const FREE = 'owner = NULL, lease_until = NULL'
 
-function moveOn(db: Database, run: Value, runId: string, next: Next, stimulus: number, seq: number | undefined, now: number): { suspended: boolean; wakes: Wake[] } {
+function moveOn(
+  db: Database,
+  run: Value,
+  runId: string,
+  next: Next,
+  stimulus: number,
+  seq: number | undefined,
+  now: number,
+): { suspended: boolean; wakes: Wake[] } {
   switch (next.kind) {
     case 'keep':
       return { suspended: false, wakes: [] }

@@ -6,7 +6,8 @@ export function deliverMessage(db: Database, runId: string, message: Message, no
   if (!row) return { outcome: 'missing', wakes: [] }
   const status = row.status as RunStatus
   if (hasEnded(status)) return { outcome: 'ended', wakes: [] }
-  if (db.run('INSERT OR IGNORE INTO inbox (run, id, body) VALUES (?, ?, ?)', row.key!, message.id, JSON.stringify(message)) === 0) return { outcome: 'duplicate', wakes: [] }
+  if (db.run('INSERT OR IGNORE INTO inbox (run, id, body) VALUES (?, ?, ?)', row.key!, message.id, JSON.stringify(message)) === 0)
+    return { outcome: 'duplicate', wakes: [] }
 
   const isHeld = row.owner !== null && (row.lease_until as number) > now
   // A stuck run waits for a fix and a run with a start time for that time; the message waits with them.

@@ -32,7 +32,16 @@ export function terminateRun(db: Database, runId: string, reason: string, now: n
   appendOutside(db, row.key!, (row.epoch as number) + 1, event, now)
   db.run('UPDATE runs SET epoch = epoch + 1 WHERE key = ?', row.key!)
   endRun(db, row.key!, event, now)
-  const sent = sendOutgoing(db, runId, outgoingAtEnd(record, event, frames.flatMap((frame) => frame.events)), now)
+  const sent = sendOutgoing(
+    db,
+    runId,
+    outgoingAtEnd(
+      record,
+      event,
+      frames.flatMap((frame) => frame.events),
+    ),
+    now,
+  )
   return { ended: true, wakes: sent.wakes, touched: [runId, ...sent.touched] }
 }
 

@@ -1,0 +1,80 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { HistoryEvent } from '../client.ts'
+import { isTerminal, type JournalEvent } from '../engine/events.ts'
+import { Journal } from '../engine/journal.ts'
+import { Replay } from '../engine/replay.ts'
+import { replayAwareLogger } from '../engine/run-context.ts'
+import { runBody } from '../engine/workflow-body.ts'
+import type { RunRecord } from '../ports.ts'
+import { validateOrThrow } from '../schema.ts'
+import type { AnyWorkflow } from '../workflow.ts'
+
+/** A history as a golden file keeps it: times count from the start, stacks and measured durations are left out. */
+export function normaliseHistory(history: readonly HistoryEvent[]): unknown[] {
+  const start = history[0]?.at ?? 0
+  return history.map((event) => {
+    const copy = JSON.parse(JSON.stringify(event, (key, value: unknown) => (key === 'stack' ? undefined : value))) as Record<string, unknown>
+    copy.at = event.at - start
+    if (typeof copy.until === 'number') copy.until = copy.until - start
+    if (String(copy.type).startsWith('step.')) delete copy.ms
+    return copy
+  })
+}
+
+/**
+ * A vitest or jest matcher: `expect.extend({ toMatchHistory })`, then
+ * `expect(await handle.history()).toMatchHistory('golden/order.json')`. The file is written when it does not exist,
+ * or when the environment variable UPDATE_HISTORIES is set.
+ */
+export function toMatchHistory(history: readonly HistoryEvent[], file: string): { pass: boolean; message: () => string; actual?: unknown; expected?: unknown } {
+  const actual = normaliseHistory(history)
+  if (!existsSync(file) || process.env.UPDATE_HISTORIES) {
+    if (process.env.CI && !existsSync(file)) return { pass: false, message: () => `${file} does not exist; record it and commit it` }
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, `[\n${actual.map((event) => `  ${JSON.stringify(event)}`).join(',\n')}\n]\n`)
+  }
+  const expected = JSON.parse(readFileSync(file, 'utf8')) as unknown[]
+  const differsAt = [...Array(Math.max(actual.length, expected.length)).keys()].find((i) => JSON.stringify(actual[i]) !== JSON.stringify(expected[i]))
+  return {
+    pass: differsAt === undefined,
+    message: () =>
+      `the history differs from ${file} at event ${differsAt}:\n  recorded ${JSON.stringify(expected[differsAt!])}\n  now      ${JSON.stringify(actual[differsAt!])}\nIf that is meant, record it anew with UPDATE_HISTORIES=1`,
+    actual,
+    expected,
+  }
+}
+
+/**
+ * Replays a recorded history against today's code, as a run that was asleep across a deployment would. Throws the
+ * NonDeterminismError that would park such a run; returns the operations the code asks for next.
+ */
+export async function replayHistory(workflow: AnyWorkflow, history: readonly HistoryEvent[], upTo = history.length): Promise<{ id: string; kind: string }[]> {
+  const started = history.find((event) => event.type === 'run.started')
+  const at = started?.at ?? history[0]?.at ?? 0
+  const run: RunRecord = {
+    id: 'replayed',
+    workflow: workflow.name,
+    version: workflow.version,
+    status: 'running',
+    input: started && 'input' in started ? started.input : undefined,
+    generation: 0,
+    attempt: 1,
+    baseSeq: 0,
+    epoch: 1,
+    stimulus: 0,
+    secret: 'replayed',
+    tags: [],
+    createdAt: at,
+    startedAt: at,
+  }
+  const events = history.slice(0, upTo).filter((event) => event.type !== 'run.started' && !isTerminal(event as JournalEvent))
+  const frames = events.map((event, index) => ({ seq: index + 1, at: event.at, epoch: 1, events: [event as JournalEvent] }))
+  const replay = new Replay(run, new Journal(frames, 0, at))
+  const input = await validateOrThrow(workflow.options.input, run.input, `the recorded input of workflow '${workflow.name}'`)
+  const silent = () => {}
+  const info = { runId: run.id, workflow: run.workflow, version: run.version, tags: [], attempt: 1, generation: 0 }
+  await runBody(workflow, input, replay, { info, log: replayAwareLogger(replay, silent), compensations: [], setProgress: silent, stubs: undefined })
+  if (replay.violation) throw replay.violation
+  return replay.fresh.filter((operation) => !operation.settled).map(({ id, kind }) => ({ id, kind }))
+}

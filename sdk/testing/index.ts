@@ -1,0 +1,5 @@
+export { normaliseHistory, replayHistory, toMatchHistory } from './golden.ts'
+export { mortalStore } from './mortal-store.ts'
+export { seededIds } from './seeded-ids.ts'
+export { type LogLine, RunHandle, TestEnv, type TestEnvOptions, testEnv } from './test-env.ts'
+export { VirtualClock } from './virtual-clock.ts'

@@ -1,0 +1,18 @@
+import type { RunStore } from '../ports.ts'
+
+/** The view of a store that a process has, until the process dies: from then on none of its calls does anything. */
+export function mortalStore<S extends RunStore>(store: S): { store: S; die: () => void } {
+  let dead = false
+  const view = new Proxy(store, {
+    get(target, property) {
+      const member: unknown = Reflect.get(target, property, target)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => (dead ? NEVER : Reflect.apply(member, target, args))
+    },
+    set: (target, property, value) => Reflect.set(target, property, value, target),
+  })
+  return { store: view, die: () => (dead = true) }
+}
+
+/** A dead process does not even get an error. */
+const NEVER = new Promise<never>(() => {})

@@ -1,0 +1,186 @@
+import { Client, type HistoryEvent, type RunView, type StartOptions } from '../client.ts'
+import { type Duration, milliseconds } from '../engine/duration.ts'
+import type { StepBody } from '../engine/run-context.ts'
+import type { LogLevel, RunStatus } from '../ports.ts'
+import { type AnyWorkflow, Registry, type Signal, type Workflow } from '../workflow.ts'
+import { LocalRunner } from '../worlds/local/runner.ts'
+import { LocalWorld } from '../worlds/local/world.ts'
+import { mortalStore } from './mortal-store.ts'
+import { seededIds } from './seeded-ids.ts'
+import { VirtualClock } from './virtual-clock.ts'
+
+export interface TestEnvOptions {
+  workflows: Iterable<AnyWorkflow>
+  /** Makes ids and jitter repeatable. Default 1. */
+  seed?: string | number
+  /** Default 2026-01-01T00:00:00Z. */
+  startTime?: Date | string | number
+}
+
+export interface LogLine {
+  level: LogLevel
+  message: string
+  fields: Record<string, unknown>
+}
+
+/** A world in memory under virtual time. Time moves only in `advance` and while a result is awaited. */
+export async function testEnv(options: TestEnvOptions): Promise<TestEnv> {
+  const env = new TestEnv(options)
+  await env.restart()
+  return env
+}
+
+/** A body that does real work gets this much real time without a sign of life before virtual time goes on. */
+const REAL_GRACE_MS = 30
+
+export class TestEnv {
+  readonly clock: VirtualClock
+  /** Everything that was logged, replays excluded. */
+  readonly logs: LogLine[] = []
+  private workflows: AnyWorkflow[]
+  private readonly stubs = new Map<string, StepBody>()
+  private readonly origin: LocalWorld
+  private runner!: LocalRunner
+  private readonly owners: string[] = []
+  private currentClient!: Client
+  private die: (() => void) | undefined
+
+  constructor(options: TestEnvOptions) {
+    this.workflows = [...options.workflows]
+    this.clock = new VirtualClock(new Date(options.startTime ?? '2026-01-01T00:00:00Z').getTime())
+    const log = (level: LogLevel, message: string, fields: Record<string, unknown>) => void this.logs.push({ level, message, fields })
+    this.origin = new LocalWorld({ path: ':memory:', clock: this.clock, ids: seededIds(options.seed ?? 1), log })
+  }
+
+  get client(): Client {
+    return this.currentClient
+  }
+
+  async start<I, O>(workflow: Workflow<I, O>, input: I, options?: StartOptions): Promise<RunHandle<O>> {
+    const { runId } = await this.client.start(workflow, input, options)
+    return new RunHandle<O>(this, runId)
+  }
+
+  /** A handle on a run that something else started. */
+  handle<O = unknown>(runId: string): RunHandle<O> {
+    return new RunHandle<O>(this, runId)
+  }
+
+  /** From now on steps of this name run `body` instead of their own. */
+  stub(stepName: string, body: StepBody): void {
+    this.stubs.set(stepName, body)
+  }
+
+  /** Kills the process: whatever was under way is gone, only the store survives. `workflows` deploys other code. */
+  async restart(workflows?: Iterable<AnyWorkflow>): Promise<void> {
+    this.die?.()
+    if (workflows) this.workflows = [...workflows]
+    for (const owner of this.owners) await this.origin.store.releaseOwner(owner)
+    const { store, die } = mortalStore(this.origin.store)
+    this.die = die
+    const world = Object.assign(Object.create(Object.getPrototypeOf(this.origin)), this.origin, { store, inlineWaitMs: -1 }) as LocalWorld
+    this.runner = new LocalRunner(world, { workflows: this.workflows, stubs: this.stubs })
+    this.currentClient = new Client(world, new Registry(this.workflows))
+    this.owners.push(this.runner.owner)
+    await this.runner.start()
+  }
+
+  /** Lets time pass; everything due on the way happens on the way. */
+  async advance(duration: Duration): Promise<void> {
+    const target = this.clock.now() + milliseconds(duration, 'advance')
+    for (;;) {
+      await this.settle()
+      const next = this.clock.next()
+      if (next === undefined || next > target) break
+      this.clock.moveTo(next)
+    }
+    this.clock.moveTo(target)
+    await this.settle()
+  }
+
+  now(): Date {
+    return new Date(this.clock.now())
+  }
+
+  /** Until every run waits for time, for a message, or for a body that shows no sign of life. */
+  async settle(): Promise<void> {
+    let quietSince = performance.now()
+    let uses = this.clock.uses
+    while (!this.runner.isIdle) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      if (uses !== this.clock.uses) {
+        uses = this.clock.uses
+        quietSince = performance.now()
+      } else if (performance.now() - quietSince > REAL_GRACE_MS) return
+    }
+  }
+
+  /** Skips from timer to timer until `promise` settles. */
+  async skipUntil<T>(promise: Promise<T>): Promise<T> {
+    let done = false
+    const mark = () => {
+      done = true
+    }
+    promise.then(mark, mark)
+    while (!done) {
+      await this.settle()
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      if (done) break
+      const next = this.clock.next()
+      if (next === undefined) {
+        if (!this.runner.isIdle) continue
+        throw new Error(`nothing will ever wake what the test waits for: ${await this.whatWaits()}`)
+      }
+      this.clock.moveTo(next)
+    }
+    return promise
+  }
+
+  private async whatWaits(): Promise<string> {
+    const { runs } = await this.client.list({ limit: 1_000 })
+    const open = runs.filter((run) => run.endedAt === undefined)
+    return (
+      open.map((run) => `run '${run.id}' is ${run.status} (${(run.waitingFor ?? []).map((w) => `${w.kind} '${w.id}'`).join(', ')})`).join('; ') ||
+      'no run is open'
+    )
+  }
+}
+
+/** One run, as a test holds it. */
+export class RunHandle<O = unknown> {
+  readonly runId: string
+  private readonly env: TestEnv
+
+  constructor(env: TestEnv, runId: string) {
+    this.env = env
+    this.runId = runId
+  }
+
+  /** Skips time until the run has ended. */
+  result(): Promise<O> {
+    return this.env.skipUntil(this.env.client.result<O>(this.runId))
+  }
+
+  /** Where the run stands once everything that can happen now has happened. */
+  async status(): Promise<RunStatus> {
+    return (await this.get()).status
+  }
+
+  async get(): Promise<RunView> {
+    await this.env.settle()
+    return this.env.client.get(this.runId)
+  }
+
+  async history(): Promise<HistoryEvent[]> {
+    await this.env.settle()
+    return this.env.client.history(this.runId)
+  }
+
+  async signal<T>(signal: Signal<T> | string, payload?: T, options?: { idempotencyKey?: string }): Promise<{ accepted: boolean }> {
+    return this.env.client.signal(this.runId, signal, payload, options)
+  }
+
+  async cancel(reason?: string): Promise<void> {
+    await this.env.client.cancel(this.runId, reason)
+  }
+}

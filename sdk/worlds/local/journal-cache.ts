@@ -1,0 +1,46 @@
+import type { Frame } from '../../engine/events.ts'
+import type { Database } from './database.ts'
+import { selectFrames } from './rows.ts'
+
+/** Shorter journals load faster than they are worth remembering; sleepers by the million have short ones. */
+const WORTH_IT = 64
+const MOST_FRAMES = 100_000
+
+/**
+ * Parsed frames of long journals, so that a run that wakes for the thousandth time loads only what is new. Slots are
+ * written once (I1), by whichever process, so what is here can be incomplete but never wrong.
+ */
+export class JournalCache {
+  private readonly journals = new Map<number, { base: number; frames: Frame[] }>()
+  private size = 0
+
+  load(db: Database, run: number, baseSeq: number): Frame[] {
+    const known = this.journals.get(run)
+    if (known?.base !== baseSeq) {
+      if (known) this.forget(run)
+      const frames = selectFrames(db, run, baseSeq + 1)
+      if (frames.length >= WORTH_IT) this.remember(run, baseSeq, frames)
+      return frames
+    }
+    const newer = selectFrames(db, run, known.frames.at(-1)!.seq + 1)
+    this.forget(run)
+    const frames = known.frames.concat(newer)
+    this.remember(run, baseSeq, frames)
+    return frames
+  }
+
+  private remember(run: number, base: number, frames: Frame[]): void {
+    this.journals.set(run, { base, frames })
+    this.size += frames.length
+    // The least recently used is the first: `load` puts every journal it touches at the end.
+    for (const oldest of this.journals.keys()) {
+      if (this.size <= MOST_FRAMES) break
+      this.forget(oldest)
+    }
+  }
+
+  private forget(run: number): void {
+    this.size -= this.journals.get(run)?.frames.length ?? 0
+    this.journals.delete(run)
+  }
+}
