@@ -83,18 +83,17 @@ export class Client {
     const until =
       options.timeout === undefined ? Number.POSITIVE_INFINITY : this.world.clock.now() + milliseconds(options.timeout, `the timeout of result('${runId}')`)
     for (;;) {
+      // Watching starts before looking, so that nothing can happen unseen in between.
       const change = this.nextChange(runId, until)
-      const run = await this.record(runId)
-      if (run.status === 'completed') return (change.cancel(), run.output as O)
-      if (hasEnded(run.status) || run.status === 'stuck') {
+      try {
+        const run = await this.record(runId)
+        if (run.status === 'completed') return run.output as O
+        if (hasEnded(run.status) || run.status === 'stuck') throw new RunFailedError(runId, run.status, run.error && reviveError(run.error))
+        if (this.world.clock.now() >= until) throw new TimeoutError(`run '${runId}' is still ${run.status}; it goes on, ask again later`)
+        await change.promise
+      } finally {
         change.cancel()
-        throw new RunFailedError(runId, run.status, run.error && reviveError(run.error))
       }
-      if (this.world.clock.now() >= until) {
-        change.cancel()
-        throw new TimeoutError(`run '${runId}' is still ${run.status}; it goes on, ask again later`)
-      }
-      await change.promise
     }
   }
 

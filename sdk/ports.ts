@@ -1,4 +1,4 @@
-import type { ErrorRecord, Frame, OnParentEnd, TerminalEvent } from './engine/events.ts'
+import type { ErrorRecord, EventOf, Frame, TerminalEvent } from './engine/events.ts'
 import type { Json } from './engine/json.ts'
 
 /**
@@ -145,8 +145,11 @@ export interface Commit {
 }
 
 export type CommitResult =
-  /** `suspended` is false when a stimulus came in between: the frame stands, the run goes on. */
-  | { ok: true; stimulus: number; suspended: boolean; wakes: Wake[] }
+  /**
+   * `suspended` is false when a stimulus came in between: the frame stands, the run goes on. `stimulus` is the counter,
+   * where the world learnt it on the way. `obsolete` are wake-ups that were armed and are not wanted any more.
+   */
+  | { ok: true; stimulus?: number; suspended: boolean; wakes: Wake[]; obsolete?: Wake[] }
   /** Somebody else has moved the run on. */
   | { ok: false }
 
@@ -191,7 +194,7 @@ export interface RunStore {
   /** Ends the run from outside, at once; false when it had already ended. */
   terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }>
   /** Lets a failed or stuck run go on; `event` is appended to a failed one's journal. */
-  revive(runId: string, event?: Extract<import('./engine/events.ts').JournalEvent, { type: 'run.retried' }>): Promise<{ revived: boolean; wakes: Wake[] }>
+  revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }>
   /** Runs that somebody should have looked at by now: lost wake-ups, dead runners, runs never started. */
   overdue(before: number, limit: number): Promise<Wake[]>
   /** Calls back when the run may have changed or got a message, whoever did it. May call without a reason, and a little late. */
@@ -206,6 +209,8 @@ export interface Wake {
 /** Hints that a run is due. May arrive twice, late, out of order or never: the truth is `wakeAt` (I5). */
 export interface Wakeups {
   send(wakes: Wake[]): Promise<void>
+  /** Takes back what was sent for a later time, where that saves anything. */
+  cancel(wakes: Wake[]): Promise<void>
 }
 
 export interface Clock {

@@ -75,6 +75,7 @@ export class FrameBuffer {
     if (!result.ok) return result
     if (commit.frame) this.lastSeq++
     for (const callback of durable) callback()
+    if (result.obsolete) await this.world.wakeups.cancel(result.obsolete)
     if (result.wakes.length > 0) await this.world.wakeups.send(result.wakes)
     return result
   }

@@ -114,15 +114,17 @@ export class RunContext implements Context {
     const results: PromiseSettledResult<O>[] = new Array(items.length)
     let next = 0
     let failures = 0
-    let fatal: { reason: unknown } | undefined
+    let tooMany = false
     const lane = async () => {
-      while (next < items.length && !fatal) {
+      while (next < items.length && !tooMany) {
         const index = next++
         try {
           results[index] = { status: 'fulfilled', value: await body(outer.inside(String(index)), items[index]!, index) }
         } catch (reason) {
           results[index] = { status: 'rejected', reason }
-          if (++failures > (tolerate ?? 0)) throw ((fatal ??= { reason }), reason)
+          if (++failures <= (tolerate ?? 0)) continue
+          tooMany = true
+          throw reason
         }
       }
     }

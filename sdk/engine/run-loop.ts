@@ -56,7 +56,15 @@ export async function runOnce(world: World, registry: Registry, runId: string, o
   const claimed = await world.store.claim(runId, options.lease)
   if (!claimed) return { status: 'skipped' }
   // A runner may itself have been called from a step's body; what it runs is not inside that step.
-  return insideStep.run(undefined, () => new RunLoop(world, claimed, options).go(registry))
+  const outcome = await insideStep.run(undefined, () => new RunLoop(world, claimed, options).go(registry))
+  if (outcome.status === 'superseded') await giveBack(world, claimed.run)
+  return outcome
+}
+
+/** If only a slot was lost, to a runner that should have been dead, the run is still ours to hand on; else this does nothing. */
+async function giveBack(world: World, { id, epoch }: RunRecord): Promise<void> {
+  const result = await world.store.commit({ runId: id, epoch, next: { kind: 'release' } })
+  if (result.ok) await world.wakeups.send(result.wakes)
 }
 
 class RunLoop implements AttemptHost {
@@ -345,7 +353,7 @@ class RunLoop implements AttemptHost {
 
   private continuesAfter(result: CommitResult): boolean {
     if (!result.ok) return false
-    if (result.stimulus !== this.seenStimulus) this.inboxIsStale = true
+    if (result.stimulus !== undefined && result.stimulus !== this.seenStimulus) this.inboxIsStale = true
     return true
   }
 

@@ -43,6 +43,8 @@ class LocalWakeups implements Wakeups {
     if (this.listener) for (const wake of wakes) this.listener(wake)
   }
 
+  async cancel(): Promise<void> {}
+
   listen(listener: ((wake: Wake) => void) | undefined): void {
     this.listener = listener
   }

@@ -1,0 +1,512 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
+import type { Claimed, Commit, Lease, NewRun, Next, World } from '../../sdk/ports.ts'
+import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
+
+export interface WorldUnderTest {
+  world: World
+  clock: VirtualClock
+  close(): Promise<void>
+}
+
+/** What sdk/ports.ts promises. Every world passes this, or it is not a world. */
+export function worldContract(name: string, open: () => Promise<WorldUnderTest>): void {
+  describe(`world contract: ${name}`, () => {
+    let under: WorldUnderTest
+    let serial = 0
+    const store = () => under.world.store
+    const now = () => under.clock.now()
+    const lease = (owner = 'runner-a', ms = 30_000): Lease => ({ owner, ms })
+
+    beforeAll(async () => {
+      under = await open()
+    })
+    afterAll(() => under.close())
+
+    function newRun(changes: Partial<NewRun> = {}): NewRun {
+      const id = `contract-${++serial}`
+      return {
+        id,
+        workflow: 'order',
+        version: 1,
+        input: { n: serial },
+        secret: 'secret',
+        createdAt: now(),
+        wakeAt: now(),
+        tags: [],
+        retentionMs: 3_600_000,
+        ...changes,
+      }
+    }
+    async function started(changes: Partial<NewRun> = {}): Promise<Claimed> {
+      const { run } = await store().create(newRun(changes))
+      return claimed(run.id)
+    }
+    async function claimed(runId: string, by = lease()): Promise<Claimed> {
+      const claim = await store().claim(runId, by)
+      if (!claim) throw new Error(`claim of ${runId} was refused`)
+      return claim
+    }
+    function frame(claim: Claimed, seq: number, ...events: JournalEvent[]): Frame {
+      return { seq, at: now(), epoch: claim.run.epoch, events }
+    }
+    function commit(claim: Claimed, next: Next, rest: Partial<Commit> = {}) {
+      return store().commit({ runId: claim.run.id, epoch: claim.run.epoch, next, ...rest })
+    }
+    const done = (id: string, result: number): JournalEvent => ({ type: 'step.completed', id, result })
+    const sleepUntil = (claim: Claimed, wakeAt: number): Next => ({
+      kind: 'suspend',
+      status: 'sleeping',
+      wakeAt,
+      waitingFor: [{ kind: 'sleep', id: 'nap', until: wakeAt }],
+      seen: claim.run.stimulus,
+    })
+    const waitForever = (claim: Claimed): Next => ({
+      kind: 'suspend',
+      status: 'waiting',
+      waitingFor: [{ kind: 'signal', id: 'go', on: 'go' }],
+      seen: claim.run.stimulus,
+    })
+    const events = (frames: Frame[]) => frames.flatMap((f) => f.events)
+
+    describe('create', () => {
+      it('stores the run and says when to wake it', async () => {
+        const run = newRun({ tags: ['vip'] })
+        const result = await store().create(run)
+        expect(result).toMatchObject({ created: true, wakes: [{ runId: run.id, at: run.wakeAt }] })
+        expect(await store().get(run.id)).toMatchObject({
+          id: run.id,
+          status: 'pending',
+          input: run.input,
+          tags: ['vip'],
+          generation: 0,
+          attempt: 1,
+          createdAt: run.createdAt,
+        })
+      })
+
+      it('returns the first run when the id is taken, and changes nothing', async () => {
+        const run = newRun()
+        await store().create(run)
+        const again = await store().create({ ...run, input: { other: true } })
+        expect(again).toMatchObject({ created: false, wakes: [], run: { input: run.input } })
+      })
+
+      it('creates one run when the same id is started many times at once', async () => {
+        const run = newRun()
+        const results = await Promise.all(Array.from({ length: 8 }, () => store().create(run)))
+        expect(results.filter(({ created }) => created)).toHaveLength(1)
+      })
+
+      it('knows nothing of a run that was never created', async () => {
+        expect(await store().get('nobody')).toBeUndefined()
+        expect(await store().frames('nobody')).toEqual([])
+      })
+    })
+
+    describe('claim (I7)', () => {
+      it('bumps the epoch, starts the clock and loads the run', async () => {
+        const claim = await started()
+        expect(claim).toMatchObject({ frames: [], inbox: [], recovered: false, run: { status: 'running', epoch: 1, startedAt: now() } })
+      })
+
+      it('is refused while another lease lives, and leaves a mark for its holder (I6)', async () => {
+        const claim = await started()
+        expect(await store().claim(claim.run.id, lease('runner-b'))).toBeUndefined()
+        expect((await store().inbox(claim.run.id)).stimulus).toBe(claim.run.stimulus + 1)
+      })
+
+      it('takes over an expired lease and says that the holder died', async () => {
+        const claim = await started()
+        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, done('a', 1)) })
+        under.clock.moveTo(now() + 31_000)
+        const next = await claimed(claim.run.id, lease('runner-b'))
+        expect(next).toMatchObject({ recovered: true, run: { epoch: 2 } })
+        expect(events(next.frames)).toEqual([done('a', 1)])
+      })
+
+      it('is refused for a run that is not due, ended or unknown', async () => {
+        const later = await store().create(newRun({ wakeAt: now() + 60_000 }))
+        expect(await store().claim(later.run.id, lease())).toBeUndefined()
+        const claim = await started()
+        await commit(claim, { kind: 'end', event: { type: 'run.completed' } }, { frame: frame(claim, 1, { type: 'run.completed' }) })
+        expect(await store().claim(claim.run.id, lease())).toBeUndefined()
+        expect(await store().claim('nobody', lease())).toBeUndefined()
+      })
+
+      it('gives a run to one of many runners that want it at once', async () => {
+        const { run } = await store().create(newRun())
+        const claims = await Promise.all(Array.from({ length: 8 }, (_, i) => store().claim(run.id, lease(`runner-${i}`))))
+        expect(claims.filter(Boolean)).toHaveLength(1)
+      })
+    })
+
+    describe('the journal (I1)', () => {
+      it('keeps frames in order, with everything in them', async () => {
+        const claim = await started()
+        for (let seq = 1; seq <= 12; seq++)
+          expect(await commit(claim, { kind: 'keep' }, { frame: frame(claim, seq, done(`s${seq}`, seq)) })).toMatchObject({ ok: true })
+        const frames = await store().frames(claim.run.id)
+        expect(frames.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+        expect(frames.map(({ at }) => at)).toEqual(Array(12).fill(now()))
+      })
+
+      it('writes a slot once: the second writer is refused and the first frame stands', async () => {
+        const claim = await started()
+        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, done('a', 1)) })
+        under.clock.moveTo(now() + 31_000)
+        const rival = await claimed(claim.run.id, lease('runner-b'))
+        expect(await commit(rival, { kind: 'keep' }, { frame: frame(rival, 2, done('b', 2)) })).toMatchObject({ ok: true })
+        expect(await commit(claim, { kind: 'keep' }, { frame: frame(claim, 2, done('b', 99)) })).toEqual({ ok: false })
+        expect(events(await store().frames(claim.run.id))).toEqual([done('a', 1), done('b', 2)])
+      })
+
+      it('refuses to let a superseded runner suspend, end or continue the run', async () => {
+        const claim = await started()
+        under.clock.moveTo(now() + 31_000)
+        const rival = await claimed(claim.run.id, lease('runner-b'))
+        expect(await commit(claim, sleepUntil(claim, now() + 1000))).toEqual({ ok: false })
+        expect(await commit(claim, { kind: 'park', error: { name: 'Error', message: 'no' } })).toEqual({ ok: false })
+        expect(await store().get(claim.run.id)).toMatchObject({ status: 'running', epoch: rival.run.epoch })
+      })
+
+      it('loads a journal of several megabytes whole', async () => {
+        const claim = await started()
+        const blob = 'x'.repeat(150_000)
+        for (let seq = 1; seq <= 20; seq++)
+          await commit(claim, { kind: 'keep' }, { frame: frame(claim, seq, { type: 'step.completed', id: `s${seq}`, result: `${seq}${blob}` }) })
+        const frames = await store().frames(claim.run.id)
+        expect(frames).toHaveLength(20)
+        expect(events(frames).map((e) => (e as { result: string }).result.length)).toEqual(
+          Array.from({ length: 20 }, (_, i) => blob.length + String(i + 1).length),
+        )
+      })
+
+      it('keeps payloads of two megabytes: input, result, signal and output', async () => {
+        const big = 'é'.repeat(1_000_000)
+        const claim = await started({ input: { big } })
+        expect(claim.run.input).toEqual({ big })
+        await store().deliver(claim.run.id, { id: 'big', kind: 'signal', name: 'go', payload: big })
+        expect((await store().inbox(claim.run.id)).messages).toMatchObject([{ payload: big }])
+        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, { type: 'step.completed', id: 'a', result: big }) })
+        await commit(claim, { kind: 'end', event: { type: 'run.completed', output: big } }, { frame: frame(claim, 2, { type: 'run.completed', output: big }) })
+        expect((await store().get(claim.run.id))?.output).toBe(big)
+        expect(events(await store().frames(claim.run.id))[0]).toMatchObject({ result: big })
+      })
+    })
+
+    describe('suspending (I6)', () => {
+      it('frees the run until its time has come', async () => {
+        const claim = await started()
+        const wakeAt = now() + 120_000
+        expect(await commit(claim, sleepUntil(claim, wakeAt), { frame: frame(claim, 1, done('a', 1)) })).toMatchObject({
+          ok: true,
+          suspended: true,
+          wakes: [{ runId: claim.run.id, at: wakeAt }],
+        })
+        expect(await store().get(claim.run.id)).toMatchObject({ status: 'sleeping', wakeAt, waitingFor: [{ kind: 'sleep', id: 'nap', until: wakeAt }] })
+        expect(await store().claim(claim.run.id, lease())).toBeUndefined()
+        under.clock.moveTo(wakeAt)
+        expect(await claimed(claim.run.id)).toMatchObject({ recovered: false, run: { status: 'running' } })
+      })
+
+      it('is refused when something came in meanwhile, and the frame stands all the same', async () => {
+        const claim = await started()
+        await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })
+        expect(await commit(claim, waitForever(claim), { frame: frame(claim, 1, done('a', 1)) })).toMatchObject({ ok: true, suspended: false })
+        expect(events(await store().frames(claim.run.id))).toEqual([done('a', 1)])
+        const { stimulus, messages } = await store().inbox(claim.run.id)
+        expect(messages).toMatchObject([{ id: 'm1' }])
+        expect(await commit(claim, { ...waitForever(claim), seen: stimulus } as Next)).toMatchObject({ ok: true, suspended: true })
+      })
+
+      it('hands a released run on at once', async () => {
+        const claim = await started()
+        expect(await commit(claim, { kind: 'release' })).toMatchObject({ ok: true, wakes: [{ runId: claim.run.id, at: now() }] })
+        expect(await claimed(claim.run.id, lease('runner-b'))).toMatchObject({ recovered: false, run: { epoch: 2 } })
+      })
+    })
+
+    describe('messages', () => {
+      it('wake a waiting run, in the order they were sent', async () => {
+        const claim = await started()
+        await commit(claim, waitForever(claim))
+        for (const id of ['m1', 'm2', 'm3']) {
+          expect((await store().deliver(claim.run.id, { id, kind: 'signal', name: 'go', payload: id })).outcome).toBe('accepted')
+          under.clock.moveTo(now() + 1)
+        }
+        const next = await claimed(claim.run.id)
+        expect(next.inbox.map(({ id }) => id)).toEqual(['m1', 'm2', 'm3'])
+      })
+
+      it('say that the run is to be woken now', async () => {
+        const claim = await started()
+        await commit(claim, sleepUntil(claim, now() + 86_400_000))
+        const { wakes } = await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })
+        expect(wakes).toEqual([{ runId: claim.run.id, at: now() }])
+      })
+
+      it('with an id seen before are recognised, also after they were consumed', async () => {
+        const claim = await started()
+        const message = { id: 'once', kind: 'signal' as const, name: 'go' }
+        expect((await store().deliver(claim.run.id, message)).outcome).toBe('accepted')
+        expect((await store().deliver(claim.run.id, message)).outcome).toBe('duplicate')
+        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, { type: 'wait.completed', id: 'go', from: 'once' }), consumed: ['once'] })
+        expect((await store().inbox(claim.run.id)).messages).toEqual([])
+        expect((await store().deliver(claim.run.id, message)).outcome).toBe('duplicate')
+      })
+
+      it('are refused by a run that has ended or never was', async () => {
+        const claim = await started()
+        await commit(claim, { kind: 'end', event: { type: 'run.completed' } }, { frame: frame(claim, 1, { type: 'run.completed' }) })
+        expect((await store().deliver(claim.run.id, { id: 'late', kind: 'signal', name: 'go' })).outcome).toBe('ended')
+        expect((await store().deliver('nobody', { id: 'lost', kind: 'signal', name: 'go' })).outcome).toBe('missing')
+      })
+
+      it('do not start a run before its time, except to cancel it', async () => {
+        const { run } = await store().create(newRun({ wakeAt: now() + 60_000 }))
+        await store().deliver(run.id, { id: 'early', kind: 'signal', name: 'go' })
+        expect(await store().claim(run.id, lease())).toBeUndefined()
+        const { wakes } = await store().deliver(run.id, { id: 'cancel', kind: 'cancel' })
+        expect(wakes).toHaveLength(1)
+        expect((await claimed(run.id)).inbox.map(({ kind }) => kind)).toEqual(['signal', 'cancel'])
+      })
+
+      it('arrive once each when many are sent at once', async () => {
+        const claim = await started()
+        await Promise.all(Array.from({ length: 20 }, (_, i) => store().deliver(claim.run.id, { id: `m${i}`, kind: 'signal', name: 'go' })))
+        const { stimulus, messages } = await store().inbox(claim.run.id)
+        expect(messages).toHaveLength(20)
+        expect(stimulus).toBe(claim.run.stimulus + 20)
+      })
+    })
+
+    describe('the lease (I7)', () => {
+      it('is prolonged by renewing, which also tells of stimuli', async () => {
+        const claim = await started()
+        under.clock.moveTo(now() + 20_000)
+        await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })
+        expect(await store().renew(claim.run.id, claim.run.epoch, lease())).toEqual({ stimulus: claim.run.stimulus + 1 })
+        under.clock.moveTo(now() + 20_000)
+        expect(await store().claim(claim.run.id, lease('runner-b'))).toBeUndefined()
+      })
+
+      it('is lost for good once somebody else has the run', async () => {
+        const claim = await started()
+        under.clock.moveTo(now() + 31_000)
+        await claimed(claim.run.id, lease('runner-b'))
+        expect(await store().renew(claim.run.id, claim.run.epoch, lease())).toBeUndefined()
+      })
+
+      it('carries a heartbeat that is visible from outside', async () => {
+        const claim = await started()
+        await store().renew(claim.run.id, claim.run.epoch, lease(), { step: 'crawl', at: now(), details: { page: 3 } })
+        expect((await store().get(claim.run.id))?.heartbeat).toMatchObject({ step: 'crawl', details: { page: 3 } })
+      })
+    })
+
+    describe('ending', () => {
+      it('records output or error, and is final', async () => {
+        const good = await started()
+        await commit(
+          good,
+          { kind: 'end', event: { type: 'run.completed', output: { ok: true } } },
+          { frame: frame(good, 1, { type: 'run.completed', output: { ok: true } }) },
+        )
+        expect(await store().get(good.run.id)).toMatchObject({ status: 'completed', output: { ok: true }, endedAt: now() })
+        const error = { name: 'Error', message: 'no money' }
+        const bad = await started()
+        await commit(bad, { kind: 'end', event: { type: 'run.failed', error } }, { frame: frame(bad, 1, { type: 'run.failed', error }) })
+        expect(await store().get(bad.run.id)).toMatchObject({ status: 'failed', error })
+        expect(await commit(bad, { kind: 'end', event: { type: 'run.completed' } })).toEqual({ ok: false })
+      })
+
+      it('tells the parent, once, and wakes it (I5)', async () => {
+        const parent = await started()
+        const child = newRun({ parent: { runId: parent.run.id, op: 'kid' } })
+        await commit(parent, waitForever(parent), { outgoing: [{ kind: 'start', run: child }] })
+        const claim = await claimed(child.id)
+        const told = { id: `child ${child.id}`, kind: 'child' as const, op: 'kid', status: 'completed' as const, result: 7 }
+        const result = await commit(
+          claim,
+          { kind: 'end', event: { type: 'run.completed', output: 7 } },
+          { frame: frame(claim, 1, { type: 'run.completed', output: 7 }), outgoing: [{ kind: 'deliver', to: parent.run.id, message: told }] },
+        )
+        expect(result).toMatchObject({ ok: true, wakes: [{ runId: parent.run.id }] })
+        expect((await claimed(parent.run.id)).inbox).toEqual([told])
+      })
+
+      it('from outside is immediate: the runner loses the run', async () => {
+        const claim = await started()
+        expect(await store().terminate(claim.run.id, 'enough')).toMatchObject({ ended: true })
+        expect(await store().get(claim.run.id)).toMatchObject({ status: 'terminated' })
+        expect(events(await store().frames(claim.run.id))).toEqual([{ type: 'run.terminated', reason: 'enough' }])
+        expect(await commit(claim, { kind: 'end', event: { type: 'run.completed' } }, { frame: frame(claim, 1, { type: 'run.completed' }) })).toEqual({
+          ok: false,
+        })
+        expect(await store().terminate(claim.run.id, 'again')).toMatchObject({ ended: false })
+      })
+
+      it('from outside tells the parent too', async () => {
+        const parent = await started()
+        const child = newRun({ parent: { runId: parent.run.id, op: 'kid' } })
+        await commit(parent, waitForever(parent), { outgoing: [{ kind: 'start', run: child }] })
+        const { wakes } = await store().terminate(child.id, 'enough')
+        expect(wakes).toMatchObject([{ runId: parent.run.id }])
+        expect((await claimed(parent.run.id)).inbox).toMatchObject([{ kind: 'child', op: 'kid', status: 'terminated' }])
+      })
+    })
+
+    describe('children', () => {
+      it('start with the commit, once, however often it is announced', async () => {
+        const parent = await started()
+        const child = newRun({ parent: { runId: parent.run.id, op: 'kid' } })
+        const outgoing = [{ kind: 'start' as const, run: child }]
+        expect(await commit(parent, { kind: 'keep' }, { outgoing })).toMatchObject({ wakes: [{ runId: child.id }] })
+        await commit(parent, { kind: 'keep' }, { outgoing })
+        expect(await store().get(child.id)).toMatchObject({ status: 'pending', parent: { runId: parent.run.id, op: 'kid' } })
+        expect((await store().inbox(parent.run.id)).messages).toEqual([])
+      })
+
+      it('that want an id somebody else has are reported as failed', async () => {
+        const stranger = await started()
+        const parent = await started()
+        const child = newRun({ id: stranger.run.id, parent: { runId: parent.run.id, op: 'kid' } })
+        await commit(parent, { kind: 'keep' }, { outgoing: [{ kind: 'start', run: child }] })
+        expect((await store().inbox(parent.run.id)).messages).toMatchObject([{ kind: 'child', op: 'kid', status: 'failed', error: { name: 'ConflictError' } }])
+      })
+
+      it('are terminated with their parent where that was asked for', async () => {
+        const parent = await started()
+        const child = newRun()
+        await commit(parent, { kind: 'keep' }, { outgoing: [{ kind: 'start', run: child }] })
+        await commit(parent, { kind: 'keep' }, { outgoing: [{ kind: 'terminate', run: child.id, reason: 'parent gone' }] })
+        expect(await store().get(child.id)).toMatchObject({ status: 'terminated' })
+      })
+    })
+
+    describe('generations', () => {
+      it('begin with an empty journal and keep the mail', async () => {
+        const claim = await started()
+        await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })
+        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, done('a', 1)) })
+        const continued: JournalEvent = { type: 'run.continued', input: { round: 2 } }
+        expect(await commit(claim, { kind: 'continue', input: { round: 2 }, attempt: 1, wakeAt: now() }, { frame: frame(claim, 2, continued) })).toMatchObject({
+          ok: true,
+          wakes: [{ runId: claim.run.id }],
+        })
+        const next = await claimed(claim.run.id)
+        expect(next).toMatchObject({ frames: [], run: { generation: 1, input: { round: 2 }, baseSeq: 2 } })
+        expect(next.inbox.map(({ id }) => id)).toEqual(['m1'])
+        await commit(next, { kind: 'keep' }, { frame: frame(next, 3, done('b', 2)) })
+        expect(events(await store().frames(claim.run.id))).toEqual([continued, done('b', 2)])
+      })
+    })
+
+    describe('parked and failed runs', () => {
+      it('a parked run waits for a fix, whatever is sent to it, and then goes on', async () => {
+        const claim = await started()
+        await commit(claim, { kind: 'park', error: { name: 'NonDeterminismError', message: 'changed' } })
+        expect(await store().get(claim.run.id)).toMatchObject({ status: 'stuck', error: { name: 'NonDeterminismError' } })
+        expect((await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })).outcome).toBe('accepted')
+        expect(await store().claim(claim.run.id, lease())).toBeUndefined()
+        expect(await store().revive(claim.run.id)).toMatchObject({ revived: true, wakes: [{ runId: claim.run.id }] })
+        expect((await claimed(claim.run.id)).inbox).toHaveLength(1)
+      })
+
+      it('a failed run goes on with a word in its journal', async () => {
+        const claim = await started()
+        const error = { name: 'Error', message: 'no' }
+        await commit(claim, { kind: 'end', event: { type: 'run.failed', error } }, { frame: frame(claim, 1, { type: 'run.failed', error }) })
+        expect(await store().revive(claim.run.id)).toMatchObject({ revived: false })
+        expect(await store().revive(claim.run.id, { type: 'run.retried', step: 'charge' })).toMatchObject({ revived: true })
+        const next = await claimed(claim.run.id)
+        expect(events(next.frames)).toEqual([
+          { type: 'run.failed', error },
+          { type: 'run.retried', step: 'charge' },
+        ])
+        expect(await store().revive(claim.run.id, { type: 'run.retried' })).toMatchObject({ revived: false })
+      })
+    })
+
+    describe('what is overdue (I5)', () => {
+      it('is found: never started, asleep past its time, or in the hands of a dead runner', async () => {
+        const neverStarted = await store().create(newRun())
+        const asleep = await started()
+        await commit(asleep, sleepUntil(asleep, now() + 1000))
+        const orphaned = await started()
+        const waiting = await started()
+        await commit(waiting, waitForever(waiting))
+        under.clock.moveTo(now() + 600_000)
+        const overdue = (await store().overdue(now(), 10_000)).map(({ runId }) => runId)
+        expect(overdue).toEqual(expect.arrayContaining([neverStarted.run.id, asleep.run.id, orphaned.run.id]))
+        expect(overdue).not.toContain(waiting.run.id)
+      })
+    })
+
+    describe('listing', () => {
+      it('is newest first, filtered, and pages without gaps or repeats', async () => {
+        const workflow = `listed-${++serial}`
+        const ids: string[] = []
+        for (let i = 0; i < 7; i++) {
+          under.clock.moveTo(now() + 1000)
+          const { run } = await store().create(newRun({ workflow, tags: i % 2 === 0 ? ['even'] : [] }))
+          ids.unshift(run.id)
+        }
+        const pages: string[][] = []
+        let cursor: string | undefined
+        do {
+          const page = await store().list({ workflow, limit: 3, cursor })
+          pages.push(page.runs.map(({ id }) => id))
+          cursor = page.cursor
+        } while (cursor !== undefined)
+        expect(pages.flat()).toEqual(ids)
+        expect((await store().list({ workflow, tag: 'even', limit: 10 })).runs).toHaveLength(4)
+        await store().terminate(ids[0]!, 'test')
+        expect((await store().list({ workflow, status: 'terminated', limit: 10 })).runs.map(({ id }) => id)).toEqual([ids[0]])
+        expect((await store().list({ workflow, from: now(), limit: 10 })).runs.map(({ id }) => id)).toEqual([ids[0]])
+        expect((await store().list({ workflow, to: now(), limit: 10 })).runs).toHaveLength(6)
+      })
+
+      it('finds runs in trouble by status', async () => {
+        const claim = await started()
+        await commit(claim, { kind: 'park', error: { name: 'Error', message: 'stuck' } })
+        expect((await store().list({ status: 'stuck', limit: 100 })).runs.map(({ id }) => id)).toContain(claim.run.id)
+      })
+    })
+
+    describe('watching', () => {
+      it('hears of messages and of the end', async () => {
+        const claim = await started()
+        const heard = new Promise<void>((resolve) => {
+          const unwatch = store().watch(claim.run.id, () => {
+            unwatch()
+            resolve()
+          })
+        })
+        await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })
+        await heard
+        const ended = new Promise<void>((resolve) => {
+          const unwatch = store().watch(claim.run.id, () => {
+            unwatch()
+            resolve()
+          })
+        })
+        await store().terminate(claim.run.id, 'test')
+        await ended
+      })
+    })
+
+    it('shows progress from outside', async () => {
+      const claim = await started()
+      await commit(claim, { kind: 'keep' }, { progress: { percent: 40 } })
+      expect((await store().get(claim.run.id))?.progress).toEqual({ percent: 40 })
+    })
+
+    it('begins a rerun with the journal it was given', async () => {
+      const run = newRun({ journal: { seq: 1, at: now(), epoch: 0, events: [done('a', 1)] } })
+      await store().create(run)
+      expect(events((await claimed(run.id)).frames)).toEqual([done('a', 1)])
+    })
+  })
+}
