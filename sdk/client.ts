@@ -1,7 +1,7 @@
 import { readCallbackToken } from './engine/callback-token.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError, RunFailedError, RunNotFoundError, recordError, reviveError, TimeoutError } from './engine/errors.ts'
-import type { JournalEvent } from './engine/events.ts'
+import type { EventOf, JournalEvent } from './engine/events.ts'
 import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
 import { checkName, checkRunId, digest } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
@@ -36,6 +36,14 @@ export interface StartOptions {
   tags?: string[]
 }
 
+export interface RepeatOptions {
+  /** Says that this may be a repeat: what was already done under the key is not done again, and is no conflict. */
+  idempotencyKey?: string
+}
+
+/** Whose request retried the run, so that a repeat of it is recognised. */
+type KeyedRetry = EventOf<'run.retried'> & { key?: string }
+
 /** Starts, watches and steers runs. */
 export class Client {
   protected readonly world: World
@@ -61,8 +69,7 @@ export class Client {
   }
 
   async get(runId: string): Promise<RunView> {
-    const { secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, ...view } = await this.record(runId)
-    return view
+    return viewOf(await this.record(runId))
   }
 
   async list(options: ListOptions = {}): Promise<{ runs: RunView[]; cursor?: string }> {
@@ -75,25 +82,33 @@ export class Client {
       ...(from !== undefined && { from: time(from, "'from'") }),
       ...(to !== undefined && { to: time(to, "'to'") }),
     })
-    return { ...page, runs: page.runs.map(({ secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, ...view }) => view) }
+    return { ...page, runs: page.runs.map(viewOf) }
   }
 
   /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
   async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {
-    const until =
-      options.timeout === undefined ? Number.POSITIVE_INFINITY : this.world.clock.now() + milliseconds(options.timeout, `the timeout of result('${runId}')`)
+    const run = await this.settled(runId, options)
+    if (run.status === 'completed') return run.output as O
+    if (hasEnded(run.status) || run.status === 'stuck') throw new RunFailedError(runId, run.status, run.error && reviveError(run.error))
+    throw new TimeoutError(`run '${runId}' is still ${run.status}; it goes on, ask again later`)
+  }
+
+  /** The run as soon as it has ended or is stuck, or as it stands when the timeout has passed. */
+  async settled(runId: string, options: { timeout?: Duration } = {}): Promise<RunView> {
+    const { clock } = this.world
+    const until = options.timeout === undefined ? Number.POSITIVE_INFINITY : clock.now() + milliseconds(options.timeout, `the timeout for run '${runId}'`)
     for (;;) {
-      // Watching starts before looking, so that nothing can happen unseen in between.
+      // Watching begins before reading, or a change between the two would be missed.
       const change = this.nextChange(runId, until)
+      let run: RunRecord
       try {
-        const run = await this.record(runId)
-        if (run.status === 'completed') return run.output as O
-        if (hasEnded(run.status) || run.status === 'stuck') throw new RunFailedError(runId, run.status, run.error && reviveError(run.error))
-        if (this.world.clock.now() >= until) throw new TimeoutError(`run '${runId}' is still ${run.status}; it goes on, ask again later`)
-        await change.promise
-      } finally {
+        run = await this.record(runId)
+      } catch (error) {
         change.cancel()
+        throw error
       }
+      if (hasEnded(run.status) || run.status === 'stuck' || clock.now() >= until) return (change.cancel(), viewOf(run))
+      await change.promise
     }
   }
 
@@ -106,31 +121,35 @@ export class Client {
   }
 
   /** Kept until the run waits for it. With an idempotency key, a repeat is recognised and changes nothing. */
-  async signal<T>(runId: string, signal: Signal<T> | string, payload?: T, options: { idempotencyKey?: string } = {}): Promise<{ accepted: boolean }> {
+  async signal<T>(runId: string, signal: Signal<T> | string, payload?: T, options: RepeatOptions = {}): Promise<{ accepted: boolean }> {
     const name = typeof signal === 'string' ? signal : signal.name
     checkName('a signal name', name)
     if (typeof signal !== 'string') await validateOrThrow(signal.schema, payload, `the payload of signal '${name}'`)
     assertSurvivesJson(payload, `the payload of signal '${name}'`)
     const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : `key ${digest(`${name}\n${options.idempotencyKey}`)}`
-    return this.deliver(runId, { id, kind: 'signal', name, payload: throughJson(payload) as Json | undefined })
+    return this.deliver(runId, { id, kind: 'signal', name, payload: throughJson(payload) as Json | undefined }, options)
   }
 
   /** Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. */
-  async cancel(runId: string, reason?: string): Promise<void> {
-    await this.deliver(runId, { id: 'cancel', kind: 'cancel', ...(reason !== undefined && { reason }) })
+  async cancel(runId: string, reason?: string, options: RepeatOptions = {}): Promise<void> {
+    await this.deliver(runId, { id: 'cancel', kind: 'cancel', ...(reason !== undefined && { reason }) }, options)
   }
 
   /** Ends the run at once. No code of it runs any more, clean-up included. */
-  async terminate(runId: string, reason = 'terminated by request'): Promise<void> {
+  async terminate(runId: string, reason = 'terminated by request', options: RepeatOptions = {}): Promise<void> {
     const { ended, wakes } = await this.world.store.terminate(runId, reason)
     await this.world.wakeups.send(wakes)
-    if (!ended) throw this.alreadyEnded(await this.record(runId))
+    if (ended) return
+    const run = await this.record(runId)
+    if (run.status !== 'terminated' || options.idempotencyKey === undefined) throw this.alreadyEnded(run)
   }
 
   /** Continues a failed run from the step that failed, or tries a stuck one again. */
-  async retry(runId: string): Promise<void> {
+  async retry(runId: string, options: RepeatOptions = {}): Promise<void> {
     const run = await this.record(runId)
     if (run.status === 'stuck') return this.reviveStuck(runId)
+    const key = options.idempotencyKey === undefined ? undefined : digest(options.idempotencyKey)
+    if (key !== undefined && (await this.journalHas(runId, (event) => event.type === 'run.retried' && (event as KeyedRetry).key === key))) return
     if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
     const last = (await this.world.store.frames(runId)).at(-1)?.events.at(-1)
     if (last?.type === 'run.failed' && last.compensated) {
@@ -139,18 +158,20 @@ export class Client {
       )
     }
     const step = failedStep(run.error)
-    const { revived, wakes } = await this.world.store.revive(runId, { type: 'run.retried', ...(step !== undefined && { step }) })
+    const event: KeyedRetry = { type: 'run.retried', ...(step !== undefined && { step }), ...(key !== undefined && { key }) }
+    const { revived, wakes } = await this.world.store.revive(runId, event)
     if (!revived) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
     await this.world.wakeups.send(wakes)
   }
 
   /** A new run of the same workflow and input that takes over the journal up to, and without, the given step. */
-  async rerun(runId: string, options: { from: string; id?: string }): Promise<{ runId: string }> {
+  async rerun(runId: string, options: { from: string; id?: string } & RepeatOptions): Promise<{ runId: string; created: boolean }> {
     const run = await this.record(runId)
     if (options.id !== undefined) checkRunId(options.id)
     const now = this.world.clock.now()
     const journal = journalUpTo(options.from, run, await this.world.store.frames(runId), now)
-    const id = options.id ?? this.world.ids.runId()
+    const key = options.idempotencyKey
+    const id = options.id ?? (key === undefined ? this.world.ids.runId() : `k${digest(`rerun\n${runId}\n${options.from}\n${key}`)}`)
     const { workflow, version, input, tags, retentionMs } = run
     const result = await this.world.store.create({
       id,
@@ -164,42 +185,66 @@ export class Client {
       wakeAt: now,
       journal,
     })
-    if (!result.created) throw new ConflictError(`run '${id}' exists already; choose another id for the rerun`)
+    const isRepeat = key !== undefined && result.run.workflow === workflow && canonicalJson(result.run.input) === canonicalJson(input)
+    if (!result.created && !isRepeat) throw new ConflictError(`run '${id}' exists already; choose another id for the rerun`)
     await this.world.wakeups.send(result.wakes)
-    return { runId: id }
+    return { runId: id, created: result.created }
   }
 
   /** Ends the sleeps the run is in, or tries a stuck run again. */
-  async wake(runId: string): Promise<void> {
+  async wake(runId: string, options: RepeatOptions = {}): Promise<void> {
     const run = await this.record(runId)
     if (run.status === 'stuck') return this.reviveStuck(runId)
     if (run.status === 'pending') throw new ConflictError(`run '${runId}' has not started yet, so there is no sleep to skip`)
-    await this.deliver(runId, { id: this.world.ids.messageId(), kind: 'wake' })
+    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : `wake ${digest(options.idempotencyKey)}`
+    await this.deliver(runId, { id, kind: 'wake' }, options)
   }
 
-  async completeCallback(token: string, result?: unknown): Promise<void> {
+  async completeCallback(token: string, result?: unknown, options: RepeatOptions = {}): Promise<void> {
     assertSurvivesJson(result, 'the result of a callback')
-    await this.settleCallback(token, (id, op) => ({ id, kind: 'callback', op, result: throughJson(result) as Json | undefined }))
+    await this.settleCallback(token, (id, op) => ({ id, kind: 'callback', op, result: throughJson(result) as Json | undefined }), options)
   }
 
-  async failCallback(token: string, error: unknown): Promise<void> {
-    await this.settleCallback(token, (id, op) => ({ id, kind: 'callback.failed', op, error: recordError(error) }))
+  async failCallback(token: string, error: unknown, options: RepeatOptions = {}): Promise<void> {
+    await this.settleCallback(token, (id, op) => ({ id, kind: 'callback.failed', op, error: recordError(error) }), options)
   }
 
-  private async settleCallback(token: string, message: (id: string, op: string) => Message): Promise<void> {
+  private async settleCallback(token: string, toMessage: (id: string, op: string) => SettledCallback, options: RepeatOptions): Promise<void> {
     const { runId, opId, generation, isFrom } = readCallbackToken(token)
     const run = await this.world.store.get(runId)
     if (!run || !isFrom(run)) throw new RunNotFoundError('no run waits for this callback token: it is not genuine, or its run has moved on')
-    const { accepted } = await this.deliver(runId, message(`callback ${generation} ${opId}`, opId))
-    if (!accepted) throw new ConflictError('this callback was settled before; the first result stands')
+    const message = toMessage(`callback ${generation} ${opId}`, opId)
+    const { outcome, wakes } = await this.world.store.deliver(runId, message)
+    await this.world.wakeups.send(wakes)
+    if (outcome === 'accepted' || (options.idempotencyKey !== undefined && (await this.wasSettledAlike(runId, message)))) return
+    throw outcome === 'ended' ? this.alreadyEnded(await this.record(runId)) : new ConflictError('this callback was settled before; the first result stands')
   }
 
-  private async deliver(runId: string, message: Message): Promise<{ accepted: boolean }> {
+  /** A callback's message goes from the inbox to the journal in one commit: looked for in this order, it cannot be missed. */
+  private async wasSettledAlike(runId: string, message: SettledCallback): Promise<boolean> {
+    const said = ({ result, error }: { result?: Json; error?: { message: string } }) => canonicalJson({ result, error: error?.message })
+    const { messages } = await this.world.store.inbox(runId)
+    if (messages.some((other) => other.id === message.id && said(other as SettledCallback) === said(message))) return true
+    return this.journalHas(
+      runId,
+      (event) => (event.type === 'callback.completed' || event.type === 'callback.failed') && event.id === message.op && said(event) === said(message),
+    )
+  }
+
+  private async deliver(runId: string, message: Message, options: RepeatOptions): Promise<{ accepted: boolean }> {
     const { outcome, wakes } = await this.world.store.deliver(runId, message)
     if (outcome === 'missing') throw notFound(runId)
-    if (outcome === 'ended') throw this.alreadyEnded(await this.record(runId))
+    if (outcome === 'ended') {
+      // The first delivery may be what ended the run.
+      const isRepeat = options.idempotencyKey !== undefined && (await this.journalHas(runId, (event) => cameFrom(event) === message.id))
+      if (!isRepeat) throw this.alreadyEnded(await this.record(runId))
+    }
     await this.world.wakeups.send(wakes)
     return { accepted: outcome === 'accepted' }
+  }
+
+  private async journalHas(runId: string, isIt: (event: JournalEvent) => boolean): Promise<boolean> {
+    return (await this.world.store.frames(runId)).some((frame) => frame.events.some(isIt))
   }
 
   private async newRun(definition: AnyWorkflow, input: unknown, options: StartOptions): Promise<NewRun> {
@@ -255,6 +300,17 @@ export class Client {
   private alreadyEnded(run: RunRecord): ConflictError {
     return new ConflictError(`run '${run.id}' has already ended (${run.status})`)
   }
+}
+
+type SettledCallback = Extract<Message, { kind: 'callback' | 'callback.failed' }>
+
+/** The message that an event took over, if it is of that kind. */
+function cameFrom(event: JournalEvent): string | undefined {
+  return event.type === 'sleep.completed' ? event.skippedBy : 'from' in event ? event.from : undefined
+}
+
+function viewOf({ secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, ...view }: RunRecord): RunView {
+  return view
 }
 
 function notFound(runId: string): RunNotFoundError {

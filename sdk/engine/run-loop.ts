@@ -144,14 +144,10 @@ class RunLoop implements AttemptHost {
     })
 
     for (;;) {
-      await this.tellTheCode()
       if (this.replay.violation) return this.park(this.replay.violation)
       if (this.replay.end) return this.finish()
-
-      if (this.replay.fresh.length > 0) {
-        await this.openWhatTheCodeAskedFor()
-        continue
-      }
+      await this.openWhatTheCodeAskedFor()
+      if (await this.tellTheCode()) continue
       if (this.replay.pending === 0) return this.park(this.replay.foreignAwait())
 
       for (const step of this.waits.dueSteps(this.clock.now())) this.queueStep(step)
@@ -174,21 +170,29 @@ class RunLoop implements AttemptHost {
     }
   }
 
-  /** Hands the code everything that has happened, one turn each. */
-  private async tellTheCode(): Promise<void> {
-    for (;;) {
-      for (const id of this.replay.newPatches.splice(0)) this.buffer.add({ type: 'patch', id })
-      if (this.replay.end || this.replay.violation) return
-      const report = this.reports.shift()
-      if (report) {
-        await this.journalReport(report.operation, report.report, report.durable)
-        continue
-      }
-      if (this.inboxIsStale) await this.readInbox()
-      const delivery = await this.waits.next(this.clock.now())
-      if (!delivery) return
+  /** Hands the code everything that has happened, one turn each. True when the code has moved. */
+  private async tellTheCode(): Promise<boolean> {
+    let hasMoved = false
+    while (!this.replay.end && !this.replay.violation) {
+      const delivery = await this.nextDelivery()
+      if (!delivery) break
       await this.deliver(delivery)
+      hasMoved = true
     }
+    return hasMoved
+  }
+
+  private async nextDelivery(): Promise<Delivery | undefined> {
+    for (let next = this.reports.shift(); next; next = this.reports.shift()) {
+      const { operation, report, durable } = next
+      if (report.type === 'step.completed' || report.type === 'step.failed') {
+        this.running.delete(operation)
+        return report
+      }
+      this.journalReport(operation, report, durable)
+    }
+    if (this.inboxIsStale) await this.readInbox()
+    return this.waits.next(this.clock.now())
   }
 
   private async deliver(event: Delivery): Promise<void> {
@@ -197,11 +201,8 @@ class RunLoop implements AttemptHost {
     if (event.type === 'run.cancelRequested' || event.type === 'run.timedOut') this.stopWhatWasUnderWay()
   }
 
-  private async journalReport(operation: Operation, report: AttemptReport, durable?: () => void): Promise<void> {
-    if (report.type === 'step.completed' || report.type === 'step.failed') {
-      this.running.delete(operation)
-      return this.deliver(report)
-    }
+  /** The step goes on, later or already: nothing for the code to know yet. */
+  private journalReport(operation: Operation, report: Exclude<AttemptReport, EventOf<'step.completed' | 'step.failed'>>, durable?: () => void): void {
     this.buffer.add(report, durable)
     operation.facts = applyFact(operation.facts ?? { kind: 'step', failures: 0 }, report)
     if (report.type === 'step.checkpoint') return
@@ -210,6 +211,8 @@ class RunLoop implements AttemptHost {
   }
 
   private async openWhatTheCodeAskedFor(): Promise<void> {
+    for (const id of this.replay.newPatches.splice(0)) this.buffer.add({ type: 'patch', id })
+    if (this.replay.fresh.length === 0) return
     const fresh = this.replay.fresh
     this.replay.fresh = []
     for (const operation of fresh) {
@@ -304,6 +307,7 @@ class RunLoop implements AttemptHost {
         return this.nextGeneration(this.run.input, this.run.attempt + 1, until, { type: 'run.retrying', error: event.error, attempt: this.run.attempt, until })
       }
     }
+    for (const id of this.replay.newPatches) this.buffer.add({ type: 'patch', id })
     // Children that the code started and did not wait for start all the same.
     for (const operation of this.replay.fresh) if (isDetached(operation)) await this.waits.open(operation)
     if (event.type === 'run.failed' && this.body.compensated) event.compensated = true

@@ -1,0 +1,64 @@
+import type { HistoryEvent, RunView } from '../client.ts'
+import type { Problem } from '../engine/errors.ts'
+import type { ErrorRecord } from '../engine/events.ts'
+import type { Waiting } from '../ports.ts'
+
+/** What goes over the wire: the types of the in-process client, with every time as an ISO 8601 string. */
+
+type Times = 'createdAt' | 'startedAt' | 'endedAt' | 'wakeAt'
+
+export type RunJson = Omit<RunView, Times | 'id' | 'waitingFor' | 'heartbeat' | 'retentionMs'> & {
+  runId: string
+  createdAt: string
+  startedAt?: string
+  endedAt?: string
+  wakeAt?: string
+  waitingFor?: (Omit<Waiting, 'until'> & { until?: string })[]
+  heartbeat?: Omit<NonNullable<RunView['heartbeat']>, 'at'> & { at: string }
+}
+
+export interface HistoryEventJson {
+  type: HistoryEvent['type']
+  at: string
+  until?: string
+  error?: ErrorRecord
+}
+
+export interface RunPageJson {
+  runs: RunJson[]
+  cursor?: string
+}
+
+/** RFC 9457. `type` is stable; the words may change. */
+export interface ProblemJson {
+  type: string
+  title: string
+  status: number
+  detail: string
+  problems?: Problem[]
+  known?: string[]
+}
+
+export const PROBLEM_BASE = 'https://overwinter.dev/problems/'
+
+export function runFromJson(json: RunJson): RunView {
+  const { runId, createdAt, startedAt, endedAt, wakeAt, waitingFor, heartbeat, ...rest } = json
+  return {
+    ...rest,
+    id: runId,
+    createdAt: Date.parse(createdAt),
+    ...(startedAt !== undefined && { startedAt: Date.parse(startedAt) }),
+    ...(endedAt !== undefined && { endedAt: Date.parse(endedAt) }),
+    ...(wakeAt !== undefined && { wakeAt: Date.parse(wakeAt) }),
+    ...(waitingFor && { waitingFor: waitingFor.map(withEpochUntil) }),
+    ...(heartbeat && { heartbeat: { ...heartbeat, at: Date.parse(heartbeat.at) } }),
+  }
+}
+
+export function eventFromJson(json: HistoryEventJson): HistoryEvent {
+  return { ...withEpochUntil(json), at: Date.parse(json.at) } as HistoryEvent
+}
+
+function withEpochUntil<T extends { until?: string }>({ until, ...rest }: T): Omit<T, 'until'> & { until?: number } {
+  return until === undefined ? rest : { ...rest, until: Date.parse(until) }
+}
