@@ -1,7 +1,7 @@
 import { Client, type HistoryEvent, type RunView, type StartOptions } from '../client.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import type { StepBody } from '../engine/run-context.ts'
-import type { LogLevel, RunStatus } from '../ports.ts'
+import type { LogLevel, RunStatus, RunStore } from '../ports.ts'
 import { type AnyWorkflow, Registry, type Signal, type Workflow } from '../workflow.ts'
 import { LocalRunner } from '../worlds/local/runner.ts'
 import { LocalWorld } from '../worlds/local/world.ts'
@@ -50,6 +50,11 @@ export class TestEnv {
     this.clock = new VirtualClock(new Date(options.startTime ?? '2026-01-01T00:00:00Z').getTime())
     const log = (level: LogLevel, message: string, fields: Record<string, unknown>) => void this.logs.push({ level, message, fields })
     this.origin = new LocalWorld({ path: ':memory:', clock: this.clock, ids: seededIds(options.seed ?? 1), log })
+  }
+
+  /** What survives a restart. */
+  get store(): RunStore {
+    return this.origin.store
   }
 
   get client(): Client {

@@ -106,16 +106,17 @@ export class LocalRunner {
     if (this.isLooking) return
     this.isLooking = true
     this.moreInStore = false
-    const found = await this.world.store.overdue(this.world.clock.now(), BATCH).finally(() => {
+    const now = this.world.clock.now()
+    const found = await this.world.store.overdue(now, BATCH).finally(() => {
       this.isLooking = false
     })
     const due = found.filter(({ runId }) => !this.active.has(runId))
     if (!this.isRunning) return
     for (const { runId } of due) this.ready.add(runId)
     if (due.length === BATCH) this.moreInStore = true
-    if (due.length > 0) return this.fill()
-    const next = this.world.store.nextWake()
+    const next = this.world.store.nextWake(now)
     if (next !== undefined) this.armTimer(next)
+    if (due.length > 0) this.fill()
   }
 
   private take(runId: string): void {

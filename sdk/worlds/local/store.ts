@@ -110,9 +110,9 @@ export class SqliteRunStore implements RunStore {
 
   // --- for the local runner
 
-  /** When the next run is due, if any is. */
-  nextWake(): number | undefined {
-    return (this.db.row('SELECT min(wake_at) AS at FROM runs WHERE wake_at IS NOT NULL')?.at as number | null) ?? undefined
+  /** When the next run after `now` is due, if any is. */
+  nextWake(now: number): number | undefined {
+    return (this.db.row('SELECT min(wake_at) AS at FROM runs WHERE wake_at > ?', now)?.at as number | null) ?? undefined
   }
 
   /** Frees the runs of a runner that is known to be dead. They stay `running`, so whoever takes them knows. */
