@@ -47,7 +47,7 @@ type KeyedRetry = EventOf<'run.retried'> & { key?: string }
 /** Starts, watches and steers runs. */
 export class Client {
   protected readonly world: World
-  private readonly registry: Registry
+  readonly registry: Registry
 
   constructor(world: World, registry: Registry) {
     this.world = world
@@ -100,14 +100,14 @@ export class Client {
     for (;;) {
       // Watching begins before reading, or a change between the two would be missed.
       const change = this.nextChange(runId, until)
-      let run: RunRecord
-      try {
-        run = await this.record(runId)
-      } catch (error) {
+      const run = await this.record(runId).catch((error: unknown) => {
         change.cancel()
         throw error
+      })
+      if (hasEnded(run.status) || run.status === 'stuck' || clock.now() >= until) {
+        change.cancel()
+        return viewOf(run)
       }
-      if (hasEnded(run.status) || run.status === 'stuck' || clock.now() >= until) return (change.cancel(), viewOf(run))
       await change.promise
     }
   }

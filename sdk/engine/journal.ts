@@ -31,7 +31,7 @@ export type Delivery = EventOf<
   | 'run.timedOut'
 >
 
-/** A failure that an operator undid: what it led to is forgotten up to `end`, see `Replay.forget`. */
+/** A failure that an operator undid, and what came after it until then; see `Replay.nextRecalled`. */
 export interface Forgotten {
   /** Position among the deliveries. */
   at: number
@@ -122,7 +122,7 @@ export class Journal {
       for (const event of frame.events) {
         const range = undone.find((r) => position >= r.from && position <= r.to)
         if (range && position === range.from) this.forgotten.push((open = { at: this.deliveries.length, events: [] }))
-        else if (range && open) open.events.push({ event, at: frame.at })
+        else if (range && open && event.type !== 'patch') open.events.push({ event, at: frame.at })
         else this.add(event, frame.at)
         position++
       }

@@ -151,19 +151,23 @@ export class Replay {
   private deliverJournal(): Promise<void> {
     const { deliveries, times, forgotten } = this.journal
     let cursor = 0
-    let nextForgotten = 0
+    let undone = 0
     return new Promise((resolve) => {
       const next = () => {
         this.inTurn = false
-        while (forgotten[nextForgotten]?.at === cursor && !this.end) this.recall(forgotten[nextForgotten++]!)
-        if (cursor === deliveries.length || this.violation) return resolve()
-        const event = deliveries[cursor]!
+        if (this.violation) return resolve()
+        const recalled = forgotten[undone]?.at === cursor ? this.nextRecalled(forgotten[undone]!) : undefined
+        if (recalled) return deliver(recalled.event, recalled.at)
+        while (forgotten[undone]?.at === cursor) undone++
+        if (cursor === deliveries.length) return resolve()
         if (this.end) {
-          this.violation = changedCode(this.run, `the journal goes on with ${describe(event)}`, 'the code had already ended', this.lastDelivered)
+          this.violation = changedCode(this.run, `the journal goes on with ${describe(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
           return resolve()
         }
-        const at = times[cursor]!
         cursor++
+        deliver(deliveries[cursor - 1]!, times[cursor - 1]!)
+      }
+      const deliver = (event: Delivery, at: number) => {
         this.inTurn = true
         this.apply(event, at)
         queueMicrotask(afterMicrotasks)
@@ -174,24 +178,18 @@ export class Replay {
   }
 
   /**
-   * Replay has come to a failure that an operator undid. What followed is forgotten, except for operations that had
-   * been called by then: those did not follow from the failure, and their results stand.
+   * Replay has come to a failure that an operator undid. What followed from it is forgotten. What happened beside it
+   * stands, and is known by this: when its turn comes, the code has called for it.
    */
-  private recall(undone: Forgotten): void {
-    const { deliveries, times } = this.journal
-    let insertAt = undone.at
-    for (const { event, at } of undone.events) {
-      if (!('id' in event)) continue
-      const operation = this.operations.get(event.id)
-      if (!operation) continue
-      if (isDelivery(event)) {
-        deliveries.splice(insertAt, 0, event)
-        times.splice(insertAt++, 0, at)
-      } else if (EVENT_ROLE[event.type] === 'fact') {
-        operation.facts = applyFact(operation.facts ?? { kind: operation.kind, failures: 0 }, event as FactEvent)
-      }
+  private nextRecalled(undone: Forgotten): { event: Delivery; at: number } | undefined {
+    for (let next = undone.events.shift(); next && !this.end; next = undone.events.shift()) {
+      const { event, at } = next
+      const operation = 'id' in event ? this.operations.get(event.id) : undefined
+      if (!operation || operation.settled) continue
+      if (isDelivery(event)) return { event, at }
+      if (EVENT_ROLE[event.type] === 'fact') operation.facts = applyFact(operation.facts ?? { kind: operation.kind, failures: 0 }, event as FactEvent)
     }
-    for (const later of this.journal.forgotten) if (later !== undone && later.at >= undone.at) later.at += insertAt - undone.at
+    return undefined
   }
 
   private apply(event: Delivery, at: number): void {

@@ -8,7 +8,7 @@ export interface RetryPolicy {
   initial?: Duration
   /** By how much each wait grows. Default 2. */
   factor?: number
-  /** The longest wait. Default 5 minutes. */
+  /** The longest wait. Default 5 minutes, or `initial` where that is longer. */
   max?: Duration
   /** Spread each wait over its upper half, so that failures do not return in step. Default true. */
   jitter?: boolean
@@ -25,7 +25,7 @@ export function retryDelay(policy: RetryPolicy, attempt: number, error: Error, r
   if (policy.retryIf && !(error instanceof TimeoutError) && !policy.retryIf(error)) return undefined
   if (error instanceof RetryableError && error.after !== undefined) return milliseconds(error.after, `the 'after' of a RetryableError in ${what}`)
   const initial = policy.initial === undefined ? DEFAULTS.initial : milliseconds(policy.initial, `the first backoff of ${what}`)
-  const max = policy.max === undefined ? DEFAULTS.max : milliseconds(policy.max, `the longest backoff of ${what}`)
+  const max = policy.max === undefined ? Math.max(DEFAULTS.max, initial) : milliseconds(policy.max, `the longest backoff of ${what}`)
   const delay = Math.min(max, initial * (policy.factor ?? DEFAULTS.factor) ** (attempt - 1))
   return Math.max(1, Math.round(policy.jitter === false ? delay : delay * (0.5 + random() / 2)))
 }

@@ -37,7 +37,7 @@ export class LocalRunner {
   constructor(world: LocalWorld, options: LocalRunnerOptions) {
     this.world = world
     this.registry = new Registry(options.workflows)
-    this.owner = world.ids.runId()
+    this.owner = world.ids.secret()
     this.concurrency = options.concurrency ?? 1_000
     this.leaseMs = options.leaseMs ?? 30_000
     this.stubs = options.stubs

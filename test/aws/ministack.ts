@@ -1,0 +1,103 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+const VERSION = '1.5.33'
+const ROOT = join(import.meta.dirname, '../..')
+const VENV = join(ROOT, 'node_modules/.cache/overwinter-ministack', VERSION)
+const LAUNCHER = join(import.meta.dirname, 'ministack.py')
+
+export interface Stack {
+  endpoint: string
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the AWS stand-in and points the environment of this process at it. If AWS_ENDPOINT_URL is set already, that
+ * one is used and left alone: LocalStack, or a MiniStack started by hand.
+ */
+export async function startStack(): Promise<Stack> {
+  process.env.AWS_REGION ??= 'us-east-1'
+  process.env.AWS_ACCESS_KEY_ID ??= 'test'
+  process.env.AWS_SECRET_ACCESS_KEY ??= 'test'
+  const given = process.env.AWS_ENDPOINT_URL
+  if (given) return { endpoint: given, stop: async () => {} }
+
+  const python = installMiniStack()
+  const port = await freePort()
+  const endpoint = `http://127.0.0.1:${port}`
+  const child = spawn(python, [LAUNCHER], {
+    env: { ...process.env, GATEWAY_PORT: String(port), BIND_HOST: '127.0.0.1', LOG_LEVEL: 'ERROR' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  try {
+    await healthy(endpoint, child)
+  } catch (error) {
+    await stopped(child)
+    throw error
+  }
+  process.env.AWS_ENDPOINT_URL = endpoint
+  return { endpoint, stop: () => stopped(child) }
+}
+
+/** A Python environment of our own, made once. Returns its interpreter. */
+function installMiniStack(): string {
+  const python = join(VENV, 'bin/python')
+  if (existsSync(join(VENV, 'installed'))) return python
+  const host = ['python3', 'python'].find(isPython)
+  if (!host) {
+    throw new Error(
+      `The AWS tests run on MiniStack, which needs Python 3.10 or newer, and none was found. Install it (Debian: apt install python3 python3-venv), ` +
+        `or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack.`,
+    )
+  }
+  console.error(`installing ministack ${VERSION} into ${VENV}`)
+  mkdirSync(VENV, { recursive: true })
+  execFileSync(host, ['-m', 'venv', '--clear', VENV], { stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `ministack==${VERSION}`], { stdio: ['ignore', 'ignore', 'inherit'] })
+  mkdirSync(join(VENV, 'installed'))
+  return python
+}
+
+function isPython(command: string): boolean {
+  try {
+    execFileSync(command, ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+async function healthy(endpoint: string, child: ChildProcess): Promise<void> {
+  const deadline = Date.now() + 60_000
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null) throw new Error(`MiniStack ended with code ${child.exitCode} before it was up`)
+    const answer = await fetch(`${endpoint}/_ministack/health`).catch(() => undefined)
+    if (answer?.ok) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error(`MiniStack did not get up within a minute at ${endpoint}`)
+}
+
+function stopped(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    const force = setTimeout(() => child.kill('SIGKILL'), 5_000)
+    child.once('exit', () => {
+      clearTimeout(force)
+      resolve()
+    })
+    child.kill('SIGTERM')
+  })
+}

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+import { ConflictError, FatalError, RunNotFoundError, TimeoutError, workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+const nap = workflow('nap', { tags: ['sleepy'] }, async (ctx, n: number) => {
+  await ctx.sleep('1h')
+  return n
+})
+
+describe('start', () => {
+  it('with the same id and input gives the first run; with another input it is a conflict', async () => {
+    const env = await testEnv({ workflows: [nap] })
+    expect(await env.client.start(nap, 1, { id: 'a' })).toMatchObject({ runId: 'a', created: true })
+    expect(await env.client.start(nap, 1, { id: 'a' })).toMatchObject({ runId: 'a', created: false })
+    await expect(env.client.start(nap, 2, { id: 'a' })).rejects.toBeInstanceOf(ConflictError)
+    expect(await env.handle('a').result()).toBe(1)
+    expect(await env.client.start(nap, 1, { id: 'a' })).toMatchObject({ status: 'completed', created: false })
+  })
+
+  it('does not care about the order of keys in the input', async () => {
+    const w = workflow('w', async (_ctx, input: object) => input)
+    const env = await testEnv({ workflows: [w] })
+    await env.client.start(w, { a: 1, b: { c: 1, d: 2 } }, { id: 'x' })
+    expect(await env.client.start(w, { b: { d: 2, c: 1 }, a: 1 }, { id: 'x' })).toMatchObject({ created: false })
+  })
+
+  it('with the same idempotency key gives the same run', async () => {
+    const env = await testEnv({ workflows: [nap] })
+    const first = await env.client.start(nap, 1, { idempotencyKey: 'order 42' })
+    expect(await env.client.start(nap, 1, { idempotencyKey: 'order 42' })).toMatchObject({ runId: first.runId, created: false })
+  })
+
+  it('later: at a time or after a delay', async () => {
+    const env = await testEnv({ workflows: [nap] })
+    const start = env.clock.now()
+    const delayed = await env.start(nap, 1, { delay: '2d' })
+    expect(await delayed.get()).toMatchObject({ status: 'pending', wakeAt: start + 172_800_000 })
+    expect(await delayed.result()).toBe(1)
+    expect((await delayed.get()).startedAt).toBe(start + 172_800_000)
+    await expect(env.start(nap, 1, { delay: '1h', startAt: new Date() })).rejects.toThrow('not both')
+  })
+})
+
+describe('get, list, result, history', () => {
+  it('list filters by workflow, status and tag, newest first', async () => {
+    const other = workflow('other', async () => 1)
+    const env = await testEnv({ workflows: [nap, other] })
+    await env.client.start(nap, 1, { id: 'n1' })
+    await env.client.start(other, undefined, { id: 'o1', tags: ['x'] })
+    await env.client.start(nap, 2, { id: 'n2', tags: ['x'] })
+    await env.settle()
+    const ids = async (filter: object) => (await env.client.list(filter)).runs.map(({ id }) => id)
+    expect(await ids({})).toEqual(['n2', 'o1', 'n1'])
+    expect(await ids({ workflow: 'nap' })).toEqual(['n2', 'n1'])
+    expect(await ids({ tag: 'x' })).toEqual(['n2', 'o1'])
+    expect(await ids({ tag: 'sleepy', status: 'sleeping' })).toEqual(['n2', 'n1'])
+    expect(await ids({ status: 'completed' })).toEqual(['o1'])
+    await expect(env.client.list({ limit: 0 })).rejects.toThrow('1 to 1000')
+    await expect(env.client.list({ cursor: 'x; DROP TABLE runs' })).rejects.toThrow('not a cursor')
+  })
+
+  it('never show the secret of a run', async () => {
+    const env = await testEnv({ workflows: [nap] })
+    await env.client.start(nap, 1, { id: 'a' })
+    expect(JSON.stringify([await env.client.get('a'), await env.client.list()])).not.toContain('secret')
+  })
+
+  it('result says when it takes too long, and the run goes on', async () => {
+    const env = await testEnv({ workflows: [nap] })
+    const run = await env.start(nap, 1)
+    await expect(env.skipUntil(env.client.result(run.runId, { timeout: '1m' }))).rejects.toBeInstanceOf(TimeoutError)
+    expect(await run.result()).toBe(1)
+  })
+
+  it('say so when there is no such run', async () => {
+    const env = await testEnv({ workflows: [nap] })
+    for (const attempt of [
+      env.client.get('x'),
+      env.client.result('x'),
+      env.client.history('x'),
+      env.client.cancel('x'),
+      env.client.retry('x'),
+      env.client.wake('x'),
+    ]) {
+      await expect(attempt).rejects.toBeInstanceOf(RunNotFoundError)
+    }
+  })
+})
+
+describe('retry', () => {
+  it('continues a failed run from the step that failed, with everything before it kept', async () => {
+    const ran: string[] = []
+    let broken = true
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('a', () => void ran.push('a'))
+      await ctx.step('b', () => {
+        ran.push('b')
+        if (broken) throw new FatalError('broken')
+      })
+      await ctx.step('c', () => void ran.push('c'))
+      return 'done'
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('broken')
+    broken = false
+    await env.client.retry(run.runId)
+    expect(await run.result()).toBe('done')
+    expect(ran).toEqual(['a', 'b', 'b', 'c'])
+    await expect(env.client.retry(run.runId)).rejects.toThrow('only a failed or stuck run')
+  })
+
+  it('forgets what followed from the failure, keeps what ran beside it, and replays the same ever after', async () => {
+    const ran: string[] = []
+    let broken = true
+    const w = workflow('w', async (ctx) => {
+      const beside = ctx.scope('beside', async (c) => {
+        await c.step('one', () => void ran.push('one'))
+        await c.sleep('5m')
+        return c.step('two', () => void ran.push('two'))
+      })
+      try {
+        await ctx.sleep('1m')
+        await ctx.step('b', () => {
+          if (broken) throw new FatalError('broken')
+          ran.push('b')
+        })
+      } catch (error) {
+        await ctx.step('tell the boss', () => void ran.push('told'))
+        await ctx.sleep('wait for beside', '10m')
+        throw error
+      }
+      await ctx.sleep('after', '1h')
+      await beside
+      return ran.length
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('broken')
+    expect(ran).toEqual(['one', 'told', 'two'])
+    broken = false
+    await env.client.retry(run.runId)
+    await env.settle()
+    await env.restart()
+    expect(await run.result()).toBe(4)
+    expect(ran).toEqual(['one', 'told', 'two', 'b'])
+  })
+
+  it('can be used again and again', async () => {
+    let fails = 3
+    const w = workflow('w', async (ctx) => ctx.step('b', () => (fails-- > 0 ? Promise.reject(new FatalError(`fails ${fails}`)) : 'ok')))
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    for (const left of [2, 1, 0]) {
+      await expect(run.result()).rejects.toThrow(`fails ${left}`)
+      await env.client.retry(run.runId)
+    }
+    expect(await run.result()).toBe('ok')
+  })
+})
+
+describe('rerun', () => {
+  it('makes a new run that shares the journal up to a step', async () => {
+    const ran: string[] = []
+    const w = workflow('w', async (ctx) => {
+      const a = await ctx.step('a', () => ran.push('a'))
+      await ctx.sleep('1h')
+      const b = await ctx.step('b', () => ran.push('b'))
+      return [a, b]
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    expect(await run.result()).toEqual([1, 2])
+    const again = await env.client.rerun(run.runId, { from: 'b' })
+    expect(again.runId).not.toBe(run.runId)
+    expect(await env.handle(again.runId).result()).toEqual([1, 3])
+    expect(ran).toEqual(['a', 'b', 'b'])
+    expect(await run.result()).toEqual([1, 2])
+    await expect(env.client.rerun(run.runId, { from: 'nope' })).rejects.toThrow("no step 'nope' in its journal; it has: a, b")
+  })
+
+  it('opens its own waits instead of inheriting those of the old run', async () => {
+    const w = workflow('w', async (ctx) =>
+      Promise.race([ctx.sleep('deadline', '1h').then(() => 'late'), ctx.sleep('work', '10m').then(() => ctx.step('b', () => 'done'))]),
+    )
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    expect(await run.result()).toBe('done')
+    await env.advance('3d')
+    const again = await env.client.rerun(run.runId, { from: 'b' })
+    expect(await env.handle(again.runId).result()).toBe('done')
+  })
+})
