@@ -116,7 +116,12 @@ export class Client {
     const run = await this.record(runId)
     const frames = await this.world.store.frames(runId)
     const started: HistoryEvent = { type: 'run.started', at: run.startedAt ?? run.createdAt, workflow: run.workflow, version: run.version, input: run.input }
-    const events = frames.flatMap((frame) => frame.events.map((event) => ({ ...event, at: frame.at })))
+    const events = frames.flatMap((frame) =>
+      frame.events
+        // The frame that began this generation also ended the one before it.
+        .filter(({ type }) => frame.seq > run.baseSeq || type === 'run.continued' || type === 'run.retrying')
+        .map(({ dt = 0, ...event }) => ({ ...event, at: frame.at + dt }) as HistoryEvent),
+    )
     return run.startedAt === undefined ? events : [started, ...events]
   }
 

@@ -138,5 +138,8 @@ export interface Frame {
   at: number
   /** Which claim of the run wrote it. */
   epoch: number
-  events: JournalEvent[]
+  events: FrameEvent[]
 }
+
+/** `dt`: how many milliseconds after the frame's first event this one was observed, where it was not the same one. */
+export type FrameEvent = JournalEvent & { dt?: number }

@@ -1,5 +1,5 @@
 import type { Commit, CommitResult, Next, Outgoing, World } from '../ports.ts'
-import type { JournalEvent } from './events.ts'
+import type { FrameEvent, JournalEvent } from './events.ts'
 import { canonicalJson, type Json } from './json.ts'
 
 /**
@@ -12,7 +12,8 @@ export class FrameBuffer {
   private readonly epoch: number
   private lastSeq: number
   private lastAt: number
-  private events: JournalEvent[] = []
+  private frameAt = 0
+  private events: FrameEvent[] = []
   private consumed: string[] = []
   private outgoing: Outgoing[] = []
   private onDurable: (() => void)[] = []
@@ -30,11 +31,11 @@ export class FrameBuffer {
     this.savedProgress = canonicalJson(run.progress)
   }
 
-  /** Returns the time of the frame that the event goes into. */
+  /** Returns the event's journal time, which never runs backwards, also when runners disagree about the clock. */
   add(event: JournalEvent, durable?: () => void): number {
-    // Journal time never runs backwards, also when runners disagree about the clock.
-    if (this.events.length === 0) this.lastAt = Math.max(this.lastAt, this.world.clock.now())
-    this.events.push(event)
+    this.lastAt = Math.max(this.lastAt, this.world.clock.now())
+    if (this.events.length === 0) this.frameAt = this.lastAt
+    this.events.push(this.lastAt === this.frameAt ? event : { ...event, dt: this.lastAt - this.frameAt })
     if (event.type.startsWith('child.')) this.childEvents.push(event)
     if (durable) this.onDurable.push(durable)
     return this.lastAt
@@ -60,7 +61,7 @@ export class FrameBuffer {
     const commit: Commit = { runId: this.runId, epoch: this.epoch, next }
     const events = this.events
     const durable = this.onDurable
-    if (events.length > 0) commit.frame = { seq: this.lastSeq + 1, at: this.lastAt, epoch: this.epoch, events }
+    if (events.length > 0) commit.frame = { seq: this.lastSeq + 1, at: this.frameAt, epoch: this.epoch, events }
     if (this.consumed.length > 0) commit.consumed = this.consumed
     if (this.outgoing.length > 0) commit.outgoing = this.outgoing
     if (this.progressChanged()) {

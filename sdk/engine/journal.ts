@@ -61,10 +61,10 @@ export class Journal {
     const last = frames.at(-1)
     if (last) {
       this.lastSeq = last.seq
-      this.lastAt = last.at
+      this.lastAt = last.at + (last.events.at(-1)?.dt ?? 0)
     }
     if (frames.some((frame) => frame.events[0]?.type === 'run.retried')) this.addExceptUndone(frames, findUndone(frames))
-    else for (const frame of frames) for (const event of frame.events) this.add(event, frame.at)
+    else for (const frame of frames) for (const event of frame.events) this.add(event, event.dt === undefined ? frame.at : frame.at + event.dt)
   }
 
   add(event: JournalEvent, at: number): void {
@@ -120,10 +120,11 @@ export class Journal {
     let open: Forgotten | undefined
     for (const frame of frames) {
       for (const event of frame.events) {
+        const at = frame.at + (event.dt ?? 0)
         const range = undone.find((r) => position >= r.from && position <= r.to)
         if (range && position === range.from) this.forgotten.push((open = { at: this.deliveries.length, events: [] }))
-        else if (range && open && event.type !== 'patch') open.events.push({ event, at: frame.at })
-        else this.add(event, frame.at)
+        else if (range && open && event.type !== 'patch') open.events.push({ event, at })
+        else this.add(event, at)
         position++
       }
     }

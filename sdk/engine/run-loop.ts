@@ -151,14 +151,15 @@ class RunLoop implements AttemptHost {
       if (this.replay.pending === 0) return this.park(this.replay.foreignAwait())
 
       for (const step of this.waits.dueSteps(this.clock.now())) this.queueStep(step)
-      // I3: everything seen is durable before the first effect.
-      if (this.buffer.isDirty && (this.toStart.length > 0 || this.running.size > 0)) {
+      const staysHere = this.running.size > 0 || this.timerIsClose()
+      // I3: everything seen is durable before the first effect. And nothing seen is kept back while the loop waits.
+      if (this.buffer.isDirty && (this.toStart.length > 0 || staysHere)) {
         if (!this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
       }
       if (this.timeLeft() > STOP_STARTING_MS) this.startSteps()
       else if (this.running.size > 0 ? this.timeLeft() <= LET_GO_MS : this.toStart.length > 0) return this.release()
 
-      if (this.running.size > 0 || this.timerIsClose()) {
+      if (this.running.size > 0 || staysHere) {
         await this.somethingHappens()
         if (this.leaseLost) return { status: 'superseded' }
         continue
@@ -380,7 +381,7 @@ class RunLoop implements AttemptHost {
   /** Until a body reports, a timer is due, something comes from outside, or the lease wants renewing. */
   private async somethingHappens(): Promise<void> {
     if (this.reports.length > 0 || this.inboxIsStale) return
-    const renewAt = this.lastRenewal + this.options.lease.ms / 3
+    const renewAt = this.lastRenewal + Math.ceil(this.options.lease.ms / 3)
     const { deadline } = this.options
     const until = Math.min(this.waits.nextDue() ?? Number.POSITIVE_INFINITY, renewAt, deadline === undefined ? Number.POSITIVE_INFINITY : deadline - LET_GO_MS)
     await new Promise<void>((resolve) => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const VERSION = '1.5.33'
 const ROOT = join(import.meta.dirname, '../..')
 const VENV = join(ROOT, 'node_modules/.cache/overwinter-ministack', VERSION)
-const LAUNCHER = join(import.meta.dirname, 'ministack.py')
+const LAUNCHER = join(import.meta.dirname, 'fast_ministack.py')
 
 export interface Stack {
   endpoint: string

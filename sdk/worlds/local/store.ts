@@ -1,6 +1,6 @@
 import type { EventOf, Frame } from '../../engine/events.ts'
 import type { Claimed, Clock, Commit, CommitResult, DeliverResult, Lease, Message, NewRun, RunFilter, RunPage, RunRecord, RunStore, Wake } from '../../ports.ts'
-import { Database } from './database.ts'
+import type { Database } from './database.ts'
 import { JournalCache } from './journal-cache.ts'
 import { claimRun } from './operations/claim.ts'
 import { commitRun } from './operations/commit.ts'
@@ -23,8 +23,8 @@ export class SqliteRunStore implements RunStore {
   /** Called when another process has written to the file. */
   onForeignWrite: (() => void) | undefined
 
-  constructor(path: string, clock: Clock) {
-    this.db = new Database(path)
+  constructor(db: Database, clock: Clock) {
+    this.db = db
     this.clock = clock
     if (!this.db.isInMemory) this.glance = this.watchOtherProcesses()
   }

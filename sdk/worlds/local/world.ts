@@ -1,5 +1,6 @@
 import type { Clock, Ids, LogSink, Wake, Wakeups, World } from '../../ports.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
+import { Database } from './database.ts'
 import { SqliteRunStore } from './store.ts'
 
 export interface LocalWorldOptions {
@@ -26,7 +27,7 @@ export class LocalWorld implements World {
     this.clock = options.clock ?? systemClock
     this.ids = options.ids ?? systemIds
     this.log = options.log ?? consoleLog
-    this.store = new SqliteRunStore(options.path, this.clock)
+    this.store = new SqliteRunStore(new Database(options.path), this.clock)
     this.wakeups = new LocalWakeups()
   }
 

@@ -1,0 +1,125 @@
+import type { Client, HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
+import { type Duration, milliseconds } from '../engine/duration.ts'
+import { RunFailedError, recordError, reviveError, TimeoutError } from '../engine/errors.ts'
+import { assertSurvivesJson } from '../engine/json.ts'
+import { hasEnded, type RunStatus } from '../ports.ts'
+import { validateOrThrow } from '../schema.ts'
+import type { Signal, Workflow } from '../workflow.ts'
+import { Transport, type TransportOptions } from './transport.ts'
+import { eventFromJson, type HistoryEventJson, type RunJson, type RunPageJson, runFromJson } from './wire.ts'
+
+/** One request is held this long at most; the server cuts at 25 s. */
+const POLL_MS = 20_000
+
+/**
+ * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
+ * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
+ */
+export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry'>> {
+  private readonly transport: Transport
+
+  constructor(options: TransportOptions) {
+    this.transport = new Transport(options)
+  }
+
+  async start<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions = {}): Promise<{ runId: string; status: RunStatus; created: boolean }> {
+    const { idempotencyKey, ...rest } = options
+    const { name, version } = typeof workflow === 'string' ? { name: workflow, version: undefined } : workflow
+    assertSurvivesJson(input, `the input of workflow '${name}'`)
+    const { status, body } = await this.post<{ runId: string; status: RunStatus }>(
+      `/workflows/${encodeURIComponent(name)}/runs`,
+      { ...rest, input, version },
+      { idempotencyKey },
+    )
+    // Under a key that nobody else has, "started before" can only mean by an attempt of this call.
+    const isOwnRepeat = idempotencyKey === undefined && options.id === undefined
+    return { ...body, created: status === 201 || isOwnRepeat }
+  }
+
+  async get(runId: string): Promise<RunView> {
+    return runFromJson(await this.read<RunJson>(runPath(runId)))
+  }
+
+  async list(options: ListOptions = {}): Promise<{ runs: RunView[]; cursor?: string }> {
+    const { from, to, limit, ...filter } = options
+    const { runs, cursor } = await this.read<RunPageJson>('/runs', { ...filter, from: timeText(from), to: timeText(to), limit: limit?.toString() })
+    return { runs: runs.map(runFromJson), ...(cursor !== undefined && { cursor }) }
+  }
+
+  async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {
+    const run = await this.settled(runId, options)
+    if (run.status === 'completed') return run.output as O
+    if (hasEnded(run.status) || run.status === 'stuck') throw new RunFailedError(runId, run.status, run.error && reviveError(run.error))
+    throw new TimeoutError(`run '${runId}' is still ${run.status}; it goes on, ask again later`)
+  }
+
+  async settled(runId: string, options: { timeout?: Duration } = {}): Promise<RunView> {
+    const until = options.timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(options.timeout, `the timeout for run '${runId}'`)
+    for (;;) {
+      const wait = Math.ceil(Math.min(POLL_MS, until - Date.now()))
+      const run = runFromJson(await this.read<RunJson>(runPath(runId), wait > 0 ? { wait: `${wait}ms` } : {}))
+      if (hasEnded(run.status) || run.status === 'stuck' || Date.now() >= until) return run
+    }
+  }
+
+  async history(runId: string): Promise<HistoryEvent[]> {
+    const { events } = await this.read<{ events: HistoryEventJson[] }>(runPath(runId, '/history'))
+    return events.map(eventFromJson)
+  }
+
+  async signal<T>(runId: string, signal: Signal<T> | string, payload?: T, options?: RepeatOptions): Promise<{ accepted: boolean }> {
+    const { name, schema } = typeof signal === 'string' ? { name: signal, schema: undefined } : signal
+    // The server knows signals by name only, so this is the place where the schema can be checked.
+    await validateOrThrow(schema, payload, `the payload of signal '${name}'`)
+    assertSurvivesJson(payload, `the payload of signal '${name}'`)
+    return (await this.post<{ accepted: boolean }>(runPath(runId, `/signals/${encodeURIComponent(name)}`), payload, options)).body
+  }
+
+  async cancel(runId: string, reason?: string, options?: RepeatOptions): Promise<void> {
+    await this.post(runPath(runId, '/cancel'), { reason }, options)
+  }
+
+  async terminate(runId: string, reason?: string, options?: RepeatOptions): Promise<void> {
+    await this.post(runPath(runId, '/terminate'), { reason }, options)
+  }
+
+  async retry(runId: string, options?: RepeatOptions): Promise<void> {
+    await this.post(runPath(runId, '/retry'), undefined, options)
+  }
+
+  async rerun(runId: string, options: { from: string; id?: string } & RepeatOptions): Promise<{ runId: string; created: boolean }> {
+    const { idempotencyKey, ...body } = options
+    const { status, body: started } = await this.post<{ runId: string }>(runPath(runId, '/rerun'), body, { idempotencyKey })
+    return { runId: started.runId, created: status === 201 || idempotencyKey === undefined }
+  }
+
+  async wake(runId: string, options?: RepeatOptions): Promise<void> {
+    await this.post(runPath(runId, '/wake'), undefined, options)
+  }
+
+  async completeCallback(token: string, result?: unknown, options?: RepeatOptions): Promise<void> {
+    assertSurvivesJson(result, 'the result of a callback')
+    await this.post(`/callbacks/${encodeURIComponent(token)}`, { result }, options)
+  }
+
+  async failCallback(token: string, error: unknown, options?: RepeatOptions): Promise<void> {
+    const { name, message, code } = recordError(error)
+    await this.post(`/callbacks/${encodeURIComponent(token)}`, { error: { name, message, code } }, options)
+  }
+
+  private async read<T>(path: string, query?: Record<string, string | undefined>): Promise<T> {
+    return (await this.transport.send<T>({ method: 'GET', path, query })).body
+  }
+
+  private post<T>(path: string, body: unknown, { idempotencyKey = crypto.randomUUID() }: RepeatOptions = {}): Promise<{ status: number; body: T }> {
+    return this.transport.send<T>({ method: 'POST', path, body, idempotencyKey })
+  }
+}
+
+function runPath(runId: string, rest = ''): string {
+  return `/runs/${encodeURIComponent(runId)}${rest}`
+}
+
+function timeText(time: Date | string | number | undefined): string | undefined {
+  return time instanceof Date ? time.toISOString() : time?.toString()
+}

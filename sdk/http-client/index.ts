@@ -1,0 +1,16 @@
+export type { HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
+export {
+  CancelledError,
+  ChildRunError,
+  ConflictError,
+  InvalidInputError,
+  RunFailedError,
+  RunNotFoundError,
+  StepError,
+  TimeoutError,
+  UnknownWorkflowError,
+} from '../engine/errors.ts'
+export type { RunStatus } from '../ports.ts'
+export { OverwinterClient } from './client.ts'
+export { HttpError } from './errors.ts'
+export type { TransportOptions } from './transport.ts'

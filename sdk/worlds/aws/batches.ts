@@ -1,0 +1,21 @@
+/** A batch call succeeds even if DynamoDB was too busy for part of it; the SDK does not repeat that part. */
+
+const FIRST_PAUSE_MS = 25
+const LONGEST_PAUSE_MS = 2_000
+
+/** Sends what is left until nothing is, with a pause that grows and never falls into step with others. */
+export async function untilNothingIsLeft<T extends object>(all: T, send: (part: T) => Promise<T | undefined>): Promise<void> {
+  let left: T | undefined = all
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    left = await send(left)
+    if (!left || Object.keys(left).length === 0) return
+    const jittered = Math.random() * pause
+    await new Promise((resolve) => setTimeout(resolve, jittered))
+  }
+}
+
+export function inBatchesOf<T>(size: number, items: readonly T[]): T[][] {
+  const batches: T[][] = []
+  for (let i = 0; i < items.length; i += size) batches.push(items.slice(i, i + size))
+  return batches
+}

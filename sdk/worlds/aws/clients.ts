@@ -1,0 +1,31 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { S3Client } from '@aws-sdk/client-s3'
+import { SchedulerClient } from '@aws-sdk/client-scheduler'
+import { SQSClient } from '@aws-sdk/client-sqs'
+
+export interface AwsClients {
+  dynamodb: DynamoDBClient
+  sqs: SQSClient
+  scheduler: SchedulerClient
+  s3: S3Client
+}
+
+/**
+ * Throttling, 5xx and lost answers are the SDK's to repeat, with jitter; every write here can bear it. A call that hangs
+ * is given up early: the next attempt is likely to hit a healthy host.
+ */
+const PATIENT = { maxAttempts: 8, requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000 } }
+/** Payloads of megabytes take their time. */
+const MORE_PATIENT = { ...PATIENT, requestHandler: { connectionTimeout: 1_000, requestTimeout: 30_000 } }
+
+/** Where these clients go is said by the environment alone (AWS_ENDPOINT_URL, AWS_REGION, credentials). */
+export function awsClients(): AwsClients {
+  const hasEndpoint = process.env.AWS_ENDPOINT_URL !== undefined || process.env.AWS_ENDPOINT_URL_S3 !== undefined
+  return {
+    dynamodb: new DynamoDBClient(PATIENT),
+    sqs: new SQSClient(PATIENT),
+    scheduler: new SchedulerClient(PATIENT),
+    // Stand-ins have no host name per bucket.
+    s3: new S3Client({ ...MORE_PATIENT, forcePathStyle: hasEndpoint }),
+  }
+}

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * One partition per run. Inside it the order of sort keys is what makes one Query load a run:
+ *
+ *   D#<sha256>   a payload too large to sit in the run item
+ *   J#<seq>      a frame of the journal
+ *   M#<id>       a message in the inbox
+ *   RUN          the run itself
+ *
+ * The two indexes are spread over shards, because a single index partition takes 1,000 writes a second and a slow
+ * index slows the table down.
+ */
+export const SHARDS = 16
+
+export const RUN = 'RUN'
+export const FIRST_DATA = 'D#'
+/** '$' is the character after '#': these end the ranges of frames and of messages. */
+export const AFTER_FRAMES = 'J$'
+export const FIRST_MESSAGE = 'M#'
+export const AFTER_MESSAGES = 'M$'
+
+export interface Key {
+  pk: string
+  sk: string
+}
+
+export const partition = (runId: string): string => `RUN#${runId}`
+export const runIdOf = (pk: string): string => pk.slice('RUN#'.length)
+export const runKey = (runId: string): Key => ({ pk: partition(runId), sk: RUN })
+export const frameKey = (seq: number): string => `J#${String(seq).padStart(10, '0')}`
+export const seqOf = (sk: string): number => Number(sk.slice('J#'.length))
+export const dataKey = (sha256: string): string => `D#${sha256}`
+
+/** A sort key takes 1,024 bytes; an id made of an operation's path can be longer. */
+export function messageKey(id: string): string {
+  return `M#${Buffer.byteLength(id) <= 900 ? id : `sha256 ${sha256(id).toString('hex')}`}`
+}
+
+/** The attributes that put a run into the due index: where the sweeper looks for what nobody else took care of. */
+export function dueIndex(runId: string, at: number): { dueShard: string; dueKey: string } {
+  return { dueShard: `${DUE}${shardOf(runId)}`, dueKey: timeKey(at, runId) }
+}
+
+/** Runs that need people share the due index, so that listing them is cheap. Sorted by creation, as every list is. */
+export function troubleIndex(runId: string, status: 'stuck' | 'failed', createdAt: number): { dueShard: string; dueKey: string } {
+  return { dueShard: `${trouble(status)}${shardOf(runId)}`, dueKey: timeKey(createdAt, runId) }
+}
+
+export function listIndex(runId: string, createdAt: number): { listShard: string; listKey: string } {
+  return { listShard: `${LIST}${shardOf(runId)}`, listKey: timeKey(createdAt, runId) }
+}
+
+export const DUE = 'DUE#'
+export const LIST = 'LIST#'
+export const trouble = (status: 'stuck' | 'failed'): string => `TROUBLE#${status}#`
+
+/** Sorts by time; the hash parts runs of the same millisecond and is shorter than their ids. */
+function timeKey(time: number, runId: string): string {
+  return `${timeText(time)}#${sha256(runId).toString('base64url').slice(0, 8)}`
+}
+
+/** Sorts before every key of that time. */
+export const timeText = (time: number): string => String(Math.max(0, Math.trunc(time))).padStart(13, '0')
+
+const shardOf = (runId: string): number => sha256(runId)[31]! % SHARDS
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { ConflictException, CreateScheduleCommand, DeleteScheduleCommand, ResourceNotFoundException, type SchedulerClient } from '@aws-sdk/client-scheduler'
+import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs'
+import type { Clock, Wake, Wakeups } from '../../ports.ts'
+import { inBatchesOf } from './batches.ts'
+import type { Thresholds } from './context.ts'
+import { inParallel } from './in-parallel.ts'
+import { remaining, writeWake } from './wake-message.ts'
+
+export interface WakeupTargets {
+  queueUrl: string
+  queueArn: string
+  schedulerGroup: string
+  /** What Scheduler may be to send to the queue. */
+  schedulerRoleArn: string
+}
+
+/** SQS takes no more, though some stand-ins do. */
+const LONGEST_DELAY_S = 900
+const BATCH = 10
+/** Shorter than this is waited for on the spot: SQS counts in whole seconds. */
+const LAST_PART_MS = 1_000
+
+/** Short waits are delayed messages; long ones are schedules that put an early message into the same queue. */
+export class AwsWakeups implements Wakeups {
+  private readonly sqs: SQSClient
+  private readonly scheduler: SchedulerClient
+  private readonly targets: WakeupTargets
+  private readonly clock: Clock
+  private readonly thresholds: Thresholds
+
+  constructor(sqs: SQSClient, scheduler: SchedulerClient, targets: WakeupTargets, clock: Clock, thresholds: Thresholds) {
+    this.sqs = sqs
+    this.scheduler = scheduler
+    this.targets = targets
+    this.clock = clock
+    this.thresholds = thresholds
+  }
+
+  async send(wakes: Wake[]): Promise<void> {
+    const now = this.clock.now()
+    const isLong = (wake: Wake) => remaining(wake, now) >= this.thresholds.longWaitMs
+    const short = wakes.filter((wake) => !isLong(wake))
+    await Promise.all([
+      inParallel(inBatchesOf(BATCH, short), (batch) => (batch.length === 1 ? this.sendOne(batch[0]!) : this.sendBatch(batch))),
+      inParallel(wakes.filter(isLong), (wake) => this.arm(wake)),
+    ])
+  }
+
+  async cancel(wakes: Wake[]): Promise<void> {
+    await inParallel(wakes, async (wake) => {
+      try {
+        await this.scheduler.send(new DeleteScheduleCommand({ Name: scheduleName(wake), GroupName: this.targets.schedulerGroup }))
+      } catch (error) {
+        if (!(error instanceof ResourceNotFoundException)) throw error
+      }
+    })
+  }
+
+  /**
+   * For a runner that has received a wake-up: true once the run is due, false if that is still some time off and the
+   * wake-up is on its way again. The last part of a second is waited for here, so that a wake is exact and never early.
+   */
+  async isDue(wake: Wake): Promise<boolean> {
+    const left = remaining(wake, this.clock.now())
+    if (left > LAST_PART_MS) {
+      await this.send([wake])
+      return false
+    }
+    if (left > 0) await new Promise<void>((resolve) => this.clock.at(wake.at, resolve))
+    return true
+  }
+
+  private async sendOne(wake: Wake): Promise<void> {
+    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.targets.queueUrl, MessageBody: writeWake(wake), DelaySeconds: this.delay(wake) }))
+  }
+
+  private async sendBatch(wakes: Wake[]): Promise<void> {
+    const entries = wakes.map((wake, i) => ({ Id: String(i), MessageBody: writeWake(wake), DelaySeconds: this.delay(wake) }))
+    const { Failed = [] } = await this.sqs.send(new SendMessageBatchCommand({ QueueUrl: this.targets.queueUrl, Entries: entries }))
+    // One by one the rest gets the SDK's retries, and an error that says what is wrong.
+    await inParallel(Failed, ({ Id }) => this.sendOne(wakes[Number(Id)]!))
+  }
+
+  /** Rounded down: it is better to arrive within the last second and wait there than to be late by up to one. */
+  private delay(wake: Wake): number {
+    return Math.min(Math.floor(remaining(wake, this.clock.now()) / 1000), LONGEST_DELAY_S)
+  }
+
+  private async arm(wake: Wake): Promise<void> {
+    const { schedulerGroup, queueArn, schedulerRoleArn } = this.targets
+    // AWS refuses a time that has passed.
+    const at = Math.max(wake.at - this.thresholds.leadMs, this.clock.now() + 1_000)
+    try {
+      await this.scheduler.send(
+        new CreateScheduleCommand({
+          Name: scheduleName(wake),
+          GroupName: schedulerGroup,
+          ScheduleExpression: `at(${new Date(at).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length)})`,
+          ScheduleExpressionTimezone: 'UTC',
+          FlexibleTimeWindow: { Mode: 'OFF' },
+          ActionAfterCompletion: 'DELETE',
+          Target: { Arn: queueArn, RoleArn: schedulerRoleArn, Input: writeWake(wake) },
+        }),
+      )
+    } catch (error) {
+      // Armed already, by an earlier attempt or by another runner.
+      if (!(error instanceof ConflictException)) throw error
+    }
+  }
+}
+
+/** A name that says nothing and that everybody finds again: at most 64 of [0-9a-zA-Z-_.], whatever a run's id is made of. */
+export function scheduleName({ runId, at }: Wake): string {
+  return `wake-${createHash('sha256').update(`${at} ${runId}`).digest('base64url')}`
+}

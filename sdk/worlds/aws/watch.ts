@@ -1,0 +1,53 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb'
+import type { Aws } from './context.ts'
+import { runKey } from './keys.ts'
+
+/**
+ * DynamoDB does not call back, so this looks at the run item, at first often and then less so. The first look always
+ * reports: what happened between the caller's own look and ours would otherwise go unnoticed.
+ */
+export function watchRun(aws: Aws, runId: string, onChange: () => void): () => void {
+  const { first, most } = aws.thresholds.pollMs
+  let pause = first
+  let known: string | undefined
+  let timer: NodeJS.Timeout | undefined
+  let isOver = false
+
+  const arm = () => {
+    if (isOver) return
+    timer = setTimeout(() => void look(), pause).unref()
+    pause = Math.min(pause * 1.5, most)
+  }
+  const look = async () => {
+    try {
+      const state = await fingerprint(aws, runId)
+      if (isOver) return
+      if (state !== known) {
+        known = state
+        pause = first
+        onChange()
+      }
+    } catch {
+      // Watching is a convenience: whoever needs certainty asks the store and hears the error there. The next look may do better.
+    }
+    arm()
+  }
+  arm()
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+  }
+}
+
+/** Changes with everything that a message, a claim, a commit or an end does to the run item. */
+async function fingerprint(aws: Aws, runId: string): Promise<string> {
+  const { Item } = await aws.db.send(
+    new GetCommand({
+      TableName: aws.table,
+      Key: runKey(runId),
+      ProjectionExpression: '#epoch, #stimulus, #status, #commit',
+      ExpressionAttributeNames: { '#epoch': 'epoch', '#stimulus': 'stimulus', '#status': 'status', '#commit': 'commit' },
+    }),
+  )
+  return Item ? `${Item.epoch} ${Item.stimulus} ${Item.status} ${Item.commit}` : 'missing'
+}

@@ -1,0 +1,57 @@
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { Clock, Ids, LogSink, World } from '../../ports.ts'
+import { consoleLog, systemClock, systemIds } from '../system.ts'
+import { Claims } from './claims.ts'
+import { type AwsClients, awsClients } from './clients.ts'
+import { THRESHOLDS, type Thresholds } from './context.ts'
+import { Payloads } from './payloads.ts'
+import { DynamoRunStore } from './store.ts'
+import { AwsWakeups, type WakeupTargets } from './wakeups.ts'
+
+export interface AwsWorldConfig extends WakeupTargets {
+  table: string
+  /** For payloads above the item limit. */
+  bucket: string
+  clients?: AwsClients
+  clock?: Clock
+  ids?: Ids
+  log?: LogSink
+  thresholds?: Partial<Thresholds>
+}
+
+/** A world of one DynamoDB table, one queue, one schedule group and one bucket. */
+export class AwsWorld implements World {
+  readonly store: DynamoRunStore
+  readonly wakeups: AwsWakeups
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: LogSink
+  /** SQS counts in seconds, and suspending costs more than a second of a small Lambda. */
+  readonly inlineWaitMs = 1_000
+  private readonly clients: AwsClients
+
+  constructor(config: AwsWorldConfig) {
+    this.clock = config.clock ?? systemClock
+    this.ids = config.ids ?? systemIds
+    this.log = config.log ?? consoleLog
+    this.clients = config.clients ?? awsClients()
+    const thresholds = { ...THRESHOLDS, ...config.thresholds }
+    const { dynamodb, sqs, scheduler, s3 } = this.clients
+    const db = DynamoDBDocumentClient.from(dynamodb, { marshallOptions: { removeUndefinedValues: true } })
+    this.wakeups = new AwsWakeups(sqs, scheduler, config, this.clock, thresholds)
+    this.store = new DynamoRunStore({
+      db,
+      table: config.table,
+      clock: this.clock,
+      payloads: new Payloads(db, s3, config.table, config.bucket),
+      claims: new Claims(),
+      thresholds,
+      disarm: (wakes) => this.wakeups.cancel(wakes),
+    })
+  }
+
+  /** Closes the connections. */
+  close(): void {
+    for (const client of Object.values(this.clients) as { destroy(): void }[]) client.destroy()
+  }
+}

@@ -1,0 +1,35 @@
+import { CreateTableCommand, DeleteTableCommand } from '@aws-sdk/client-dynamodb'
+import { CreateBucketCommand } from '@aws-sdk/client-s3'
+import { CreateScheduleGroupCommand } from '@aws-sdk/client-scheduler'
+import { CreateQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs'
+import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
+import { createTableInput } from '../../sdk/worlds/aws/table.ts'
+import type { AwsWorldConfig } from '../../sdk/worlds/aws/world.ts'
+
+type Resources = Pick<AwsWorldConfig, 'table' | 'queueUrl' | 'queueArn' | 'schedulerGroup' | 'schedulerRoleArn' | 'bucket'>
+
+let serial = 0
+
+/** A table, a queue, a schedule group and a bucket that nobody else uses, made without CloudFormation. */
+export async function makeResources(clients: AwsClients = awsClients()): Promise<Resources & { remove(): Promise<void> }> {
+  const name = `overwinter-${process.pid}-${Date.now().toString(36)}-${++serial}`
+  const [, queue] = await Promise.all([
+    clients.dynamodb.send(new CreateTableCommand(createTableInput(name))),
+    clients.sqs.send(new CreateQueueCommand({ QueueName: name })),
+    clients.scheduler.send(new CreateScheduleGroupCommand({ Name: name })),
+    clients.s3.send(new CreateBucketCommand({ Bucket: name })),
+  ])
+  const queueUrl = queue.QueueUrl!
+  const { Attributes } = await clients.sqs.send(new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }))
+  return {
+    table: name,
+    queueUrl,
+    queueArn: Attributes!.QueueArn!,
+    schedulerGroup: name,
+    schedulerRoleArn: 'arn:aws:iam::000000000000:role/overwinter-test',
+    bucket: name,
+    remove: async () => {
+      await clients.dynamodb.send(new DeleteTableCommand({ TableName: name }))
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { ROUTES } from '../../functions/http/app.ts'
+import { bearer } from '../../functions/http/bearer.ts'
+import { PROBLEMS } from '../../functions/http/problem.ts'
+import { Api } from './fixture.ts'
+
+/** What the issue asks for, written down a second time so that a route cannot silently vanish. */
+const PROMISED = [
+  'POST /workflows/{name}/runs',
+  'GET /workflows',
+  'GET /runs',
+  'GET /runs/{id}',
+  'GET /runs/{id}/history',
+  'POST /runs/{id}/signals/{name}',
+  'POST /runs/{id}/cancel',
+  'POST /runs/{id}/terminate',
+  'POST /runs/{id}/retry',
+  'POST /runs/{id}/rerun',
+  'POST /runs/{id}/wake',
+  'POST /callbacks/{token}',
+  'GET /healthz',
+  'GET /openapi.json',
+]
+
+test('the document names every route that is mounted, and every promised one is', async () => {
+  await using api = await Api.open()
+  const { body } = await api.get('/openapi.json')
+  expect(body.openapi).toBe('3.1.0')
+  const documented = Object.entries(body.paths).flatMap(([path, methods]) => Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`))
+  const mounted = api.app.routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
+  expect(documented.sort()).toEqual(mounted.sort())
+  expect(documented).toEqual([...PROMISED].sort())
+})
+
+test('every path parameter is declared, every reference resolves, and every POST takes an idempotency key', async () => {
+  await using api = await Api.open()
+  const { body } = await api.get('/openapi.json')
+  for (const [, name] of JSON.stringify(body).matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(body.components.schemas).toHaveProperty(name!)
+  for (const { method, path } of ROUTES) {
+    const { parameters, responses } = body.paths[path][method.toLowerCase()]
+    const names = (where: string) => parameters.filter((p: { in: string }) => p.in === where).map((p: { name: string }) => p.name)
+    expect(names('path')).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
+    expect(names('header')).toEqual(method === 'POST' ? ['Idempotency-Key'] : [])
+    expect(Object.keys(responses).some((code) => code.startsWith('2'))).toBe(true)
+  }
+})
+
+test('operation ids are unique', () => {
+  expect(new Set(ROUTES.map((route) => route.operationId)).size).toBe(ROUTES.length)
+})
+
+test('a guarded app documents its bearer token', async () => {
+  await using api = await Api.open({ authorize: bearer('t') })
+  const { body } = await api.get('/openapi.json', { authorization: 'Bearer t' })
+  expect(body.security).toEqual([{ bearer: [] }])
+  expect(body.paths['/healthz'].get.security).toEqual([])
+  expect(body.paths['/runs'].get.responses).toHaveProperty('401')
+})
+
+test('a run answers with no field that the document does not know', async () => {
+  await using api = await Api.open()
+  const { body: document } = await api.get('/openapi.json')
+  const { body: run } = await api.post('/workflows/order/runs?wait=20s', { input: { id: 'o', cents: 1 } })
+  const { properties, required } = document.components.schemas.Run
+  expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(run)))
+  expect(Object.keys(run)).toEqual(expect.arrayContaining(required))
+})
+
+test('problem types are stable', () => {
+  expect(Object.entries(PROBLEMS).map(([kind, { status }]) => `${status} ${kind}`)).toMatchInlineSnapshot(`
+    [
+      "400 invalid-input",
+      "400 malformed-json",
+      "401 unauthorized",
+      "403 foreign-origin",
+      "404 unknown-run",
+      "404 unknown-workflow",
+      "404 unknown-route",
+      "405 method-not-allowed",
+      "409 conflict",
+      "413 too-large",
+      "415 unsupported-media-type",
+      "429 throttled",
+      "500 internal",
+      "503 unavailable",
+    ]
+  `)
+})

@@ -1,0 +1,37 @@
+import { type Frame, isTerminal, type JournalEvent } from '../../sdk/engine/events.ts'
+import { Journal } from '../../sdk/engine/journal.ts'
+import { Replay } from '../../sdk/engine/replay.ts'
+import { replayAwareLogger } from '../../sdk/engine/run-context.ts'
+import { runBody } from '../../sdk/engine/workflow-body.ts'
+import type { AnyWorkflow } from '../../sdk/index.ts'
+import type { RunRecord } from '../../sdk/ports.ts'
+
+/**
+ * I2: replays every prefix of a journal, event by event. What the code calls after a longer prefix begins with what
+ * it calls after a shorter one; otherwise a crash at that point would have sent the run another way. Says what is
+ * wrong, or gives the number of prefixes.
+ */
+export async function calledByPrefix(workflow: AnyWorkflow, run: RunRecord, frames: readonly Frame[]): Promise<number | string> {
+  const events = frames.flatMap((frame) =>
+    frame.events.filter((event) => !isTerminal(event)).map(({ dt = 0, ...event }) => ({ at: frame.at + dt, event: event as JournalEvent })),
+  )
+  let before: string[] = []
+  for (let length = 0; length <= events.length; length++) {
+    const prefix = events.slice(0, length).map(({ at, event }, index) => ({ seq: run.baseSeq + index + 1, at, epoch: 1, events: [event] }))
+    const replay = new Replay(run, new Journal(prefix, run.baseSeq, run.startedAt ?? run.createdAt))
+    const silent = () => {}
+    await runBody(workflow, run.input, replay, {
+      info: { runId: run.id, workflow: run.workflow, version: run.version, tags: run.tags, attempt: run.attempt, generation: run.generation },
+      log: replayAwareLogger(replay, silent),
+      compensations: [],
+      setProgress: silent,
+      stubs: undefined,
+    })
+    if (replay.violation) return `after ${length} events: ${replay.violation.message}`
+    const called = [...replay.operations.values()].map((operation) => `${operation.kind} ${operation.id}`)
+    const differs = before.findIndex((call, index) => called[index] !== call)
+    if (differs !== -1) return `after ${length} events the code calls ${called[differs]} where it called ${before[differs]} before`
+    before = called
+  }
+  return events.length
+}
