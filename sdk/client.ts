@@ -207,18 +207,22 @@ export class Client {
 
   async completeCallback(token: string, result?: unknown, options: RepeatOptions = {}): Promise<void> {
     assertSurvivesJson(result, 'the result of a callback')
-    await this.settleCallback(token, (id, op) => ({ id, kind: 'callback', op, result: throughJson(result) as Json | undefined }), options)
+    await this.settleCallback(token, (address) => ({ ...address, kind: 'callback', result: throughJson(result) as Json | undefined }), options)
   }
 
   async failCallback(token: string, error: unknown, options: RepeatOptions = {}): Promise<void> {
-    await this.settleCallback(token, (id, op) => ({ id, kind: 'callback.failed', op, error: recordError(error) }), options)
+    await this.settleCallback(token, (address) => ({ ...address, kind: 'callback.failed', error: recordError(error) }), options)
   }
 
-  private async settleCallback(token: string, toMessage: (id: string, op: string) => SettledCallback, options: RepeatOptions): Promise<void> {
+  private async settleCallback(
+    token: string,
+    toMessage: (address: { id: string; op: string; generation: number }) => SettledCallback,
+    options: RepeatOptions,
+  ): Promise<void> {
     const { runId, opId, generation, isFrom } = readCallbackToken(token)
     const run = await this.world.store.get(runId)
     if (!run || !isFrom(run)) throw new RunNotFoundError('no run waits for this callback token: it is not genuine, or its run has moved on')
-    const message = toMessage(`callback ${generation} ${opId}`, opId)
+    const message = toMessage({ id: `callback ${generation} ${opId}`, op: opId, generation })
     const { outcome, wakes } = await this.world.store.deliver(runId, message)
     await this.world.wakeups.send(wakes)
     if (outcome === 'accepted' || (options.idempotencyKey !== undefined && (await this.wasSettledAlike(runId, message)))) return

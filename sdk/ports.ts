@@ -94,9 +94,9 @@ export interface NewRun {
 /** What reaches a run from outside. `id` makes a repeated delivery recognisable. */
 export type Message = { id: string } & (
   | { kind: 'signal'; name: string; payload?: Json }
-  | { kind: 'callback'; op: string; result?: Json }
-  | { kind: 'callback.failed'; op: string; error: ErrorRecord }
-  | { kind: 'child'; op: string; status: EndStatus; result?: Json; error?: ErrorRecord }
+  | { kind: 'callback'; generation: number; op: string; result?: Json }
+  | { kind: 'callback.failed'; generation: number; op: string; error: ErrorRecord }
+  | { kind: 'child'; run: string; op: string; status: EndStatus; result?: Json; error?: ErrorRecord }
   | { kind: 'cancel'; reason?: string }
   /** Skip the sleeps the run is in. */
   | { kind: 'wake' }

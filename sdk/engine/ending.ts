@@ -50,6 +50,7 @@ export function outgoingAtEnd(run: RunRecord, terminal: TerminalEvent, events: I
     const message = {
       id: `child ${run.id}`,
       kind: 'child' as const,
+      run: run.id,
       op: run.parent.op,
       status: END_STATUS[terminal.type],
       ...(terminal.type === 'run.completed' && { result: terminal.output }),
@@ -57,9 +58,12 @@ export function outgoingAtEnd(run: RunRecord, terminal: TerminalEvent, events: I
     }
     outgoing.push({ kind: 'deliver', to: run.parent.runId, message })
   }
-  const reason = `its parent run '${run.id}' ended (${END_STATUS[terminal.type]})`
-  for (const child of childrenStillOpen(events)) outgoing.push(endChild(child, reason))
-  return outgoing
+  return [...outgoing, ...outgoingToChildren(run, `ended (${END_STATUS[terminal.type]})`, events)]
+}
+
+/** Children that outlive this generation of their parent are dealt with as they asked for. */
+export function outgoingToChildren(run: RunRecord, what: string, events: Iterable<JournalEvent>): Outgoing[] {
+  return childrenStillOpen(events).map((child) => endChild(child, `its parent run '${run.id}' ${what}`))
 }
 
 /** Children that are to be told when their parent is cancelled. */

@@ -17,17 +17,17 @@ import type { RunInfo } from '../context.ts'
 import type { Claimed, CommitResult, EndStatus, Lease, RunRecord, World } from '../ports.ts'
 import { validate } from '../schema.ts'
 import type { AnyWorkflow, Registry } from '../workflow.ts'
-import { END_STATUS, outgoingAtCancel, outgoingAtEnd, rootError, terminalEvent } from './ending.ts'
-import { CancelledError, InvalidInputError, recordError, StepInterruptedError, type UnknownWorkflowError } from './errors.ts'
+import { END_STATUS, outgoingAtCancel, outgoingAtEnd, outgoingToChildren, rootError, terminalEvent } from './ending.ts'
+import { InvalidInputError, recordError, type UnknownWorkflowError } from './errors.ts'
 import type { EventOf, JournalEvent, TerminalEvent } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
-import { applyFact, type Delivery, Journal } from './journal.ts'
+import { type Delivery, Journal } from './journal.ts'
 import type { Json } from './json.ts'
-import type { Operation, Request } from './operation.ts'
+import type { Operation } from './operation.ts'
 import { insideStep, Replay } from './replay.ts'
 import { retryDelay } from './retry.ts'
 import { replayAwareLogger, type StepBody } from './run-context.ts'
-import { type AttemptHost, type AttemptReport, StepAttempt } from './step-attempt.ts'
+import { Steps } from './steps.ts'
 import { Waits } from './waits.ts'
 import { type BodyState, runBody } from './workflow-body.ts'
 
@@ -67,10 +67,8 @@ async function giveBack(world: World, { id, epoch }: RunRecord): Promise<void> {
   if (result.ok) await world.wakeups.send(result.wakes)
 }
 
-class RunLoop implements AttemptHost {
-  readonly run: RunRecord
-  readonly clock
-  readonly ids
+class RunLoop {
+  private readonly run: RunRecord
   private readonly world: World
   private readonly options: RunnerOptions
   private readonly claimed: Claimed
@@ -78,22 +76,17 @@ class RunLoop implements AttemptHost {
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
   private waits!: Waits
+  private steps: Steps | undefined
   private workflow!: AnyWorkflow
   private body!: BodyState
-  private readonly running = new Map<Operation, StepAttempt>()
-  private readonly reports: { operation: Operation; report: AttemptReport; durable?: () => void }[] = []
-  private toStart: Operation[] = []
   private seenStimulus: number
   private inboxIsStale = false
   private leaseLost = false
   private wakeLoop: (() => void) | undefined
   private lastRenewal: number
-  private lastHeartbeat = Number.NEGATIVE_INFINITY
 
   constructor(world: World, claimed: Claimed, options: RunnerOptions) {
     this.world = world
-    this.clock = world.clock
-    this.ids = world.ids
     this.options = options
     this.claimed = claimed
     this.run = claimed.run
@@ -117,17 +110,12 @@ class RunLoop implements AttemptHost {
       if (workflow instanceof Error) return await this.park(workflow)
       this.workflow = workflow
       const input = await validate(workflow.options.input, this.run.input)
-      if (!input.ok)
-        return await this.park(
-          new InvalidInputError(
-            `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'; deploy a fix and retry the run`,
-            input.problems,
-          ),
-        )
-      return await this.takeAsFarAsItGoes(input.value)
+      if (input.ok) return await this.takeAsFarAsItGoes(input.value)
+      const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'; deploy a fix and retry the run`
+      return await this.park(new InvalidInputError(why, input.problems))
     } finally {
       unwatch()
-      if (this.running.size > 0) this.stopBodies(new CancelledError('the runner has let go of this run'))
+      this.steps?.abandon('the runner has let go of this run')
       this.replay.close(`run '${this.run.id}' ended or was suspended`)
     }
   }
@@ -135,6 +123,11 @@ class RunLoop implements AttemptHost {
   private async takeAsFarAsItGoes(input: unknown): Promise<RunOutcome> {
     this.waits = new Waits(this.world, this.replay, this.buffer, { recovered: this.claimed.recovered, timeoutMs: this.workflow.timeoutMs })
     this.waits.receive(this.claimed.inbox)
+    const steps = new Steps(this.world, this.replay, this.buffer, this.waits, {
+      onReport: () => this.wakeLoop?.(),
+      onHeartbeat: (heartbeat) => this.beat(heartbeat),
+    })
+    this.steps = steps
     this.body = await runBody(this.workflow, input, this.replay, {
       info: runInfo(this.run),
       log: replayAwareLogger(this.replay, this.world.log),
@@ -146,21 +139,21 @@ class RunLoop implements AttemptHost {
     for (;;) {
       if (this.replay.violation) return this.park(this.replay.violation)
       if (this.replay.end) return this.finish()
-      await this.openWhatTheCodeAskedFor()
-      if (await this.tellTheCode()) continue
+      await this.openWhatTheCodeAskedFor(steps)
+      if (await this.tellTheCode(steps)) continue
       if (this.replay.pending === 0) return this.park(this.replay.foreignAwait())
 
-      for (const step of this.waits.dueSteps(this.clock.now())) this.queueStep(step)
-      const staysHere = this.running.size > 0 || this.timerIsClose()
+      steps.queueDue()
+      const staysHere = steps.areRunning || this.timerIsClose()
       // I3: everything seen is durable before the first effect. And nothing seen is kept back while the loop waits.
-      if (this.buffer.isDirty && (this.toStart.length > 0 || staysHere)) {
+      if (this.buffer.isDirty && (steps.areToStart || staysHere)) {
         if (!this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
       }
-      if (this.timeLeft() > STOP_STARTING_MS) this.startSteps()
-      else if (this.running.size > 0 ? this.timeLeft() <= LET_GO_MS : this.toStart.length > 0) return this.release()
+      if (this.timeLeft() > STOP_STARTING_MS) steps.startQueued()
+      else if (steps.areRunning ? this.timeLeft() <= LET_GO_MS : steps.areToStart) return this.release(steps)
 
-      if (this.running.size > 0 || staysHere) {
-        await this.somethingHappens()
+      if (steps.areRunning || staysHere) {
+        if (!steps.haveReported) await this.somethingHappens()
         if (this.leaseLost) return { status: 'superseded' }
         continue
       }
@@ -172,108 +165,39 @@ class RunLoop implements AttemptHost {
   }
 
   /** Hands the code everything that has happened, one turn each. True when the code has moved. */
-  private async tellTheCode(): Promise<boolean> {
+  private async tellTheCode(steps: Steps): Promise<boolean> {
     let hasMoved = false
     while (!this.replay.end && !this.replay.violation) {
-      const delivery = await this.nextDelivery()
+      const delivery = await this.nextDelivery(steps)
       if (!delivery) break
-      await this.deliver(delivery)
+      await this.replay.deliver(delivery, this.buffer.add(delivery))
+      if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop(steps)
       hasMoved = true
     }
     return hasMoved
   }
 
-  private async nextDelivery(): Promise<Delivery | undefined> {
-    for (let next = this.reports.shift(); next; next = this.reports.shift()) {
-      const { operation, report, durable } = next
-      if (report.type === 'step.completed' || report.type === 'step.failed') {
-        this.running.delete(operation)
-        return report
-      }
-      this.journalReport(operation, report, durable)
-    }
+  private async nextDelivery(steps: Steps): Promise<Delivery | undefined> {
+    const settled = steps.nextSettled()
+    if (settled) return settled
     if (this.inboxIsStale) await this.readInbox()
-    return this.waits.next(this.clock.now())
+    return this.waits.next(this.world.clock.now())
   }
 
-  private async deliver(event: Delivery): Promise<void> {
-    const at = this.buffer.add(event)
-    await this.replay.deliver(event, at)
-    if (event.type === 'run.cancelRequested' || event.type === 'run.timedOut') this.stopWhatWasUnderWay()
+  private stop(steps: Steps): void {
+    steps.stop(this.replay.stopRequested!)
+    for (const message of outgoingAtCancel(this.run, this.allEvents())) this.buffer.send(message)
   }
 
-  /** The step goes on, later or already: nothing for the code to know yet. */
-  private journalReport(operation: Operation, report: Exclude<AttemptReport, EventOf<'step.completed' | 'step.failed'>>, durable?: () => void): void {
-    this.buffer.add(report, durable)
-    operation.facts = applyFact(operation.facts ?? { kind: 'step', failures: 0 }, report)
-    if (report.type === 'step.checkpoint') return
-    this.running.delete(operation)
-    this.waits.resumeLater(operation, report.until)
-  }
-
-  private async openWhatTheCodeAskedFor(): Promise<void> {
+  private async openWhatTheCodeAskedFor(steps: Steps): Promise<void> {
     for (const id of this.replay.newPatches.splice(0)) this.buffer.add({ type: 'patch', id })
     if (this.replay.fresh.length === 0) return
     const fresh = this.replay.fresh
     this.replay.fresh = []
     for (const operation of fresh) {
       if (operation.kind === 'step') {
-        if (!operation.settled) this.prepareStep(operation)
+        if (!operation.settled) steps.prepare(operation)
       } else if (!operation.settled || isDetached(operation)) await this.waits.open(operation)
-    }
-  }
-
-  private prepareStep(operation: Operation): void {
-    const { facts } = operation
-    if (this.replay.stopRequested && operation.calledBeforeStop) this.report(operation, this.stoppedStep(operation))
-    else if (facts?.underWay !== undefined) {
-      const error = new StepInterruptedError(
-        `the runner of at-most-once step '${operation.id}' died during attempt ${facts.underWay}: whether its effect happened is unknown`,
-      )
-      this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
-    } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)
-    else this.queueStep(operation)
-  }
-
-  private queueStep(operation: Operation): void {
-    this.toStart.push(operation)
-    const request = operation.request as Extract<Request, { kind: 'step' }>
-    if (request.options.semantics === 'at-most-once') {
-      this.buffer.add({ type: 'step.started', id: operation.id, attempt: (operation.facts?.failures ?? 0) + 1 })
-    }
-  }
-
-  private startSteps(): void {
-    if (this.toStart.length === 0) return
-    const steps = this.toStart
-    this.toStart = []
-    for (const operation of steps) {
-      if (operation.settled) continue
-      const attempt = new StepAttempt(operation, this)
-      this.running.set(operation, attempt)
-      attempt.start()
-    }
-  }
-
-  /** On cancellation and timeout: bodies see their signal, steps between two attempts end at once. */
-  private stopWhatWasUnderWay(): void {
-    const reason = this.replay.stopRequested!
-    for (const attempt of this.running.values()) attempt.abort(new CancelledError(reason.message, { cause: reason }))
-    for (const operation of this.replay.operations.values()) {
-      if (operation.settled || operation.kind !== 'step' || this.running.has(operation) || !operation.calledBeforeStop) continue
-      this.waits.forget(operation)
-      this.report(operation, this.stoppedStep(operation))
-    }
-    this.toStart = this.toStart.filter((operation) => !operation.calledBeforeStop)
-    for (const message of outgoingAtCancel(this.run, this.allEvents())) this.buffer.send(message)
-  }
-
-  private stoppedStep(operation: Operation): EventOf<'step.failed'> {
-    return {
-      type: 'step.failed',
-      id: operation.id,
-      attempt: operation.facts?.failures ?? 0,
-      error: recordError(new CancelledError(this.replay.stopRequested!.message)),
     }
   }
 
@@ -289,28 +213,30 @@ class RunLoop implements AttemptHost {
     })
   }
 
-  private async release(): Promise<RunOutcome> {
-    this.stopBodies(new CancelledError('the runner has to stop; the step will run again elsewhere'))
+  private async release(steps: Steps): Promise<RunOutcome> {
+    steps.abandon('the runner has to stop; the step will run again elsewhere')
     const result = await this.buffer.commit({ kind: 'release' })
     return { status: result.ok ? 'released' : 'superseded' }
   }
 
   private async finish(): Promise<RunOutcome> {
     const end = this.replay.end!
-    if (end.kind === 'continued')
-      return this.nextGeneration(end.input as Json | undefined, 1, this.clock.now(), { type: 'run.continued', input: end.input as Json | undefined })
+    // Patches decided and children started in the last turn count, also if the code did not wait for them.
+    for (const id of this.replay.newPatches) this.buffer.add({ type: 'patch', id })
+    for (const operation of this.replay.fresh) if (isDetached(operation)) await this.waits.open(operation)
+    if (end.kind === 'continued') {
+      const input = end.input as Json | undefined
+      return this.nextGeneration(input, 1, this.world.clock.now(), { type: 'run.continued', input })
+    }
     const event = await terminalEvent(this.workflow, end, this.replay.stopRequested)
     const retry = this.workflow.options.retry
     if (event.type === 'run.failed' && retry && end.kind === 'threw') {
-      const delay = retryDelay(retry, this.run.attempt, rootError(end.error), () => this.ids.random(), `workflow '${this.workflow.name}'`)
+      const delay = retryDelay(retry, this.run.attempt, rootError(end.error), () => this.world.ids.random(), `workflow '${this.workflow.name}'`)
       if (delay !== undefined) {
-        const until = this.clock.now() + delay
+        const until = this.world.clock.now() + delay
         return this.nextGeneration(this.run.input, this.run.attempt + 1, until, { type: 'run.retrying', error: event.error, attempt: this.run.attempt, until })
       }
     }
-    for (const id of this.replay.newPatches) this.buffer.add({ type: 'patch', id })
-    // Children that the code started and did not wait for start all the same.
-    for (const operation of this.replay.fresh) if (isDetached(operation)) await this.waits.open(operation)
     if (event.type === 'run.failed' && this.body.compensated) event.compensated = true
     this.noteAbandoned(event)
     return this.end(this.note(event))
@@ -344,6 +270,7 @@ class RunLoop implements AttemptHost {
     event: EventOf<'run.continued' | 'run.retrying'>,
   ): Promise<RunOutcome> {
     this.buffer.add(event)
+    for (const message of outgoingToChildren(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
     const result = await this.buffer.commit({ kind: 'continue', input, attempt, wakeAt })
     return { status: result.ok ? 'continued' : 'superseded' }
   }
@@ -371,32 +298,32 @@ class RunLoop implements AttemptHost {
 
   private timerIsClose(): boolean {
     const due = this.waits.nextDue()
-    return due !== undefined && due - this.clock.now() <= this.world.inlineWaitMs
+    return due !== undefined && due - this.world.clock.now() <= this.world.inlineWaitMs
   }
 
   private timeLeft(): number {
-    return this.options.deadline === undefined ? Number.POSITIVE_INFINITY : this.options.deadline - this.clock.now()
+    return this.options.deadline === undefined ? Number.POSITIVE_INFINITY : this.options.deadline - this.world.clock.now()
   }
 
   /** Until a body reports, a timer is due, something comes from outside, or the lease wants renewing. */
   private async somethingHappens(): Promise<void> {
-    if (this.reports.length > 0 || this.inboxIsStale) return
+    if (this.inboxIsStale) return
     const renewAt = this.lastRenewal + Math.ceil(this.options.lease.ms / 3)
     const { deadline } = this.options
     const until = Math.min(this.waits.nextDue() ?? Number.POSITIVE_INFINITY, renewAt, deadline === undefined ? Number.POSITIVE_INFINITY : deadline - LET_GO_MS)
     await new Promise<void>((resolve) => {
-      const stopTimer = this.clock.at(until, resolve)
+      const stopTimer = this.world.clock.at(until, resolve)
       this.wakeLoop = () => {
         stopTimer()
         resolve()
       }
     })
     this.wakeLoop = undefined
-    if (this.clock.now() >= renewAt) await this.renewLease()
+    if (this.world.clock.now() >= renewAt) await this.renewLease()
   }
 
   private async renewLease(heartbeat?: RunRecord['heartbeat']): Promise<void> {
-    this.lastRenewal = this.clock.now()
+    this.lastRenewal = this.world.clock.now()
     const renewed = await this.world.store.renew(this.run.id, this.run.epoch, this.options.lease, heartbeat)
     if (!renewed) this.leaseLost = true
     else if (renewed.stimulus !== this.seenStimulus) this.inboxIsStale = true
@@ -418,29 +345,11 @@ class RunLoop implements AttemptHost {
     yield* this.buffer.childEvents
   }
 
-  private stopBodies(reason: Error): void {
-    for (const attempt of this.running.values()) attempt.abandon(reason)
-    this.running.clear()
-  }
-
-  // --- AttemptHost
-
-  report(operation: Operation, report: AttemptReport, durable?: () => void): void {
-    this.reports.push({ operation, report, ...(durable && { durable }) })
-    this.wakeLoop?.()
-  }
-
-  heartbeat(operation: Operation, details: Json | undefined): void {
-    const at = this.clock.now()
-    // A body may beat in a tight loop; outside nobody needs to know more than once a second.
-    if (at - this.lastHeartbeat < HEARTBEAT_EVERY_MS) return
-    this.lastHeartbeat = at
+  private beat(heartbeat: NonNullable<RunRecord['heartbeat']>): void {
     const failed = (error: unknown) => this.world.log('warn', 'a heartbeat could not be stored', { runId: this.run.id, error: String(error) })
-    this.renewLease({ step: operation.id, at, ...(details !== undefined && { details }) }).catch(failed)
+    this.renewLease(heartbeat).catch(failed)
   }
 }
-
-const HEARTBEAT_EVERY_MS = 1_000
 
 function isDetached(operation: Operation): boolean {
   return operation.request.kind === 'child' && operation.request.options.detached === true

@@ -181,7 +181,7 @@ export class Waits {
       const checked = await validate(workflow.options.input, request.input)
       if (!checked.ok) throw new InvalidInputError(`the input of child workflow '${workflow.name}' does not fit its schema`, checked.problems)
     } catch (error) {
-      this.others.push({ id: `invalid ${operation.id}`, kind: 'child', op: operation.id, status: 'failed', error: recordError(error) })
+      this.others.push({ id: `invalid ${operation.id}`, kind: 'child', run: request.runId, op: operation.id, status: 'failed', error: recordError(error) })
       this.unmatched = true
       return
     }
@@ -240,8 +240,11 @@ export class Waits {
         ? 'drop'
         : { type: 'run.cancelRequested', from: message.id, ...(message.reason !== undefined && { reason: message.reason }) }
     if (message.kind === 'wake') return this.sleepToSkip() ? 'skipped sleep' : 'drop'
+    // A child or callback of an earlier generation may bear the name of one of this generation.
+    if (message.kind !== 'child' && message.generation !== this.run.generation) return 'drop'
     const operation = this.replay.operations.get(message.op)
-    if (!operation) return 'keep'
+    if (!operation) return message.kind === 'child' ? 'drop' : 'keep'
+    if (message.kind === 'child' && message.run !== (operation.request as RequestOf<'child'>).runId) return 'drop'
     if (operation.settled) return 'drop'
     const id = operation.id
     if (message.kind === 'callback.failed') return { type: 'callback.failed', id, error: message.error }

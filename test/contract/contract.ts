@@ -326,7 +326,7 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const child = newRun({ parent: { runId: parent.run.id, op: 'kid' } })
         await commit(parent, waitForever(parent), { outgoing: [{ kind: 'start', run: child }] })
         const claim = await claimed(child.id)
-        const told = { id: `child ${child.id}`, kind: 'child' as const, op: 'kid', status: 'completed' as const, result: 7 }
+        const told = { id: `child ${child.id}`, kind: 'child' as const, run: child.id, op: 'kid', status: 'completed' as const, result: 7 }
         const result = await commit(
           claim,
           { kind: 'end', event: { type: 'run.completed', output: 7 } },

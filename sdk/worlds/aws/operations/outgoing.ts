@@ -25,6 +25,6 @@ async function startChild(aws: Aws, from: string, { run: child }: Extract<Outgoi
   const { parent } = child
   if (created || !parent || (run.parent?.runId === parent.runId && run.parent.op === parent.op)) return wakes
   const error = { name: 'ConflictError', message: `the id '${run.id}' belongs to another run (workflow '${run.workflow}'); give the child another id` }
-  const refusal = { id: `conflict ${parent.op}`, kind: 'child' as const, op: parent.op, status: 'failed' as const, error }
+  const refusal = { id: `conflict ${parent.op}`, kind: 'child' as const, run: run.id, op: parent.op, status: 'failed' as const, error }
   return (await deliverMessage(aws, from, refusal)).wakes
 }

@@ -15,7 +15,7 @@ export function sendOutgoing(db: Database, from: string, outgoing: readonly Outg
       const { parent } = item.run
       if (created || !parent || (run.parent?.runId === parent.runId && run.parent.op === parent.op)) continue
       const error = { name: 'ConflictError', message: `the id '${run.id}' belongs to another run (workflow '${run.workflow}'); give the child another id` }
-      wakes.push(...deliverMessage(db, from, { id: `conflict ${parent.op}`, kind: 'child', op: parent.op, status: 'failed', error }, now).wakes)
+      wakes.push(...deliverMessage(db, from, { id: `conflict ${parent.op}`, kind: 'child', run: run.id, op: parent.op, status: 'failed', error }, now).wakes)
       touched.push(from)
     } else if (item.kind === 'deliver') {
       wakes.push(...deliverMessage(db, item.to, item.message, now).wakes)

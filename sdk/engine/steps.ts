@@ -1,0 +1,144 @@
+import type { RunRecord, World } from '../ports.ts'
+import { CancelledError, recordError, StepInterruptedError } from './errors.ts'
+import type { EventOf } from './events.ts'
+import type { FrameBuffer } from './frame-buffer.ts'
+import { applyFact } from './journal.ts'
+import type { Json } from './json.ts'
+import type { Operation, Request } from './operation.ts'
+import type { Replay } from './replay.ts'
+import { type AttemptHost, type AttemptReport, StepAttempt } from './step-attempt.ts'
+import type { Waits } from './waits.ts'
+
+const HEARTBEAT_EVERY_MS = 1_000
+
+export interface StepsOwner {
+  /** A body has reported: there is something to do. */
+  onReport(): void
+  onHeartbeat(heartbeat: NonNullable<RunRecord['heartbeat']>): void
+}
+
+/** The steps of one execution: which are to start, which bodies run, and what they have reported. */
+export class Steps implements AttemptHost {
+  readonly run: RunRecord
+  readonly clock
+  readonly ids
+  private readonly replay: Replay
+  private readonly buffer: FrameBuffer
+  private readonly waits: Waits
+  private readonly owner: StepsOwner
+  private readonly running = new Map<Operation, StepAttempt>()
+  private toStart: Operation[] = []
+  private readonly reports: { operation: Operation; report: AttemptReport; durable?: () => void }[] = []
+  private lastHeartbeat = Number.NEGATIVE_INFINITY
+
+  constructor(world: World, replay: Replay, buffer: FrameBuffer, waits: Waits, owner: StepsOwner) {
+    this.run = replay.run
+    this.clock = world.clock
+    this.ids = world.ids
+    this.replay = replay
+    this.buffer = buffer
+    this.waits = waits
+    this.owner = owner
+  }
+
+  get areRunning(): boolean {
+    return this.running.size > 0
+  }
+
+  get areToStart(): boolean {
+    return this.toStart.length > 0
+  }
+
+  get haveReported(): boolean {
+    return this.reports.length > 0
+  }
+
+  /** Decides what becomes of a step that the code asks for and the journal has no result of. */
+  prepare(operation: Operation): void {
+    const { facts } = operation
+    if (this.replay.stopRequested && operation.calledBeforeStop) this.report(operation, this.stopped(operation))
+    else if (facts?.underWay !== undefined) {
+      const error = new StepInterruptedError(
+        `the runner of at-most-once step '${operation.id}' died during attempt ${facts.underWay}: whether its effect happened is unknown`,
+      )
+      this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
+    } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)
+    else this.queue(operation)
+  }
+
+  /** Steps whose backoff or pause is over. */
+  queueDue(): void {
+    for (const operation of this.waits.dueSteps(this.clock.now())) this.queue(operation)
+  }
+
+  /** Only after a commit (I3). */
+  startQueued(): void {
+    if (this.toStart.length === 0) return
+    const operations = this.toStart
+    this.toStart = []
+    for (const operation of operations) {
+      if (operation.settled) continue
+      const attempt = new StepAttempt(operation, this)
+      this.running.set(operation, attempt)
+      attempt.start()
+    }
+  }
+
+  /** The next step that has come to its end. Other reports are journaled on the way: the code need not know of them. */
+  nextSettled(): EventOf<'step.completed' | 'step.failed'> | undefined {
+    for (let next = this.reports.shift(); next; next = this.reports.shift()) {
+      const { operation, report, durable } = next
+      if (report.type !== 'step.checkpoint') this.running.delete(operation)
+      if (report.type === 'step.completed' || report.type === 'step.failed') return report
+      this.buffer.add(report, durable)
+      operation.facts = applyFact(operation.facts ?? { kind: 'step', failures: 0 }, report)
+      if (report.type !== 'step.checkpoint') this.waits.resumeLater(operation, report.until)
+    }
+    return undefined
+  }
+
+  /** On cancellation and timeout: bodies see their signal, steps between two attempts end at once. */
+  stop(reason: Error): void {
+    for (const attempt of this.running.values()) attempt.abort(new CancelledError(reason.message, { cause: reason }))
+    for (const operation of this.replay.operations.values()) {
+      if (operation.settled || operation.kind !== 'step' || this.running.has(operation) || !operation.calledBeforeStop) continue
+      this.waits.forget(operation)
+      this.report(operation, this.stopped(operation))
+    }
+    this.toStart = this.toStart.filter((operation) => !operation.calledBeforeStop)
+  }
+
+  /** The runner lets go of the run: whatever bodies still do is not heard any more. */
+  abandon(reason: string): void {
+    for (const attempt of this.running.values()) attempt.abandon(new CancelledError(reason))
+    this.running.clear()
+  }
+
+  // --- AttemptHost
+
+  report(operation: Operation, report: AttemptReport, durable?: () => void): void {
+    this.reports.push({ operation, report, ...(durable && { durable }) })
+    this.owner.onReport()
+  }
+
+  heartbeat(operation: Operation, details: Json | undefined): void {
+    const at = this.clock.now()
+    // A body may beat in a tight loop; outside nobody needs to know more than once a second.
+    if (at - this.lastHeartbeat < HEARTBEAT_EVERY_MS) return
+    this.lastHeartbeat = at
+    this.owner.onHeartbeat({ step: operation.id, at, ...(details !== undefined && { details }) })
+  }
+
+  private queue(operation: Operation): void {
+    this.toStart.push(operation)
+    const request = operation.request as Extract<Request, { kind: 'step' }>
+    if (request.options.semantics === 'at-most-once') {
+      this.buffer.add({ type: 'step.started', id: operation.id, attempt: (operation.facts?.failures ?? 0) + 1 })
+    }
+  }
+
+  private stopped(operation: Operation): EventOf<'step.failed'> {
+    const error = recordError(new CancelledError(this.replay.stopRequested!.message))
+    return { type: 'step.failed', id: operation.id, attempt: operation.facts?.failures ?? 0, error }
+  }
+}
