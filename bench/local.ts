@@ -1,0 +1,185 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { report } from './report.ts'
+
+/** The local world over HTTP, fsync on: what a caller sees from outside the process. */
+export async function benchLocal(): Promise<void> {
+  const service = await Service.start()
+  try {
+    await measureThroughput(service)
+    const late = await wakeTogether(service, 1_000)
+    report('local', '1000 sleepers due at once', { lateP50Ms: late.p50, lateP99Ms: late.p99, earliestMs: late.min }, { lateP99Ms: 250 })
+  } finally {
+    service.stop()
+  }
+  await measureSleepers()
+}
+
+export interface Throughput {
+  stepsPerSecond100: number
+  stepsPerSecond1000: number
+  latencyP50Ms: number
+  latencyP99Ms: number
+  runsPerSecond: number
+}
+
+export async function measureThroughput(service: Service): Promise<Throughput> {
+  await service.run('steps', 50)
+  for (let i = 0; i < 30; i++) await service.run('steps', 3)
+  const perSecond = async (n: number, times: number) => {
+    const ms = await repeat(times, () => service.run('steps', n))
+    return Math.round(n / (quantiles(ms).p50 / 1000))
+  }
+  const latency = quantiles(await repeat(300, () => service.run('steps', 3)))
+  const runsPerSecond = []
+  for (let round = 0; round < 3; round++) {
+    const start = performance.now()
+    await pool(1_000, 1_000, () => service.run('steps', 3))
+    runsPerSecond.push(1_000_000 / (performance.now() - start))
+  }
+  const figures = {
+    stepsPerSecond100: await perSecond(100, 10),
+    stepsPerSecond1000: await perSecond(1_000, 5),
+    latencyP50Ms: latency.p50,
+    latencyP99Ms: latency.p99,
+    runsPerSecond: Math.round(runsPerSecond.sort((a, b) => a - b)[1]!),
+  }
+  report('local', 'three-step runs and sequential steps', figures)
+  return figures
+}
+
+export async function wakeTogether(service: Service, count: number) {
+  await service.ask('reset')
+  const due = Math.ceil((Date.now() + 8_000) / 1000) * 1000
+  await pool(count, 64, () => service.start('sleeper', due))
+  while ((await service.ask('stats')).done < count) await new Promise((resolve) => setTimeout(resolve, 50))
+  return quantiles((await service.ask('lateness')).lateness)
+}
+
+/** What a sleeping run costs: memory of the process, bytes on disk. */
+async function measureSleepers(): Promise<void> {
+  const service = await Service.start()
+  try {
+    const due = Date.now() + 86_400_000
+    const sleep = (count: number) => pool(count, 64, () => service.start('sleeper', due))
+    await sleep(2_000)
+    await service.settle()
+    const before = { rss: (await service.ask('gc')).rssMb, disk: service.diskBytes() }
+    const steps: number[] = []
+    for (let i = 0; i < 4; i++) {
+      await sleep(25_000)
+      await service.settle()
+      steps.push((await service.ask('gc')).rssMb)
+    }
+    const grown = Math.round((steps.at(-1)! - before.rss) * 10) / 10
+    const bytesEach = Math.round((service.diskBytes() - before.disk) / 100_000)
+    report(
+      'local',
+      '100000 sleeping runs',
+      {
+        rssBeforeMb: Math.round(before.rss),
+        rssAfterMb: steps.map(Math.round).join('/'),
+        memoryBytesEach: Math.round((grown * 2 ** 20) / 100_000),
+        diskBytesEach: bytesEach,
+      },
+      { diskBytesEach: 1_024 },
+    )
+  } finally {
+    service.stop()
+  }
+}
+
+/** The process under test and a caller of its API. */
+export class Service {
+  private readonly child: ChildProcess
+  private readonly folder: string
+  private readonly url: URL
+  private readonly agent = new http.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+
+  private constructor(child: ChildProcess, folder: string, url: string) {
+    this.child = child
+    this.folder = folder
+    this.url = new URL(url)
+  }
+
+  static async start(): Promise<Service> {
+    const folder = mkdtempSync(join(tmpdir(), 'overwinter-bench-'))
+    const script = new URL('./local-service.ts', import.meta.url).pathname
+    const child = fork(script, [join(folder, 'runs.db')], { execArgv: ['--conditions=overwinter-source', '--expose-gc'] })
+    const [{ url }] = (await once(child, 'message')) as [{ url: string }]
+    return new Service(child, folder, url)
+  }
+
+  /** Starts a run and waits for its end. */
+  run(workflow: string, input: unknown): Promise<unknown> {
+    return this.post(`/workflows/${workflow}/runs?wait=20s`, { input })
+  }
+
+  start(workflow: string, input: unknown): Promise<unknown> {
+    return this.post(`/workflows/${workflow}/runs`, { input })
+  }
+
+  async ask(question: 'stats' | 'lateness' | 'gc' | 'reset'): Promise<{ lateness: number[]; done: number; rssMb: number }> {
+    this.child.send(question)
+    const [answer] = (await once(this.child, 'message')) as [{ lateness: number[]; done: number; rssMb: number }]
+    return answer
+  }
+
+  /** A run that starts and ends now has overtaken nothing: when it is done, so are the starts before it. */
+  async settle(): Promise<void> {
+    await this.run('steps', 1)
+    await this.run('steps', 1)
+  }
+
+  diskBytes(): number {
+    return ['runs.db', 'runs.db-wal'].reduce((sum, file) => sum + (statSync(join(this.folder, file), { throwIfNoEntry: false })?.size ?? 0), 0)
+  }
+
+  stop(): void {
+    this.child.kill('SIGKILL')
+    this.agent.destroy()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  private post(path: string, body: unknown): Promise<unknown> {
+    const data = JSON.stringify(body)
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(data) }
+      const request = http.request({ host: this.url.hostname, port: this.url.port, path, method: 'POST', agent: this.agent, headers }, (response) => {
+        let text = ''
+        response.on('data', (chunk) => (text += chunk))
+        response.on('end', () => (response.statusCode! < 300 ? resolve(JSON.parse(text)) : reject(new Error(text))))
+      })
+      request.on('error', reject)
+      request.end(data)
+    })
+  }
+}
+
+async function repeat(times: number, work: () => Promise<unknown>): Promise<number[]> {
+  const ms: number[] = []
+  for (let i = 0; i < times; i++) {
+    const start = performance.now()
+    await work()
+    ms.push(performance.now() - start)
+  }
+  return ms
+}
+
+async function pool(count: number, concurrency: number, work: () => Promise<unknown>): Promise<void> {
+  let next = 0
+  const lane = async () => {
+    while (next++ < count) await work()
+  }
+  await Promise.all(Array.from({ length: Math.min(count, concurrency) }, lane))
+}
+
+export function quantiles(values: number[]): { min: number; p50: number; p99: number; max: number } {
+  const sorted = [...values].sort((a, b) => a - b)
+  const at = (q: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]! * 100) / 100
+  return { min: at(0), p50: at(0.5), p99: at(0.99), max: at(1) }
+}

@@ -1,0 +1,16 @@
+import { benchEngine } from './engine.ts'
+import { finish } from './report.ts'
+
+/** npm run bench [-- engine | local | peers] [--json] */
+const suites: Record<string, () => Promise<void>> = {
+  engine: benchEngine,
+  local: async () => (await import('./local.ts')).benchLocal(),
+  peers: async () => (await import('./peers.ts')).benchPeers(),
+}
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+for (const name of wanted.length > 0 ? wanted : ['engine', 'local']) {
+  const suite = suites[name]
+  if (!suite) throw new Error(`no suite '${name}'; there are: ${Object.keys(suites).join(', ')}`)
+  await suite()
+}
+finish()

@@ -1,0 +1,72 @@
+import { type Context, Hono } from 'hono'
+import { RegExpRouter } from 'hono/router/reg-exp-router'
+import type { Client } from '../../sdk/index.ts'
+import type { LogSink } from '../../sdk/ports.ts'
+import { consoleLog } from '../../sdk/worlds/system.ts'
+import { DEFAULT_BODY_LIMIT } from './body.ts'
+import { openapiOf } from './openapi.ts'
+import { HttpProblem } from './problem.ts'
+import { problemOf } from './problem-of.ts'
+import type { Api, Route } from './route.ts'
+import { about } from './routes/about.ts'
+import { readRuns } from './routes/read-runs.ts'
+import { settleCallback } from './routes/settle-callback.ts'
+import { startRun } from './routes/start-run.ts'
+import { steerRuns } from './routes/steer-runs.ts'
+
+export interface AppOptions {
+  client: Client
+  /** Who may come in; everybody unless given. See `bearer`. */
+  authorize?: (request: Request) => boolean | Promise<boolean>
+  /** In bytes. Default 5 MiB. */
+  bodyLimit?: number
+  /** Shows the stack traces of errors in runs. Off by default: they tell strangers about the code. */
+  exposeStacks?: boolean
+  /** Gets what nobody expected. */
+  log?: LogSink
+}
+
+export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...about]
+
+/** The HTTP API, the same on Lambda and in the local server. */
+export function createApp(options: AppOptions): Hono {
+  const { client, authorize, bodyLimit = DEFAULT_BODY_LIMIT, exposeStacks = false, log = consoleLog } = options
+  const document = openapiOf(ROUTES, authorize !== undefined)
+  const api: Api = { client, bodyLimit, exposeStacks, openapi: () => document }
+  // One handler per route and no middleware: Hono then calls the handler itself, without a chain.
+  const app = new Hono({ router: new RegExpRouter() })
+  for (const route of ROUTES) {
+    const handle = async (c: Context) => {
+      if (authorize && !route.isOpen && !(await authorize(c.req.raw))) throw unauthorized()
+      return route.handle(c, api)
+    }
+    app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), handle)
+  }
+  app.notFound((c) => noRoute(c).toResponse())
+  app.onError((error, c) => {
+    const problem = problemOf(error, () => client.registry.names()) ?? unexpected(error, c, log)
+    return problem.toResponse()
+  })
+  return app
+}
+
+/** A path that exists for other methods is told so. */
+function noRoute(c: Context): HttpProblem {
+  const { path, method } = c.req
+  const methods = ROUTES.filter((route) => new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)).map((route) => route.method)
+  if (methods.length === 0) return new HttpProblem('unknown-route', `nothing is at ${path}; see /openapi.json`)
+  const allow = methods.flatMap((known) => (known === 'GET' ? ['GET', 'HEAD'] : [known])).join(', ')
+  return new HttpProblem('method-not-allowed', `${path} takes ${allow}, not ${method}`, { headers: { allow } })
+}
+
+function unauthorized(): HttpProblem {
+  return new HttpProblem('unauthorized', "send a valid 'Authorization: Bearer <token>' header", { headers: { 'www-authenticate': 'Bearer' } })
+}
+
+/** The caller learns a number to ask about, and nothing of our insides. */
+function unexpected(error: unknown, c: Context, log: LogSink): HttpProblem {
+  const errorId = crypto.randomUUID()
+  const stack = error instanceof Error ? error.stack : String(error)
+  log('error', `${c.req.method} ${c.req.path} failed: ${error}`, { errorId, stack })
+  return new HttpProblem('internal', `an unexpected error was logged under ${errorId}`)
+}

@@ -1,0 +1,76 @@
+import type { Context } from 'hono'
+import { HttpProblem } from './problem.ts'
+
+/** Lambda takes 6 MB in all, and API Gateway hands the body over as a JSON string in a JSON event, every quote escaped. */
+export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024
+
+/** Deeper data could overflow the stack of whoever walks it later. */
+const MAX_DEPTH = 500
+
+/** What curl and fetch send when nobody told them otherwise is read as JSON too. */
+const READ_AS_JSON = /^(application\/([\w.+-]+\+)?json|text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i
+
+/** The body as JSON; undefined for an empty one. */
+export async function readJson(c: Context, limit: number): Promise<unknown> {
+  const text = await readText(c, limit)
+  if (text === '') return undefined
+  const type = c.req.header('content-type')
+  if (type !== undefined && !READ_AS_JSON.test(type)) throw new HttpProblem('unsupported-media-type', `send JSON as application/json, not '${type}'`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new HttpProblem('malformed-json', (error as Error).message, { problems: [{ path: '$', message: 'is not JSON' }] })
+  }
+  if (text.length > 2 * MAX_DEPTH && isTooDeep(text)) {
+    throw new HttpProblem('invalid-input', 'the body is nested too deeply', { problems: [{ path: '$', message: `may be nested at most ${MAX_DEPTH} deep` }] })
+  }
+  return value
+}
+
+async function readText(c: Context, limit: number): Promise<string> {
+  const declared = c.req.header('content-length')
+  try {
+    if (declared === undefined) return await readCapped(c.req.raw.body, limit)
+    if (Number(declared) > limit) throw tooLarge(limit)
+    return await c.req.text()
+  } catch (error) {
+    if (error instanceof HttpProblem) throw error
+    throw new HttpProblem('malformed-json', 'the body could not be read to its end')
+  }
+}
+
+/** A body of undeclared length is read no further than it may be long. */
+async function readCapped(body: ReadableStream<Uint8Array> | null, limit: number): Promise<string> {
+  if (!body) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge(limit)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+function tooLarge(limit: number): HttpProblem {
+  return new HttpProblem('too-large', `a body may have at most ${limit} bytes; nothing was written`)
+}
+
+/** Looks at the text, which is known to be JSON: walking the value is what has to be avoided. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]
+    if (inString) {
+      if (char === '\\') i++
+      else if (char === '"') inString = false
+    } else if (char === '"') inString = true
+    else if (char === '[' || char === '{') {
+      if (++depth > MAX_DEPTH) return true
+    } else if (char === ']' || char === '}') depth--
+  }
+  return false
+}

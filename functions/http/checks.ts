@@ -1,0 +1,72 @@
+import type { Context } from 'hono'
+import { milliseconds } from '../../sdk/engine/duration.ts'
+import { pathStep } from '../../sdk/engine/json.ts'
+import { checkName } from '../../sdk/engine/names.ts'
+import { InvalidInputError, type Problem } from '../../sdk/index.ts'
+import { HttpProblem } from './problem.ts'
+
+/** API Gateway gives up after 30 s. */
+const LONGEST_WAIT_MS = 25_000
+
+/** Collects what is wrong with a request, so that a caller can mend all of it at once. */
+export class Checks {
+  readonly problems: Problem[] = []
+
+  /** `test` throws an InvalidInputError when it is not content. */
+  check(path: string, test: () => void): void {
+    try {
+      test()
+    } catch (error) {
+      if (!(error instanceof InvalidInputError)) throw error
+      this.problems.push({ path, message: error.message })
+    }
+  }
+
+  require(path: string, isGood: boolean, message: string): void {
+    if (!isGood) this.problems.push({ path, message })
+  }
+
+  throwIfAny(): void {
+    if (this.problems.length > 0) throw new HttpProblem('invalid-input', 'the request is not valid; see problems', { problems: this.problems })
+  }
+}
+
+/** The body as an object that has no other fields than these; an empty body is an empty object. */
+export function readFields<K extends string>(body: unknown, known: readonly K[], checks: Checks, hint = ''): Partial<Record<K, unknown>> {
+  if (body === undefined) return {}
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    checks.require('$', false, `must be a JSON object with the fields ${known.join(', ')}`)
+    return {}
+  }
+  for (const key of Object.keys(body)) {
+    if (!(known as readonly string[]).includes(key)) checks.require(`$${pathStep(key)}`, false, `is not known here; known: ${known.join(', ')}${hint}`)
+  }
+  return body
+}
+
+/** The `Idempotency-Key` header, if there is one. */
+export function readKey(c: Context): { idempotencyKey?: string } {
+  const idempotencyKey = c.req.header('idempotency-key')
+  if (idempotencyKey === undefined) return {}
+  const checks = new Checks()
+  checks.check('header Idempotency-Key', () => checkName('an idempotency key', idempotencyKey))
+  checks.throwIfAny()
+  return { idempotencyKey }
+}
+
+/** `?wait=20s` in milliseconds, cut to what a gateway lets us hold a request. */
+export function readWait(c: Context): number | undefined {
+  const wait = c.req.query('wait')
+  if (wait === undefined) return undefined
+  const checks = new Checks()
+  let ms = 0
+  checks.check('?wait', () => {
+    ms = milliseconds(wait, 'wait')
+  })
+  checks.throwIfAny()
+  return Math.min(ms, LONGEST_WAIT_MS)
+}
+
+export const WAIT_PARAM = {
+  wait: { description: "Holds the request until the run has ended or is stuck, at most this long: '20s'. Cut to 25 s." },
+}

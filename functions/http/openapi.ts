@@ -1,0 +1,62 @@
+import { ref, SCHEMAS } from './openapi-schemas.ts'
+import { PROBLEMS, type ProblemKind } from './problem.ts'
+import type { JsonSchema, Route } from './route.ts'
+
+/** What any request may meet. */
+const ALWAYS: ProblemKind[] = ['throttled', 'internal', 'unavailable']
+
+/** The OpenAPI 3.1 document of the routes. */
+export function openapiOf(routes: readonly Route[], isGuarded: boolean): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, isGuarded)
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Overwinter', version: '1', description: 'Starts, watches and steers durable workflow runs.' },
+    paths,
+    components: { schemas: SCHEMAS, ...(isGuarded && { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } }) },
+    ...(isGuarded && { security: [{ bearer: [] }] }),
+  }
+}
+
+function operation(route: Route, isGuarded: boolean): object {
+  const kinds = [...route.problems, ...(isGuarded && !route.isOpen ? (['unauthorized'] as const) : []), ...ALWAYS]
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(route.isOpen && { security: [] }),
+    parameters: parameters(route),
+    ...(route.body && { requestBody: { content: { 'application/json': { schema: route.body } } } }),
+    responses: { ...successes(route), ...refusals(kinds) },
+  }
+}
+
+function parameters(route: Route): object[] {
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+  const inQuery = Object.entries(route.query ?? {}).map(([name, { description, schema }]) => ({
+    name,
+    in: 'query',
+    description,
+    schema: schema ?? { type: 'string' },
+  }))
+  const key = { name: 'Idempotency-Key', in: 'header', description: 'Makes a repeat of this request harmless.', schema: { type: 'string', maxLength: 100 } }
+  return [...inPath, ...inQuery, ...(route.takesKey ? [key] : [])]
+}
+
+function successes(route: Route): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(route.responses).map(([code, { description, schema }]) => [code, { description, ...(schema && content('application/json', schema)) }]),
+  )
+}
+
+/** Several kinds may share a status. */
+function refusals(kinds: readonly ProblemKind[]): Record<string, object> {
+  const byStatus = Map.groupBy(kinds, (kind) => PROBLEMS[kind].status)
+  return Object.fromEntries(
+    [...byStatus].map(([code, group]) => [
+      code,
+      { description: group.map((kind) => `${PROBLEMS[kind].title} (\`${kind}\`)`).join('; '), ...content('application/problem+json', ref('Problem')) },
+    ]),
+  )
+}
+
+const content = (type: string, schema: JsonSchema) => ({ content: { [type]: { schema } } })

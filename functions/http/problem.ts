@@ -1,0 +1,52 @@
+import { PROBLEM_BASE, type ProblemJson } from '../../sdk/http-client/wire.ts'
+import type { Problem } from '../../sdk/index.ts'
+
+/** Every kind of refusal. The key is part of the `type` URI, so it never changes once released. */
+export const PROBLEMS = {
+  'invalid-input': { status: 400, title: 'The request is not valid' },
+  'malformed-json': { status: 400, title: 'The body is not JSON' },
+  unauthorized: { status: 401, title: 'Not authorized' },
+  'foreign-origin': { status: 403, title: 'Requests from other sites are refused' },
+  'unknown-run': { status: 404, title: 'No such run' },
+  'unknown-workflow': { status: 404, title: 'No such workflow' },
+  'unknown-route': { status: 404, title: 'No such resource' },
+  'method-not-allowed': { status: 405, title: 'This resource does not take that method' },
+  conflict: { status: 409, title: 'The request contradicts what is there' },
+  'too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-media-type': { status: 415, title: 'The body must be JSON' },
+  throttled: { status: 429, title: 'Too many requests' },
+  internal: { status: 500, title: 'Something went wrong' },
+  unavailable: { status: 503, title: 'Not available right now' },
+} as const
+
+export type ProblemKind = keyof typeof PROBLEMS
+
+interface Extras {
+  problems?: readonly Problem[]
+  known?: readonly string[]
+  headers?: Record<string, string>
+}
+
+/** Thrown by handlers; the app answers with it. */
+export class HttpProblem extends Error {
+  override name = 'HttpProblem'
+  readonly kind: ProblemKind
+  readonly extras: Extras
+
+  constructor(kind: ProblemKind, detail: string, extras: Extras = {}) {
+    super(detail)
+    this.kind = kind
+    this.extras = extras
+  }
+
+  get status(): number {
+    return PROBLEMS[this.kind].status
+  }
+
+  toResponse(): Response {
+    const { headers, problems, known } = this.extras
+    const { status, title } = PROBLEMS[this.kind]
+    const body: ProblemJson = { type: `${PROBLEM_BASE}${this.kind}`, title, status, detail: this.message }
+    return new Response(JSON.stringify({ ...body, problems, known }), { status, headers: { 'content-type': 'application/problem+json', ...headers } })
+  }
+}

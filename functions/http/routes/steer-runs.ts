@@ -1,0 +1,123 @@
+import type { Context } from 'hono'
+import { checkRunId } from '../../../sdk/engine/names.ts'
+import { readJson } from '../body.ts'
+import { Checks, readFields, readKey } from '../checks.ts'
+import { ref } from '../openapi-schemas.ts'
+import type { ProblemKind } from '../problem.ts'
+import { type Api, json, locationOf, type Route } from '../route.ts'
+
+const LONGEST_REASON = 1_000
+const BODY_PROBLEMS: ProblemKind[] = ['malformed-json', 'too-large', 'unsupported-media-type']
+
+const signalRun: Route = {
+  method: 'POST',
+  path: '/runs/{id}/signals/{name}',
+  operationId: 'signalRun',
+  summary: 'Send a signal; it is kept until the run waits for it. The body is the payload and may be empty.',
+  takesKey: true,
+  body: {},
+  responses: { 202: { description: '`accepted` is false for a repeat.', schema: ref('Accepted') } },
+  problems: ['invalid-input', 'unknown-run', 'conflict', ...BODY_PROBLEMS],
+  async handle(c, api) {
+    const payload = await readJson(c, api.bodyLimit)
+    return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, payload, readKey(c)), 202)
+  },
+}
+
+const cancelRun: Route = {
+  method: 'POST',
+  path: '/runs/{id}/cancel',
+  operationId: 'cancelRun',
+  summary: 'Ask a run to stop; its clean-up runs.',
+  takesKey: true,
+  body: ref('Reason'),
+  responses: { 202: { description: 'Asked.', schema: ref('Started') } },
+  problems: ['invalid-input', 'unknown-run', 'conflict', ...BODY_PROBLEMS],
+  async handle(c, api) {
+    await api.client.cancel(c.req.param('id')!, await readReason(c, api), readKey(c))
+    return standing(c, api, 202)
+  },
+}
+
+const terminateRun: Route = {
+  method: 'POST',
+  path: '/runs/{id}/terminate',
+  operationId: 'terminateRun',
+  summary: 'End a run at once; none of its code runs any more.',
+  takesKey: true,
+  body: ref('Reason'),
+  responses: { 200: { description: 'Ended.', schema: ref('Started') } },
+  problems: ['invalid-input', 'unknown-run', 'conflict', ...BODY_PROBLEMS],
+  async handle(c, api) {
+    await api.client.terminate(c.req.param('id')!, await readReason(c, api), readKey(c))
+    return standing(c, api, 200)
+  },
+}
+
+const retryRun: Route = {
+  method: 'POST',
+  path: '/runs/{id}/retry',
+  operationId: 'retryRun',
+  summary: 'Let a failed run go on from the step that failed, or try a stuck one again.',
+  takesKey: true,
+  responses: { 202: { description: 'It goes on.', schema: ref('Started') } },
+  problems: ['invalid-input', 'unknown-run', 'conflict'],
+  async handle(c, api) {
+    await api.client.retry(c.req.param('id')!, readKey(c))
+    return standing(c, api, 202)
+  },
+}
+
+const wakeRun: Route = {
+  method: 'POST',
+  path: '/runs/{id}/wake',
+  operationId: 'wakeRun',
+  summary: 'End the sleeps a run is in, or try a stuck one again.',
+  takesKey: true,
+  responses: { 202: { description: 'Woken.', schema: ref('Started') } },
+  problems: ['invalid-input', 'unknown-run', 'conflict'],
+  async handle(c, api) {
+    await api.client.wake(c.req.param('id')!, readKey(c))
+    return standing(c, api, 202)
+  },
+}
+
+const rerunRun: Route = {
+  method: 'POST',
+  path: '/runs/{id}/rerun',
+  operationId: 'rerunRun',
+  summary: 'A new run with the same input that takes over the journal up to, and without, the given step.',
+  takesKey: true,
+  body: ref('RerunRequest'),
+  responses: {
+    201: { description: 'Started.', schema: ref('Started') },
+    200: { description: 'It had been started before, under the same Idempotency-Key.', schema: ref('Started') },
+  },
+  problems: ['invalid-input', 'unknown-run', 'conflict', ...BODY_PROBLEMS],
+  async handle(c, api) {
+    const checks = new Checks()
+    const { from, id } = readFields(await readJson(c, api.bodyLimit), ['from', 'id'], checks)
+    checks.require('$.from', typeof from === 'string' && from !== '', 'must be the name of a step')
+    if (id !== undefined) checks.check('$.id', () => checkRunId(id))
+    checks.throwIfAny()
+    const { runId, created } = await api.client.rerun(c.req.param('id')!, { from: from as string, id: id as string | undefined, ...readKey(c) })
+    const { status } = await api.client.get(runId)
+    return json({ runId, status }, created ? 201 : 200, locationOf(runId))
+  },
+}
+
+export const steerRuns = [signalRun, cancelRun, terminateRun, retryRun, rerunRun, wakeRun]
+
+async function readReason(c: Context, api: Api): Promise<string | undefined> {
+  const checks = new Checks()
+  const { reason } = readFields(await readJson(c, api.bodyLimit), ['reason'], checks)
+  const isGood = reason === undefined || (typeof reason === 'string' && reason.length <= LONGEST_REASON)
+  checks.require('$.reason', isGood, `must be a string of at most ${LONGEST_REASON} characters`)
+  checks.throwIfAny()
+  return reason as string | undefined
+}
+
+async function standing(c: Context, api: Api, code: number): Promise<Response> {
+  const { id, status } = await api.client.get(c.req.param('id')!)
+  return json({ runId: id, status }, code)
+}

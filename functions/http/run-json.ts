@@ -1,0 +1,45 @@
+import type { HistoryEventJson, RunJson } from '../../sdk/http-client/wire.ts'
+import type { HistoryEvent, RunView } from '../../sdk/index.ts'
+
+type ErrorJson = NonNullable<RunJson['error']>
+
+/** Written field by field: what is not named here does not leave the house. */
+export function runToJson(run: RunView, exposeStacks: boolean): RunJson {
+  return {
+    runId: run.id,
+    workflow: run.workflow,
+    version: run.version,
+    status: run.status,
+    input: run.input,
+    output: run.output,
+    error: run.error && errorToJson(run.error, exposeStacks),
+    createdAt: iso(run.createdAt),
+    startedAt: maybeIso(run.startedAt),
+    endedAt: maybeIso(run.endedAt),
+    // While a run is held by a runner this is the end of the lease, which means nothing to a reader.
+    wakeAt: run.status === 'running' ? undefined : maybeIso(run.wakeAt),
+    waitingFor: run.waitingFor?.map(({ until, ...waiting }) => ({ ...waiting, until: maybeIso(until) })),
+    progress: run.progress,
+    heartbeat: run.heartbeat && { ...run.heartbeat, at: iso(run.heartbeat.at) },
+    tags: run.tags,
+    parent: run.parent,
+    generation: run.generation,
+    attempt: run.attempt,
+  }
+}
+
+export function eventToJson(event: HistoryEvent, exposeStacks: boolean): HistoryEventJson {
+  const { type, at, ...rest } = event
+  const json: HistoryEventJson = { type, at: iso(at), ...(rest as Omit<HistoryEventJson, 'type' | 'at'>) }
+  if ('until' in event) json.until = maybeIso(event.until)
+  if ('error' in event) json.error = errorToJson(event.error, exposeStacks)
+  return json
+}
+
+function errorToJson(error: ErrorJson, exposeStacks: boolean): ErrorJson {
+  const { stack, cause, ...rest } = error
+  return { ...rest, ...(exposeStacks && { stack }), ...(cause && { cause: errorToJson(cause, exposeStacks) }) }
+}
+
+const iso = (at: number) => new Date(at).toISOString()
+const maybeIso = (at: number | undefined) => (at === undefined ? undefined : iso(at))
