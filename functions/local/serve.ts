@@ -73,6 +73,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' ? new Error(`port ${port} on ${host} is taken; choose another one`, { cause: error }) : error)
     })
-    server.listen(port, host, resolve)
+    // Node's default of 511 makes the rest of a burst of connections wait a second for TCP to try again.
+    server.listen({ port, host, backlog: 4_096 }, resolve)
   })
 }

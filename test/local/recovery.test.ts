@@ -51,6 +51,18 @@ describe('a local world that was down for a while', () => {
     await local.close()
   })
 
+  it('wakes every one of thousands that are due at the same moment', async () => {
+    const sleeper = workflow('sleeper', async (ctx) => ctx.sleep('nap', '1h'))
+    const clock = new VirtualClock(START)
+    const local = await Local.open({ path: ':memory:', clock, workflows: [sleeper], ...quiet })
+    await Promise.all(Array.from({ length: 2_500 }, (_, i) => local.start(sleeper, undefined, { id: `s${i}` })))
+    await untilIdle(local)
+    clock.moveTo(START + HOUR)
+    await untilIdle(local)
+    expect((await local.list({ status: 'sleeping' })).runs).toEqual([])
+    await local.close()
+  })
+
   it('forgets runs whose retention has passed, and only those', async () => {
     const short = workflow('short', { retention: '1h' }, async () => 1)
     const long = workflow('long', { retention: '30d' }, async () => 1)

@@ -41,9 +41,10 @@ export function toRecord(row: Row): RunRecord {
   return record
 }
 
-export function insertFrame(db: Database, run: Value, frame: Frame): void {
-  const events = JSON.stringify(frame.events)
-  db.run('INSERT INTO frames (run, seq, at, epoch, events) VALUES (?, ?, ?, ?, ?)', run, frame.seq, frame.at, frame.epoch, events.slice(1, -1))
+/** I1: false when the slot is taken. */
+export function insertFrame(db: Database, run: Value, frame: Frame): boolean {
+  const events = JSON.stringify(frame.events).slice(1, -1)
+  return db.run('INSERT OR IGNORE INTO frames (run, seq, at, epoch, events) VALUES (?, ?, ?, ?, ?)', run, frame.seq, frame.at, frame.epoch, events) === 1
 }
 
 /**

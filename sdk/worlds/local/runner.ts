@@ -107,13 +107,15 @@ export class LocalRunner {
     this.isLooking = true
     this.moreInStore = false
     const now = this.world.clock.now()
-    const found = await this.world.store.overdue(now, BATCH).finally(() => {
+    // Runs that were taken a moment ago may still look due, so they must not fill the page.
+    const limit = BATCH + this.active.size
+    const found = await this.world.store.overdue(now, limit).finally(() => {
       this.isLooking = false
     })
     const due = found.filter(({ runId }) => !this.active.has(runId))
     if (!this.isRunning) return
     for (const { runId } of due) this.ready.add(runId)
-    if (due.length === BATCH) this.moreInStore = true
+    if (found.length === limit) this.moreInStore = true
     const next = this.world.store.nextWake(now)
     if (next !== undefined) this.armTimer(next)
     if (due.length > 0) this.fill()

@@ -21,10 +21,11 @@ export function claimRun(db: Database, journals: JournalCache, runId: string, le
     row.key!,
   )
   const recovered = row.status === 'running'
+  const isNew = row.epoch === 0
   Object.assign(row, { status: 'running', epoch: (row.epoch as number) + 1, wake_at: leaseUntil, waiting: null, started_at: row.started_at ?? now })
   return {
     run: toRecord(row),
-    frames: journals.load(db, row.key as number, row.base_seq as number),
+    frames: isNew ? [] : journals.load(db, row.key as number, row.base_seq as number),
     inbox: (row.stimulus as number) > 0 ? selectInbox(db, row.key!) : [],
     recovered,
   }

@@ -9,11 +9,7 @@ export function commitRun(db: Database, commit: Commit, now: number): { result: 
   const row = db.row('SELECT key, epoch, stimulus, status FROM runs WHERE id = ?', runId)
   if (!row || row.epoch !== commit.epoch || hasEnded(row.status as RunStatus)) return LOST
   const run = row.key!
-  // I1: with the epoch checked in this transaction the slot is free, unless somebody broke the rules.
-  if (frame) {
-    if (db.row('SELECT 1 FROM frames WHERE run = ? AND seq >= ?', run, frame.seq)) return LOST
-    insertFrame(db, run, frame)
-  }
+  if (frame && !insertFrame(db, run, frame)) return LOST
   for (const id of commit.consumed ?? []) db.run('UPDATE inbox SET body = NULL WHERE run = ? AND id = ?', run, id)
   if (commit.progress !== undefined) db.run('UPDATE runs SET progress = ? WHERE key = ?', text(commit.progress), run)
   const sent = commit.outgoing ? sendOutgoing(db, runId, commit.outgoing, now) : NOTHING_SENT
@@ -48,7 +44,7 @@ function moveOn(
       db.run(`UPDATE runs SET ${FREE}, status = 'pending', wake_at = ? WHERE key = ?`, now, run)
       return { suspended: true, wakes: [{ runId, at: now }] }
     case 'end':
-      endRun(db, run, next.event, now)
+      endRun(db, run, next.event, stimulus > 0, now)
       return { suspended: true, wakes: [] }
     case 'continue':
       // The frame that says so stays, for readers; the ones before it have served.

@@ -3,11 +3,9 @@ import type { Database } from '../database.ts'
 import { insertFrame, selectRun, text, toRecord } from '../rows.ts'
 
 export function createRun(db: Database, run: NewRun): { created: boolean; run: RunRecord; wakes: Wake[] } {
-  const existing = selectRun(db, run.id)
-  if (existing) return { created: false, run: toRecord(existing), wakes: [] }
   const row = db.row(
-    `INSERT INTO runs (id, workflow, version, status, wake_at, secret, parent_id, parent_op, tags, created_at, retention_ms)
-     VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?) RETURNING key`,
+    `INSERT INTO runs (id, workflow, version, status, wake_at, secret, parent_id, parent_op, tags, created_at, retention_ms, epoch)
+     VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING key`,
     run.id,
     run.workflow,
     run.version,
@@ -18,7 +16,10 @@ export function createRun(db: Database, run: NewRun): { created: boolean; run: R
     run.tags.length > 0 ? JSON.stringify(run.tags) : null,
     run.createdAt,
     run.retentionMs ?? null,
-  )!
+    // A run that was never claimed has no journal and need not look for one; a rerun comes with one.
+    run.journal ? 1 : 0,
+  )
+  if (!row) return { created: false, run: toRecord(selectRun(db, run.id)!), wakes: [] }
   db.run('INSERT INTO payloads (run, input) VALUES (?, ?)', row.key!, text(run.input))
   for (const tag of run.tags) db.run('INSERT OR IGNORE INTO tags (tag, run) VALUES (?, ?)', tag, row.key!)
   if (run.journal) insertFrame(db, row.key!, run.journal)

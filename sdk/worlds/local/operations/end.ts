@@ -6,7 +6,7 @@ import { insertFrame, selectFrames, selectRun, text, toRecord } from '../rows.ts
 import { sendOutgoing } from './outgoing.ts'
 
 /** Marks the run as ended. Its frame is in the journal already. */
-export function endRun(db: Database, run: Value, event: TerminalEvent, now: number): void {
+export function endRun(db: Database, run: Value, event: TerminalEvent, hasHadMail: boolean, now: number): void {
   db.run(
     `UPDATE runs SET status = ?, ended_at = ?, owner = NULL, lease_until = NULL, wake_at = NULL, waiting = NULL, heartbeat = NULL, expires_at = ? + retention_ms WHERE key = ?`,
     END_STATUS[event.type],
@@ -20,7 +20,7 @@ export function endRun(db: Database, run: Value, event: TerminalEvent, now: numb
     const name = event.type === 'run.cancelled' ? 'CancelledError' : 'TerminatedError'
     db.run('UPDATE payloads SET error = ? WHERE run = ?', text({ name, message: event.reason ?? END_STATUS[event.type] }), run)
   }
-  db.run('DELETE FROM inbox WHERE run = ?', run)
+  if (hasHadMail) db.run('DELETE FROM inbox WHERE run = ?', run)
 }
 
 export function terminateRun(db: Database, runId: string, reason: string, now: number): { ended: boolean; wakes: Wake[]; touched: string[] } {
@@ -31,7 +31,7 @@ export function terminateRun(db: Database, runId: string, reason: string, now: n
   const event: TerminalEvent = { type: 'run.terminated', reason }
   appendOutside(db, row.key!, (row.epoch as number) + 1, event, now)
   db.run('UPDATE runs SET epoch = epoch + 1 WHERE key = ?', row.key!)
-  endRun(db, row.key!, event, now)
+  endRun(db, row.key!, event, record.stimulus > 0, now)
   const sent = sendOutgoing(
     db,
     runId,
