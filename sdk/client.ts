@@ -41,9 +41,6 @@ export interface RepeatOptions {
   idempotencyKey?: string
 }
 
-/** Whose request retried the run, so that a repeat of it is recognised. */
-type KeyedRetry = EventOf<'run.retried'> & { key?: string }
-
 /** Starts, watches and steers runs. */
 export class Client {
   protected readonly world: World
@@ -154,7 +151,7 @@ export class Client {
     const run = await this.record(runId)
     if (run.status === 'stuck') return this.reviveStuck(runId)
     const key = options.idempotencyKey === undefined ? undefined : digest(options.idempotencyKey)
-    if (key !== undefined && (await this.journalHas(runId, (event) => event.type === 'run.retried' && (event as KeyedRetry).key === key))) return
+    if (key !== undefined && (await this.journalHas(runId, (event) => event.type === 'run.retried' && event.key === key))) return
     if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
     const last = (await this.world.store.frames(runId)).at(-1)?.events.at(-1)
     if (last?.type === 'run.failed' && last.compensated) {
@@ -163,7 +160,7 @@ export class Client {
       )
     }
     const step = failedStep(run.error)
-    const event: KeyedRetry = { type: 'run.retried', ...(step !== undefined && { step }), ...(key !== undefined && { key }) }
+    const event: EventOf<'run.retried'> = { type: 'run.retried', ...(step !== undefined && { step }), ...(key !== undefined && { key }) }
     const { revived, wakes } = await this.world.store.revive(runId, event)
     if (!revived) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
     await this.world.wakeups.send(wakes)

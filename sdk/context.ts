@@ -9,6 +9,9 @@ export interface Context {
   /** Runs `body` once and journals its result. It runs again, under the same idempotency key, only after a failure or a crash. */
   step<T>(name: string, body: (step: StepTools) => T | Promise<T>, options?: StepOptions): Promise<T>
 
+  /** Calls another function — on AWS, a Lambda function by name or ARN — as a step. The idempotency key goes along. */
+  invoke<T = unknown>(functionName: string, payload?: unknown, options?: InvokeOptions): Promise<T>
+
   /** Waits without holding anything: a second or a year. */
   sleep(duration: Duration): Promise<void>
   sleep(name: string, duration: Duration): Promise<void>
@@ -98,6 +101,11 @@ export interface StepOptions {
   timeout?: Duration
   /** `at-most-once` journals the attempt before it runs; an interrupted one fails with a StepInterruptedError. Default `at-least-once`. */
   semantics?: 'at-least-once' | 'at-most-once'
+}
+
+export interface InvokeOptions extends StepOptions {
+  /** The step's name. Defaults to the function's. */
+  name?: string
 }
 
 export interface WaitOptions {

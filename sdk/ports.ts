@@ -11,6 +11,8 @@ export interface World {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: LogSink
+  /** What `ctx.invoke` calls, where the world has such a thing. */
+  readonly functions?: Functions
   /** How long a runner waits in place for a timer before it rather suspends. */
   readonly inlineWaitMs: number
 }
@@ -226,6 +228,11 @@ export interface Ids {
   messageId(): string
   /** In [0, 1), for jitter. */
   random(): number
+}
+
+/** Functions outside the workflow: Lambda functions on AWS. */
+export interface Functions {
+  invoke(name: string, payload: Json | undefined, options: { idempotencyKey: string; signal: AbortSignal }): Promise<unknown>
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'

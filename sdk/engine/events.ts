@@ -55,8 +55,8 @@ export type JournalEvent =
   /** The first event of the next generation: continue-as-new, or the workflow's own retry policy. */
   | { type: 'run.continued'; input?: Json }
   | { type: 'run.retrying'; error: ErrorRecord; attempt: number; until: number }
-  /** An operator asked a failed run to go on: the named step's failure no longer counts. */
-  | { type: 'run.retried'; step?: string }
+  /** An operator asked a failed run to go on: the named step's failure no longer counts. `key` tells a repeated request. */
+  | { type: 'run.retried'; step?: string; key?: string }
 
 export type EventType = JournalEvent['type']
 export type EventOf<T extends EventType> = Extract<JournalEvent, { type: T }>

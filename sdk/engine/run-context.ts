@@ -1,9 +1,9 @@
-import type { CallbackOptions, ChildOptions, Context, Logger, MapOptions, RunInfo, StepOptions, StepTools, WaitOptions } from '../context.ts'
-import type { LogLevel, LogSink } from '../ports.ts'
+import type { CallbackOptions, ChildOptions, Context, InvokeOptions, Logger, MapOptions, RunInfo, StepOptions, StepTools, WaitOptions } from '../context.ts'
+import type { Functions, LogLevel, LogSink } from '../ports.ts'
 import type { AnyWorkflow, Signal } from '../workflow.ts'
 import { callbackToken } from './callback-token.ts'
 import { type Duration, milliseconds, pointInTime } from './duration.ts'
-import { InvalidInputError } from './errors.ts'
+import { FatalError, InvalidInputError } from './errors.ts'
 import { assertSurvivesJson, type Json, throughJson } from './json.ts'
 import { checkName, checkRunId, childRunId, escapeName } from './names.ts'
 import type { Replay } from './replay.ts'
@@ -22,6 +22,7 @@ export interface Shared {
   log: Logger
   compensations: Compensation[]
   setProgress: (value: Json) => void
+  functions: Functions | undefined
   /** Bodies that stand in for steps of that name. */
   stubs: ReadonlyMap<string, StepBody> | undefined
 }
@@ -58,6 +59,18 @@ export class RunContext implements Context {
     }
     const stub = this.shared.stubs?.get(name)
     return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }).promise as Promise<T>
+  }
+
+  invoke<T>(functionName: string, payload?: unknown, options: InvokeOptions = {}): Promise<T> {
+    const { functions } = this.shared
+    assertSurvivesJson(payload, `the payload for function '${functionName}'`)
+    const { name = functionName.slice(functionName.lastIndexOf(':') + 1), ...stepOptions } = options
+    const call = ({ idempotencyKey, signal }: StepTools): Promise<unknown> => {
+      if (!functions)
+        throw new FatalError(`this world has no functions, so ctx.invoke('${functionName}') cannot work here; give it some, or stub the step '${name}'`)
+      return functions.invoke(functionName, throughJson(payload) as Json | undefined, { idempotencyKey, signal })
+    }
+    return this.step(name, call, stepOptions) as Promise<T>
   }
 
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {

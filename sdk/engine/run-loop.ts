@@ -133,6 +133,7 @@ class RunLoop {
       log: replayAwareLogger(this.replay, this.world.log),
       compensations: [],
       setProgress: (value: Json) => this.buffer.setProgress(value),
+      functions: this.world.functions,
       stubs: this.options.stubs,
     })
 

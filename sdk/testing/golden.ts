@@ -74,7 +74,14 @@ export async function replayHistory(workflow: AnyWorkflow, history: readonly His
   const input = await validateOrThrow(workflow.options.input, run.input, `the recorded input of workflow '${workflow.name}'`)
   const silent = () => {}
   const info = { runId: run.id, workflow: run.workflow, version: run.version, tags: [], attempt: 1, generation: 0 }
-  await runBody(workflow, input, replay, { info, log: replayAwareLogger(replay, silent), compensations: [], setProgress: silent, stubs: undefined })
+  await runBody(workflow, input, replay, {
+    info,
+    log: replayAwareLogger(replay, silent),
+    compensations: [],
+    setProgress: silent,
+    functions: undefined,
+    stubs: undefined,
+  })
   if (replay.violation) throw replay.violation
   return replay.fresh.filter((operation) => !operation.settled).map(({ id, kind }) => ({ id, kind }))
 }

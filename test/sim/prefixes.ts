@@ -25,6 +25,7 @@ export async function calledByPrefix(workflow: AnyWorkflow, run: RunRecord, fram
       log: replayAwareLogger(replay, silent),
       compensations: [],
       setProgress: silent,
+      functions: undefined,
       stubs: undefined,
     })
     if (replay.violation) return `after ${length} events: ${replay.violation.message}`

@@ -1,4 +1,5 @@
-import type { Clock, Ids, LogSink, Wake, Wakeups, World } from '../../ports.ts'
+import { FatalError } from '../../engine/errors.ts'
+import type { Clock, Functions, Ids, LogSink, Wake, Wakeups, World } from '../../ports.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { Database } from './database.ts'
 import { SqliteRunStore } from './store.ts'
@@ -9,6 +10,8 @@ export interface LocalWorldOptions {
   clock?: Clock
   ids?: Ids
   log?: LogSink
+  /** What `ctx.invoke` calls, by name. */
+  functions?: Record<string, (payload: unknown) => unknown>
 }
 
 /** A world in one file and one process; several processes may share the file. */
@@ -19,6 +22,7 @@ export class LocalWorld implements World {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: LogSink
+  readonly functions: Functions
   /** Suspending costs one commit here, and waking another: not worth it for less than this. */
   readonly inlineWaitMs = 20
 
@@ -29,6 +33,7 @@ export class LocalWorld implements World {
     this.log = options.log ?? consoleLog
     this.store = new SqliteRunStore(new Database(options.path), this.clock)
     this.wakeups = new LocalWakeups()
+    this.functions = localFunctions(options.functions ?? {})
   }
 
   close(): void {
@@ -48,5 +53,15 @@ class LocalWakeups implements Wakeups {
 
   listen(listener: ((wake: Wake) => void) | undefined): void {
     this.listener = listener
+  }
+}
+
+function localFunctions(functions: Record<string, (payload: unknown) => unknown>): Functions {
+  return {
+    async invoke(name, payload) {
+      const called = functions[name]
+      if (!called) throw new FatalError(`no function '${name}' in this local world; it has: ${Object.keys(functions).join(', ') || 'none'}`)
+      return called(payload)
+    },
   }
 }
