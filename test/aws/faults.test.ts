@@ -6,7 +6,7 @@ import { type Depth, type Fault, Faults, serverError, throttled, timedOut, type 
 import { journals, takeToItsEnd } from './reference-run.ts'
 import { makeResources } from './resources.ts'
 
-describe('a run whose calls to AWS fail', () => {
+describe('a run whose calls to AWS fail or are made twice', () => {
   let resources: Awaited<ReturnType<typeof makeResources>>
   let clean: Awaited<ReturnType<typeof run>>
   let serial = 0
@@ -17,7 +17,7 @@ describe('a run whose calls to AWS fail', () => {
   })
   afterAll(() => resources.remove())
 
-  async function run(fault?: Fault) {
+  async function run(fault?: Fault, copies = 1) {
     const runId = `fault-${++serial}`
     const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
     const faults = new Faults()
@@ -29,8 +29,8 @@ describe('a run whose calls to AWS fail', () => {
     const world = new AwsWorld({ ...resources, clients, clock, thresholds, log: () => {} })
     const observer = new AwsWorld({ ...resources, clock, thresholds })
     try {
-      const { deaths } = await takeToItsEnd(world, observer, clock, runId)
-      return { ...(await journals(observer, runId)), deaths, calls: faults.calls, hit: faults.hit }
+      const { deaths, rescues } = await takeToItsEnd(world, observer, clock, runId, copies)
+      return { ...(await journals(observer, runId)), deaths, rescues, calls: faults.calls, hit: faults.hit }
     } finally {
       world.close()
       observer.close()
@@ -40,6 +40,14 @@ describe('a run whose calls to AWS fail', () => {
   it('ends well when none does', () => {
     expect(clean.output).toEqual({ last: 420, by: 'ann' })
     expect(clean.deaths).toEqual([])
+    expect(clean.rescues).toBe(0)
+  })
+
+  it('is the same when every wake-up arrives three times at once, and no wake-up is lost in the crowd (I6)', async () => {
+    for (let i = 0; i < 20; i++) {
+      const { output, parent, child, deaths, rescues } = await run(undefined, 3)
+      expect({ output, parent, child, deaths, rescues }).toEqual({ output: clean.output, parent: clean.parent, child: clean.child, deaths: [], rescues: 0 })
+    }
   })
 
   const cases: { depth: Depth; when: When; error: (call: number) => () => Error; what: string }[] = [

@@ -51,6 +51,8 @@ export class Faults {
   private async spoil<T>(context: { commandName?: string }, depth: Depth, carryOut: () => Promise<T>): Promise<T> {
     const { fault } = this
     const call = this.numbers.get(context)
+    // Never quite as fast as the time before, so that calls which race do not always end in the same order.
+    if (depth === 'thrown') await new Promise((resolve) => setTimeout(resolve, Math.random() * 2))
     if (!fault || fault.call !== call || fault.depth !== depth) return carryOut()
     this.fault = undefined
     this.hit = `${context.commandName} (call ${call}, ${fault.when}, ${depth})`

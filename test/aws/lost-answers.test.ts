@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Frame } from '../../sdk/engine/events.ts'
-import type { Claimed, NewRun } from '../../sdk/ports.ts'
+import type { Claimed, NewRun, Next } from '../../sdk/ports.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
@@ -134,7 +134,7 @@ describe('an operation whose answer gets lost after it was carried out', () => {
       expect(await world.store.claim(claim.run.id, lease)).toMatchObject({ run: { epoch: 2 }, recovered: false })
     }
     faults.fault = { call: faults.calls + 1, when: 'after', depth: 'retried', error: timedOut, meanwhile }
-    const next = { kind: 'suspend', status: 'waiting', waitingFor: [], seen: 0 } as const
+    const next: Next = { kind: 'suspend', status: 'waiting', waitingFor: [], seen: 0 }
     expect(await faulty.store.commit({ ...commit(claim), next })).toMatchObject({ ok: true, suspended: true })
     expect(await world.store.get(claim.run.id)).toMatchObject({ status: 'running', epoch: 2 })
   })

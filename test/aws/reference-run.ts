@@ -33,9 +33,17 @@ const SWEEP_MS = 121_000
  * Takes the reference run to its end: by the wake-ups that really went out, and where they were lost by the sweeper's
  * query. A runner that throws counts as dead.
  */
-export async function takeToItsEnd(world: World, observer: World, clock: VirtualClock, runId: string): Promise<{ deaths: unknown[] }> {
+export async function takeToItsEnd(
+  world: World,
+  observer: World,
+  clock: VirtualClock,
+  runId: string,
+  /** How often each wake-up arrives, all at once. */
+  copies = 1,
+): Promise<{ deaths: unknown[]; rescues: number }> {
   const wakes: Wake[] = []
   const deaths: unknown[] = []
+  let rescues = 0
   const recording: World = {
     ...pick(world),
     wakeups: {
@@ -51,7 +59,7 @@ export async function takeToItsEnd(world: World, observer: World, clock: Virtual
   let isSignalled = false
   for (let turn = 0; turn < 200; turn++) {
     const run = await observer.store.get(runId)
-    if (run && hasEnded(run.status)) return { deaths }
+    if (run && hasEnded(run.status)) return { deaths, rescues }
     if (!isSignalled && run?.waitingFor?.some(({ kind }) => kind === 'signal')) {
       await untilItWorks(() => client.signal(runId, approved, { by: 'ann' }, { idempotencyKey: 'once' }), deaths)
       isSignalled = true
@@ -60,11 +68,14 @@ export async function takeToItsEnd(world: World, observer: World, clock: Virtual
     const wake = wakes.shift()
     if (!wake) {
       clock.moveTo(clock.now() + SWEEP_MS)
-      wakes.push(...(await observer.store.overdue(clock.now(), 100)))
+      const overdue = await observer.store.overdue(clock.now(), 100)
+      wakes.push(...overdue)
+      rescues += overdue.length
       continue
     }
     clock.moveTo(wake.at)
-    await runOnce(recording, registry, wake.runId, { lease: LEASE }).catch((error: unknown) => deaths.push(error))
+    const runner = () => runOnce(recording, registry, wake.runId, { lease: LEASE }).catch((error: unknown) => deaths.push(error))
+    await Promise.all(Array.from({ length: copies }, runner))
   }
   throw new Error(`run '${runId}' did not end: ${JSON.stringify(await observer.store.get(runId))}`)
 }

@@ -3,7 +3,7 @@ const AT_ONCE = 25
 
 /** Like `Promise.all`, but without opening a thousand connections for a thousand items. Results keep the order. */
 export async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = new Array(items.length)
+  const results: R[] = Array.from({ length: items.length })
   let next = 0
   const worker = async () => {
     while (next < items.length) {

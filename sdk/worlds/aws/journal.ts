@@ -51,10 +51,13 @@ async function loadSeed(aws: Aws, run: RunItem): Promise<Frame | undefined> {
 
 /** Better no run at all than one that takes journaled steps again because somebody deleted their frames. */
 function refuseHoles(run: RunItem, frames: Frame[]): void {
-  for (const [index, { seq }] of frames.entries()) {
-    const expected = (run.baseSeq ?? 0) + 1 + index
-    if (seq !== expected) throw new Error(`the journal of run '${runIdOf(run.pk)}' has a hole: frame ${expected} is missing, frame ${seq} is there`)
+  let expected = (run.baseSeq ?? 0) + 1
+  const missing = () => new Error(`the journal of run '${runIdOf(run.pk)}' has a hole: frame ${expected} is missing`)
+  for (const { seq } of frames) {
+    if (seq !== expected) throw missing()
+    expected++
   }
+  if (expected <= (run.lastSeq ?? 0)) throw missing()
 }
 
 const isFrame = (item: Key): item is FrameItem => item.sk.startsWith('J#')

@@ -1,5 +1,7 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { updateIf } from './conditional.ts'
+import { exists } from './conditions.ts'
 import type { Aws } from './context.ts'
+import { change } from './expressions.ts'
 import { inParallel } from './in-parallel.ts'
 import { AFTER_MESSAGES, FIRST_DATA, runIdOf } from './keys.ts'
 import { queryKeys } from './partition.ts'
@@ -13,12 +15,13 @@ import type { RunItem } from './run-item.ts'
  * told from a new run of the same id by its `life`.
  */
 const DAY = 86_400_000
-const AHEAD = 180 * DAY
+/** Longer means less upkeep for runs that wait for months, shorter less storage for what all the others leave behind. */
+const AHEAD = 60 * DAY
 /** A run may be woken late, and take some time to end. */
-const MARGIN = 30 * DAY
+const MARGIN = 10 * DAY
 
 /** A run that waits without a time limit is looked at this often, only so that its frames can be kept. */
-export const UPKEEP_MS = 90 * DAY
+export const UPKEEP_MS = 30 * DAY
 
 type Kept = Pick<RunItem, 'createdAt' | 'retentionMs' | 'keepUntil'>
 
@@ -32,22 +35,17 @@ export function ttlAfterEnd(run: Kept, now: number): number | undefined {
   return run.retentionMs === undefined ? undefined : seconds(now + run.retentionMs)
 }
 
+/** The first `keepUntil` of a run that starts later: its input, and what is sent to it before, must be there then. */
+export function keepUntilStart({ createdAt, wakeAt, retentionMs }: { createdAt: number; wakeAt: number; retentionMs?: number }): number | undefined {
+  return retentionMs === undefined || wakeAt <= createdAt ? undefined : wakeAt + AHEAD + retentionMs
+}
+
 /** Makes sure that the run finds everything in place when it wakes, and returns the new `keepUntil` if there is one. */
 export async function keepUntilAfter(aws: Aws, run: RunItem, wakeAt: number): Promise<number | undefined> {
   if (run.retentionMs === undefined || keptUntil(run) >= wakeAt + MARGIN + run.retentionMs) return undefined
   const keepUntil = wakeAt + AHEAD + run.retentionMs
   const keys = await queryKeys(aws, runIdOf(run.pk), FIRST_DATA, AFTER_MESSAGES)
-  await inParallel(keys, (Key) =>
-    aws.db.send(
-      new UpdateCommand({
-        TableName: aws.table,
-        Key,
-        UpdateExpression: 'SET #ttl = :ttl',
-        ExpressionAttributeNames: { '#ttl': 'ttl' },
-        ExpressionAttributeValues: { ':ttl': seconds(keepUntil) },
-      }),
-    ),
-  )
+  await inParallel(keys, (key) => updateIf(aws, key, change({ ttl: seconds(keepUntil) }), exists))
   return keepUntil
 }
 

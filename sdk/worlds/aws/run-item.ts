@@ -24,6 +24,8 @@ export interface RunItem extends Key {
   generation?: number
   attempt?: number
   baseSeq?: number
+  /** The journal is at least this long: as of the last time somebody gave the run up. */
+  lastSeq?: number
   wakeAt?: number
   /** It waits for messages only: its `wakeAt` is for upkeep and nobody's business. */
   untimed?: boolean

@@ -1,6 +1,9 @@
-import { BatchWriteCommand, type BatchWriteCommandInput, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { BatchWriteCommand, type BatchWriteCommandInput } from '@aws-sdk/lib-dynamodb'
 import { inBatchesOf, untilNothingIsLeft } from '../batches.ts'
+import { updateIf } from '../conditional.ts'
+import { exists } from '../conditions.ts'
 import type { Aws } from '../context.ts'
+import { change } from '../expressions.ts'
 import { inParallel } from '../in-parallel.ts'
 import { AFTER_MESSAGES, FIRST_MESSAGE, type Key, messageKey, partition } from '../keys.ts'
 import type { MessageItem } from '../message-item.ts'
@@ -8,15 +11,8 @@ import { queryRange } from '../partition.ts'
 
 /** The journal has their content; what stays is enough to recognise a repeat. */
 export async function markConsumed(aws: Aws, runId: string, messageIds: readonly string[]): Promise<void> {
-  await inParallel(messageIds, (id) =>
-    aws.db.send(
-      new UpdateCommand({
-        TableName: aws.table,
-        Key: { pk: partition(runId), sk: messageKey(id) },
-        UpdateExpression: 'REMOVE body',
-      }),
-    ),
-  )
+  // Only where there is one: the engine also names messages that it made up itself.
+  await inParallel(messageIds, (id) => updateIf(aws, { pk: partition(runId), sk: messageKey(id) }, change({ body: undefined }), exists))
 }
 
 /** Longer than any SDK goes on repeating a call. */

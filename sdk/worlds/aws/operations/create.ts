@@ -4,13 +4,14 @@ import { absent, expired } from '../conditions.ts'
 import { type Aws, newToken } from '../context.ts'
 import { any } from '../expressions.ts'
 import { dueIndex, listIndex, runKey } from '../keys.ts'
-import { ttlNow } from '../lifetime.ts'
+import { keepUntilStart, ttlNow } from '../lifetime.ts'
 import { type RunItem, toRecord } from '../run-item.ts'
 import { armedFor } from '../wake-plan.ts'
 
 export async function createRun(aws: Aws, run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
   const now = aws.clock.now()
-  const ttl = ttlNow(run, now)
+  const keepUntil = keepUntilStart(run)
+  const ttl = ttlNow({ ...run, keepUntil }, now)
   const [input, seed] = await Promise.all([aws.payloads.storeBeside(run.id, run.input, ttl), aws.payloads.storeBeside(run.id, run.journal, ttl)])
   const item: RunItem = {
     ...runKey(run.id),
@@ -29,6 +30,7 @@ export async function createRun(aws: Aws, run: NewRun): Promise<{ created: boole
     parent: run.parent,
     tags: run.tags.length > 0 ? run.tags : undefined,
     retentionMs: run.retentionMs,
+    keepUntil,
     ...dueIndex(run.id, run.wakeAt + aws.thresholds.graceMs),
     ...listIndex(run.id, run.createdAt),
   }

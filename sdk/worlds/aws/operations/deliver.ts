@@ -16,7 +16,7 @@ export async function deliverMessage(aws: Aws, runId: string, message: Message):
   if (!run) return { outcome: 'missing', wakes: [] }
   if (run.endedAt !== undefined) return { outcome: 'ended', wakes: [] }
   const put = await putMessage(aws, run, runId, message)
-  if (put !== 'new') return { outcome: 'duplicate', wakes: [] }
+  if (put === 'consumed before') return { outcome: 'duplicate', wakes: [] }
   // I6: the counter is bumped after the message is there. Also for a duplicate that still waits: whoever sent it
   // first may have died before coming this far.
   const { outcome, wakes } = await stimulate(aws, run, runId, message)

@@ -17,10 +17,8 @@ export async function listRuns(aws: Aws, filter: RunFilter): Promise<RunPage> {
   let stoppedAt: string | undefined
   for await (const entries of inChunks(mergeShards(aws, rangeOf(filter)), Math.min(filter.limit + 1, 100))) {
     const candidates = entries.filter(({ at }) => at !== filter.cursor)
-    const items = await getRunItems(
-      aws,
-      candidates.map(({ runId }) => runId),
-    )
+    const runIds = candidates.map(({ runId }) => runId)
+    const items = await getRunItems(aws, runIds)
     for (const [i, item] of items.entries()) if (item && matches(aws, item, filter)) found.push({ item, at: candidates[i]!.at })
     looked += entries.length
     if (found.length > filter.limit) break

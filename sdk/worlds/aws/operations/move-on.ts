@@ -13,13 +13,13 @@ import { nextState } from './next-state.ts'
 export async function moveOn(aws: Aws, held: RunItem, commit: Commit, now: number): Promise<CommitResult> {
   const { next } = commit
   if (next.kind === 'keep') return keepOn(aws, held, commit, now)
-  const { runId, epoch } = commit
+  const { runId, epoch, frame } = commit
   const [state, progress] = await Promise.all([nextState(aws, held, commit, now), storeProgress(aws, held, commit, now)])
   const token = newToken()
   const written = await updateIf<RunItem>(
     aws,
     runKey(runId),
-    change({ ...state.attributes, ...progress, commit: token }, ...(state.computed ?? [])),
+    change({ ...state.attributes, ...progress, ...(frame && { lastSeq: frame.seq }), commit: token }, ...(state.computed ?? [])),
     next.kind === 'suspend' ? all(heldBy(epoch), nothingNewSince(next.seen)) : heldBy(epoch),
   )
   if (written.ok || written.old?.commit === token) {

@@ -1,0 +1,17 @@
+import { startStack } from '../../test/aws/ministack.ts'
+import { measureCosts } from './measure.ts'
+
+/** `npm run cost` prints a table; `-- --json` one object; `-- --calls` also every call. */
+const stack = await startStack()
+try {
+  const measured = await measureCosts()
+  const runs = measured.map(({ lines: _, ...run }) => run)
+  if (process.argv.includes('--json')) console.log(JSON.stringify({ runs }))
+  else {
+    console.table(Object.fromEntries(runs.map(({ name, ...figures }) => [name, figures])))
+    console.log('usdPerMillion: dollars for a million such runs, Lambda and storage aside. vs…: the part of what they would cost there.')
+  }
+  if (process.argv.includes('--calls')) for (const { name, lines } of measured) console.log(`\n${name}\n  ${lines.join('\n  ')}`)
+} finally {
+  await stack.stop()
+}

@@ -1,0 +1,80 @@
+import { Client } from '../../sdk/client.ts'
+import { runOnce } from '../../sdk/engine/run-loop.ts'
+import type { Wake, World } from '../../sdk/ports.ts'
+import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
+import { Registry } from '../../sdk/workflow.ts'
+import { awsClients } from '../../sdk/worlds/aws/clients.ts'
+import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
+import { makeResources } from '../../test/aws/resources.ts'
+import { type Bill, Meter } from './meter.ts'
+import { durableUsdPerMillion, stepFunctionsUsdPerMillion, usdPerMillion } from './prices.ts'
+import { SCENARIOS, type Scenario } from './scenarios.ts'
+
+export interface Measured extends Omit<Bill, 's3'> {
+  name: string
+  usdPerMillion: number
+  /** Our price as a part of theirs. */
+  vsLambdaDurable: number
+  vsStepFunctions: number
+  lines: string[]
+}
+
+/** Runs each scenario once against the stand-in that AWS_ENDPOINT_URL names, and counts. */
+export async function measureCosts(): Promise<Measured[]> {
+  const resources = await makeResources()
+  const clients = awsClients()
+  const meter = new Meter()
+  meter.install(clients)
+  const clock = new VirtualClock(Date.parse('2030-01-01T00:00:00Z'))
+  const world = new AwsWorld({ ...resources, clients, clock })
+  const measured: Measured[] = []
+  try {
+    for (const scenario of SCENARIOS) {
+      meter.reset()
+      await takeToItsEnd(world, clock, scenario)
+      const { s3: _, ...bill } = meter.bill
+      const usd = usdPerMillion(meter.bill)
+      measured.push({
+        name: scenario.name,
+        ...bill,
+        usdPerMillion: round(usd),
+        vsLambdaDurable: round(usd / durableUsdPerMillion(scenario.elsewhere)),
+        vsStepFunctions: round(usd / stepFunctionsUsdPerMillion(scenario.elsewhere)),
+        lines: meter.lines,
+      })
+    }
+  } finally {
+    await resources.remove()
+    world.close()
+    meter.close()
+  }
+  return measured
+}
+
+/** What the runner function does with each message of the queue, under virtual time. */
+async function takeToItsEnd(world: AwsWorld, clock: VirtualClock, { workflow }: Scenario): Promise<void> {
+  const registry = new Registry([workflow])
+  const inFlight: (Wake & { arrives: number })[] = []
+  const { store, ids, log, inlineWaitMs } = world
+  const send = async (wakes: Wake[]) => {
+    await world.wakeups.send(wakes)
+    for (const wake of wakes) {
+      const isLong = wake.at - clock.now() >= 900_000
+      inFlight.push({ ...wake, arrives: isLong ? wake.at - 60_000 : wake.at })
+    }
+  }
+  const recording: World = { store, clock, ids, log, inlineWaitMs, wakeups: { send, cancel: (wakes) => world.wakeups.cancel(wakes) } }
+  await new Client(recording, registry).start(workflow, { order: 4711 })
+  for (let wake = inFlight.shift(); wake; wake = inFlight.shift()) {
+    clock.moveTo(wake.arrives)
+    if (wake.arrives < wake.at) {
+      await send([wake])
+      continue
+    }
+    const { status } = await runOnce(recording, registry, wake.runId, { lease: { owner: 'runner', ms: 30_000 } })
+    if (status === 'completed') return
+    if (status !== 'suspended') throw new Error(`scenario '${workflow.name}' is ${status}`)
+  }
+}
+
+const round = (value: number): number => Number(value.toPrecision(3))
