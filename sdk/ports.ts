@@ -197,6 +197,11 @@ export interface RunStore {
   terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }>
   /** Lets a failed or stuck run go on; `event` is appended to a failed one's journal. */
   revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }>
+  /**
+   * Takes a run out of circulation that no runner can take to an end, without loading it: loading may be what fails.
+   * `leased` while somebody holds it, `moved-on` when it is not due any more.
+   */
+  park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'>
   /** Runs that somebody should have looked at by now: lost wake-ups, dead runners, runs never started. */
   overdue(before: number, limit: number): Promise<Wake[]>
   /** Calls back when the run may have changed or got a message, whoever did it. May call without a reason, and a little late. */

@@ -10,7 +10,7 @@ import { type Bill, Meter } from './meter.ts'
 import { durableUsdPerMillion, stepFunctionsUsdPerMillion, usdPerMillion } from './prices.ts'
 import { SCENARIOS, type Scenario } from './scenarios.ts'
 
-export interface Measured extends Omit<Bill, 's3'> {
+export interface Measured extends Bill {
   name: string
   usdPerMillion: number
   /** Our price as a part of theirs. */
@@ -32,7 +32,7 @@ export async function measureCosts(): Promise<Measured[]> {
     for (const scenario of SCENARIOS) {
       meter.reset()
       await takeToItsEnd(world, clock, scenario)
-      const { s3: _, ...bill } = meter.bill
+      const { bill } = meter
       const usd = usdPerMillion(meter.bill)
       measured.push({
         name: scenario.name,

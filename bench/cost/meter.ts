@@ -8,7 +8,6 @@ export interface Bill {
   /** Calls to SQS, and to EventBridge Scheduler. */
   sqs: number
   scheduler: number
-  s3: number
 }
 
 /**
@@ -32,7 +31,7 @@ export class Meter {
         },
       { step: 'initialize', name: 'meter', priority: 'high' },
     )
-    for (const service of ['sqs', 'scheduler', 's3'] as const) {
+    for (const service of ['sqs', 'scheduler'] as const) {
       const client = clients[service] as AwsClients['sqs']
       client.middlewareStack.add(
         (next, { commandName }) =>
@@ -106,4 +105,4 @@ const DYNAMODB: Record<string, (meter: Meter, input: Input, carryOut: () => Prom
   },
 }
 
-const emptyBill = (): Bill => ({ writeUnits: 0, readUnits: 0, sqs: 0, scheduler: 0, s3: 0 })
+const emptyBill = (): Bill => ({ writeUnits: 0, readUnits: 0, sqs: 0, scheduler: 0 })

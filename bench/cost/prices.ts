@@ -5,15 +5,14 @@ const WRITE_UNIT = 0.625
 const READ_UNIT = 0.125
 const SQS_REQUEST = 0.4
 const SCHEDULE = 1
-const S3_REQUEST = 5
 
 /** Every message is sent, received and deleted, and Lambda's poller pays for the latter two as we do. */
 const REQUESTS_PER_MESSAGE = 3
 
-export function usdPerMillion({ writeUnits, readUnits, sqs, scheduler, s3 }: Bill): number {
+export function usdPerMillion({ writeUnits, readUnits, sqs, scheduler }: Bill): number {
   // A schedule that fires puts one more message into the queue.
   const messages = sqs + scheduler
-  return writeUnits * WRITE_UNIT + readUnits * READ_UNIT + messages * REQUESTS_PER_MESSAGE * SQS_REQUEST + scheduler * SCHEDULE + s3 * S3_REQUEST
+  return writeUnits * WRITE_UNIT + readUnits * READ_UNIT + messages * REQUESTS_PER_MESSAGE * SQS_REQUEST + scheduler * SCHEDULE
 }
 
 /** The same run elsewhere. */

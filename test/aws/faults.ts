@@ -32,7 +32,7 @@ export class Faults {
 
   install(clients: AwsClients): void {
     // The SDK repeats what fails in its last steps, and not what fails before them.
-    for (const client of [clients.dynamodb, clients.sqs, clients.scheduler, clients.s3] as AwsClients['dynamodb'][]) {
+    for (const client of [clients.dynamodb, clients.sqs, clients.scheduler] as AwsClients['dynamodb'][]) {
       client.middlewareStack.add(
         (next, context) => async (args) => {
           this.numbers.set(context, ++this.calls)

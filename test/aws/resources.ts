@@ -1,5 +1,5 @@
 import { CreateTableCommand, DeleteTableCommand } from '@aws-sdk/client-dynamodb'
-import { CreateBucketCommand } from '@aws-sdk/client-s3'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { CreateScheduleGroupCommand } from '@aws-sdk/client-scheduler'
 import { CreateQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs'
 import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
@@ -17,7 +17,7 @@ export async function makeResources(clients: AwsClients = awsClients()): Promise
     clients.dynamodb.send(new CreateTableCommand(createTableInput(name))),
     clients.sqs.send(new CreateQueueCommand({ QueueName: name })),
     clients.scheduler.send(new CreateScheduleGroupCommand({ Name: name })),
-    clients.s3.send(new CreateBucketCommand({ Bucket: name })),
+    new S3Client({ forcePathStyle: true }).send(new CreateBucketCommand({ Bucket: name })),
   ])
   const queueUrl = queue.QueueUrl!
   const { Attributes } = await clients.sqs.send(new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }))

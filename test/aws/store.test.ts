@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { DeleteCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { itemSize } from '../../bench/cost/item-size.ts'
@@ -80,7 +80,7 @@ describe('the DynamoDB store', () => {
       await store().deliver(claim.run.id, { id: 'm', kind: 'signal', name: 'go', payload: input })
       await commit(claim, { kind: 'end', event: { type: 'run.completed', output: input } }, frame(claim, 1, { type: 'run.completed', output: input }))
       expect(await store().get(claim.run.id)).toMatchObject({ input, output: input })
-      const { Contents } = await clients.s3.send(new ListObjectsV2Command({ Bucket: resources.bucket, Prefix: `${claim.run.id}/` }))
+      const { Contents } = await new S3Client({ forcePathStyle: true }).send(new ListObjectsV2Command({ Bucket: resources.bucket, Prefix: `${claim.run.id}/` }))
       expect(Contents).toHaveLength(3)
     })
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { Json } from '../../engine/json.ts'
 import { dataKey, partition } from './keys.ts'
+import type { Objects } from './objects.ts'
 
 /** JSON as it lies in an attribute: as text, or deflated where that is smaller. */
 export type Packed = string | Uint8Array
@@ -34,15 +34,13 @@ export function unpack(packed: Packed): Json {
 /** Payloads that are too large for where they belong. They are written before anything that points at them. */
 export class Payloads {
   private readonly db: DynamoDBDocumentClient
-  private readonly s3: S3Client
+  private readonly objects: Objects
   private readonly table: string
-  private readonly bucket: string
 
-  constructor(db: DynamoDBDocumentClient, s3: S3Client, table: string, bucket: string) {
+  constructor(db: DynamoDBDocumentClient, objects: Objects, table: string) {
     this.db = db
-    this.s3 = s3
+    this.objects = objects
     this.table = table
-    this.bucket = bucket
   }
 
   /** For the run item. The name is the content's hash: writing it twice is harmless. */
@@ -64,7 +62,7 @@ export class Payloads {
 
   async load(runId: string, stored: Exclude<Stored, { frame: number }>): Promise<Json> {
     if (typeof stored === 'string' || stored instanceof Uint8Array) return unpack(stored)
-    if ('s3' in stored) return this.download(stored.s3)
+    if ('s3' in stored) return unpack(await this.objects.get(stored.s3))
     const { Item } = await this.db.send(
       new GetCommand({ TableName: this.table, Key: { pk: partition(runId), sk: dataKey(stored.item) }, ConsistentRead: true }),
     )
@@ -75,14 +73,8 @@ export class Payloads {
   private async upload(runId: string, packed: Packed): Promise<{ s3: string }> {
     const key = `${runId}/${hash(packed)}`
     const deflated = typeof packed === 'string' ? deflateRawSync(packed) : packed
-    await this.s3.send(new PutObjectCommand({ Bucket: this.bucket, Key: key, Body: deflated, ContentType: 'application/octet-stream' }))
+    await this.objects.put(key, deflated)
     return { s3: key }
-  }
-
-  private async download(key: string): Promise<Json> {
-    const { Body } = await this.s3.send(new GetObjectCommand({ Bucket: this.bucket, Key: key }))
-    if (!Body) throw new Error(`the object '${key}' in bucket '${this.bucket}' is empty`)
-    return unpack(await Body.transformToByteArray())
   }
 }
 

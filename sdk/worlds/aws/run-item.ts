@@ -65,7 +65,7 @@ export async function toRecord(aws: Aws, item: RunItem): Promise<RunRecord> {
     load(aws, id, item.progress),
     load(aws, id, item.heartbeat),
   ])
-  const wakeAt = item.leaseUntil ?? (item.untimed ? undefined : item.wakeAt)
+  const wakeAt = item.status === 'stuck' ? undefined : (item.leaseUntil ?? (item.untimed ? undefined : item.wakeAt))
   const { workflow, version, status, epoch, stimulus, secret, createdAt } = item
   return {
     id,

@@ -1,4 +1,4 @@
-import type { EventOf, Frame } from '../../engine/events.ts'
+import type { ErrorRecord, EventOf, Frame } from '../../engine/events.ts'
 import type { Claimed, Commit, CommitResult, DeliverResult, Lease, Message, NewRun, RunFilter, RunPage, RunRecord, RunStore, Wake } from '../../ports.ts'
 import type { Aws } from './context.ts'
 import { loadFrames } from './journal.ts'
@@ -9,6 +9,7 @@ import { deliverMessage } from './operations/deliver.ts'
 import { readInbox } from './operations/inbox.ts'
 import { listRuns } from './operations/list.ts'
 import { overdueRuns } from './operations/overdue.ts'
+import { parkRun } from './operations/park.ts'
 import { renewLease } from './operations/renew.ts'
 import { reviveRun } from './operations/revive.ts'
 import { terminateRun } from './operations/terminate.ts'
@@ -68,6 +69,10 @@ export class DynamoRunStore implements RunStore {
 
   revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }> {
     return reviveRun(this.aws, runId, event)
+  }
+
+  park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
+    return parkRun(this.aws, runId, error)
   }
 
   overdue(before: number, limit: number): Promise<Wake[]> {

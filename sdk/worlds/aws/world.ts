@@ -4,7 +4,10 @@ import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { Claims } from './claims.ts'
 import { type AwsClients, awsClients } from './clients.ts'
 import { THRESHOLDS, type Thresholds } from './context.ts'
+import { LambdaFunctions } from './lambda-functions.ts'
+import { Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
+import { SignedFetch } from './signed-fetch.ts'
 import { DynamoRunStore } from './store.ts'
 import { AwsWakeups, type WakeupTargets } from './wakeups.ts'
 
@@ -26,6 +29,7 @@ export class AwsWorld implements World {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: LogSink
+  readonly functions: LambdaFunctions
   /** SQS counts in seconds, and suspending costs more than a second of a small Lambda. */
   readonly inlineWaitMs = 1_000
   private readonly clients: AwsClients
@@ -36,14 +40,16 @@ export class AwsWorld implements World {
     this.log = config.log ?? consoleLog
     this.clients = config.clients ?? awsClients()
     const thresholds = { ...THRESHOLDS, ...config.thresholds }
-    const { dynamodb, sqs, scheduler, s3 } = this.clients
+    const { dynamodb, sqs, scheduler } = this.clients
+    const signedFetch = new SignedFetch(dynamodb)
     const db = DynamoDBDocumentClient.from(dynamodb, { marshallOptions: { removeUndefinedValues: true } })
+    this.functions = new LambdaFunctions(signedFetch)
     this.wakeups = new AwsWakeups(sqs, scheduler, config, this.clock, thresholds)
     this.store = new DynamoRunStore({
       db,
       table: config.table,
       clock: this.clock,
-      payloads: new Payloads(db, s3, config.table, config.bucket),
+      payloads: new Payloads(db, new Objects(signedFetch, config.bucket), config.table),
       claims: new Claims(),
       thresholds,
       disarm: (wakes) => this.wakeups.cancel(wakes),

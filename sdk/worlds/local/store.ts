@@ -1,4 +1,4 @@
-import type { EventOf, Frame } from '../../engine/events.ts'
+import type { ErrorRecord, EventOf, Frame } from '../../engine/events.ts'
 import type { Claimed, Clock, Commit, CommitResult, DeliverResult, Lease, Message, NewRun, RunFilter, RunPage, RunRecord, RunStore, Wake } from '../../ports.ts'
 import type { Database } from './database.ts'
 import { JournalCache } from './journal-cache.ts'
@@ -8,6 +8,7 @@ import { createRun } from './operations/create.ts'
 import { deliverMessage } from './operations/deliver.ts'
 import { terminateRun } from './operations/end.ts'
 import { listRuns } from './operations/list.ts'
+import { parkRun } from './operations/park.ts'
 import { reviveRun } from './operations/revive.ts'
 import { selectFrames, selectInbox, selectRun, text, toRecord } from './rows.ts'
 
@@ -91,6 +92,12 @@ export class SqliteRunStore implements RunStore {
 
   async revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }> {
     return this.db.write(() => reviveRun(this.db, runId, event, this.clock.now()))
+  }
+
+  async park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
+    const outcome = await this.db.write(() => parkRun(this.db, runId, error, this.clock.now()))
+    if (outcome === 'parked') this.notify([runId])
+    return outcome
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {

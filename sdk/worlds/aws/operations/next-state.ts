@@ -1,3 +1,4 @@
+import type { ErrorRecord } from '../../../engine/events.ts'
 import type { Commit, Next } from '../../../ports.ts'
 import type { Aws } from '../context.ts'
 import type { Expression } from '../expressions.ts'
@@ -34,7 +35,7 @@ export async function nextState(aws: Aws, held: RunItem, commit: Commit, now: nu
     case 'end':
       return { attributes: await endedState(aws, held, next.event, frame?.seq, now) }
     case 'park':
-      return parked(aws, held, next, now)
+      return { attributes: await parkedState(aws, held, next.error, now) }
   }
 }
 
@@ -61,11 +62,12 @@ async function continued(aws: Aws, held: RunItem, next: Extract<Next, { kind: 'c
   }
 }
 
-async function parked(aws: Aws, held: RunItem, next: Extract<Next, { kind: 'park' }>, now: number): Promise<NextState> {
-  const runId = runIdOf(held.pk)
-  const error = await aws.payloads.storeBeside(runId, next.error, ttlNow(held, now))
-  const kept = await keptFor(aws, held, now + PATIENCE_MS)
-  return { attributes: { ...FREE, ...NO_WAKE, status: 'stuck', error, ...kept, ...troubleIndex(runId, 'stuck', held.createdAt) } }
+/** The attributes of a run that waits for people. */
+export async function parkedState(aws: Aws, run: RunItem, reason: ErrorRecord, now: number): Promise<Record<string, unknown>> {
+  const runId = runIdOf(run.pk)
+  const error = await aws.payloads.storeBeside(runId, reason, ttlNow(run, now))
+  const kept = await keptFor(aws, run, now + PATIENCE_MS)
+  return { ...FREE, ...NO_WAKE, status: 'stuck', error, ...kept, ...troubleIndex(runId, 'stuck', run.createdAt) }
 }
 
 /** How long a stuck run is certain to be complete when somebody comes to fix it. */

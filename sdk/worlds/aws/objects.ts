@@ -1,0 +1,40 @@
+import type { SignedFetch } from './signed-fetch.ts'
+
+const ATTEMPTS = 6
+/** Payloads of megabytes take their time. */
+const TIMEOUT_MS = 30_000
+
+/** The objects of one S3 bucket. */
+export class Objects {
+  private readonly aws: SignedFetch
+  private readonly bucket: string
+
+  constructor(aws: SignedFetch, bucket: string) {
+    this.aws = aws
+    this.bucket = bucket
+  }
+
+  async put(key: string, body: Uint8Array): Promise<void> {
+    await this.request('PUT', key, body)
+  }
+
+  async get(key: string): Promise<Uint8Array> {
+    return new Uint8Array(await (await this.request('GET', key)).arrayBuffer())
+  }
+
+  private async request(method: 'GET' | 'PUT', key: string, body?: Uint8Array): Promise<Response> {
+    const path = key.split('/').map(encodeURIComponent).join('/')
+    const response = await this.aws.send({
+      service: 's3',
+      host: `${this.bucket}.s3`,
+      path: { aws: `/${path}`, standIn: `/${this.bucket}/${path}` },
+      method,
+      ...(body && { body, headers: { 'content-type': 'application/octet-stream' } }),
+      signal: AbortSignal.timeout(TIMEOUT_MS * ATTEMPTS),
+      attempts: ATTEMPTS,
+    })
+    if (response.ok) return response
+    const error = new Error(`S3 answered ${method} of '${key}' in bucket '${this.bucket}' with ${response.status}: ${(await response.text()).slice(0, 500)}`)
+    throw Object.assign(error, { name: response.status === 503 ? 'SlowDown' : 'S3Error' })
+  }
+}

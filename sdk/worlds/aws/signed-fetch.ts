@@ -1,0 +1,51 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { AwsClient } from 'aws4fetch'
+
+export interface SignedRequest {
+  service: 's3' | 'lambda'
+  /** In front of the region in AWS's host names: `bucket.s3`. Stand-ins have one host for everything. */
+  host: string
+  /** On AWS and on a stand-in, where the bucket goes into the path. */
+  path: { aws: string; standIn: string }
+  method: 'GET' | 'PUT' | 'POST'
+  body?: Uint8Array | string
+  headers?: Record<string, string>
+  signal?: AbortSignal
+  /** How often it may be made in all; 1 for what must not be repeated here. */
+  attempts: number
+}
+
+const FIRST_PAUSE_MS = 50
+
+/**
+ * For the few requests to S3 and Lambda: their SDK clients would be a third of the runner's bundle, and so of its cold
+ * start. Region and credentials come from where the DynamoDB client has them.
+ */
+export class SignedFetch {
+  private readonly config: DynamoDBClient['config']
+
+  constructor({ config }: Pick<DynamoDBClient, 'config'>) {
+    this.config = config
+  }
+
+  async send(request: SignedRequest): Promise<Response> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const response = await this.attempt(request)
+        if (attempt >= request.attempts || (response.status < 500 && response.status !== 429)) return response
+      } catch (error) {
+        if (attempt >= request.attempts) throw error
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * FIRST_PAUSE_MS * 2 ** attempt))
+    }
+  }
+
+  private async attempt({ service, host, path, method, body, headers, signal }: SignedRequest): Promise<Response> {
+    const [region, credentials] = await Promise.all([this.config.region(), this.config.credentials()])
+    const aws = new AwsClient({ ...credentials, region, service, retries: 0 })
+    const standIn = process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ?? process.env.AWS_ENDPOINT_URL
+    const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
+    const url = standIn ? new URL(path.standIn, standIn) : new URL(path.aws, `https://${host}.${region}.${domain}`)
+    return aws.fetch(url.href, { method, body, headers, signal })
+  }
+}
