@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { runOnce } from '../../sdk/engine/run-loop.ts'
+import { type AnyWorkflow, Client, Registry, signal, workflow } from '../../sdk/index.ts'
+import type { RunStore, World } from '../../sdk/ports.ts'
+import { seededIds, testEnv, VirtualClock } from '../../sdk/testing/index.ts'
+import { LocalWorld } from '../../sdk/worlds/local/world.ts'
+
+/** A world without transactions: a commit may have got as far as its frame and no further. */
+function halfCommitting(workflows: AnyWorkflow[], dieAfterFrame: (type: string) => boolean) {
+  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
+  const base = new LocalWorld({ path: ':memory:', clock, ids: seededIds(1), log: () => {} })
+  let armed = true
+  const store = new Proxy(base.store, {
+    get: (target, property) => {
+      const member: unknown = Reflect.get(target, property, target)
+      if (property === 'commit') {
+        return async (commit: Parameters<RunStore['commit']>[0]) => {
+          if (!armed || !commit.frame?.events.some(({ type }) => dieAfterFrame(type))) return target.commit(commit)
+          armed = false
+          await target.commit({ runId: commit.runId, epoch: commit.epoch, frame: commit.frame, next: { kind: 'keep' } })
+          throw new Error('the process died')
+        }
+      }
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+  const world: World = { store, wakeups: base.wakeups, clock, ids: base.ids, log: base.log, inlineWaitMs: -1 }
+  const registry = new Registry(workflows)
+  const run = (runId: string) => runOnce(world, registry, runId, { lease: { owner: 'x', ms: 30_000 } })
+  return { clock, store: base.store, client: new Client(world, registry), run }
+}
+
+describe('a runner that died between its frame and the rest of the commit', () => {
+  it('is finished by the next one: the end stands and the parent hears of it', async () => {
+    const child = workflow('child', async () => 'done')
+    const parent = workflow('parent', async (ctx) => ctx.run(child, undefined))
+    const { client, clock, run } = halfCommitting([parent, child], (type) => type === 'run.completed')
+    await client.start(parent, undefined, { id: 'p' })
+    await run('p')
+    await expect(run('p.child')).rejects.toThrow('died')
+    clock.moveTo(clock.now() + 31_000)
+    expect(await run('p.child')).toEqual({ status: 'completed' })
+    expect(await run('p')).toEqual({ status: 'completed' })
+    expect(await client.result('p')).toBe('done')
+  })
+
+  it('has announced a child that the next one starts', async () => {
+    const child = workflow('child', async () => 'born')
+    const parent = workflow('parent', async (ctx) => ctx.run(child, undefined))
+    const { client, clock, run, store } = halfCommitting([parent, child], (type) => type === 'child.started')
+    await client.start(parent, undefined, { id: 'p' })
+    await expect(run('p')).rejects.toThrow('died')
+    expect(await store.get('p.child')).toBeUndefined()
+    clock.moveTo(clock.now() + 31_000)
+    await run('p')
+    await run('p.child')
+    expect(await run('p')).toEqual({ status: 'completed' })
+  })
+
+  it('has consumed a signal, and the next one does not consume it again', async () => {
+    const tick = signal<number>('tick')
+    const w = workflow('w', async (ctx) => {
+      const first = await ctx.waitFor(tick)
+      await ctx.step('between', () => 1)
+      return [first, (await ctx.waitFor(tick, { timeout: '1h' })) ?? 'none']
+    })
+    const { client, clock, run } = halfCommitting([w], (type) => type === 'wait.completed')
+    await client.start(w, undefined, { id: 'r' })
+    await client.signal('r', tick, 1)
+    await expect(run('r')).rejects.toThrow('died')
+    clock.moveTo(clock.now() + 31_000)
+    await run('r')
+    clock.moveTo(clock.now() + 3_600_000)
+    await run('r')
+    expect(await client.result('r')).toEqual([1, 'none'])
+  })
+})
+
+describe('journal time', () => {
+  it('is exact for every event of a frame', async () => {
+    const w = workflow('w', async (ctx) => {
+      const late = (ms: number) => () => {
+        env.clock.moveTo(env.clock.now() + ms)
+        return ms
+      }
+      const times: number[] = []
+      await Promise.all([ctx.step('a', late(5)), ctx.step('b', late(7))].map((step) => step.then(() => times.push(ctx.now()))))
+      await ctx.sleep('1h')
+      return times
+    })
+    const env = await testEnv({ workflows: [w] })
+    const start = env.clock.now()
+    const run = await env.start(w, undefined)
+    const times = await run.result()
+    const journaled = (await run.history()).filter(({ type }) => type === 'step.completed').map(({ at }) => at)
+    expect(times).toEqual(journaled)
+    expect(journaled[1]).toBe(start + 12)
+  })
+
+  it('never runs backwards, though the clock of the next runner may be behind', async () => {
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('a', () => 1)
+      const before = ctx.now()
+      await ctx.waitFor(signal('go'))
+      return ctx.now() - before
+    })
+    const { client, store, clock, run } = halfCommitting([w], () => false)
+    await client.start(w, undefined, { id: 'r' })
+    await run('r')
+    await client.signal('r', 'go')
+    const behind: World = {
+      store,
+      wakeups: { send: async () => {}, cancel: async () => {} },
+      clock: { now: () => clock.now() - 5_000, at: (time, callback) => clock.at(time, callback) },
+      ids: seededIds(2),
+      log: () => {},
+      inlineWaitMs: -1,
+    }
+    await runOnce(behind, new Registry([w]), 'r', { lease: { owner: 'y', ms: 30_000 } })
+    expect(await client.result('r')).toBe(0)
+  })
+})
+
+describe('long journals', () => {
+  it('are replayed from memory without anything a replay did to its results', async () => {
+    const w = workflow('w', async (ctx) => {
+      let seen = 0
+      for (let i = 0; i < 100; i++) {
+        const box = await ctx.step(`s${i}`, () => ({ items: [1] }))
+        box.items.push(2)
+        seen += box.items.length
+        await ctx.sleep('1m')
+      }
+      return seen
+    })
+    const env = await testEnv({ workflows: [w] })
+    expect(await (await env.start(w, undefined)).result()).toBe(200)
+  })
+})
+
+describe('children of an earlier generation', () => {
+  it('cannot settle a child of the same name in this one', async () => {
+    const slow = workflow('slow', async (ctx, n: number) => {
+      await ctx.sleep('1h')
+      return n
+    })
+    const w = workflow('w', async (ctx, round: number): Promise<unknown> => {
+      if (round === 1) {
+        await Promise.race([ctx.run(slow, 1, { onParentEnd: 'abandon' }), ctx.sleep('30m')])
+        return ctx.continueAsNew(2)
+      }
+      return ctx.run(slow, 2)
+    })
+    const env = await testEnv({ workflows: [w, slow] })
+    expect(await (await env.start(w, 1)).result()).toBe(2)
+  })
+})
