@@ -1,14 +1,19 @@
 import { Client } from './client.ts'
+import { type Schedule, withSchedules } from './schedule.ts'
+import { Schedules } from './schedules.ts'
 import { Registry } from './workflow.ts'
 import { LocalRunner, type LocalRunnerOptions } from './worlds/local/runner.ts'
 import { LocalWorld, type LocalWorldOptions } from './worlds/local/world.ts'
 
 export { LocalRunner, LocalWorld }
 
+export type LocalOptions = LocalWorldOptions & LocalRunnerOptions & { schedules?: readonly Schedule[] }
+
 /** A world, a runner and a client in this process. */
 export class Local extends Client {
   override readonly world: LocalWorld
   readonly runner: LocalRunner
+  readonly schedules: Schedules = new Schedules(this)
 
   private constructor(world: LocalWorld, runner: LocalRunner, registry: Registry) {
     super(world, registry)
@@ -16,11 +21,13 @@ export class Local extends Client {
     this.runner = runner
   }
 
-  static async open(options: LocalWorldOptions & LocalRunnerOptions): Promise<Local> {
+  static async open(options: LocalOptions): Promise<Local> {
     const world = new LocalWorld(options)
-    const workflows = [...options.workflows]
+    const schedules = options.schedules ?? []
+    const workflows = withSchedules(options.workflows, schedules)
     const local = new Local(world, new LocalRunner(world, { ...options, workflows }), new Registry(workflows))
     await local.runner.start()
+    await local.schedules.sync(schedules)
     return local
   }
 

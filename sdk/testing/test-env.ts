@@ -2,6 +2,8 @@ import { Client, type HistoryEvent, type RunView, type StartOptions } from '../c
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import type { StepBody } from '../engine/run-context.ts'
 import type { LogLevel, RunStatus, RunStore } from '../ports.ts'
+import { type Schedule, withSchedules } from '../schedule.ts'
+import { Schedules } from '../schedules.ts'
 import { type AnyWorkflow, Registry, type Signal, type Workflow } from '../workflow.ts'
 import { LocalRunner } from '../worlds/local/runner.ts'
 import { LocalWorld } from '../worlds/local/world.ts'
@@ -11,6 +13,7 @@ import { VirtualClock } from './virtual-clock.ts'
 
 export interface TestEnvOptions {
   workflows: Iterable<AnyWorkflow>
+  schedules?: readonly Schedule[]
   /** Makes ids and jitter repeatable. Default 1. */
   seed?: string | number
   /** Default 2026-01-01T00:00:00Z. */
@@ -40,6 +43,7 @@ export class TestEnv {
   /** Everything that was logged, replays excluded. */
   readonly logs: LogLine[] = []
   private workflows: AnyWorkflow[]
+  private readonly scheduled: readonly Schedule[]
   private readonly stubs = new Map<string, StepBody>()
   private readonly origin: LocalWorld
   private runner!: LocalRunner
@@ -48,7 +52,8 @@ export class TestEnv {
   private die: (() => void) | undefined
 
   constructor(options: TestEnvOptions) {
-    this.workflows = [...options.workflows]
+    this.scheduled = options.schedules ?? []
+    this.workflows = withSchedules(options.workflows, this.scheduled)
     this.clock = new VirtualClock(new Date(options.startTime ?? '2026-01-01T00:00:00Z').getTime())
     const log = (level: LogLevel, message: string, fields: Record<string, unknown>) => void this.logs.push({ level, message, fields })
     this.origin = new LocalWorld({ path: ':memory:', clock: this.clock, ids: seededIds(options.seed ?? 1), log })
@@ -61,6 +66,10 @@ export class TestEnv {
 
   get client(): Client {
     return this.currentClient
+  }
+
+  get schedules(): Schedules {
+    return new Schedules(this.client)
   }
 
   async start<I, O>(workflow: Workflow<I, O>, input: I, options?: StartOptions): Promise<RunHandle<O>> {
@@ -81,7 +90,7 @@ export class TestEnv {
   /** Kills the process: whatever was under way is gone, only the store survives. `workflows` deploys other code. */
   async restart(workflows?: Iterable<AnyWorkflow>): Promise<void> {
     this.die?.()
-    if (workflows) this.workflows = [...workflows]
+    if (workflows) this.workflows = withSchedules(workflows, this.scheduled)
     for (const owner of this.owners) await this.origin.store.releaseOwner(owner)
     const { store, die } = mortalStore(this.origin.store)
     this.die = die
@@ -90,6 +99,7 @@ export class TestEnv {
     this.currentClient = new Client(world, new Registry(this.workflows))
     this.owners.push(this.runner.owner)
     await this.runner.start()
+    if (this.scheduled.length > 0) await this.schedules.sync(this.scheduled)
   }
 
   /** Lets time pass; everything due on the way happens on the way. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { v7 } from 'uuid'
 import type { Clock, Ids, LogSink } from '../ports.ts'
 
@@ -24,7 +24,7 @@ export const systemClock: Clock = {
 
 export const systemIds: Ids = {
   runId: () => v7(),
-  secret: () => randomBytes(16).toString('base64url'),
+  secret: () => randomUUID(),
   messageId: () => v7(),
   random: () => Math.random(),
 }
