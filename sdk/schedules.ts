@@ -1,4 +1,4 @@
-import type { Client, RunView } from './client.ts'
+import type { Client, RepeatOptions, RunView } from './client.ts'
 import { ConflictError, RunNotFoundError } from './engine/errors.ts'
 import { canonicalJson } from './engine/json.ts'
 import { digest } from './engine/names.ts'
@@ -40,22 +40,22 @@ export class Schedules {
     return views.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  async pause(name: string): Promise<void> {
-    await this.command(name, { action: 'pause' })
+  async pause(name: string, options?: RepeatOptions): Promise<void> {
+    await this.command(name, { action: 'pause' }, options)
   }
 
-  async resume(name: string): Promise<void> {
-    await this.command(name, { action: 'resume' })
+  async resume(name: string, options?: RepeatOptions): Promise<void> {
+    await this.command(name, { action: 'resume' }, options)
   }
 
   /** Starts a run now, whatever the plan says. */
-  async trigger(name: string): Promise<void> {
-    await this.command(name, { action: 'trigger' })
+  async trigger(name: string, options?: RepeatOptions): Promise<void> {
+    await this.command(name, { action: 'trigger' }, options)
   }
 
-  private async command(name: string, command: Control): Promise<void> {
+  private async command(name: string, command: Control, options?: RepeatOptions): Promise<void> {
     try {
-      await this.client.signal(scheduleRunId(name), control, command)
+      await this.client.signal(scheduleRunId(name), control, command, options)
     } catch (error) {
       if (!(error instanceof RunNotFoundError || error instanceof ConflictError)) throw error
       const known = (await this.list()).map((each) => each.name)

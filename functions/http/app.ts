@@ -10,6 +10,7 @@ import { problemOf } from './problem-of.ts'
 import type { Api, Route } from './route.ts'
 import { about } from './routes/about.ts'
 import { readRuns } from './routes/read-runs.ts'
+import { schedules } from './routes/schedules.ts'
 import { settleCallback } from './routes/settle-callback.ts'
 import { startRun } from './routes/start-run.ts'
 import { steerRuns } from './routes/steer-runs.ts'
@@ -26,7 +27,7 @@ export interface AppOptions {
   log?: LogSink
 }
 
-export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...about]
+export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...schedules, ...about]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {

@@ -36,6 +36,31 @@ export const SCHEMAS = {
     version: { ...whole, description: 'Default: the latest.' },
   }),
   Started: object({ runId: text, status: { $ref: '#/components/schemas/Status' } }, ['runId', 'status']),
+  Schedules: object(
+    {
+      schedules: listOf(
+        object(
+          {
+            name: text,
+            runId: text,
+            workflow: text,
+            version: whole,
+            cron: text,
+            everyMs: whole,
+            timezone: text,
+            overlap: { enum: ['skip', 'queue', 'allow'] },
+            catchUp: { type: 'boolean' },
+            isPaused: { type: 'boolean' },
+            nextDue: time,
+            started: whole,
+            skipped: whole,
+          },
+          ['name', 'runId', 'workflow', 'isPaused'],
+        ),
+      ),
+    },
+    ['schedules'],
+  ),
   Accepted: object({ accepted: { type: 'boolean' } }, ['accepted']),
   Reason: object({ reason: text }),
   RerunRequest: object({ from: text, id: text }, ['from']),

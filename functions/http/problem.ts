@@ -8,6 +8,7 @@ export const PROBLEMS = {
   unauthorized: { status: 401, title: 'Not authorized' },
   'foreign-origin': { status: 403, title: 'Requests from other sites are refused' },
   'unknown-run': { status: 404, title: 'No such run' },
+  'unknown-schedule': { status: 404, title: 'No such schedule' },
   'unknown-workflow': { status: 404, title: 'No such workflow' },
   'unknown-route': { status: 404, title: 'No such resource' },
   'method-not-allowed': { status: 405, title: 'This resource does not take that method' },

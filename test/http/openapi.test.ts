@@ -18,6 +18,10 @@ const PROMISED = [
   'POST /runs/{id}/rerun',
   'POST /runs/{id}/wake',
   'POST /callbacks/{token}',
+  'GET /schedules',
+  'POST /schedules/{name}/pause',
+  'POST /schedules/{name}/resume',
+  'POST /schedules/{name}/trigger',
   'GET /healthz',
   'GET /openapi.json',
 ]
@@ -74,6 +78,7 @@ test('problem types are stable', () => {
       "401 unauthorized",
       "403 foreign-origin",
       "404 unknown-run",
+      "404 unknown-schedule",
       "404 unknown-workflow",
       "404 unknown-route",
       "405 method-not-allowed",
