@@ -14,11 +14,13 @@ export interface ScheduleView extends Omit<Plan, 'input'> {
   skipped: number
 }
 
-/** Lists and steers schedules, and brings those in the store in line with those in the code. */
-export class Schedules {
-  private readonly client: Client
+type AnyClient = Pick<Client, 'start' | 'get' | 'list' | 'signal' | 'terminate'>
 
-  constructor(client: Client) {
+/** Lists and steers schedules, and brings those in the store in line with those in the code. Works with either client. */
+export class Schedules {
+  private readonly client: AnyClient
+
+  constructor(client: AnyClient) {
     this.client = client
   }
 

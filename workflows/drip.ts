@@ -1,0 +1,27 @@
+import { signal, workflow } from 'overwinter'
+import * as z from 'zod'
+
+export const unsubscribed = signal('unsubscribed')
+
+const LETTERS = [
+  { template: 'welcome', wait: '2d' },
+  { template: 'follow-up', wait: '5d' },
+  { template: 'last call', wait: '14d' },
+]
+
+/** Letters over three weeks, until somebody has had enough. Between two letters the run holds nothing. */
+export const drip = workflow('drip', { input: z.object({ email: z.string() }) }, async (ctx, { email }) => {
+  const sent: string[] = []
+  // One wait for the whole campaign: a wait of its own in every round would leave the earlier ones to swallow the signal.
+  const enough = ctx.waitFor(unsubscribed).then(() => true)
+  for (const { template, wait } of LETTERS) {
+    sent.push(await ctx.step('send', ({ idempotencyKey }) => send(email, template, idempotencyKey)))
+    if (await Promise.race([enough, ctx.sleep('pause', wait).then(() => false)])) return { sent, unsubscribed: true }
+  }
+  return { sent, unsubscribed: false }
+})
+
+/** A stand-in for a mail service, which would recognise a repeated request by its key. */
+function send(email: string, template: string, idempotencyKey: string): string {
+  return `${template} to ${email} (${idempotencyKey.split('/').at(-1)})`
+}
