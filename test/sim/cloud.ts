@@ -14,6 +14,7 @@ import { MOST_BLOWS, type Trouble } from './trouble.ts'
 export const START = Date.parse('2026-01-01T00:00:00Z')
 const LEASE_MS = 10_000
 const SWEEP_EVERY_MS = 20_000
+const OBSERVER = 0
 
 /** A process: a Lambda invocation, say. It has a clock of its own and may die at any call. */
 export interface Process {
@@ -54,7 +55,7 @@ export class Cloud {
 
   /** A process without trouble, for the test itself. */
   observer(): World {
-    return this.worldOf({ id: 0, isAlive: true, clock: this.clock }, new SqliteRunStore(this.db, this.clock))
+    return this.worldOf({ id: OBSERVER, isAlive: true, clock: this.clock }, new SqliteRunStore(this.db, this.clock))
   }
 
   /** A process that may fail at any call. */
@@ -182,6 +183,7 @@ export class Cloud {
   }
 
   private dies(process: Process, call?: number, when?: 'before' | 'after'): boolean {
+    if (process.id === OBSERVER) return false
     const { crash, crashAt } = this.trouble
     if (crashAt && call === crashAt.call && when === crashAt.when) process.isAlive = false
     else if (process.isAlive && this.strikes(crash)) process.isAlive = false

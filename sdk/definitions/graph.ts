@@ -1,0 +1,66 @@
+import type { Definition, Step } from './schema.ts'
+
+/** A definition with its arrows drawn in. */
+export interface Graph {
+  /** Every step's name to the names of the steps before it. */
+  parents: Map<string, string[]>
+}
+
+const listed = (after: Step['after']): string[] => (after === undefined ? [] : typeof after === 'string' ? [after] : after)
+
+export function graphOf({ steps }: Definition): Graph {
+  const isSequence = steps.every((step) => step.after === undefined)
+  const parents = new Map(steps.map((step, i) => [step.name, isSequence ? steps.slice(Math.max(0, i - 1), i).map(({ name }) => name) : listed(step.after)]))
+  // What a branch decides about comes after it, said or unsaid.
+  for (const step of steps) {
+    if (step.type !== 'branch') continue
+    for (const target of [...step.ifTrue, ...(step.ifFalse ?? [])]) {
+      const before = parents.get(target)
+      if (before && !before.includes(step.name)) before.push(step.name)
+    }
+  }
+  return { parents }
+}
+
+/** The names on a cycle, in order, if there is one. */
+export function findCycle({ parents }: Graph): string[] | undefined {
+  const done = new Set<string>()
+  for (const start of parents.keys()) {
+    const cycle = walk(start, parents, done)
+    if (cycle) return cycle
+  }
+  return undefined
+}
+
+/** Depth first and without recursion, since a chain may have a thousand links. */
+function walk(start: string, parents: Map<string, string[]>, done: Set<string>): string[] | undefined {
+  const path: { name: string; next: number }[] = [{ name: start, next: 0 }]
+  const onPath = new Set([start])
+  while (path.length > 0) {
+    const top = path.at(-1)!
+    const parent = parents.get(top.name)?.[top.next++]
+    if (parent === undefined || done.has(top.name)) {
+      done.add(top.name)
+      onPath.delete(top.name)
+      path.pop()
+    } else if (onPath.has(parent)) {
+      const names = path.map(({ name }) => name)
+      return [...names.slice(names.indexOf(parent)), parent]
+    } else if (!done.has(parent) && parents.has(parent)) {
+      path.push({ name: parent, next: 0 })
+      onPath.add(parent)
+    }
+  }
+  return undefined
+}
+
+/** For a README or a pull request: GitHub draws it. */
+export function toMermaid(definition: Definition): string {
+  const ids = new Map(definition.steps.map(({ name }, i) => [name, `s${i}`]))
+  const label = (step: Step) => `${step.name.replaceAll('"', "'")}${step.type === 'task' ? '' : ` (${step.type})`}`
+  const nodes = definition.steps.map(
+    (step) => `  ${ids.get(step.name)}${step.type === 'branch' ? '{' : '['}"${label(step)}"${step.type === 'branch' ? '}' : ']'}`,
+  )
+  const arrows = [...graphOf(definition).parents].flatMap(([name, before]) => before.map((parent) => `  ${ids.get(parent)} --> ${ids.get(name)}`))
+  return ['flowchart TD', ...nodes, ...arrows].join('\n')
+}

@@ -1,0 +1,6 @@
+export { Dag, dag } from './builder.ts'
+export { type DefinedWorkflow, type DefineOptions, define, handler, type NamedHandler } from './define.ts'
+export { toMermaid } from './graph.ts'
+export type { DefinitionResult, TaskInput } from './interpret.ts'
+export { type Definition, definitionJsonSchema, type Step } from './schema.ts'
+export { findProblems } from './validate.ts'

@@ -1,0 +1,95 @@
+import jsonata from 'jsonata'
+import { InvalidInputError, type Problem } from '../engine/errors.ts'
+import { pathStep } from '../engine/json.ts'
+import { templatesIn } from './expressions.ts'
+import { findCycle, graphOf } from './graph.ts'
+import { Definition, type Step } from './schema.ts'
+
+/** What a definition may refer to. */
+export interface Known {
+  handlers: ReadonlySet<string>
+  workflows: ReadonlySet<string>
+}
+
+/** Every problem with its JSON path; none for a definition that can be run. */
+export function findProblems(json: unknown, known: Known): Problem[] {
+  const parsed = Definition.safeParse(json)
+  if (!parsed.success) {
+    return parsed.error.issues.map((issue) => ({
+      path: `$${issue.path.map((key) => pathStep(typeof key === 'symbol' ? String(key) : key)).join('')}`,
+      message: issue.message,
+    }))
+  }
+  const definition = parsed.data
+  const problems = [...duplicateNames(definition), ...definition.steps.flatMap((step, i) => stepProblems(step, `$.steps[${i}]`, definition, known))]
+  if (problems.length > 0) return problems
+  const cycle = findCycle(graphOf(definition))
+  return cycle ? [{ path: '$.steps', message: `the steps wait for each other in a circle: ${cycle.join(' ← ')}` }] : []
+}
+
+export function parseDefinition(json: unknown, known: Known): Definition {
+  const problems = findProblems(json, known)
+  if (problems.length > 0) throw new InvalidInputError('the definition is not valid', problems)
+  return Definition.parse(json)
+}
+
+function duplicateNames({ steps }: Definition): Problem[] {
+  const first = new Map<string, number>()
+  return steps.flatMap(({ name }, i) => {
+    const before = first.get(name)
+    if (before === undefined) first.set(name, i)
+    return before === undefined ? [] : [{ path: `$.steps[${i}].name`, message: `'${name}' is the name of step ${before} already` }]
+  })
+}
+
+function stepProblems(step: Step, path: string, definition: Definition, known: Known): Problem[] {
+  const problems: Problem[] = []
+  const refuse = (where: string, message: string) => problems.push({ path: `${path}${where}`, message })
+  const names = new Set(definition.steps.map(({ name }) => name))
+
+  const after = typeof step.after === 'string' ? [step.after] : (step.after ?? [])
+  for (const [i, parent] of after.entries()) {
+    const where = typeof step.after === 'string' ? '.after' : `.after[${i}]`
+    if (parent === step.name) refuse(where, 'a step cannot come after itself')
+    else if (!names.has(parent)) refuse(where, `there is no step '${parent}'`)
+  }
+  switch (step.type) {
+    case 'task':
+      if ((step.handler === undefined) === (step.lambda === undefined)) refuse('', "give either 'handler' or 'lambda'")
+      if (step.handler !== undefined && !known.handlers.has(step.handler)) refuse('.handler', unknown('handler', step.handler, known.handlers))
+      break
+    case 'wait':
+      if ((step.durationMs === undefined) === (step.untilTimestamp === undefined)) refuse('', "give either 'durationMs' or 'untilTimestamp'")
+      break
+    case 'workflow':
+      if (!known.workflows.has(step.workflow)) refuse('.workflow', unknown('workflow', step.workflow, known.workflows))
+      break
+    case 'map':
+      if (!known.handlers.has(step.handler)) refuse('.handler', unknown('handler', step.handler, known.handlers))
+      checkExpression(step.items, '.items', refuse)
+      break
+    case 'branch':
+      checkExpression(step.condition, '.condition', refuse)
+      if (definition.steps.every((each) => each.after === undefined)) refuse('', "steps around a branch need 'after', to say what comes after what")
+      for (const side of ['ifTrue', 'ifFalse'] as const) {
+        for (const [i, target] of (step[side] ?? []).entries()) if (!names.has(target)) refuse(`.${side}[${i}]`, `there is no step '${target}'`)
+      }
+      break
+    case 'signal':
+      break
+  }
+  if ('config' in step) for (const { where, expression } of templatesIn(step.config)) checkExpression(expression, `.config${where}`, refuse)
+  return problems
+}
+
+function checkExpression(expression: string, where: string, refuse: (where: string, message: string) => void): void {
+  try {
+    jsonata(expression)
+  } catch (error) {
+    refuse(where, `is not JSONata: ${(error as { message: string }).message}`)
+  }
+}
+
+function unknown(what: string, name: string, known: ReadonlySet<string>): string {
+  return `there is no ${what} '${name}'; known: ${[...known].join(', ') || 'none'}`
+}

@@ -1,0 +1,118 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { Client } from '../../sdk/client.ts'
+import { dag, define, handler } from '../../sdk/definitions/index.ts'
+import { SeededRandom } from '../../sdk/engine/random.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+import { Cloud } from '../sim/cloud.ts'
+import { NO_TROUBLE } from '../sim/trouble.ts'
+
+describe('the builder', () => {
+  it('makes the rate-limited pipeline', async () => {
+    const callApi = () => 'called'
+    const pipeline = dag('rate-limited-pipeline')
+      .task('call-api', callApi, { timeout: '10s' })
+      .sleep('cooldown', '30s', { after: 'call-api' })
+      .task('next-call', callApi, { after: 'cooldown' })
+      .build()
+    const env = await testEnv({ workflows: [pipeline] })
+    const start = env.clock.now()
+    expect(await (await env.start(pipeline, undefined)).result()).toMatchObject({ outputs: { 'call-api': 'called', 'next-call': 'called' } })
+    expect(env.clock.now() - start).toBe(30_000)
+  })
+
+  it('gives a task the outputs of its parents, with their types', async () => {
+    const order = dag<{ cents: number }>('order')
+      .task('validate', ({ input }) => input.cents > 0)
+      .task(
+        'charge',
+        ({ input, parents }) => {
+          expectTypeOf(parents).toEqualTypeOf<Readonly<{ validate: boolean }>>()
+          return parents.validate ? `charged ${input.cents}` : 'nothing'
+        },
+        { after: 'validate' },
+      )
+      .task('ship', ({ parents }) => `shipped, ${parents.charge}`, { after: 'charge' })
+      .task('mail', ({ parents }) => `mailed, ${parents.charge}`, { after: ['charge'] })
+      .task('close', ({ parents }) => [parents.ship, parents.mail], { after: ['ship', 'mail'] })
+      .build()
+    const env = await testEnv({ workflows: [order] })
+    expect(await (await env.start(order, { cents: 5 })).result()).toMatchObject({ outputs: { close: ['shipped, charged 5', 'mailed, charged 5'] } })
+    const missing = 'nobody' as never
+    expect(() =>
+      dag('bad')
+        .task('a', () => 1, { after: missing })
+        .build(),
+    ).toThrow("no step 'nobody'")
+    // @ts-expect-error nor does it compile
+    expect(() => dag('bad').task('a', () => 1, { after: 'nobody' })).not.toThrow()
+  })
+})
+
+/** A graph of so many steps with up to three parents each, in random order of definition. */
+function randomGraph(size: number, seed: string) {
+  const random = new SeededRandom(seed)
+  const steps = Array.from({ length: size }, (_, i) => {
+    const after = new Set<string>()
+    for (let k = 0; i > 0 && k < Math.floor(random.next() * 4); k++) after.add(`n${Math.floor(random.next() * i)}`)
+    return { type: 'task', name: `n${i}`, handler: 'note', after: [...after] }
+  })
+  return { parents: new Map(steps.map(({ name, after }) => [name, after])), steps: steps.sort(() => random.next() - 0.5) }
+}
+
+describe('a graph of 1,000 steps', () => {
+  it('runs each exactly once and never before its parents', async () => {
+    const { steps, parents } = randomGraph(1_000, 'clean')
+    const order: string[] = []
+    const graph = define({ name: 'graph', steps }, { handlers: [handler('note', ({ idempotencyKey }) => void order.push(idempotencyKey.split('/')[1]!))] })
+    const env = await testEnv({ workflows: [graph] })
+    await (await env.start(graph, undefined)).result()
+    expect(new Set(order).size).toBe(1_000)
+    expect(order).toHaveLength(1_000)
+    const place = new Map(order.map((name, i) => [name, i]))
+    for (const [name, before] of parents) for (const parent of before) expect(place.get(parent)!).toBeLessThan(place.get(name)!)
+  })
+
+  it('does so in trouble: crashes, lost and repeated wake-ups, two runners at once', async () => {
+    const { steps, parents } = randomGraph(1_000, 'trouble')
+    const done = new Set<string>()
+    const early: string[] = []
+    const cloud = new Cloud('graph', { ...NO_TROUBLE, crash: 0.1, stall: 0.1, loseWake: 0.3, repeatWake: 0.5, latency: 200 }, (self) => [
+      define(
+        { name: 'graph', steps },
+        {
+          handlers: [
+            handler('note', async ({ idempotencyKey }) => {
+              const name = idempotencyKey.split('/')[1]!
+              for (const parent of parents.get(name)!) if (!done.has(parent)) early.push(`${name} before ${parent}`)
+              await self.delay(50, self.process())
+              done.add(name)
+            }),
+          ],
+        },
+      ),
+    ])
+    const world = cloud.observer()
+    const client = new Client(world, cloud.workflows)
+    await client.start('graph', undefined, { id: 'g' })
+    const until = cloud.clock.now() + 3_600_000
+    while (cloud.clock.now() < until && (await client.get('g')).status !== 'completed') await cloud.step()
+    expect(cloud.failures).toEqual([])
+    expect(await client.get('g')).toMatchObject({ status: 'completed' })
+    expect(early).toEqual([])
+    const completed = (await client.history('g')).filter(({ type }) => type === 'step.completed').map((event) => ('id' in event ? event.id : ''))
+    expect(completed).toHaveLength(1_000)
+    expect(new Set(completed).size).toBe(1_000)
+  })
+
+  it('puts 200 parallel steps into at most 5 frames', async () => {
+    const steps = [
+      ...Array.from({ length: 200 }, (_, i) => ({ type: 'task', name: `n${i}`, handler: 'h', after: [] as string[] })),
+      { type: 'task', name: 'end', handler: 'h', after: Array.from({ length: 200 }, (_, i) => `n${i}`) },
+    ]
+    const wide = define({ name: 'wide', steps }, { handlers: [handler('h', async () => 1)] })
+    const env = await testEnv({ workflows: [wide] })
+    const run = await env.start(wide, undefined)
+    await run.result()
+    expect((await env.store.frames(run.runId)).length).toBeLessThanOrEqual(5)
+  })
+})
