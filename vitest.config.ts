@@ -7,7 +7,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],
-    exclude: ['test/aws/**', '**/node_modules/**'],
+    exclude: ['test/aws/**', 'test/e2e/**', '**/node_modules/**'],
     testTimeout: 60_000,
     execArgv: ['--conditions=overwinter-source'],
   },

@@ -414,6 +414,27 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect((await claimed(claim.run.id)).inbox).toHaveLength(1)
       })
 
+      it('a run that nobody can take to an end is parked without being loaded, unless somebody holds it or it is not due', async () => {
+        const error = { name: 'Error', message: 'its runner died five times' }
+        const claim = await started()
+        expect(await store().park(claim.run.id, error)).toBe('leased')
+        under.clock.moveTo(now() + lease().ms)
+        expect(await store().park(claim.run.id, error)).toBe('parked')
+        const run = await store().get(claim.run.id)
+        expect(run).toMatchObject({ status: 'stuck', error })
+        expect(run!.wakeAt).toBeUndefined()
+        expect(await store().claim(claim.run.id, lease())).toBeUndefined()
+        expect(await commit(claim, { kind: 'keep' }, { progress: 1 })).toEqual({ ok: false })
+        expect(await store().park(claim.run.id, error)).toBe('moved-on')
+        expect(await store().revive(claim.run.id)).toMatchObject({ revived: true })
+        await claimed(claim.run.id)
+
+        const asleep = await started()
+        await commit(asleep, sleepUntil(asleep, now() + 1000))
+        expect(await store().park(asleep.run.id, error)).toBe('moved-on')
+        expect(await store().park('never-was', error)).toBe('moved-on')
+      })
+
       it('a failed run goes on with a word in its journal', async () => {
         const claim = await started()
         const error = { name: 'Error', message: 'no' }

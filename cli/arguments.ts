@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError } from 'commander'
+
+/** JSON as it stands, `@file` for that of a file, `-` for standard input. */
+export function jsonArgument(text: string): unknown {
+  const source = text === '-' ? readText(0, 'standard input') : text.startsWith('@') ? readText(text.slice(1), text.slice(1)) : text
+  try {
+    return JSON.parse(source) as unknown
+  } catch (error) {
+    const hint = text === source ? ` A string needs its quotes: '"text"'. For a file, write @file.` : ''
+    throw new InvalidArgumentError(`It is not JSON: ${(error as Error).message}.${hint}`)
+  }
+}
+
+function readText(file: string | number, name: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new InvalidArgumentError(`Cannot read ${name}: ${(error as Error).message}`)
+  }
+}
+
+export const listArgument = (text: string, before: string[] = []): string[] => [...before, text]
+
+export function countArgument(text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 1 || count > 1_000) throw new InvalidArgumentError('It must be a whole number from 1 to 1000.')
+  return count
+}

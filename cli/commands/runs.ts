@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import { RUN_STATUSES } from '../../functions/http/openapi-schemas.ts'
+import { runToJson } from '../../functions/http/run-json.ts'
+import type { ListOptions, RunView } from '../../sdk/index.ts'
+import { countArgument } from '../arguments.ts'
+import { runTable } from '../run-text.ts'
+import { Session } from '../session.ts'
+
+const LOOK_EVERY_MS = 1_000
+const CLEAR_SCREEN = '\u001b[H\u001b[J'
+
+export function addRuns(program: Command): void {
+  const command = program
+    .command('runs')
+    .summary('list runs, newest first')
+    .description('Lists runs, newest first.')
+    .option('--workflow <name>', 'only of this workflow')
+    .option('--tag <tag>', 'only with this tag')
+    .option('--from <time>', 'only created at or after this time (ISO 8601)')
+    .option('--to <time>', 'only created before this time')
+    .option('--limit <count>', 'how many, 1 to 1000', countArgument, 50)
+    .option('--cursor <cursor>', 'go on where a page ended')
+    .option('-w, --watch', 'go on showing them, until Ctrl-C')
+  command.addOption(command.createOption('--status <status>', 'only in this state').choices(RUN_STATUSES))
+  command.action(async ({ watch, ...filter }: ListOptions & { watch?: boolean }) => {
+    const session = Session.of(command)
+    if (watch) return follow(session, filter)
+    const { runs, cursor } = await session.client.list(filter)
+    const more = cursor === undefined ? '' : `\n\nThere are more: --cursor ${cursor}`
+    const text = runs.length === 0 ? 'no runs' : runTable(runs, Date.now()) + more
+    session.print(text, { runs: runs.map((run) => runToJson(run, true)), cursor })
+  })
+}
+
+/** A terminal shows the list as it stands; a pipe gets what changes. */
+async function follow(session: Session, filter: ListOptions): Promise<never> {
+  const seen = new Map<string, string>()
+  for (;;) {
+    const { runs } = await session.client.list(filter)
+    if (process.stdout.isTTY && !session.isJson) console.log(CLEAR_SCREEN + runTable(runs, Date.now()))
+    else for (const run of runs.filter((run) => isNews(run, seen)).reverse()) printChange(session, run)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
+function isNews(run: RunView, seen: Map<string, string>): boolean {
+  const state = JSON.stringify([run.status, run.waitingFor])
+  if (seen.get(run.id) === state) return false
+  seen.set(run.id, state)
+  return true
+}
+
+function printChange(session: Session, run: RunView): void {
+  const [, row] = runTable([run], Date.now()).split('\n')
+  session.print(row!, runToJson(run, true))
+}

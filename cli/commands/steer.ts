@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import type { OverwinterClient } from '../../sdk/http-client/index.ts'
+import { jsonArgument } from '../arguments.ts'
+import { withRun } from '../failure.ts'
+import { Session } from '../session.ts'
+
+/** The commands that change the course of a run. */
+export function addSteering(program: Command): void {
+  const signal = program
+    .command('signal')
+    .summary('send a signal to a run')
+    .description('Sends a signal. It is kept until the run waits for it.')
+    .argument('<run>', 'the id of the run')
+    .argument('<name>', 'the name of the signal')
+    .option('-p, --payload <json>', 'JSON, @file, or - for standard input', jsonArgument)
+    .option('--key <key>', 'an idempotency key: sent twice under it, the signal counts once')
+    .action(async (runId: string, name: string, { payload, key }: { payload?: unknown; key?: string }) => {
+      const session = Session.of(signal)
+      const { accepted } = await withRun(session.client, runId, () => session.client.signal(runId, name, payload, { idempotencyKey: key }))
+      session.print(accepted ? `sent ${name} to ${runId}` : `${name} had been sent under this key before`, { runId, accepted })
+    })
+
+  const cancel = program.command('cancel').summary('ask a run to stop; its clean-up runs').description('Asks a run to stop. Its clean-up runs.')
+  const terminate = program
+    .command('terminate')
+    .summary('end a run at once, without clean-up')
+    .description('Ends a run at once. None of its code runs any more.')
+  for (const command of [cancel, terminate]) command.argument('<run>', 'its id').option('--reason <text>', 'kept in its history')
+  steers(cancel, (client, runId, { reason }) => client.cancel(runId, reason), 'asked to stop')
+  steers(terminate, (client, runId, { reason }) => client.terminate(runId, reason), 'ended')
+
+  const retry = program
+    .command('retry')
+    .summary('let a failed or stuck run go on')
+    .description('Lets a failed run go on from the step that failed, or tries a stuck one again.')
+    .argument('<run>', 'its id')
+  steers(retry, (client, runId) => client.retry(runId), 'goes on')
+
+  const wake = program
+    .command('wake')
+    .summary('end the sleeps a run is in')
+    .description('Ends the sleeps a run is in, or tries a stuck one again.')
+    .argument('<run>', 'its id')
+  steers(wake, (client, runId) => client.wake(runId), 'woken')
+
+  const rerun = program
+    .command('rerun')
+    .summary('start a run anew from one of its steps')
+    .description('Starts a new run with the same input that takes over the results of all steps before the given one.')
+    .argument('<run>', 'the id of the run to repeat')
+    .requiredOption('--from <step>', 'the first step to run again')
+    .option('--id <id>', 'the id of the new run')
+    .action(async (runId: string, options: { from: string; id?: string }) => {
+      const session = Session.of(rerun)
+      const started = await withRun(session.client, runId, () => session.client.rerun(runId, options))
+      session.print(`started ${started.runId}, from '${options.from}' of ${runId}`, started)
+    })
+}
+
+function steers(command: Command, steer: (client: OverwinterClient, runId: string, options: { reason?: string }) => Promise<void>, done: string): void {
+  command.action(async (runId: string, options: { reason?: string }) => {
+    const session = Session.of(command)
+    await withRun(session.client, runId, () => steer(session.client, runId, options))
+    const { status } = await session.client.get(runId)
+    session.print(`${runId} ${done}; it is ${status}`, { runId, status })
+  })
+}

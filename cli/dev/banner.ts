@@ -1,0 +1,42 @@
+import { extname, relative } from 'node:path'
+import { styleText } from 'node:util'
+import type { ServerMessage } from './messages.ts'
+
+type Ready = Extract<ServerMessage, { kind: 'ready' }>
+
+/** Where it is, and the next thing to paste. */
+export function banner({ url, database, workflows }: Ready): string {
+  const names = workflows.map(({ name }) => name).join(', ')
+  return `
+  ${styleText('bold', 'Overwinter')} runs ${names}
+  on ${styleText('cyan', url)}, and keeps its runs in ${shortPath(database)}. Ctrl-C stops it; sleeping runs survive that, and any crash.
+
+  Start a run:
+
+    ${styleText('bold', curlFor(url, firstToTry(workflows)))}
+
+  Watch it from another terminal: ${overwinterCommand()} runs --watch
+`
+}
+
+/** The one every newcomer reads about, where there is one. */
+function firstToTry(workflows: Ready['workflows']): Ready['workflows'][number] {
+  return workflows.find(({ name }) => name === 'nap') ?? workflows[0]!
+}
+
+function curlFor(url: string, { name, example }: Ready['workflows'][number]): string {
+  const body = JSON.stringify({ input: example })
+  return `curl -X POST ${url}/workflows/${encodeURIComponent(name)}/runs -H 'content-type: application/json' -d ${shellQuoted(body)}`
+}
+
+const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** How the CLI is called: from the sources in this repository, from the package elsewhere. */
+export function overwinterCommand(): string {
+  return extname(import.meta.filename) === '.ts' ? 'npm run -s overwinter --' : 'npx overwinter'
+}
+
+export function shortPath(file: string): string {
+  const path = relative(process.cwd(), file)
+  return path.startsWith('..') ? file : path
+}

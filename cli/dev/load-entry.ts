@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { AnyWorkflow, Schedule } from '../../sdk/index.ts'
+
+/** No change of the code can mend it: a wrong path, a port that is taken. */
+export class FinalError extends Error {}
+
+export interface Entry {
+  workflows: AnyWorkflow[]
+  schedules: Schedule[]
+}
+
+/** What a file exports, in its order. `onLoad` hears of every file that takes part, packages excluded. */
+export async function loadEntry(file: string, onLoad: (file: string) => void): Promise<Entry> {
+  if (!existsSync(file)) {
+    throw new FinalError(`there is no file ${file}; name the one that exports your workflows: overwinter dev <file>`)
+  }
+  const hooks = registerHooks({
+    load(url, context, next) {
+      if (url.startsWith('file:') && !url.includes('/node_modules/')) onLoad(fileURLToPath(url))
+      return next(url, context)
+    },
+  })
+  try {
+    const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+    const values = [...new Set(Object.values(exports))]
+    const workflows = values.filter(isWorkflow)
+    if (workflows.length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
+    return { workflows, schedules: values.filter(isSchedule) }
+  } finally {
+    hooks.deregister()
+  }
+}
+
+/** By shape, not by class: the module may have loaded a copy of the library of its own. */
+function isWorkflow(value: unknown): value is AnyWorkflow {
+  const { name, version, body } = (value ?? {}) as Partial<AnyWorkflow>
+  return typeof name === 'string' && typeof version === 'number' && typeof body === 'function'
+}
+
+function isSchedule(value: unknown): value is Schedule {
+  const { name, workflow, plan } = (value ?? {}) as Partial<Schedule>
+  return typeof name === 'string' && isWorkflow(workflow) && typeof plan === 'object'
+}

@@ -1,0 +1,15 @@
+/** What the server of `overwinter dev` tells the process that watches over it. */
+export type ServerMessage =
+  /** The workflow module, or something it imports: worth watching. */
+  | { kind: 'loaded'; file: string }
+  | { kind: 'ready'; url: string; database: string; workflows: { name: string; example?: unknown }[] }
+  /** `isFinal`: no change of the code can mend it. */
+  | { kind: 'failed'; message: string; isFinal: boolean }
+
+/** What it is told when it starts. */
+export interface ServerOptions {
+  entry: string
+  port: number
+  /** The folder of the database. */
+  data: string
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { inspect, styleText } from 'node:util'
+import { serveLocal } from '../../functions/local/serve.ts'
+import { Local } from '../../sdk/local.ts'
+import type { LogSink } from '../../sdk/ports.ts'
+import { exampleInput } from './example-input.ts'
+import { waitForPort } from './free-port.ts'
+import { FinalError, loadEntry } from './load-entry.ts'
+import type { ServerMessage, ServerOptions } from './messages.ts'
+
+/**
+ * The process in which the workflows of `overwinter dev` run. It is replaced whenever their code changes, which is what
+ * a crash and a restart would do: runs that sleep do not notice.
+ */
+
+const HTTP_GRACE_MS = 100
+const STEP_GRACE_MS = 1_000
+
+const tell = (message: ServerMessage) => new Promise<void>((resolve) => process.send!(message, () => resolve()))
+
+const LEVEL_COLOUR = { debug: 'dim', info: 'cyan', warn: 'yellow', error: 'red' } as const
+const log: LogSink = (level, message, fields) => {
+  const rest = Object.keys(fields).length === 0 ? '' : styleText('dim', ` ${JSON.stringify(fields)}`)
+  console.log(`${styleText(LEVEL_COLOUR[level], level.padEnd(5))} ${message}${rest}`)
+}
+
+async function serve({ entry, port, data }: ServerOptions): Promise<void> {
+  const { workflows, schedules } = await loadEntry(entry, (file) => void tell({ kind: 'loaded', file }))
+  await waitForPort(port)
+  const path = join(data, 'runs.db')
+  const local = await Local.open({ path, workflows, schedules, log })
+  const server = await serveLocal({ local, port, exposeStacks: true })
+  const stop = async () => {
+    await server.close(HTTP_GRACE_MS)
+    await local.close(STEP_GRACE_MS)
+    process.exit(0)
+  }
+  process.once('SIGTERM', () => void stop())
+  await tell({
+    kind: 'ready',
+    url: `http://localhost:${server.port}`,
+    database: path,
+    workflows: workflows.map((workflow) => ({ name: workflow.name, example: exampleInput(workflow) })),
+  })
+}
+
+// Ctrl-C reaches every process of the terminal; the one that watches over this one decides.
+process.on('SIGINT', () => {})
+// Whoever kills that one means this one too.
+process.on('disconnect', () => process.exit(1))
+
+try {
+  await serve(JSON.parse(process.argv[2]!) as ServerOptions)
+} catch (error) {
+  const isFinal = error instanceof FinalError
+  // The stack of an error in the module shows where in it; that of ours shows nothing.
+  await tell({ kind: 'failed', message: isFinal ? error.message : inspect(error), isFinal })
+  process.exit(1)
+}

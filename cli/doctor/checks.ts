@@ -1,0 +1,70 @@
+import { Transport } from '../../sdk/http-client/transport.ts'
+import type { ListOptions, RunStatus, RunView } from '../../sdk/index.ts'
+import { isLocal } from '../connection.ts'
+import { span } from '../moments.ts'
+import type { Session } from '../session.ts'
+
+export interface Check {
+  name: string
+  state: 'ok' | 'warn' | 'bad'
+  text: string
+}
+
+type List = (filter: ListOptions) => Promise<{ runs: RunView[]; cursor?: string }>
+
+/** Wake-ups may be a little late; the sweeper of a deployment comes once a minute. */
+const OVERDUE_MS = 90_000
+const SLOW_MS = 2_000
+const SKEW_MS = 5_000
+const MOST_NAMED = 3
+const PAGE = 1_000
+
+/** Throws when nothing answers. */
+export async function checkServer(session: Session): Promise<Check[]> {
+  const { url } = session.connection
+  const began = Date.now()
+  const clocks = { server: 0 }
+  // The clock is in a header, which the client does not show.
+  const fetchAndLook: typeof fetch = async (...args) => {
+    const response = await fetch(...args)
+    clocks.server = Date.parse(response.headers.get('date') ?? '') || Date.now()
+    return response
+  }
+  const transport = new Transport({ ...session.connection, fetch: fetchAndLook })
+  const { body } = await transport.send<{ workflows: { name: string }[] }>({ method: 'GET', path: '/workflows' })
+  const took = Date.now() - began
+  const skew = Math.abs(clocks.server - Date.now())
+  const checks: Check[] = [
+    { name: 'server', state: took > SLOW_MS ? 'warn' : 'ok', text: `${url} answers in ${span(took)}` },
+    { name: 'workflows', state: 'ok', text: `it runs ${body.workflows.map(({ name }) => name).join(', ')}` },
+  ]
+  if (skew > SKEW_MS) checks.push({ name: 'clock', state: 'warn', text: `its clock and this machine's differ by ${span(skew)}` })
+  if (!isLocal(url))
+    checks.push({ name: 'queues', state: 'ok', text: 'queues and dead letters cannot be seen from here; the CloudWatch dashboard of the stack shows them' })
+  return checks
+}
+
+export async function checkRuns(list: List, now = Date.now()): Promise<Check[]> {
+  const inState = async (status: RunStatus) => (await list({ status, limit: PAGE })).runs
+  const open = (await Promise.all((['pending', 'sleeping', 'waiting'] as const).map(inState))).flat()
+  const overdue = open.filter(({ wakeAt }) => wakeAt !== undefined && wakeAt < now - OVERDUE_MS)
+  const due = open.filter(({ wakeAt }) => wakeAt !== undefined && wakeAt <= now)
+  const [stuck, failed] = await Promise.all([inState('stuck'), inState('failed')])
+  return [
+    { name: 'open', state: 'ok', text: `${count(open)} waiting, ${due.length} of them due now` },
+    verdict('overdue', overdue, 'bad', 'overdue: nobody has looked at them in time'),
+    verdict('stuck', stuck, 'bad', 'stuck: their code has changed; `overwinter show <run>` says how'),
+    verdict('failed', failed, 'warn', 'failed; `overwinter retry <run>` lets one go on'),
+  ]
+}
+
+function verdict(name: string, runs: RunView[], state: 'warn' | 'bad', what: string): Check {
+  if (runs.length === 0) return { name, state: 'ok', text: `no run is ${name}` }
+  const some = runs.slice(0, MOST_NAMED).map(({ id }) => id)
+  return { name, state, text: `${count(runs)} ${what} (${[...some, ...(runs.length > MOST_NAMED ? ['…'] : [])].join(', ')})` }
+}
+
+/** A full page may not be all of them. */
+function count(runs: RunView[]): string {
+  return runs.length === 1 ? '1 run' : `${runs.length}${runs.length >= PAGE ? ' or more' : ''} runs`
+}

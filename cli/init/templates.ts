@@ -1,0 +1,136 @@
+/** The files of a new project, by name. Each is a file that a person could have written, and short enough to be read. */
+export function templates(name: string, versions: Record<string, string>): Record<string, string> {
+  return {
+    'package.json': packageJson(name, versions),
+    'tsconfig.json': TSCONFIG,
+    '.gitignore': 'node_modules/\n.overwinter/\ncdk.out/\n',
+    'cdk.json': `${JSON.stringify({ app: 'node infra/app.ts' }, null, 2)}\n`,
+    'README.md': readme(name),
+    'workflows/index.ts': INDEX,
+    'workflows/sign-up.ts': SIGN_UP,
+    'workflows/sign-up.test.ts': SIGN_UP_TEST,
+    'infra/app.ts': app(name),
+  }
+}
+
+function packageJson(name: string, versions: Record<string, string>): string {
+  const pick = (...names: string[]) => Object.fromEntries(names.map((each) => [each, versions[each]]))
+  const content = {
+    name,
+    private: true,
+    type: 'module',
+    scripts: {
+      dev: 'overwinter dev',
+      test: 'node --test "workflows/**/*.test.ts"',
+      check: 'tsc',
+      synth: 'cdk synth --quiet',
+      deploy: 'cdk deploy',
+    },
+    dependencies: { ...pick('overwinter', 'zod') },
+    devDependencies: { ...pick('@types/node', 'aws-cdk', 'aws-cdk-lib', 'constructs', 'esbuild', 'typescript') },
+    allowScripts: { esbuild: true },
+  }
+  return `${JSON.stringify(content, null, 2)}\n`
+}
+
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "es2024",
+    "lib": ["es2024", "esnext.disposable"],
+    "types": ["node"],
+    "module": "nodenext",
+    "strict": true,
+    "erasableSyntaxOnly": true,
+    "verbatimModuleSyntax": true,
+    "allowImportingTsExtensions": true,
+    "skipLibCheck": true,
+    "noEmit": true
+  },
+  "include": ["workflows", "infra"]
+}
+`
+
+const INDEX = `/** What runs here and on AWS: every workflow and schedule that this file exports. */
+export { signUp } from './sign-up.ts'
+`
+
+const SIGN_UP = `import { signal, workflow } from 'overwinter'
+import * as z from 'zod'
+
+export const confirmed = signal('confirmed', z.object({ plan: z.string() }))
+
+/** Somebody signs up, has three days to confirm, and is asked a day later how it goes. */
+export const signUp = workflow('sign-up', { input: z.object({ name: z.string() }) }, async (ctx, { name }) => {
+  // A step runs once. After a crash or a failure it runs again, under the same idempotency key.
+  await ctx.step('send-mail', ({ idempotencyKey }) => sendMail(\`Dear \${name}, please confirm\`, idempotencyKey))
+
+  // Holds nothing while it waits.
+  const answer = await ctx.waitFor(confirmed, { timeout: '3d' })
+  if (!answer) return { status: 'expired' }
+
+  await ctx.sleep('settle in', '1d')
+  await ctx.step('ask', ({ idempotencyKey }) => sendMail(\`Dear \${name}, do you like \${answer.plan}?\`, idempotencyKey))
+  return { status: 'confirmed', plan: answer.plan }
+})
+
+async function sendMail(text: string, idempotencyKey: string): Promise<void> {
+  console.log(\`mail \${idempotencyKey}: \${text}\`)
+}
+`
+
+const SIGN_UP_TEST = `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testEnv } from 'overwinter/testing'
+import { confirmed, signUp } from './sign-up.ts'
+
+test('somebody who confirms is asked a day later', async () => {
+  const env = await testEnv({ workflows: [signUp] })
+  const mails: string[] = []
+  env.stub('send-mail', () => void mails.push('confirm'))
+  env.stub('ask', () => void mails.push('ask'))
+
+  const run = await env.start(signUp, { name: 'Ada' })
+  assert.equal(await run.status(), 'waiting')
+  await run.signal(confirmed, { plan: 'pro' })
+  await env.restart() // The process dies; only the store survives.
+  assert.deepEqual(await run.result(), { status: 'confirmed', plan: 'pro' })
+  assert.deepEqual(mails, ['confirm', 'ask'])
+})
+
+test('after three days without an answer it is over', async () => {
+  const env = await testEnv({ workflows: [signUp] })
+  env.stub('send-mail', () => {})
+  const run = await env.start(signUp, { name: 'Ada' })
+  await env.advance('3d')
+  assert.deepEqual(await run.result(), { status: 'expired' })
+})
+`
+
+const app = (name: string) => `import { App, CfnOutput, Stack } from 'aws-cdk-lib'
+import { Overwinter } from 'overwinter/cdk'
+
+const app = new App()
+const stack = new Stack(app, '${stackName(name)}')
+const { api } = new Overwinter(stack, 'Workflows', { entry: 'workflows/index.ts' })
+new CfnOutput(stack, 'ApiUrl', { value: api.apiEndpoint })
+`
+
+/** CloudFormation wants letters, digits and hyphens, a letter first. */
+function stackName(name: string): string {
+  const words = name.split(/[^A-Za-z0-9]+/).filter(Boolean)
+  const joined = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')
+  return /^[A-Z]/.test(joined) ? joined : `Stack${joined}`
+}
+
+const readme = (name: string) => `# ${name}
+
+Durable workflows with Overwinter.
+
+| | |
+|---|---|
+| \`npm test\` | runs the tests, under virtual time |
+| \`npm run dev\` | runs the workflows on this machine, on http://localhost:4400 |
+| \`npx overwinter runs --watch\` | shows the runs |
+| \`npm run deploy\` | puts everything into your AWS account, and prints the address of its API |
+| \`npx overwinter runs --url <address>\` | shows the runs there |
+`

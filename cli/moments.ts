@@ -1,0 +1,31 @@
+const UNITS: [unit: string, ms: number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+]
+
+/** "12 ms", "4.2 s", "3 h 20 min": two units at most, which is as much as a reader wants. */
+export function span(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(Math.round(ms / 100) / 10).toString()} s`
+  const index = UNITS.findIndex(([, size]) => ms >= size)
+  const [unit, size] = UNITS[index]!
+  const whole = Math.floor(ms / size)
+  const [smaller, smallerSize] = UNITS[index + 1] ?? ['s', 1_000]
+  const rest = Math.floor((ms % size) / smallerSize)
+  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${smaller}`
+}
+
+/** "in 4.2 s", "3 h ago". */
+export function fromNow(at: number, now: number): string {
+  return at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`
+}
+
+/** Local time, because that is what the reader's clock shows; with the date unless it is today. */
+export function clockTime(at: number, now: number): string {
+  const pad = (n: number) => String(n).padStart(2, '0')
+  const date = new Date(at)
+  const day = (d: Date) => `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())}`
+  const time = `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`
+  return day(date) === day(new Date(now)) ? time : `${day(date)} ${time}`
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
+import { Command, CommanderError } from 'commander'
+import { addDev } from './commands/dev.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addInit } from './commands/init.ts'
+import { addRuns } from './commands/runs.ts'
+import { addSchedules } from './commands/schedules.ts'
+import { addShow } from './commands/show.ts'
+import { addStart } from './commands/start.ts'
+import { addSteering } from './commands/steer.ts'
+import { explain } from './failure.ts'
+import { Session } from './session.ts'
+
+const EXIT = { ok: 0, failure: 1, usage: 2 } as const
+
+/** Runs one command; its exit code. */
+export async function run(argv: string[]): Promise<number> {
+  const program = overwinter()
+  try {
+    await program.parseAsync(argv)
+    return Number(process.exitCode ?? EXIT.ok)
+  } catch (error) {
+    // Commander has said what was wrong, or has shown the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    const { connection, isJson } = Session.of(program)
+    const message = explain(error, connection.url)
+    console.error(isJson ? JSON.stringify({ error: message }) : message)
+    return EXIT.failure
+  }
+}
+
+function overwinter(): Command {
+  const program = new Command('overwinter')
+    .description('Durable workflows: start them, watch them, steer them.')
+    .option('--url <url>', 'where the API is; OVERWINTER_URL says so too (default: the dev server on http://localhost:4400)')
+    .option('--token <token>', 'a bearer token; OVERWINTER_TOKEN says so too')
+    .option('--profile <name>', 'the AWS profile to sign with, for an API with IAM')
+    .option('--json', 'print JSON, for programs')
+    .version(version(), '--version', 'print the version')
+    .configureHelp({ showGlobalOptions: true })
+    .helpCommand(false)
+    .showHelpAfterError('(--help says more)')
+  // Inherited by the commands that are added after it.
+  program.exitOverride()
+  for (const add of [addInit, addDev, addStart, addRuns, addShow, addSteering, addSchedules, addDoctor]) add(program)
+  return program
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(findPackageJSON('..', import.meta.url)!, 'utf8')) as { version: string }).version
+}

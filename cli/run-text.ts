@@ -1,0 +1,81 @@
+import { styleText } from 'node:util'
+import type { ErrorRecord, RunStatus, RunView, Waiting } from '../sdk/index.ts'
+import { clockTime, fromNow, span } from './moments.ts'
+
+const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = {
+  pending: 'dim',
+  running: 'cyan',
+  sleeping: 'yellow',
+  waiting: 'yellow',
+  stuck: 'red',
+  completed: 'green',
+  failed: 'red',
+  cancelled: 'dim',
+  terminated: 'dim',
+}
+const HEADINGS = ['RUN', 'WORKFLOW', 'STATUS', 'CREATED', 'WAITS FOR']
+const LONGEST_ERROR = 80
+
+const WAITS_FOR: Record<Waiting['kind'], (waiting: Waiting) => string> = {
+  sleep: ({ id }) => `the sleep '${id}'`,
+  signal: ({ id, on }) => `signal '${on ?? id}'`,
+  callback: ({ id }) => `callback '${id}'`,
+  child: ({ id, on }) => `child run ${on ?? id}`,
+  retry: ({ id }) => `the next attempt of step '${id}'`,
+  pause: ({ id }) => `the end of step '${id}'s pause`,
+}
+
+/** What would move the run on, and when; empty for one that has ended. */
+export function waitsFor(run: RunView, now: number): string {
+  const when = (until: number | undefined) => (until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`)
+  if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now)
+    return `its start at ${clockTime(run.wakeAt, now)} (${fromNow(run.wakeAt, now)})`
+  if (run.status !== 'sleeping' && run.status !== 'waiting') return ''
+  return (run.waitingFor ?? []).map((waiting) => WAITS_FOR[waiting.kind](waiting) + when(waiting.until)).join(', ')
+}
+
+export function statusText(status: RunStatus, width = 0): string {
+  return styleText(COLOURS[status], status.padEnd(width))
+}
+
+export function runTable(runs: RunView[], now: number): string {
+  const rows = runs.map((run) => [run.id, run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)])
+  const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]!.length)))
+  const line = (cells: string[]) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
+  const coloured = (row: string[], run: RunView) => line(row).replace(run.status.padEnd(widths[2]!), statusText(run.status, widths[2]!))
+  return [styleText('dim', line(HEADINGS).trimEnd()), ...rows.map((row, i) => coloured(row, runs[i]!).trimEnd())].join('\n')
+}
+
+function troubleOf({ status, error }: RunView): string {
+  if (!error || (status !== 'failed' && status !== 'stuck')) return ''
+  const text = `${error.name}: ${error.message.split('\n')[0]}`
+  return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR - 1)}…` : text
+}
+
+/** The run in a few lines, without its history. */
+export function runHead(run: RunView, now: number): string {
+  const field = (name: string, value: string) => `  ${styleText('dim', name.padEnd(10))}${value}`
+  const lines = [`${styleText('bold', run.id)}  ${run.workflow} v${run.version}  ${statusText(run.status)}`]
+  lines.push(field('created', `${clockTime(run.createdAt, now)} (${fromNow(run.createdAt, now)})`))
+  if (run.tags.length > 0) lines.push(field('tags', run.tags.join(', ')))
+  if (run.parent) lines.push(field('parent', run.parent.runId))
+  if (run.generation > 0) lines.push(field('generation', String(run.generation)))
+  if (run.progress !== undefined) lines.push(field('progress', JSON.stringify(run.progress)))
+  return lines.join('\n')
+}
+
+/** How it ended, or what it waits for and until when. */
+export function runEnd(run: RunView, now: number): string {
+  const took = run.endedAt !== undefined && run.startedAt !== undefined ? ` after ${span(run.endedAt - run.startedAt)}` : ''
+  if (run.status === 'completed') return `${statusText(run.status)}${took}: ${JSON.stringify(run.output) ?? 'no output'}`
+  if (run.status === 'failed') return `${statusText(run.status)}${took}\n${errorText(run.error)}\nTo let it go on from there: overwinter retry ${run.id}`
+  if (run.status === 'stuck') return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.id}`
+  const waiting = waitsFor(run, now)
+  return waiting === '' ? `${statusText(run.status)}${took}` : `${statusText(run.status)}: waits for ${waiting}`
+}
+
+function errorText(error: ErrorRecord | undefined): string {
+  const lines: string[] = []
+  for (let e = error; e; e = e.cause) lines.push(`  ${lines.length === 0 ? '' : 'because of '}${e.stack ?? `${e.name}: ${e.message}`}`)
+  return lines.join('\n')
+}

@@ -1,0 +1,25 @@
+import type { Command } from 'commander'
+import { OverwinterClient, type TransportOptions } from '../sdk/http-client/index.ts'
+import { type ConnectionOptions, connectionOf } from './connection.ts'
+
+/** What a command works with: the API, and a way to say things. */
+export class Session {
+  readonly connection: TransportOptions
+  readonly client: OverwinterClient
+  readonly isJson: boolean
+
+  constructor(options: ConnectionOptions & { json?: boolean }) {
+    this.connection = connectionOf(options)
+    this.client = new OverwinterClient(this.connection)
+    this.isJson = options.json ?? false
+  }
+
+  static of(command: Command): Session {
+    return new Session(command.optsWithGlobals())
+  }
+
+  /** The same thing for a person and for a program. */
+  print(text: string, data: unknown): void {
+    console.log(this.isJson ? JSON.stringify(data) : text)
+  }
+}

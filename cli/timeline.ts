@@ -1,0 +1,77 @@
+import { styleText } from 'node:util'
+import type { ErrorRecord, HistoryEvent } from '../sdk/index.ts'
+import { clockTime, span } from './moments.ts'
+
+type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>
+
+interface Entry {
+  mark: 'begin' | 'done' | 'wait' | 'bad' | 'note'
+  what: string
+  /** What came of it. */
+  detail?: string
+}
+
+const MARKS = { begin: '●', done: '✓', wait: '◌', bad: '✗', note: '·' } as const
+const COLOURS = { begin: 'cyan', done: 'green', wait: 'yellow', bad: 'red', note: 'dim' } as const
+const LONGEST_DETAIL = 90
+const NAME_WIDTH = 24
+
+/** One line per event, its time counted from the run's start. */
+export function timelineLine(event: HistoryEvent, start: number): string {
+  const { mark, what, detail = '' } = describe(event)
+  const time = `+${span(Math.max(0, event.at - start))}`.padStart(12)
+  return `${styleText('dim', time)}  ${styleText(COLOURS[mark], MARKS[mark])} ${what.padEnd(NAME_WIDTH)} ${styleText('dim', detail)}`.trimEnd()
+}
+
+function describe(event: HistoryEvent): Entry {
+  const entryOf = ENTRIES[event.type] as (event: HistoryEvent) => Entry
+  return entryOf(event)
+}
+
+const until = (event: { at: number; until?: number }) => (event.until === undefined ? '' : ` until ${clockTime(event.until, event.at)}`)
+const attempt = (n: number | undefined) => (n === undefined || n === 1 ? '' : `, attempt ${n}`)
+const took = (ms: number | undefined) => (ms === undefined ? '' : ` in ${span(ms)}`)
+const gave = (value: unknown) => (value === undefined ? '' : ` → ${short(value)}`)
+const because = (error: ErrorRecord) => clip(`${error.name}: ${error.message.split('\n')[0]}`)
+
+function short(value: unknown): string {
+  return clip(JSON.stringify(value) ?? '')
+}
+
+function clip(text: string): string {
+  return text.length > LONGEST_DETAIL ? `${text.slice(0, LONGEST_DETAIL - 1)}…` : text
+}
+
+/** A new kind of event does not compile until it can be read here. */
+const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
+  'run.started': (e) => ({ mark: 'begin', what: 'started', detail: e.input === undefined ? '' : short(e.input) }),
+  'step.started': (e) => ({ mark: 'note', what: e.id, detail: `at most once${attempt(e.attempt)}` }),
+  'step.completed': (e) => ({ mark: 'done', what: e.id, detail: `step${took(e.ms)}${attempt(e.attempt)}${gave(e.result)}` }),
+  'step.retrying': (e) => ({ mark: 'bad', what: e.id, detail: `attempt ${e.attempt} failed, ${because(e.error)}; waits${until(e)}` }),
+  'step.checkpoint': (e) => ({ mark: 'note', what: e.id, detail: `checkpoint${gave(e.data)}` }),
+  'step.paused': (e) => ({ mark: 'wait', what: e.id, detail: `pauses as '${e.name}'${until(e)}` }),
+  'step.failed': (e) => ({ mark: 'bad', what: e.id, detail: `gave up after attempt ${e.attempt}: ${because(e.error)}` }),
+  'sleep.started': (e) => ({ mark: 'wait', what: e.id, detail: `sleeps${until(e)}` }),
+  'sleep.completed': (e) => ({ mark: 'done', what: e.id, detail: e.skippedBy === undefined ? 'slept' : 'woken from outside' }),
+  'wait.started': (e) => ({ mark: 'wait', what: e.id, detail: `waits for signal '${e.signal}'${until(e)}` }),
+  'wait.completed': (e) => ({ mark: 'done', what: e.id, detail: `signal${gave(e.payload)}` }),
+  'wait.timedOut': (e) => ({ mark: 'note', what: e.id, detail: 'no signal in time' }),
+  'signal.rejected': (e) => ({ mark: 'bad', what: e.id, detail: clip(`a signal did not fit: ${e.reason}`) }),
+  'callback.created': (e) => ({ mark: 'wait', what: e.id, detail: `waits for a callback${until(e)}` }),
+  'callback.completed': (e) => ({ mark: 'done', what: e.id, detail: `callback${gave(e.result)}` }),
+  'callback.failed': (e) => ({ mark: 'bad', what: e.id, detail: because(e.error) }),
+  'child.started': (e) => ({ mark: 'wait', what: e.id, detail: `child ${e.workflow}, run ${e.run}` }),
+  'child.completed': (e) => ({ mark: 'done', what: e.id, detail: `child${gave(e.result)}` }),
+  'child.failed': (e) => ({ mark: 'bad', what: e.id, detail: because(e.error) }),
+  patch: (e) => ({ mark: 'note', what: e.id, detail: 'takes the new branch' }),
+  changed: (e) => ({ mark: 'note', what: e.id, detail: `the code now says ${e.field} ${short(e.now)}; ${short(e.journaled)} stands` }),
+  'run.cancelRequested': (e) => ({ mark: 'note', what: 'asked to stop', detail: e.reason ?? '' }),
+  'run.timedOut': () => ({ mark: 'bad', what: 'out of time' }),
+  'run.completed': (e) => ({ mark: 'begin', what: 'completed', detail: e.output === undefined ? '' : short(e.output) }),
+  'run.failed': (e) => ({ mark: 'bad', what: 'failed', detail: because(e.error) }),
+  'run.cancelled': (e) => ({ mark: 'bad', what: 'cancelled', detail: e.reason ?? '' }),
+  'run.terminated': (e) => ({ mark: 'bad', what: 'terminated', detail: e.reason ?? '' }),
+  'run.continued': (e) => ({ mark: 'begin', what: 'continued as new', detail: e.input === undefined ? '' : short(e.input) }),
+  'run.retrying': (e) => ({ mark: 'bad', what: 'runs again', detail: `attempt ${e.attempt}${until(e)}, after ${because(e.error)}` }),
+  'run.retried': (e) => ({ mark: 'note', what: 'retried by request', detail: e.step === undefined ? '' : `from '${e.step}'` }),
+}

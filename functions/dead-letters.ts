@@ -1,0 +1,31 @@
+import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch'
+import { MetricUnit } from '@aws-lambda-powertools/metrics'
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import { readWake } from '../sdk/worlds/aws/wake-message.ts'
+import { awsWorld, log } from './environment.ts'
+import { METRIC, metrics } from './metrics.ts'
+
+const world = awsWorld()
+const processor = new BatchProcessor(EventType.SQS)
+
+/** A wake-up that no runner could serve: its run is parked as stuck, where people see it and one call revives it. */
+export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
+  try {
+    return await processPartialResponse(event, park, processor, { throwOnFullBatchFailure: false })
+  } finally {
+    metrics.publishStoredMetrics()
+  }
+}
+
+/** Throws for what is to stay in the dead-letter queue: garbage for people to see, and runs that somebody still holds. */
+async function park({ body, attributes }: SQSRecord): Promise<void> {
+  const { runId } = readWake(body)
+  const message =
+    `its runners failed too often, or died; the last message was sent ${new Date(Number(attributes.SentTimestamp)).toISOString()}. ` +
+    `See the runner's log for run '${runId}', fix the cause and retry the run`
+  const outcome = await world.store.park(runId, { name: 'DeadLetterError', message })
+  if (outcome === 'leased') throw new Error(`run '${runId}' is held by a runner; looking again later`)
+  if (outcome === 'moved-on') return
+  log('error', `run '${runId}' is stuck: ${message}`, { runId })
+  metrics.addMetric(METRIC.parked, MetricUnit.Count, 1)
+}

@@ -1,0 +1,50 @@
+import type { LogSink } from '../sdk/ports.ts'
+import type { Thresholds } from '../sdk/worlds/aws/context.ts'
+import { AwsWorld } from '../sdk/worlds/aws/world.ts'
+
+/**
+ * What the construct tells its functions. Each function gets every name, because a name is no permission; what a
+ * function may do with it is in its role.
+ */
+export interface Environment {
+  OVERWINTER_TABLE: string
+  OVERWINTER_BUCKET: string
+  OVERWINTER_QUEUE_URL: string
+  OVERWINTER_QUEUE_ARN: string
+  OVERWINTER_SCHEDULER_GROUP: string
+  OVERWINTER_SCHEDULER_ROLE_ARN: string
+  /** JSON of `Partial<Thresholds>`, so that tests need not wait a quarter of an hour for a schedule. */
+  OVERWINTER_THRESHOLDS?: string
+  OVERWINTER_LEASE_MS?: string
+  /** Only where lifecycle events are on. */
+  OVERWINTER_EVENT_BUS?: string
+  /** Only where a token opens the API. */
+  OVERWINTER_TOKEN_SECRET?: string
+}
+
+export function setting(name: keyof Environment): string {
+  const value = process.env[name]
+  if (!value) throw new Error(`the environment variable ${name} is missing; the construct sets it`)
+  return value
+}
+
+/** A dead runner is noticed after this long. The run loop renews it, so a step may take longer. */
+const LEASE_MS = 30_000
+
+export const leaseMs = Number(process.env.OVERWINTER_LEASE_MS ?? LEASE_MS)
+
+/** An object, not text: Lambda's JSON log format makes fields of it that can be searched. */
+export const log: LogSink = (level, message, fields) => console[level]({ message, ...fields })
+
+export function awsWorld(): AwsWorld {
+  return new AwsWorld({
+    table: setting('OVERWINTER_TABLE'),
+    bucket: setting('OVERWINTER_BUCKET'),
+    queueUrl: setting('OVERWINTER_QUEUE_URL'),
+    queueArn: setting('OVERWINTER_QUEUE_ARN'),
+    schedulerGroup: setting('OVERWINTER_SCHEDULER_GROUP'),
+    schedulerRoleArn: setting('OVERWINTER_SCHEDULER_ROLE_ARN'),
+    thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
+    log,
+  })
+}

@@ -1,0 +1,94 @@
+import type { ErrorRecord, EventType, Frame, JournalEvent } from '../sdk/engine/events.ts'
+import type { Waiting } from '../sdk/ports.ts'
+
+/** What the outside is told of a run. Payloads stay in the table: whoever may read them asks for them. */
+export type LifecycleEvent =
+  | { type: 'run.started' }
+  | { type: 'run.paused'; waitingFor: Waiting[] }
+  | { type: 'step.completed'; step: string; resumedFromWait: boolean }
+  | { type: 'step.failed'; step: string; resumedFromWait: boolean; error: ErrorSummary }
+  | { type: 'run.completed' | 'run.cancelled' | 'run.terminated' }
+  | { type: 'run.failed'; error: ErrorSummary }
+
+type ErrorSummary = Pick<ErrorRecord, 'name' | 'message'>
+
+/** What each journal event is to the outside. A new one does not compile until it is classified here. */
+const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' | 'silent'> = {
+  'step.started': 'silent',
+  'step.completed': 'step',
+  'step.retrying': 'start of wait',
+  'step.checkpoint': 'silent',
+  'step.paused': 'start of wait',
+  'step.failed': 'step',
+  'sleep.started': 'start of wait',
+  'sleep.completed': 'end of wait',
+  'wait.started': 'start of wait',
+  'wait.completed': 'end of wait',
+  'wait.timedOut': 'end of wait',
+  'signal.rejected': 'silent',
+  'callback.created': 'start of wait',
+  'callback.completed': 'end of wait',
+  'callback.failed': 'end of wait',
+  'child.started': 'start of wait',
+  'child.completed': 'end of wait',
+  'child.failed': 'end of wait',
+  patch: 'silent',
+  changed: 'silent',
+  'run.cancelRequested': 'silent',
+  'run.timedOut': 'silent',
+  'run.completed': 'run',
+  'run.failed': 'run',
+  'run.cancelled': 'run',
+  'run.terminated': 'run',
+  'run.continued': 'silent',
+  'run.retrying': 'silent',
+  'run.retried': 'silent',
+}
+
+/** What a frame of the journal means to the outside, in order. Waits that began in it are one pause, told last. */
+export function lifecycleOf(frame: Frame): LifecycleEvent[] {
+  const told: LifecycleEvent[] = []
+  const waits = new Map<string, Waiting>()
+  for (const event of frame.events) {
+    const kind = KIND[event.type]
+    const id = 'id' in event ? event.id : ''
+    if (kind === 'start of wait') waits.set(id, waitOf(event))
+    if (kind === 'end of wait') waits.delete(id)
+    if (kind === 'step' || kind === 'end of wait') told.push(settled(event, id, kind === 'end of wait'))
+    if (kind === 'run') told.push(ended(event))
+  }
+  const hasEnded = frame.events.some(({ type }) => KIND[type] === 'run')
+  return waits.size > 0 && !hasEnded ? [...told, { type: 'run.paused', waitingFor: [...waits.values()] }] : told
+}
+
+function settled(event: JournalEvent, step: string, resumedFromWait: boolean): LifecycleEvent {
+  return 'error' in event ? { type: 'step.failed', step, resumedFromWait, error: summary(event.error) } : { type: 'step.completed', step, resumedFromWait }
+}
+
+function ended(event: JournalEvent): LifecycleEvent {
+  return event.type === 'run.failed'
+    ? { type: event.type, error: summary(event.error) }
+    : { type: event.type as 'run.completed' | 'run.cancelled' | 'run.terminated' }
+}
+
+const WAIT_KIND: Partial<Record<EventType, Waiting['kind']>> = {
+  'sleep.started': 'sleep',
+  'wait.started': 'signal',
+  'callback.created': 'callback',
+  'child.started': 'child',
+  'step.retrying': 'retry',
+  'step.paused': 'pause',
+}
+
+function waitOf(event: JournalEvent): Waiting {
+  const { id, until, signal, run } = event as { id: string; until?: number; signal?: string; run?: string }
+  const on = signal ?? run
+  return { kind: WAIT_KIND[event.type]!, id, ...(on !== undefined && { on }), ...(until !== undefined && { until }) }
+}
+
+/** An event bus takes entries of limited size. */
+const LONGEST_MESSAGE = 1_000
+
+function summary({ name, message }: ErrorRecord): ErrorSummary {
+  return { name, message: message.slice(0, LONGEST_MESSAGE) }
+}

@@ -1,0 +1,32 @@
+import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge'
+import type { DynamoDBStreamEvent } from 'aws-lambda'
+import { inBatchesOf } from '../sdk/worlds/aws/batches.ts'
+import { setting } from './environment.ts'
+import { readRecord } from './stream-record.ts'
+
+const bus = new EventBridgeClient()
+const EventBusName = setting('OVERWINTER_EVENT_BUS')
+/** PutEvents takes no more. */
+const BATCH = 10
+
+/**
+ * Tells the event bus what the table's stream says. Whoever wrote the journal may have died right after: the stream has
+ * it all the same. A batch that fails is read again, so an event may come twice; its `id` tells.
+ */
+export async function handler({ Records }: DynamoDBStreamEvent): Promise<void> {
+  const told = (await Promise.all(Records.map(readRecord))).flat()
+  const entries = told.map(
+    ({ type, at, ...detail }): PutEventsRequestEntry => ({
+      EventBusName,
+      Source: 'overwinter',
+      DetailType: type,
+      Time: new Date(at),
+      Detail: JSON.stringify({ ...detail, at: new Date(at).toISOString() }),
+    }),
+  )
+  for (const batch of inBatchesOf(BATCH, entries)) {
+    const { FailedEntryCount, Entries = [] } = await bus.send(new PutEventsCommand({ Entries: batch }))
+    const refused = Entries.find(({ ErrorCode }) => ErrorCode)
+    if (FailedEntryCount) throw new Error(`the event bus refused ${FailedEntryCount} events: ${refused?.ErrorCode} ${refused?.ErrorMessage}`)
+  }
+}

@@ -1,0 +1,37 @@
+import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch'
+import { MetricUnit } from '@aws-lambda-powertools/metrics'
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import { runOnce } from '../sdk/engine/run-loop.ts'
+import { readWake } from '../sdk/worlds/aws/wake-message.ts'
+import { awsWorld, leaseMs, log } from './environment.ts'
+import { METRIC, metrics } from './metrics.ts'
+import { registry } from './registry.ts'
+
+const world = awsWorld()
+const processor = new BatchProcessor(EventType.SQS)
+
+/** Each message says that a run is due. Those that fail come back by themselves, the others are done with. */
+export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
+  try {
+    return await processPartialResponse(event, (record: SQSRecord) => takeUp(record, context), processor)
+  } finally {
+    metrics.publishStoredMetrics()
+  }
+}
+
+async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise<void> {
+  const deadline = Date.now() + context.getRemainingTimeInMillis()
+  try {
+    const wake = readWake(body)
+    // A schedule's message comes early on purpose; the rest of the wait is a delayed message.
+    if (!(await world.wakeups.isDue(wake))) return
+    const lag = Date.now() - wake.at
+    const outcome = await runOnce(world, registry, wake.runId, { lease: { owner: context.awsRequestId, ms: leaseMs }, deadline })
+    if (outcome.status === 'skipped') return
+    metrics.addMetric(METRIC.wakeLag, MetricUnit.Milliseconds, lag)
+    metrics.addMetric(outcome.status, MetricUnit.Count, 1)
+  } catch (error) {
+    log('error', `a wake-up could not be served: ${error}`, { body, messageId, stack: error instanceof Error ? error.stack : undefined })
+    throw error
+  }
+}

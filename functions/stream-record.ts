@@ -1,0 +1,46 @@
+import { type AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import type { DynamoDBRecord, AttributeValue as JsonAttributeValue } from 'aws-lambda'
+import type { FrameEvent } from '../sdk/engine/events.ts'
+import type { FrameItem } from '../sdk/worlds/aws/frame-item.ts'
+import { RUN, runIdOf, runKey, seqOf } from '../sdk/worlds/aws/keys.ts'
+import { Objects } from '../sdk/worlds/aws/objects.ts'
+import { Payloads } from '../sdk/worlds/aws/payloads.ts'
+import type { RunItem } from '../sdk/worlds/aws/run-item.ts'
+import { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
+import { setting } from './environment.ts'
+import { type LifecycleEvent, lifecycleOf } from './lifecycle-events.ts'
+
+export type Told = LifecycleEvent & { id: string; runId: string; workflow: string | undefined; version: number | undefined; at: number }
+
+const table = setting('OVERWINTER_TABLE')
+const dynamodb = new DynamoDBClient()
+const db = DynamoDBDocumentClient.from(dynamodb)
+const payloads = new Payloads(db, new Objects(new SignedFetch(dynamodb), setting('OVERWINTER_BUCKET')), table)
+
+/** What a record of the table's stream tells: the event source lets only new runs and new frames through. */
+export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<Told[]> {
+  const item = unmarshall(fromJson(change!.NewImage!)) as RunItem | FrameItem
+  const runId = runIdOf(item.pk)
+  if (item.sk === RUN) {
+    const { workflow, version, createdAt } = item as RunItem
+    return [{ type: 'run.started', id: `${runId}/0`, runId, workflow, version, at: createdAt }]
+  }
+  const { sk, at, epoch, events: stored } = item as FrameItem
+  const [run, events] = await Promise.all([definitionOf(runId), payloads.load(runId, stored) as Promise<unknown> as Promise<FrameEvent[]>])
+  const seq = seqOf(sk)
+  return lifecycleOf({ seq, at, epoch, events }).map((event, index) => ({ ...event, id: `${runId}/${seq}/${index}`, runId, ...run, at }))
+}
+
+/** An event is JSON, in which binary attributes are base64. Only frames have one, at the top. */
+function fromJson(image: Record<string, JsonAttributeValue>): Record<string, AttributeValue> {
+  const entries = Object.entries(image).map(([name, value]) => [name, value.B === undefined ? value : { B: Buffer.from(value.B, 'base64') }])
+  return Object.fromEntries(entries) as Record<string, AttributeValue>
+}
+
+/** Of which workflow the run is: rules want to filter by it, and frames do not say. */
+async function definitionOf(runId: string): Promise<{ workflow: string | undefined; version: number | undefined }> {
+  const { Item } = await db.send(new GetCommand({ TableName: table, Key: runKey(runId), ProjectionExpression: 'workflow, version' }))
+  return { workflow: Item?.workflow as string | undefined, version: Item?.version as number | undefined }
+}

@@ -1,0 +1,30 @@
+import { Stack, Validations } from 'aws-cdk-lib'
+import type { Overwinter } from './overwinter.ts'
+import { schedulesIn } from './permissions.ts'
+
+/** What cdk-nag's AwsSolutions rules find here, and why it stays. */
+export function acknowledgeFindings(overwinter: Overwinter): void {
+  const { bucket, wakeups } = overwinter
+  const why = (id: string, reason: string) => Validations.of(overwinter).acknowledge({ id: `AwsSolutions-${id}`, reason })
+  why('S1', 'Only two functions reach the payloads, and their calls are in CloudTrail if the account records data events; access logs would double the writes.')
+  why(`IAM5[Resource::${asFinding(overwinter, bucket.arnForObjects('*'))}]`, "The names of payloads are hashes; every object of this bucket is a run's.")
+  why(`IAM5[Resource::${asFinding(overwinter, schedulesIn(wakeups))}]`, 'A schedule is named after the run and the time; the group holds nothing else.')
+  for (const action of ['ReEncrypt*', 'GenerateDataKey*'])
+    why(`IAM5[Action::kms:${action}]`, 'With a key of your own, DynamoDB needs both forms of these actions; they apply to this key alone.')
+  why('SQS3', 'A queue for what the stream could not deliver is itself a dead-letter queue, which cdk-nag cannot tell from the template.')
+}
+
+/** An ARN as cdk-nag writes it: `<LogicalId.Arn>/*`. */
+function asFinding(overwinter: Overwinter, arn: string): string {
+  return flatten(Stack.of(overwinter).resolve(arn))
+}
+
+type Resolved = string | { Ref: string } | { 'Fn::GetAtt': string[] } | { 'Fn::Join': [string, Resolved[]] }
+
+function flatten(value: Resolved): string {
+  if (typeof value === 'string') return value
+  if ('Ref' in value) return `<${value.Ref}>`
+  if ('Fn::GetAtt' in value) return `<${value['Fn::GetAtt'].join('.')}>`
+  const [separator, parts] = value['Fn::Join']
+  return parts.map(flatten).join(separator)
+}

@@ -1,0 +1,11 @@
+import { App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { Overwinter } from './overwinter.ts'
+
+/** The example workflows of this repository: `npx cdk deploy`. With `-c disposable=true` everything goes with the stack. */
+const app = new App()
+const stack = new Stack(app, 'Overwinter', { description: 'Durable workflows' })
+const { api } = new Overwinter(stack, 'Workflows', {
+  entry: 'workflows/index.ts',
+  removalPolicy: app.node.tryGetContext('disposable') ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+})
+new CfnOutput(stack, 'ApiUrl', { value: api.apiEndpoint })

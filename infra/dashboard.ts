@@ -1,0 +1,34 @@
+import { Dashboard, GraphWidget, type IMetric, TextWidget } from 'aws-cdk-lib/aws-cloudwatch'
+import { METRIC } from '../functions/metrics.ts'
+import { ownMetric } from './alarms.ts'
+import type { Overwinter } from './overwinter.ts'
+
+/** What the run loop reports, which is what becomes of runs in the hands of a runner. */
+const OUTCOMES = ['completed', 'failed', 'cancelled', 'suspended', 'continued', 'released', 'stuck', 'superseded']
+
+const WIDTH = 8
+
+/** From what users notice, through the machinery, to what it stands on. */
+export function createDashboard(overwinter: Overwinter): Dashboard {
+  const { table, api, functions, wakeups } = overwinter
+  const graph = (title: string, ...left: IMetric[]) => new GraphWidget({ title, left, width: WIDTH, height: 6 })
+  const perFunction = (metric: 'metricErrors' | 'metricThrottles') => Object.values(functions).map((handler) => handler[metric]({ statistic: 'Sum' }))
+  const dashboard = new Dashboard(overwinter, 'Dashboard')
+  dashboard.addWidgets(new TextWidget({ markdown: `# Overwinter: ${overwinter.node.path}`, width: 24, height: 1 }))
+  dashboard.addWidgets(
+    graph('What became of runs', ...OUTCOMES.map((outcome) => ownMetric(overwinter, outcome, 'Sum'))),
+    graph('Wake lag (ms)', ownMetric(overwinter, METRIC.wakeLag, 'p50'), ownMetric(overwinter, METRIC.wakeLag, 'p99')),
+    graph('Rescued by the sweeper, parked as stuck', ownMetric(overwinter, METRIC.rescues, 'Sum'), ownMetric(overwinter, METRIC.parked, 'Sum')),
+  )
+  dashboard.addWidgets(
+    graph('Due runs in the queue', wakeups.queue.metricApproximateNumberOfMessagesVisible(), wakeups.deadLetters.metricApproximateNumberOfMessagesVisible()),
+    graph('Age of the oldest (s)', wakeups.queue.metricApproximateAgeOfOldestMessage()),
+    graph('Runners', functions.Runner.metric('ConcurrentExecutions', { statistic: 'Maximum' }), functions.Runner.metricDuration({ statistic: 'p99' })),
+  )
+  dashboard.addWidgets(
+    graph('Errors', ...perFunction('metricErrors')),
+    graph('Throttles', ...perFunction('metricThrottles'), table.metric('ThrottledRequests', { statistic: 'Sum' })),
+    graph('API', api.metricCount(), api.metricClientError(), api.metricServerError(), api.metricLatency({ statistic: 'p99' })),
+  )
+  return dashboard
+}

@@ -1,0 +1,112 @@
+import { Duration } from 'aws-cdk-lib'
+import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets'
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
+import type { Bucket } from 'aws-cdk-lib/aws-s3'
+import { Construct } from 'constructs'
+import type { Environment } from '../functions/environment.ts'
+import { acknowledgeFindings } from './acknowledgements.ts'
+import { Alarms } from './alarms.ts'
+import { createDashboard } from './dashboard.ts'
+import { createFunction, type FunctionProps } from './function.ts'
+import { addRoutes, addStage, authorizerOf } from './http-api.ts'
+import { addLifecycle } from './lifecycle.ts'
+import type { OverwinterProps } from './options.ts'
+import { apiMay, deadLettersMay, invoke, runnerMay, sweeperMay } from './permissions.ts'
+import { createBucket, createTable } from './storage.ts'
+import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
+
+/** A runner starts no step in its last five seconds, so less than this leaves no time for any. */
+const SHORTEST_TIMEOUT = Duration.seconds(10)
+const DEFAULT_TIMEOUT = Duration.minutes(5)
+
+/** Durable workflows in this account: `new Overwinter(this, 'Workflows', { entry: 'workflows/index.ts' })`. */
+export class Overwinter extends Construct {
+  readonly table: TableV2
+  readonly bucket: Bucket
+  readonly api: HttpApi
+  readonly wakeups: Wakeups
+  readonly functions: { Runner: IFunction; Api: IFunction; Sweeper: IFunction; DeadLetters: IFunction; Lifecycle?: IFunction }
+  private readonly props: OverwinterProps
+
+  constructor(scope: Construct, id: string, props: OverwinterProps) {
+    super(scope, id)
+    this.props = props
+    const { timeout = DEFAULT_TIMEOUT, batchSize = 1, maxConcurrency } = props
+    if (timeout.toSeconds() < SHORTEST_TIMEOUT.toSeconds()) throw new Error(`the timeout of a runner must be at least ${SHORTEST_TIMEOUT.toHumanString()}`)
+    this.table = createTable(this, props)
+    this.bucket = createBucket(this, props)
+    this.wakeups = new Wakeups(this, props, timeout)
+
+    const may = { runner: [...runnerMay(this), ...invoke(this, props.invokes ?? [])], api: apiMay(this) }
+    const Runner = this.add('Runner', {
+      handler: 'runner',
+      description: 'Takes due runs as far as they go',
+      memory: props.memory ?? 512,
+      timeout,
+      may: may.runner,
+    })
+    const Api = this.add('Api', { handler: 'api', description: 'The HTTP API', memory: 512, timeout: Duration.seconds(29), may: may.api })
+    const Sweeper = this.add('Sweeper', {
+      handler: 'sweeper',
+      description: 'Sends overdue runs to the runners again',
+      memory: 512,
+      timeout: Duration.seconds(55),
+      may: sweeperMay(this),
+    })
+    const DeadLetters = this.add('DeadLetters', {
+      handler: 'dead-letters',
+      description: 'Parks runs whose wake-ups failed too often',
+      memory: 256,
+      timeout: DEAD_LETTERS_TIMEOUT,
+      may: deadLettersMay(this),
+    })
+    Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency, reportBatchItemFailures: true }))
+    DeadLetters.addEventSource(new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }))
+    // At most one at a time is enough, and two would only send everything twice.
+    new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new LambdaFunction(Sweeper, { retryAttempts: 0 })] })
+    const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, this.add.bind(this)) : undefined
+    this.functions = { Runner, Api, Sweeper, DeadLetters, ...(Lifecycle && { Lifecycle }) }
+
+    this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
+    addRoutes(this.api, Api)
+    addStage(this, this.api, props)
+    new Alarms(this, props.alarmActions)
+    createDashboard(this)
+    acknowledgeFindings(this)
+  }
+
+  /** Lets somebody start runs, and nothing else. */
+  grantStart(grantee: IGrantable): Grant {
+    const { auth = 'iam' } = this.props
+    const resourceArns = [this.api.arnForExecuteApi('POST', '/workflows/*/runs')]
+    if (auth === 'iam') return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns })
+    if ('token' in auth) return auth.token.grantRead(grantee)
+    throw new Error('with JWTs, whoever issues them decides who may start runs')
+  }
+
+  private add(id: string, props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> }) {
+    const { reservedConcurrency } = this.props
+    const environment = { ...this.environment(), ...props.environment }
+    return createFunction(this, id, { ...props, environment, ...(id === 'Runner' && { reservedConcurrency }) }, this.props)
+  }
+
+  private environment(): Record<string, string> {
+    const { thresholds, leaseMs } = this.props.tuning ?? {}
+    const { queue, schedules, schedulerRole } = this.wakeups
+    return {
+      OVERWINTER_TABLE: this.table.tableName,
+      OVERWINTER_BUCKET: this.bucket.bucketName,
+      OVERWINTER_QUEUE_URL: queue.queueUrl,
+      OVERWINTER_QUEUE_ARN: queue.queueArn,
+      OVERWINTER_SCHEDULER_GROUP: schedules.scheduleGroupName,
+      OVERWINTER_SCHEDULER_ROLE_ARN: schedulerRole.roleArn,
+      ...(thresholds && { OVERWINTER_THRESHOLDS: JSON.stringify(thresholds) }),
+      ...(leaseMs !== undefined && { OVERWINTER_LEASE_MS: String(leaseMs) }),
+    } satisfies Environment & Record<string, string>
+  }
+}

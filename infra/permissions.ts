@@ -1,0 +1,70 @@
+import { Stack } from 'aws-cdk-lib'
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
+import type { Bucket } from 'aws-cdk-lib/aws-s3'
+import type { Construct } from 'constructs'
+import type { Wakeups } from './wakeups.ts'
+
+/** What each function may do, action by action. A test keeps a picture of the result. */
+
+export const allow = (actions: string[], ...resources: string[]): PolicyStatement => new PolicyStatement({ actions, resources })
+
+const db = (...operations: string[]): string[] => operations.map((operation) => `dynamodb:${operation}`)
+const index = (table: TableV2, name: 'due' | 'list'): string => `${table.tableArn}/index/${name}`
+
+export interface Resources {
+  table: TableV2
+  bucket: Bucket
+  wakeups: Wakeups
+}
+
+export function runnerMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
+  return [allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn), ...exchangePayloads(bucket), ...arm(wakeups)]
+}
+
+export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
+  return [
+    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn),
+    allow(db('Query'), index(table, 'due'), index(table, 'list')),
+    ...exchangePayloads(bucket),
+    ...arm(wakeups),
+  ]
+}
+
+export function sweeperMay({ table, wakeups }: Resources): PolicyStatement[] {
+  return [allow(db('Query'), index(table, 'due')), allow(db('BatchGetItem'), table.tableArn), allow(['sqs:SendMessage'], wakeups.queue.queueArn)]
+}
+
+export function deadLettersMay({ table }: Resources): PolicyStatement[] {
+  return [allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn)]
+}
+
+export function lifecycleMay({ table, bucket }: Resources, busArn: string): PolicyStatement[] {
+  return [allow(db('GetItem'), table.tableArn), allow(['s3:GetObject'], bucket.arnForObjects('*')), allow(['events:PutEvents'], busArn)]
+}
+
+/** Exactly the functions that were named. */
+export function invoke(scope: Construct, names: string[]): PolicyStatement[] {
+  const arnOf = (name: string) => (name.startsWith('arn:') ? name : Stack.of(scope).formatArn({ service: 'lambda', resource: `function:${name}` }))
+  return names.length === 0 ? [] : [allow(['lambda:InvokeFunction'], ...names.map(arnOf))]
+}
+
+const exchangePayloads = (bucket: Bucket): PolicyStatement[] => [allow(['s3:GetObject', 's3:PutObject'], bucket.arnForObjects('*'))]
+
+export function schedulesIn({ schedules }: Wakeups): string {
+  return Stack.of(schedules).formatArn({ service: 'scheduler', resource: 'schedule', resourceName: `${schedules.scheduleGroupName}/*` })
+}
+
+/** Short waits are messages, long ones schedules, which have to be given the role that may send. */
+function arm(wakeups: Wakeups): PolicyStatement[] {
+  const { queue, schedulerRole } = wakeups
+  return [
+    allow(['sqs:SendMessage'], queue.queueArn),
+    allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], schedulesIn(wakeups)),
+    new PolicyStatement({
+      actions: ['iam:PassRole'],
+      resources: [schedulerRole.roleArn],
+      conditions: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } },
+    }),
+  ]
+}

@@ -1,0 +1,49 @@
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { ScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import type { OverwinterProps } from './options.ts'
+import { allow } from './permissions.ts'
+
+const DEFAULT_ATTEMPTS = 5
+/** Short, because a run that is still leased is looked at again after six times this long. */
+export const DEAD_LETTERS_TIMEOUT = Duration.seconds(10)
+
+/** The queue of the runners, what happens to messages that fail, and who else may send to it: schedules. */
+export class Wakeups extends Construct {
+  readonly queue: Queue
+  readonly deadLetters: Queue
+  readonly schedules: ScheduleGroup
+  readonly schedulerRole: Role
+
+  constructor(scope: Construct, { kmsKey, maxAttempts = DEFAULT_ATTEMPTS }: OverwinterProps, runnerTimeout: Duration) {
+    super(scope, 'Wakeups')
+    const encryption = kmsKey ? { encryption: QueueEncryption.KMS, encryptionMasterKey: kmsKey } : { encryption: QueueEncryption.SQS_MANAGED }
+    this.deadLetters = new Queue(this, 'DeadLetters', {
+      ...encryption,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+      visibilityTimeout: Duration.seconds(6 * DEAD_LETTERS_TIMEOUT.toSeconds()),
+    })
+    this.queue = new Queue(this, 'Queue', {
+      ...encryption,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+      // AWS's own advice: Lambda may hold a message through several throttled attempts.
+      visibilityTimeout: Duration.seconds(6 * runnerTimeout.toSeconds()),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: maxAttempts },
+    })
+    // Schedules that are left belong to runs that nobody can wake any more once the stack is gone.
+    this.schedules = new ScheduleGroup(this, 'Schedules', { removalPolicy: RemovalPolicy.DESTROY })
+    this.schedulerRole = new Role(this, 'SchedulerRole', {
+      description: 'Lets the schedules of sleeping runs send to the queue of the runners, and nothing else',
+      // Of all the schedules in the world, only ours may wear this role.
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account, 'aws:SourceArn': this.schedules.scheduleGroupArn } },
+      }),
+    })
+    this.schedulerRole.addToPolicy(allow(['sqs:SendMessage'], this.queue.queueArn))
+    kmsKey?.grant(this.schedulerRole, 'kms:Decrypt', 'kms:GenerateDataKey')
+  }
+}

@@ -1,0 +1,267 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { checkRuns } from '../../cli/doctor/checks.ts'
+import { bearer } from '../../functions/http/bearer.ts'
+import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
+import { signal, workflow } from '../../sdk/index.ts'
+import { Local } from '../../sdk/local.ts'
+import { freePort, type Output, overwinter, Project, pause, Running, root } from './fixture.ts'
+
+const approved = signal('approved', z.object({ by: z.string() }))
+const nap = workflow('nap', { input: z.object({ name: z.string() }) }, async (ctx, { name }) => {
+  await ctx.step('lie-down', () => `${name} lies down`)
+  await ctx.sleep('night', '8h')
+  return ctx.step('get-up', () => `${name} gets up`)
+})
+const approval = workflow('approval', async (ctx) => (await ctx.waitFor(approved, { timeout: '1d' }))?.by)
+const add = workflow('add', async (_ctx, numbers: number[]) => numbers.reduce((a, b) => a + b, 0))
+let isBroken = true
+const flaky = workflow('flaky', async (ctx) => {
+  await ctx.step('first', () => 1)
+  return ctx.step('second', () => (isBroken ? Promise.reject(new Error('out of order')) : 2), { retry: { attempts: 1 } })
+})
+
+let local: Local
+let server: LocalServer
+beforeAll(async () => {
+  local = await Local.open({ path: ':memory:', workflows: [nap, approval, add, flaky], log: () => {} })
+  server = await serveLocal({ local, port: 0 })
+})
+afterAll(async () => {
+  await server.close(10)
+  await local.close(10)
+})
+
+const cli = (...args: string[]): Promise<Output> => overwinter([...args, '--url', server.url])
+const json = async (...args: string[]) => JSON.parse((await cli(...args, '--json')).stdout)
+const asleep = async (id: string, status = 'sleeping') => {
+  while ((await local.get(id)).status !== status) await pause(5)
+}
+
+describe('help', () => {
+  test('names every command; a command names its options and where the API is looked for', async () => {
+    const { code, stdout } = await overwinter(['--help'])
+    expect(code).toBe(0)
+    for (const name of ['dev', 'start', 'runs', 'show', 'history', 'signal', 'cancel', 'terminate', 'retry', 'wake', 'rerun', 'doctor']) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${name} .* [a-z]`, 'm'))
+    }
+    const start = await overwinter(['start', '--help'])
+    for (const option of ['--input', '--id', '--delay', '--tag', '--wait', '--url', '--token', '--json']) expect(start.stdout).toContain(option)
+  })
+
+  test('wrong usage ends with exit code 2 and says what is wrong', async () => {
+    const outputs = await Promise.all([
+      overwinter([]),
+      overwinter(['strat', 'nap']),
+      overwinter(['show']),
+      overwinter(['runs', '--status', 'asleep']),
+      overwinter(['start', 'nap', '--input', 'Ada']),
+      overwinter(['start', 'nap', '--input', '@nowhere.json']),
+      overwinter(['rerun', 'x']),
+    ])
+    expect(outputs.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2, 2])
+    const said = outputs.map(({ stderr }) => stderr)
+    expect(said[1]).toContain('Did you mean start?')
+    expect(said[2]).toContain("missing required argument 'run'")
+    expect(said[3]).toContain('Allowed choices are pending, running')
+    expect(said[4]).toMatch(/It is not JSON: .*For a file, write @file/)
+    expect(said[5]).toContain('Cannot read nowhere.json')
+    expect(said[6]).toContain("required option '--from <step>' not specified")
+  })
+
+  test('the version is the package’s', async () => {
+    expect((await overwinter(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+})
+
+describe('start', () => {
+  test('takes input from the command line, a file or standard input, and prints the output of the run it waits for', async () => {
+    using project = new Project()
+    writeFileSync(project.path('numbers.json'), '[1, 2, 3]')
+    const [inline, file, piped] = await Promise.all([
+      cli('start', 'add', '--input', '[1, 2]', '--wait'),
+      overwinter(['start', 'add', '--input', '@numbers.json', '--wait', '10s', '--url', server.url], { cwd: project.folder }),
+      overwinter(['start', 'add', '--input', '-', '--wait', '--url', server.url], { input: '[20, 22]' }),
+    ])
+    expect([inline, file, piped].map(({ code, stdout }) => [code, stdout])).toEqual([
+      [0, '3\n'],
+      [0, '6\n'],
+      [0, '42\n'],
+    ])
+  })
+
+  test('the same id again gives the first run; tags and a delay arrive', async () => {
+    const args = ['start', 'add', '--input', '[1]', '--id', 'later', '--delay', '1h', '--tag', 'a', '--tag', 'b']
+    expect((await cli(...args)).stdout).toBe('started later\nFollow it: overwinter show later --watch\n')
+    expect((await cli(...args)).stdout).toBe('later had been started before; it is pending\n')
+    expect(await local.get('later')).toMatchObject({ status: 'pending', tags: ['a', 'b'] })
+    expect((await cli('show', 'later')).stdout).toMatch(/pending: waits for its start at .* \(in (59|1 h)/)
+    const other = await cli('start', 'add', '--input', '[2]', '--id', 'later')
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('choose another id') })
+  })
+
+  test('a failure, an unknown workflow and a wrong input are told with exit code 1', async () => {
+    const failed = await cli('start', 'flaky', '--id', 'f0', '--wait')
+    expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/run f0 has not completed. It is failed[\s\S]*out of order/) })
+    const unknown = await cli('start', 'naps')
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('known: add, approval, flaky, nap') })
+    const wrong = await cli('start', 'nap', '--input', '{"name":1}')
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('$.name') })
+    const impatient = await cli('start', 'nap', '--input', '{"name":"Ada"}', '--wait', '300ms')
+    expect(impatient).toMatchObject({ code: 1, stderr: expect.stringContaining("It is sleeping: waits for the sleep 'night'") })
+  })
+})
+
+describe('looking', () => {
+  test('runs lists them with what they wait for, filtered; --json gives what the API gives', async () => {
+    await local.start(nap, { name: 'Ada' }, { id: 'look-1', tags: ['looked'] })
+    await local.start(approval, undefined, { id: 'look-2', tags: ['looked'] })
+    await asleep('look-1')
+    await asleep('look-2', 'waiting')
+    const { stdout } = await cli('runs', '--tag', 'looked')
+    expect(stdout).toMatch(/^RUN +WORKFLOW +STATUS +CREATED +WAITS FOR\nlook-2 +approval +waiting +.* ago +signal 'approved' until .*\nlook-1 +nap +sleeping/)
+    expect(stdout).toMatch(/the sleep 'night' until \d.* \(in 7 h 59 min\)/)
+    expect((await cli('runs', '--tag', 'looked', '--status', 'waiting')).stdout).not.toContain('look-1')
+    expect((await cli('runs', '--tag', 'looked', '--workflow', 'nap')).stdout).not.toContain('look-2')
+    expect((await cli('runs', '--tag', 'never')).stdout).toBe('no runs\n')
+    const page = await json('runs', '--tag', 'looked', '--limit', '1')
+    expect(page).toMatchObject({ runs: [{ runId: 'look-2', status: 'waiting' }], cursor: expect.any(String) })
+    expect(await json('runs', '--tag', 'looked', '--limit', '1', '--cursor', page.cursor)).toMatchObject({ runs: [{ runId: 'look-1' }] })
+  })
+
+  test('show draws the timeline and says what the run waits for; history prints the events', async () => {
+    await local.start(nap, { name: 'Ada' }, { id: 'shown' })
+    await asleep('shown')
+    const { stdout } = await cli('show', 'shown')
+    expect(stdout.split('\n').map((line) => line.replaceAll(/\s+/g, ' ').trim())).toEqual([
+      'shown nap v1 sleeping',
+      expect.stringMatching(/^created \d\d:\d\d:\d\d/),
+      '',
+      '+0 ms ● started {"name":"Ada"}',
+      expect.stringMatching(/^\+\d+ ms ✓ lie-down step( in \d+ ms)? → "Ada lies down"$/),
+      expect.stringMatching(/^\+\d+ ms ◌ night sleeps until .*\d\d:\d\d:\d\d$/),
+      '',
+      expect.stringMatching(/^sleeping: waits for the sleep 'night' until .* \(in 7 h 59 min\)$/),
+      '',
+    ])
+    expect(await json('show', 'shown')).toMatchObject({
+      runId: 'shown',
+      waitingFor: [{ kind: 'sleep', id: 'night' }],
+      history: [{ type: 'run.started' }, {}, {}],
+    })
+    const history = await cli('history', 'shown')
+    expect(history.stdout).toMatch(/^20\d\d-.*Z {2}run\.started .*\n.* step\.completed .*\n.* sleep\.started .*\n$/)
+    expect((await json('history', 'shown')).events).toHaveLength(3)
+  })
+
+  test('an id that is not there is answered with similar ones', async () => {
+    for (const n of [40, 41, 43]) await local.start(add, [n], { id: `order-${n}` })
+    const { code, stderr } = await cli('show', 'order-42')
+    expect([code, stderr]).toEqual([1, 'no run order-42; 3 runs start with order-4: order-43, order-41, order-40\n'])
+    expect((await cli('cancel', '~')).stderr).toMatch(/^no run ~; the newest are order-43, .*, …\n$/)
+    expect(JSON.parse((await cli('wake', 'order-42', '--json')).stderr)).toEqual({ error: expect.stringContaining('no run order-42') })
+  })
+
+  test('--watch follows until the end', async () => {
+    await local.start(approval, undefined, { id: 'followed' })
+    await using watching = new Running(
+      process.execPath,
+      ['--conditions=overwinter-source', `${root}cli/main.ts`, 'show', 'followed', '-w', '--url', server.url],
+      {},
+    )
+    await using listing = new Running(process.execPath, ['--conditions=overwinter-source', `${root}cli/main.ts`, 'runs', '-w', '--url', server.url], {})
+    await watching.says(/waits for signal 'approved'/)
+    await listing.says(/followed +approval +waiting/)
+    await local.signal('followed', approved, { by: 'Ada' })
+    expect(await watching.exited).toBe(0)
+    expect(watching.stdout).toMatch(/signal → {"by":"Ada"}[\s\S]*completed after .*: "Ada"\n$/)
+    await listing.says(/followed +approval +completed/)
+  })
+})
+
+describe('steering', () => {
+  test('signal, wake, cancel and terminate', async () => {
+    for (const id of ['s', 'c', 't', 'w']) await local.start(id === 's' ? approval : nap, { name: 'Ada' }, { id })
+    await asleep('w')
+    const signals = await cli('signal', 's', 'approved', '--payload', '{"by":"Bo"}', '--key', 'k')
+    expect(signals.stdout).toBe('sent approved to s\n')
+    expect(await local.result('s')).toBe('Bo')
+    expect((await cli('wake', 'w')).stdout).toMatch(/^w woken; it is /)
+    expect(await local.result('w')).toBe('Ada gets up')
+    expect(await json('cancel', 'c', '--reason', 'enough')).toMatchObject({ runId: 'c' })
+    await asleep('c', 'cancelled')
+    expect((await cli('terminate', 't')).stdout).toBe('t ended; it is terminated\n')
+    const late = await cli('cancel', 't')
+    expect(late).toMatchObject({ code: 1, stderr: "run 't' has already ended (terminated)\n" })
+  })
+
+  test('retry lets a failed run go on, rerun repeats it from a step', async () => {
+    await local.start(flaky, undefined, { id: 'f1' })
+    await asleep('f1', 'failed')
+    expect((await cli('show', 'f1')).stdout).toMatch(/✗ failed[\s\S]*because of Error: out of order[\s\S]*overwinter retry f1/)
+    isBroken = false
+    expect((await cli('retry', 'f1')).stdout).toMatch(/^f1 goes on/)
+    expect(await local.result('f1')).toBe(2)
+    expect((await cli('rerun', 'f1', '--from', 'second', '--id', 'f2')).stdout).toBe("started f2, from 'second' of f1\n")
+    expect(await local.result('f2')).toBe(2)
+    expect((await cli('rerun', 'f1', '--from', 'third')).code).toBe(1)
+  })
+})
+
+describe('doctor', () => {
+  test('is content with a healthy server and warns of failed runs', async () => {
+    const { code, stdout } = await cli('doctor')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/✓ http:\S+ answers in .*\n✓ it runs add, approval, flaky, nap\n✓ \d+ runs? waiting, 0 of them due now\n✓ no run is overdue/)
+    expect(stdout).toMatch(/! 1 run failed; .*\(f0\)/)
+  })
+
+  test('reads the database of a server that is down', async () => {
+    using project = new Project()
+    const world = await Local.open({ path: project.path('.overwinter/runs.db'), workflows: [nap], log: () => {} })
+    await world.start(nap, { name: 'Ada' }, { id: 'forgotten', delay: '1h' })
+    await world.close()
+    const { code, stdout } = await overwinter(['doctor', '--url', `http://localhost:${await freePort()}`], { cwd: project.folder })
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/✗ nothing answers on .*overwinter dev[\s\S]*read .*runs\.db instead\n✓ 1 run waiting/)
+  })
+
+  test('finds stuck and overdue runs', async () => {
+    const foreignAwait = workflow('stuck', async (ctx) => {
+      await ctx.step('a', () => 1)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return ctx.step('b', () => 2)
+    })
+    await using sick = await serveLocal({ path: ':memory:', workflows: [foreignAwait, nap], port: 0, log: () => {} })
+    await sick.local.start(foreignAwait, undefined, { id: 'parked' })
+    await sick.local.start(nap, { name: 'Ada' }, { id: 'sleeper' })
+    while ((await sick.local.get('parked')).status !== 'stuck') await pause(5)
+    const { code, stdout } = await overwinter(['doctor', '--json', '--url', sick.url])
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      1,
+      { ok: false, checks: expect.arrayContaining([expect.objectContaining({ name: 'stuck', state: 'bad' })]) },
+    ])
+
+    const tomorrow = await checkRuns((filter) => sick.local.list(filter), Date.now() + 86_400_000)
+    expect(tomorrow).toContainEqual({ name: 'overdue', state: 'bad', text: '1 run overdue: nobody has looked at them in time (sleeper)' })
+  })
+})
+
+describe('the way to the API', () => {
+  test('nothing there: it says how to start it, or that the address may be wrong', async () => {
+    const port = await freePort()
+    const silent = await overwinter(['runs'], { env: { PORT: String(port) } })
+    expect(silent).toMatchObject({ code: 1, stdout: '', stderr: `nothing answers on http://localhost:${port}; start it with \`overwinter dev\`\n` })
+    const elsewhere = await overwinter(['runs', '--url', 'http://overwinter.invalid'])
+    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/nothing answers on http:\/\/overwinter\.invalid \(.*\); is the address right/) })
+  })
+
+  test('a token opens what asks for one, from the option or the environment', async () => {
+    await using guarded = await serveLocal({ local, port: 0, authorize: bearer('secret') })
+    const refused = await overwinter(['runs', '--url', guarded.url])
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('give --token') })
+    expect((await overwinter(['runs', '--url', guarded.url, '--token', 'secret'])).code).toBe(0)
+    expect((await overwinter(['runs'], { env: { OVERWINTER_URL: guarded.url, OVERWINTER_TOKEN: 'secret' } })).code).toBe(0)
+  })
+})

@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { HistoryEvent } from '../../sdk/index.ts'
+import { freePort, overwinter, Project, pause, Running, root, startDev } from './fixture.ts'
+
+const CURL = /^ +(curl .*)$/m
+const URL_SAID = /on (http:\/\/localhost:\d+)/
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
+const get = async (url: string): Promise<any> => (await fetch(url)).json()
+
+const counted = (greeting: string) => `
+import { appendFileSync } from 'node:fs'
+import { workflow } from 'overwinter'
+const effect = (name: string) => () => void appendFileSync('effects', name + '\\n')
+export const nap = workflow('nap', async (ctx, { ms }: { ms: number }) => {
+  await ctx.step('before', effect('before'))
+  await ctx.sleep('sleep', ms)
+  await ctx.step('after', effect('after'))
+  return '${greeting}'
+})
+`
+
+test("README's command: it answers, the printed curl starts a run, and the run outlives a SIGKILL of everything", async () => {
+  using project = new Project()
+  const port = await freePort()
+  const env = { PORT: String(port), OVERWINTER_DATA: project.path('data') }
+  const launched = Date.now()
+  await using first = new Running('npm', ['run', 'dev'], { cwd: root, env })
+  const [, curl] = await first.says(CURL)
+  expect(Date.now() - launched).toBeLessThan(10_000)
+  expect(curl).toContain(`http://localhost:${port}/workflows/nap/runs`)
+  expect(curl).toContain('{"input":{"name":"Ada","seconds":5}}')
+
+  const { runId } = JSON.parse(execFileSync('sh', ['-c', `${curl} --silent`], { encoding: 'utf8' })) as { runId: string }
+  const run = `http://localhost:${port}/runs/${runId}`
+  while ((await get(run)).status !== 'sleeping') await pause(20)
+  await first.kill('SIGKILL')
+  await expect(fetch(run)).rejects.toThrow()
+
+  await using second = new Running('npm', ['run', 'dev'], { cwd: root, env })
+  await second.says(CURL)
+  const ended = await get(`${run}?wait=20s`)
+  expect(ended).toMatchObject({ status: 'completed', output: { message: 'Ada closed their eyes and slept for 5 s' } })
+  expect(Date.parse(ended.endedAt) - Date.parse(ended.startedAt)).toBeGreaterThanOrEqual(5_000)
+  const { events } = (await get(`${run}/history`)) as { events: HistoryEvent[] }
+  expect(events.map(({ type }) => type)).toEqual(['run.started', 'step.completed', 'sleep.started', 'sleep.completed', 'step.completed', 'run.completed'])
+})
+
+test('a SIGKILL of npm alone leaves nothing behind that holds the port', async () => {
+  using project = new Project()
+  const env = { PORT: String(await freePort()), OVERWINTER_DATA: project.path('data') }
+  await using first = new Running('npm', ['run', 'dev'], { cwd: root, env })
+  await first.says(CURL)
+  process.kill(first.child.pid!, 'SIGKILL')
+  await using second = new Running('npm', ['run', 'dev'], { cwd: root, env })
+  await second.says(CURL)
+})
+
+test('changed code is picked up on the same port; a run that sleeps across it goes on with the new code, and repeats nothing', async () => {
+  using project = new Project({ 'workflows/index.ts': `export { nap } from './nap.ts'`, 'workflows/nap.ts': counted('old') })
+  await using dev = startDev([], { cwd: project.folder, env: { PORT: '0' } })
+  const [, url] = await dev.says(URL_SAID)
+  const body = JSON.stringify({ id: 'n', input: { ms: 1_500 } })
+  await fetch(`${url}/workflows/nap/runs`, { method: 'POST', body })
+  while ((await get(`${url}/runs/n`)).status !== 'sleeping') await pause(20)
+  project.write('workflows/nap.ts', counted('new'))
+  await dev.says(/runs the new code/)
+  expect((await get(`${url}/runs/n?wait=20s`)).output).toBe('new')
+  expect(readFileSync(project.path('effects'), 'utf8')).toBe('before\nafter\n')
+})
+
+test('a module that does not load is told, and tried again once it has changed', async () => {
+  using project = new Project({ 'flows.ts': 'export const broken = oops()' })
+  await using dev = startDev(['flows.ts'], { cwd: project.folder, env: { PORT: '0' } })
+  await dev.says(/oops is not defined[\s\S]*waiting for a change of flows.ts/)
+  project.write('flows.ts', 'export const nothing = 1')
+  await dev.says(/exports no workflow/)
+  project.write('flows.ts', counted('mended'))
+  await dev.says(URL_SAID)
+})
+
+test('the end of the server by its own hand is told, and a change brings it back; killed, it stays dead', async () => {
+  const suicidal = `import { workflow } from 'overwinter'\nexport const end = workflow('end', async (ctx) => ctx.step('end', () => process.exit(7)))`
+  using project = new Project({ 'flows.ts': suicidal })
+  await using dev = startDev(['flows.ts'], { cwd: project.folder, env: { PORT: '0' } })
+  const [, url] = await dev.says(URL_SAID)
+  await fetch(`${url}/workflows/end/runs`, { method: 'POST', body: '{"id":"e"}' }).catch(() => {})
+  await dev.says(/ended with exit code 7/)
+  project.write('flows.ts', suicidal.replace('process.exit(7)', "'alive'"))
+  await dev.says(/runs the new code|Start a run/)
+  while (true) {
+    const run = await get(`${url}/runs/e?wait=20s`).catch(() => undefined)
+    if (run?.output === 'alive') break
+    await pause(50)
+  }
+  project.write('flows.ts', suicidal.replace('process.exit(7)', "process.kill(process.pid, 'SIGKILL')"))
+  await dev.says(/runs the new code[\s\S]*runs the new code/)
+  await fetch(`${url}/workflows/end/runs`, { method: 'POST', body: '{"id":"f"}' }).catch(() => {})
+  expect(await dev.exited).toBe(137)
+})
+
+test('a port that is taken, a file that is not there and a port that is none are told, each with what to do', async () => {
+  using project = new Project({ 'workflows/index.ts': counted('x') })
+  await using dev = startDev([], { cwd: project.folder, env: { PORT: '0' } })
+  const [, url] = await dev.says(URL_SAID)
+  const port = Number(new URL(url!).port)
+  const taken = await overwinter(['dev'], { cwd: project.folder, env: { PORT: String(port) } })
+  expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port} is taken`) })
+  expect(taken.stderr).toContain(`PORT=${port + 1}`)
+  const missing = await overwinter(['dev', 'nowhere.ts'], { cwd: project.folder, env: { PORT: '0' } })
+  expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/there is no file .*nowhere\.ts; name the one/) })
+  const odd = await overwinter(['dev', '--port', '70000'], { cwd: project.folder })
+  expect(odd).toMatchObject({ code: 2, stderr: expect.stringContaining('0 to 65535') })
+})
+
+test('Ctrl-C ends it in order, with exit code 0', async () => {
+  using project = new Project({ 'workflows/index.ts': counted('x') })
+  await using dev = startDev([], { cwd: project.folder, env: { PORT: '0' } })
+  await dev.says(URL_SAID)
+  expect(await dev.kill('SIGINT')).toBe(0)
+})

@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+export const root = new URL('../..', import.meta.url).pathname
+const MAIN = join(root, 'cli/main.ts')
+
+/** A folder such as a user's, in which `overwinter` is what this repository holds. */
+export class Project {
+  readonly folder = mkdtempSync(join(tmpdir(), 'overwinter-cli-'))
+
+  constructor(files: Record<string, string> = {}) {
+    mkdirSync(join(this.folder, 'node_modules'))
+    symlinkSync(root, join(this.folder, 'node_modules/overwinter'))
+    for (const [name, text] of Object.entries({ 'package.json': '{ "type": "module" }', ...files })) this.write(name, text)
+  }
+
+  path(name: string): string {
+    return join(this.folder, name)
+  }
+
+  write(name: string, text: string): void {
+    mkdirSync(dirname(this.path(name)), { recursive: true })
+    writeFileSync(this.path(name), text)
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+export interface Output {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+interface Surroundings {
+  cwd?: string
+  env?: Record<string, string>
+  input?: string
+}
+
+/** The real CLI, in a process of its own. */
+export async function overwinter(args: string[], surroundings: Surroundings = {}): Promise<Output> {
+  const running = new Running(process.execPath, ['--conditions=overwinter-source', MAIN, ...args], surroundings)
+  running.child.stdin!.end(surroundings.input ?? '')
+  const code = await running.exited
+  return { code, stdout: running.stdout, stderr: running.stderr }
+}
+
+export const startDev = (args: string[], surroundings: Surroundings) =>
+  new Running(process.execPath, ['--conditions=overwinter-source', MAIN, 'dev', ...args], surroundings)
+
+/** A process in a group of its own, so that it can be killed with all it has started. */
+export class Running {
+  readonly child: ChildProcess
+  readonly exited: Promise<number | null>
+  stdout = ''
+  stderr = ''
+
+  constructor(command: string, args: string[], { cwd, env }: Surroundings) {
+    this.child = spawn(command, args, { cwd, env: { ...outerEnvironment(), NO_COLOR: '1', ...env }, detached: true, stdio: 'pipe' })
+    this.child.stdout!.on('data', (chunk: Buffer) => (this.stdout += chunk))
+    this.child.stderr!.on('data', (chunk: Buffer) => (this.stderr += chunk))
+    this.exited = new Promise((resolve) => this.child.once('close', resolve))
+  }
+
+  /** Until it has said this. */
+  async says(what: RegExp): Promise<RegExpExecArray> {
+    let isOver = false
+    void this.exited.then(() => (isOver = true))
+    for (const until = Date.now() + 20_000; Date.now() < until; await pause(20)) {
+      const found = what.exec(this.stdout) ?? what.exec(this.stderr)
+      if (found) return found
+      if (isOver) break
+    }
+    throw new Error(`it did not say ${what} but:\n${this.stdout}\n${this.stderr}`)
+  }
+
+  kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
+    try {
+      process.kill(-this.child.pid!, signal)
+    } catch {
+      // It is over already.
+    }
+    return this.exited
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill()
+  }
+}
+
+/** What a user's terminal would have: neither vitest's nor npm's own variables, which change what a process does and says. */
+function outerEnvironment(): NodeJS.ProcessEnv {
+  const isOurs = /^(NODE_OPTIONS|FORCE_COLOR|INIT_CWD|CI|VITEST.*|npm_(package|lifecycle|command|execpath|config_local_prefix).*)$/
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs.test(name)))
+}
+
+export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,38 @@
+import { App, CfnOutput, CliCredentialsStackSynthesizer, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { CfnBucketPolicy } from 'aws-cdk-lib/aws-s3'
+import { CfnQueuePolicy } from 'aws-cdk-lib/aws-sqs'
+import { Overwinter } from '../../infra/overwinter.ts'
+import { allow } from '../../infra/permissions.ts'
+
+/** The stack that the end-to-end tests deploy: the construct as everybody gets it, but impatient. */
+const app = new App()
+const stack = new Stack(app, 'OverwinterE2e', { synthesizer: new CliCredentialsStackSynthesizer() })
+const { api, table, bucket, wakeups, functions } = new Overwinter(stack, 'Workflows', {
+  entry: 'test/e2e/workflows.ts',
+  removalPolicy: RemovalPolicy.DESTROY,
+  timeout: Duration.seconds(30),
+  maxConcurrency: 10,
+  maxAttempts: 3,
+  lifecycleEvents: true,
+  // From 4 seconds on, a wait is a schedule; the sweeper looks after what is 5 seconds late.
+  tuning: { thresholds: { longWaitMs: 4_000, leadMs: 2_000, graceMs: 5_000 }, leaseMs: 6_000 },
+})
+// Whatever a schedule's group, the stand-in checks permissions as if it were the default one.
+for (const { role } of [functions.Runner, functions.Api]) {
+  const inDefaultGroup = stack.formatArn({ service: 'scheduler', resource: 'schedule', resourceName: 'default/*' })
+  role!.addToPrincipalPolicy(allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], inDefaultGroup))
+}
+// The construct lets nobody in without TLS. The stand-in has none, and under AUTH=true it takes policies at their word.
+for (const policy of stack.node.findAll()) {
+  if (policy instanceof CfnQueuePolicy || policy instanceof CfnBucketPolicy) policy.node.scope!.node.tryRemoveChild(policy.node.id)
+}
+const outputs = {
+  ApiId: api.apiId,
+  Table: table.tableName,
+  Bucket: bucket.bucketName,
+  QueueUrl: wakeups.queue.queueUrl,
+  DeadLettersUrl: wakeups.deadLetters.queueUrl,
+  SchedulerGroup: wakeups.schedules.scheduleGroupName,
+  Sweeper: functions.Sweeper.functionName,
+}
+for (const [name, value] of Object.entries(outputs)) new CfnOutput(stack, name, { value })

@@ -1,0 +1,101 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
+import { HttpError, OverwinterClient } from '../../sdk/http-client/index.ts'
+import { sigv4 } from '../../sdk/http-client/sigv4.ts'
+import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
+import { TABLE } from '../../sdk/worlds/aws/table.ts'
+import { limitedFetch } from './limited-fetch.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const STACK = 'OverwinterE2e'
+
+interface Outputs {
+  ApiId: string
+  Table: string
+  Bucket: string
+  QueueUrl: string
+  DeadLettersUrl: string
+  SchedulerGroup: string
+}
+
+export interface Deployment {
+  url: string
+  client: OverwinterClient
+  aws: AwsClients
+  outputs: Outputs
+}
+
+/** The deployed stack. The first test file that asks deploys it; the others find it there. */
+export async function deployed(): Promise<Deployment> {
+  const endpoint = process.env.AWS_ENDPOINT_URL
+  if (!endpoint) throw new Error('start these tests with npm run test:aws, which starts the AWS stand-in')
+  const folder = join(ROOT, 'node_modules/.cache/overwinter-e2e', new URL(endpoint).port)
+  const known = join(folder, 'outputs.json')
+  if (existsSync(known)) {
+    const deployment = connect(endpoint, known)
+    if (await answers(deployment)) return deployment
+  }
+  mkdirSync(folder, { recursive: true })
+  cdk(folder, 'bootstrap', `aws://000000000000/${process.env.AWS_REGION}`)
+  cdk(folder, 'deploy', '--require-approval', 'never', '--outputs-file', known)
+  const deployment = connect(endpoint, known)
+  await enableTimeToLive(deployment)
+  if (!(await answers(deployment))) throw new Error(`the stack was deployed, but nothing answers at ${deployment.url}`)
+  return deployment
+}
+
+function cdk(folder: string, ...args: string[]): void {
+  const app = 'node --conditions=overwinter-source test/e2e/app.ts'
+  const endpoint = process.env.AWS_ENDPOINT_URL!
+  const env = { ...process.env, AWS_ENDPOINT_URL_S3: endpoint, CDK_DISABLE_CLI_TELEMETRY: 'true', CI: 'true' }
+  const started = performance.now()
+  try {
+    execFileSync(join(ROOT, 'node_modules/.bin/cdk'), [...args, '--app', app, '--output', join(folder, 'cdk.out')], { cwd: ROOT, env, stdio: 'pipe' })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
+    throw new Error(`cdk ${args[0]} failed:\n${stdout}\n${stderr}`)
+  }
+  console.info(`cdk ${args[0]}: ${((performance.now() - started) / 1000).toFixed(1)} s`)
+}
+
+function connect(endpoint: string, file: string): Deployment {
+  // The stand-in calls itself localhost, and the SQS client frets over a queue whose host is not the endpoint's.
+  const text = readFileSync(file, 'utf8').replaceAll('http://localhost:', 'http://127.0.0.1:')
+  const outputs = (JSON.parse(text) as { [STACK]: Outputs })[STACK]
+  // The host name that the API has on AWS resolves to nothing here.
+  const url = `${endpoint}/_aws/execute-api/${outputs.ApiId}/$default`
+  const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
+  const client = new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
+  return { url, client, aws: awsClients(), outputs }
+}
+
+async function answers({ client }: Deployment): Promise<boolean> {
+  return client.list({ limit: 1 }).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof HttpError) return false
+      throw error
+    },
+  )
+}
+
+/** CloudFormation does it on AWS; the stand-in's does not. */
+async function enableTimeToLive({ aws, outputs }: Deployment): Promise<void> {
+  const TimeToLiveSpecification = { AttributeName: TABLE.timeToLive, Enabled: true }
+  await aws.dynamodb.send(new UpdateTimeToLiveCommand({ TableName: outputs.Table, TimeToLiveSpecification })).catch((error: Error) => {
+    if (!/already enabled/i.test(error.message)) throw error
+  })
+}
+
+/** Asks until there is an answer. */
+export async function eventually<T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = 60_000): Promise<T> {
+  const deadline = Date.now() + withinMs
+  for (;;) {
+    const answer = await probe()
+    if (answer !== undefined && answer !== false) return answer
+    if (Date.now() > deadline) throw new Error(`after ${withinMs / 1000} s still not: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}

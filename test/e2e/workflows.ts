@@ -1,0 +1,41 @@
+import { signal, workflow } from 'overwinter'
+
+/** The examples, and some that get into trouble on purpose. */
+export * from '../../workflows/index.ts'
+
+/** Its first attempts take the whole runner with them, as running out of memory would. */
+export const deadly = workflow('deadly', async (ctx, input: { deaths: number }) => {
+  const before = await ctx.step('before', () => 'kept')
+  const deaths = await ctx.step('dies', async ({ lastCheckpoint, checkpoint }) => {
+    const died = (lastCheckpoint as number | undefined) ?? 0
+    if (died >= input.deaths) return died
+    await checkpoint(died + 1)
+    process.exit(1)
+  })
+  return { before, deaths }
+})
+
+/** Kills every runner until somebody lets it live: its poison is in a signal's absence. */
+export const healed = signal<{ by: string }>('healed')
+export const poison = workflow('poison', async (ctx) => {
+  const antidote = await Promise.race([ctx.waitFor(healed), ctx.step('poison', ({ attempt }) => bite(attempt))])
+  return { antidote }
+})
+
+function bite(_attempt: number): never {
+  process.exit(1)
+}
+
+/** Gives back what it gets, by way of a step and an output. */
+export const echo = workflow('echo', async (ctx, input: { text: string }) => {
+  const text = await ctx.step('repeat', () => input.text)
+  return { text }
+})
+
+/** Notes when it woke up. */
+export const punctual = workflow('punctual', async (ctx, input: { ms: number }) => {
+  const asleepAt = ctx.now()
+  await ctx.sleep('nap', input.ms)
+  const wokeAt = await ctx.step('look-at-the-clock', () => Date.now())
+  return { lateness: wokeAt - (asleepAt + input.ms) }
+})

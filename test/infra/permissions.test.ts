@@ -1,0 +1,39 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { synthesise } from './synth.ts'
+
+type Statement = { Action: string | string[]; Effect: string; Resource: unknown; Condition?: unknown }
+type Policy = { Properties: { PolicyDocument: { Statement: Statement[] }; Roles: { Ref: string }[] } }
+
+describe('what each function may do', () => {
+  const { template } = synthesise(() => ({ lifecycleEvents: true, invokes: ['mailer', 'arn:aws:lambda:eu-north-1:123456789012:function:biller'] }))
+  const policies = Object.values(template.findResources('AWS::IAM::Policy')) as Policy[]
+  const statements = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+
+  it('is as it was: look twice before accepting a change here', async () => {
+    const byRole = Object.fromEntries(policies.map(({ Properties }) => [Properties.Roles.map(({ Ref }) => Ref).join(), Properties.PolicyDocument.Statement]))
+    await expect(`${JSON.stringify(byRole, null, 2)}\n`).toMatchFileSnapshot(join(import.meta.dirname, 'golden/iam.json'))
+  })
+
+  it('is named action by action', () => {
+    const actions = statements.flatMap(({ Action }) => Action)
+    expect(actions.filter((action) => action.includes('*'))).toEqual([])
+  })
+
+  it('is said in a role of its own', () => {
+    const roles = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => JSON.stringify(Properties.Role))
+    expect(new Set(roles).size).toBe(roles.length)
+    expect(roles).toHaveLength(5)
+  })
+
+  it('lets ctx.invoke reach the functions that were named, and no others', () => {
+    const invokes = statements.filter(({ Action }) => [Action].flat().includes('lambda:InvokeFunction'))
+    expect(invokes).toHaveLength(1)
+    expect(JSON.stringify(invokes[0]!.Resource)).toMatch(/function:mailer".*function:biller"/)
+  })
+
+  it('lets schedules do one thing', () => {
+    const { Properties } = policies.find(({ Properties }) => Properties.Roles[0]!.Ref.includes('SchedulerRole'))!
+    expect(Properties.PolicyDocument.Statement).toMatchObject([{ Action: 'sqs:SendMessage', Effect: 'Allow' }])
+  })
+})

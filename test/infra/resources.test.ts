@@ -1,0 +1,84 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib'
+import { Match } from 'aws-cdk-lib/assertions'
+import { describe, expect, it } from 'vitest'
+import { TABLE } from '../../sdk/worlds/aws/table.ts'
+import { build, synthesise } from './synth.ts'
+
+describe('the stack', () => {
+  const { template } = synthesise()
+  const only = (type: string) => {
+    const found = Object.values(template.findResources(type))
+    expect(found).toHaveLength(1)
+    return found[0]!
+  }
+
+  it("has a table with the store's keys, on demand, that forgets by itself and is hard to lose", () => {
+    const table = only('AWS::DynamoDB::GlobalTable')
+    const keys = (partitionKey: string, sortKey: string) => [
+      { AttributeName: partitionKey, KeyType: 'HASH' },
+      { AttributeName: sortKey, KeyType: 'RANGE' },
+    ]
+    expect(table).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' })
+    expect(table.Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: keys(TABLE.partitionKey, TABLE.sortKey),
+      TimeToLiveSpecification: { AttributeName: TABLE.timeToLive, Enabled: true },
+      GlobalSecondaryIndexes: TABLE.indexes.map(({ name, partitionKey, sortKey, include }) => ({
+        IndexName: name,
+        KeySchema: keys(partitionKey, sortKey),
+        Projection: include ? { ProjectionType: 'INCLUDE', NonKeyAttributes: [...include] } : { ProjectionType: 'KEYS_ONLY' },
+      })),
+      Replicas: [{ DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } }],
+    })
+  })
+
+  it('gives a message six times the time that a runner has, and 14 days to a dead one', () => {
+    const runner = Object.values(template.findResources('AWS::Lambda::Function')).find(({ Properties }) => Properties.Description.includes('due runs'))!
+    const queues = Object.values(template.findResources('AWS::SQS::Queue')).map(({ Properties }) => Properties)
+    const work = queues.find(({ RedrivePolicy }) => RedrivePolicy)!
+    expect(work.VisibilityTimeout).toBeGreaterThanOrEqual(6 * runner.Properties.Timeout)
+    expect(work.RedrivePolicy.maxReceiveCount).toBe(5)
+    expect(queues.find(({ RedrivePolicy }) => !RedrivePolicy)!.MessageRetentionPeriod).toBe(14 * 86_400)
+  })
+
+  it('has functions on the current runtime, on arm64, with logs as JSON that end', () => {
+    const functions = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => Properties)
+    expect(functions).toHaveLength(4)
+    for (const one of functions) expect(one).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], LoggingConfig: { LogFormat: 'JSON' } })
+    for (const group of Object.values(template.findResources('AWS::Logs::LogGroup'))) expect(group.Properties.RetentionInDays).toBe(30)
+  })
+
+  it('keeps payloads private, encrypted and behind TLS, and not for ever', () => {
+    const { Properties } = only('AWS::S3::Bucket')
+    expect(Properties.PublicAccessBlockConfiguration).toEqual({
+      BlockPublicAcls: true,
+      BlockPublicPolicy: true,
+      IgnorePublicAcls: true,
+      RestrictPublicBuckets: true,
+    })
+    expect(Properties.BucketEncryption).toBeDefined()
+    expect(Properties.LifecycleConfiguration.Rules[0]).toMatchObject({ ExpirationInDays: 800, Status: 'Enabled' })
+    template.hasResourceProperties('AWS::S3::BucketPolicy', {
+      PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } })]) },
+    })
+  })
+
+  it('raises an alarm for each thing that people must look after, and says what to do', () => {
+    const alarms = template.findResources('AWS::CloudWatch::Alarm')
+    const names = Object.keys(alarms).map((id) => id.replace(/^WorkflowsAlarms|[0-9A-F]{8}$/g, ''))
+    for (const name of ['RunsParked', 'DeadLetters', 'QueueAge', 'RunnerErrors', 'RunnerThrottles', 'ApiErrors', 'SweeperSilent', 'TableThrottles'])
+      expect(names).toContain(name)
+    for (const { Properties } of Object.values(alarms)) expect(Properties.AlarmDescription.length).toBeGreaterThan(40)
+    template.resourceCountIs('AWS::CloudWatch::Dashboard', 1)
+  })
+
+  it('goes away completely where that was asked for', () => {
+    const { template: disposable } = synthesise(() => ({ removalPolicy: RemovalPolicy.DESTROY }))
+    const [table] = Object.values(disposable.findResources('AWS::DynamoDB::GlobalTable'))
+    expect(table).toMatchObject({ DeletionPolicy: 'Delete', Properties: { Replicas: [{ DeletionProtectionEnabled: false }] } })
+  })
+
+  it('refuses a timeout in which no step could start', () => {
+    expect(() => build(() => ({ timeout: Duration.seconds(9) }))).toThrow(/at least 10 seconds/)
+  })
+})

@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { overwinter, Running, root } from '../cli/fixture.ts'
+
+/** What a stranger gets: the tarball in an empty project, and the project that `overwinter init` makes. */
+
+const folder = mkdtempSync(join(tmpdir(), 'overwinter-package-'))
+const bin = (name: string) => join(root, 'node_modules/.bin', name)
+// The tools of this repository must not stand in for those that the project forgot.
+const PATH = [dirname(process.execPath), ...process.env.PATH!.split(delimiter).filter((path) => !path.includes('node_modules'))].join(delimiter)
+const INSTALL = ['install', '--prefer-offline', '--no-audit', '--no-fund']
+let tarball: string
+
+async function runs(command: string, args: string[], cwd: string): Promise<string> {
+  await using process = new Running(command, args, { cwd, env: { PATH } })
+  const code = await process.exited
+  expect(code, `${command} ${args.join(' ')}\n${process.stdout}\n${process.stderr}`).toBe(0)
+  return process.stdout
+}
+
+function project(name: string, files: Record<string, string>): string {
+  const path = join(folder, name)
+  mkdirSync(path)
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(path, file), text)
+  return path
+}
+
+beforeAll(async () => {
+  const packed = new Running('npm', ['pack', '--pack-destination', folder], { cwd: root })
+  expect(await packed.exited, packed.stderr).toBe(0)
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  tarball = join(folder, `overwinter-${version}.tgz`)
+}, 60_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('publint and arethetypeswrong have nothing to say against it', async () => {
+  await runs(bin('publint'), ['--strict', tarball], folder)
+  await runs(bin('attw'), [tarball, '--profile', 'esm-only'], folder)
+})
+
+const PROGRAM = `
+import { FatalError, workflow } from 'overwinter'
+import { OverwinterClient } from 'overwinter/client'
+import { sigv4 } from 'overwinter/client/sigv4'
+import { Local } from 'overwinter/local'
+import { testEnv } from 'overwinter/testing'
+
+const hello = workflow('hello', async (ctx, name: string) => {
+  await ctx.sleep(30)
+  return ctx.step('greet', () => \`hello \${name}\`)
+})
+await using local = await Local.open({ path: 'runs.db', workflows: [hello] })
+const { runId } = await local.start(hello, 'Ada')
+const greeting: string = await local.result<string>(runId)
+// @ts-expect-error the input is a string
+const wrong = () => local.start(hello, 1)
+const env = await testEnv({ workflows: [hello] })
+const again: string = await (await env.start(hello, 'Bo')).result()
+console.log(greeting, again, typeof OverwinterClient, typeof sigv4, new FatalError('x').name, typeof wrong)
+`
+
+test('it installs into an empty project, type-checks there and runs', { timeout: 90_000 }, async () => {
+  const tsconfig = {
+    compilerOptions: { module: 'nodenext', target: 'es2024', lib: ['es2024', 'esnext.disposable', 'dom'], types: ['node'], strict: true, noEmit: true },
+  }
+  const path = project('empty', { 'package.json': '{ "type": "module", "private": true }', 'program.ts': PROGRAM, 'tsconfig.json': JSON.stringify(tsconfig) })
+  await runs('npm', [...INSTALL, tarball], path)
+  const types = join(root, 'node_modules/@types')
+  await runs(bin('tsc'), ['-p', path, '--typeRoots', types], path)
+  expect(await runs('node', ['program.ts'], path)).toBe('hello Ada hello Bo function function FatalError function\n')
+})
+
+test('a project made by `overwinter init` passes its tests, type-checks, synthesises and serves', { timeout: 90_000 }, async () => {
+  const path = join(folder, 'My Flows')
+  // The folder of the test before has the package, as `npx overwinter` would.
+  expect(await runs('npx', ['overwinter', 'init', path], join(folder, 'empty'))).toMatch(/npm install && npm test\nThen: npm run dev\n$/)
+  const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+  expect(manifest).toMatchObject({ name: 'my-flows', dependencies: { overwinter: expect.stringMatching(/^\d/) } })
+  manifest.dependencies.overwinter = `file:${tarball}`
+  writeFileSync(join(path, 'package.json'), JSON.stringify(manifest))
+  await runs('npm', INSTALL, path)
+
+  expect(await runs('npm', ['test'], path)).toMatch(/pass 2\n/)
+  await runs('npm', ['run', 'check'], path)
+  await runs('npm', ['run', 'synth'], path)
+  expect(readFileSync(join(path, 'cdk.out/MyFlows.template.json'), 'utf8')).toContain('AWS::Lambda::Function')
+
+  await using dev = new Running('npm', ['run', 'dev'], { cwd: path, env: { PATH, PORT: '0' } })
+  const [, url] = await dev.says(/on (http:\/\/localhost:\d+)/)
+  const [, curl] = await dev.says(/^ +(curl .*)$/m)
+  const { runId } = JSON.parse(await runs('sh', ['-c', `${curl} --silent`], path)) as { runId: string }
+  await dev.says(new RegExp(`mail ${runId}/send-mail: Dear Ada`))
+  expect(await runs('npx', ['overwinter', 'show', runId, '--url', url!], path)).toContain("waits for signal 'confirmed'")
+})
+
+test('init does not touch a folder that has something in it', async () => {
+  const path = project('full', { 'notes.txt': 'mine' })
+  const refused = await overwinter(['init', path])
+  expect(refused).toMatchObject({ code: 1, stderr: `${path} is not empty; choose another folder\n` })
+})

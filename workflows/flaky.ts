@@ -1,0 +1,15 @@
+import { workflow } from 'overwinter'
+import * as z from 'zod'
+
+/** A step that fails a few times. It is tried again later, by whichever runner comes along; nobody waits for it. */
+export const flaky = workflow('flaky', { input: z.object({ failures: z.int().min(0) }) }, async (ctx, { failures }) => {
+  const attempts = await ctx.step(
+    'call-a-shaky-service',
+    ({ attempt }) => {
+      if (attempt <= failures) throw new Error(`no luck the ${attempt}. time`)
+      return attempt
+    },
+    { retry: { attempts: 5, initial: '2s', factor: 1, jitter: false } },
+  )
+  return { attempts }
+})
