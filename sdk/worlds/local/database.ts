@@ -100,12 +100,12 @@ export class Database {
   }
 
   /**
-   * Runs `operation` in the next transaction, with whatever else is waiting: one fsync serves all of them. The
-   * promise resolves when it is on disk.
+   * Runs `operation` in the next transaction, with whatever else is waiting: one fsync serves all of them. The promise
+   * resolves when it is on disk; `mayBeLost` is for what a power cut may undo without harm, and waits for no disk.
    */
-  write<T>(operation: () => T): Promise<T> {
+  write<T>(operation: () => T, durability?: 'mayBeLost'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.queue.push({ operation, resolve: resolve as (value: unknown) => void, reject })
+      this.queue.push({ operation, mayBeLost: durability === 'mayBeLost', resolve: resolve as (value: unknown) => void, reject })
       if (this.flushIsDue) return
       this.flushIsDue = true
       if (this.isInMemory) return queueMicrotask(this.flush)
@@ -163,6 +163,19 @@ export class Database {
 
   private commitTogether(batch: readonly Queued[]): void {
     const results: unknown[] = new Array(batch.length)
+    const needsDisk = batch.some(({ mayBeLost }) => !mayBeLost)
+    // What is committed without fsync is still in order: the next commit with one makes it durable too.
+    // (By `exec`, because this pragma takes effect when it is compiled, and statements are compiled once.)
+    if (!needsDisk) this.sqlite.exec('PRAGMA synchronous = NORMAL')
+    try {
+      this.commitAll(batch, results)
+    } finally {
+      if (!needsDisk) this.sqlite.exec('PRAGMA synchronous = FULL')
+    }
+    for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i])
+  }
+
+  private commitAll(batch: readonly Queued[], results: unknown[]): void {
     this.run('BEGIN IMMEDIATE')
     try {
       for (let i = 0; i < batch.length; i++) results[i] = batch[i]!.operation()
@@ -171,7 +184,6 @@ export class Database {
       if (this.sqlite.isTransaction) this.run('ROLLBACK')
       throw error
     }
-    for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i])
   }
 
   private prepare(sql: string): StatementSync {
@@ -186,6 +198,7 @@ export class Database {
 
 interface Queued {
   operation: () => unknown
+  mayBeLost: boolean
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }

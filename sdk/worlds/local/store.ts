@@ -55,7 +55,8 @@ export class SqliteRunStore implements RunStore {
   }
 
   claim(runId: string, lease: Lease): Promise<Claimed | undefined> {
-    return this.db.write(() => claimRun(this.db, this.journals, runId, lease, this.clock.now()))
+    // A claim that a power cut undoes was made by a process that is gone as well.
+    return this.db.write(() => claimRun(this.db, this.journals, runId, lease, this.clock.now()), 'mayBeLost')
   }
 
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {
