@@ -18,7 +18,7 @@ export default defineConfig({
     // A process of its own.
     'cli/dev/server.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
-    'functions/{api,authorizer,dead-letters,lifecycle,runner,sweeper}.ts',
+    'functions/{api,authorizer,dead-letters,lambda-credentials,lifecycle,runner,schedules,sweeper}.ts',
   ],
   deps: { neverBundle: ['overwinter-workflows'] },
   plugins: [bundleFromDist()],
@@ -37,6 +37,7 @@ export default defineConfig({
 function bundleFromDist(): Rolldown.Plugin {
   const replaced: [before: string, after: string][] = [
     ['props.handler}.ts`', 'props.handler}.js`'],
+    ["lambda-credentials.ts'", "lambda-credentials.js'"],
     ["'overwinter-source,module'", "'module'"],
   ]
   return {

@@ -69,6 +69,7 @@ function bundlingOf(entry: string): BundlingOptions {
     bundleAwsSDK: true,
     esbuildArgs: {
       '--alias:overwinter-workflows': resolve(entry),
+      '--alias:@aws-sdk/credential-provider-node': join(import.meta.dirname, '../functions/lambda-credentials.ts'),
       // The first lets this repository bundle its own sources; `module` would be lost if it were not named.
       '--conditions': 'overwinter-source,module',
     },

@@ -30,7 +30,7 @@ export class Overwinter extends Construct {
   readonly bucket: Bucket
   readonly api: HttpApi
   readonly wakeups: Wakeups
-  readonly functions: { Runner: IFunction; Api: IFunction; Sweeper: IFunction; DeadLetters: IFunction; Lifecycle?: IFunction }
+  readonly functions: { Runner: IFunction; Api: IFunction; Sweeper: IFunction; DeadLetters: IFunction; Schedules: IFunction; Lifecycle?: IFunction }
   private readonly props: OverwinterProps
 
   constructor(scope: Construct, id: string, props: OverwinterProps) {
@@ -65,12 +65,20 @@ export class Overwinter extends Construct {
       timeout: DEAD_LETTERS_TIMEOUT,
       may: deadLettersMay(this),
     })
+    const ScheduleSync = this.add('Schedules', {
+      handler: 'schedules',
+      description: 'Brings the schedules in the table in line with those in the code',
+      memory: 256,
+      timeout: Duration.seconds(55),
+      may: may.api,
+    })
     Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency, reportBatchItemFailures: true }))
     DeadLetters.addEventSource(new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }))
     // At most one at a time is enough, and two would only send everything twice.
     new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new LambdaFunction(Sweeper, { retryAttempts: 0 })] })
+    new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new LambdaFunction(ScheduleSync, { retryAttempts: 0 })] })
     const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, this.add.bind(this)) : undefined
-    this.functions = { Runner, Api, Sweeper, DeadLetters, ...(Lifecycle && { Lifecycle }) }
+    this.functions = { Runner, Api, Sweeper, DeadLetters, Schedules: ScheduleSync, ...(Lifecycle && { Lifecycle }) }
 
     this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
     addRoutes(this.api, Api)

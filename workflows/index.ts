@@ -1,6 +1,12 @@
 /** What this repository deploys: `infra/app.ts` gives this file to the construct. */
+export { agent } from './agent.ts'
+export { approval } from './approval.ts'
+export { drip } from './drip.ts'
+export { escalation } from './escalation.ts'
 export { fanOut } from './fan-out.ts'
 export { flaky } from './flaky.ts'
 export { nap } from './nap.ts'
+export { everyNight, nightlyReport } from './nightly-report.ts'
 export { order } from './order.ts'
 export { child, parent } from './parent.ts'
+export { pipeline } from './pipeline.ts'

@@ -1,5 +1,6 @@
 import { type TestEnv, testEnv, toMatchHistory } from 'overwinter/testing'
 import { expect } from 'vitest'
+import { registryOf } from '../functions/registry-of.ts'
 import * as entry from './index.ts'
 
 expect.extend({ toMatchHistory })
@@ -13,4 +14,4 @@ declare module 'vitest' {
 export const golden = (name: string): string => new URL(`./golden/${name}.json`, import.meta.url).pathname
 
 /** All the examples, under virtual time. */
-export const allWorkflows = (): Promise<TestEnv> => testEnv({ workflows: Object.values(entry) })
+export const allWorkflows = (): Promise<TestEnv> => testEnv({ workflows: registryOf(entry).all() })

@@ -16,6 +16,7 @@ export class Supervisor {
   private options: ServerOptions
   private readonly watcher = new FileWatcher((file) => void this.reload(file))
   private child: ChildProcess | undefined
+  /** The server is about to end, and why is known. */
   private isExpected = false
   private isReloading = false
   private hasGreeted = false
@@ -52,7 +53,6 @@ export class Supervisor {
 
   private heard(message: ServerMessage): void {
     if (message.kind === 'loaded') return this.watcher.add(message.file)
-    this.isExpected = message.kind === 'failed'
     if (message.kind === 'ready') {
       // With port 0 the first server takes any; the next ones shall be found there too.
       this.options = { ...this.options, port: Number(new URL(message.url).port) }
@@ -60,8 +60,10 @@ export class Supervisor {
       this.hasGreeted = true
       return
     }
+    this.isExpected = true
     console.error(`${styleText('red', 'overwinter dev:')} ${message.message}`)
-    if (message.isFinal) this.finish(1)
+    // Later, a file may be missing only until its editor has put the new one in its place.
+    if (message.isFinal && !this.hasGreeted) this.finish(1)
     else this.waitForChange()
   }
 

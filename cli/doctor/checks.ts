@@ -52,8 +52,8 @@ export async function checkRuns(list: List, now = Date.now()): Promise<Check[]> 
   const [stuck, failed] = await Promise.all([inState('stuck'), inState('failed')])
   return [
     { name: 'open', state: 'ok', text: `${count(open)} waiting, ${due.length} of them due now` },
-    verdict('overdue', overdue, 'bad', 'overdue: nobody has looked at them in time'),
-    verdict('stuck', stuck, 'bad', 'stuck: their code has changed; `overwinter show <run>` says how'),
+    verdict('overdue', overdue, 'bad', 'overdue: nobody has looked in time'),
+    verdict('stuck', stuck, 'bad', 'stuck: the code does not fit the journal; `overwinter show <run>` says why'),
     verdict('failed', failed, 'warn', 'failed; `overwinter retry <run>` lets one go on'),
   ]
 }

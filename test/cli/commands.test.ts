@@ -244,7 +244,7 @@ describe('doctor', () => {
     ])
 
     const tomorrow = await checkRuns((filter) => sick.local.list(filter), Date.now() + 86_400_000)
-    expect(tomorrow).toContainEqual({ name: 'overdue', state: 'bad', text: '1 run overdue: nobody has looked at them in time (sleeper)' })
+    expect(tomorrow).toContainEqual({ name: 'overdue', state: 'bad', text: '1 run overdue: nobody has looked in time (sleeper)' })
   })
 })
 

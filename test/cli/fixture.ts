@@ -72,7 +72,7 @@ export class Running {
   async says(what: RegExp): Promise<RegExpExecArray> {
     let isOver = false
     void this.exited.then(() => (isOver = true))
-    for (const until = Date.now() + 20_000; Date.now() < until; await pause(20)) {
+    for (const until = Date.now() + 40_000; Date.now() < until; await pause(20)) {
       const found = what.exec(this.stdout) ?? what.exec(this.stderr)
       if (found) return found
       if (isOver) break

@@ -17,11 +17,7 @@ const { api, table, bucket, wakeups, functions } = new Overwinter(stack, 'Workfl
   // From 4 seconds on, a wait is a schedule; the sweeper looks after what is 5 seconds late.
   tuning: { thresholds: { longWaitMs: 4_000, leadMs: 2_000, graceMs: 5_000 }, leaseMs: 6_000 },
 })
-// Whatever a schedule's group, the stand-in checks permissions as if it were the default one.
-for (const { role } of [functions.Runner, functions.Api]) {
-  const inDefaultGroup = stack.formatArn({ service: 'scheduler', resource: 'schedule', resourceName: 'default/*' })
-  role!.addToPrincipalPolicy(allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], inDefaultGroup))
-}
+allowWhatOnlyTheStandInAsksFor()
 // The construct lets nobody in without TLS. The stand-in has none, and under AUTH=true it takes policies at their word.
 for (const policy of stack.node.findAll()) {
   if (policy instanceof CfnQueuePolicy || policy instanceof CfnBucketPolicy) policy.node.scope!.node.tryRemoveChild(policy.node.id)
@@ -33,6 +29,14 @@ const outputs = {
   QueueUrl: wakeups.queue.queueUrl,
   DeadLettersUrl: wakeups.deadLetters.queueUrl,
   SchedulerGroup: wakeups.schedules.scheduleGroupName,
-  Sweeper: functions.Sweeper.functionName,
 }
 for (const [name, value] of Object.entries(outputs)) new CfnOutput(stack, name, { value })
+
+/** Where MiniStack's idea of a permission is not that of AWS: a schedule's group, and batches as an action of their own. */
+function allowWhatOnlyTheStandInAsksFor(): void {
+  const schedules = stack.formatArn({ service: 'scheduler', resource: 'schedule', resourceName: 'default/*' })
+  for (const { role } of [functions.Runner, functions.Api, functions.Sweeper]) {
+    role!.addToPrincipalPolicy(allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], schedules))
+    role!.addToPrincipalPolicy(allow(['sqs:SendMessageBatch'], wakeups.queue.queueArn))
+  }
+}

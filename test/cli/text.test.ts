@@ -1,0 +1,69 @@
+import * as v from 'valibot'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { exampleInput } from '../../cli/dev/example-input.ts'
+import { clockTime, fromNow, span } from '../../cli/moments.ts'
+import { timelineLine } from '../../cli/timeline.ts'
+import { FatalError, signal, workflow } from '../../sdk/index.ts'
+import type { Schema } from '../../sdk/schema.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+test('spans have the precision a reader wants', () => {
+  const cases: [number, string][] = [
+    [0, '0 ms'],
+    [999, '999 ms'],
+    [1_000, '1 s'],
+    [4_230, '4.2 s'],
+    [60_000, '1 min'],
+    [61_500, '1 min 1 s'],
+    [3_600_000, '1 h'],
+    [28_799_000, '7 h 59 min'],
+    [365 * 86_400_000, '365 d'],
+    [90_000_000, '1 d 1 h'],
+  ]
+  for (const [ms, text] of cases) expect(span(ms)).toBe(text)
+  expect([fromNow(1_000, 0), fromNow(0, 1_000)]).toEqual(['in 1 s', '1 s ago'])
+  const noon = new Date(2026, 4, 1, 12, 0, 0).getTime()
+  expect(clockTime(noon, noon + 1)).toBe('12:00:00')
+  expect(clockTime(noon, noon + 86_400_000)).toBe('2026-05-01 12:00:00')
+})
+
+test('an example input is made from the schema, where the schema can say what it wants', async () => {
+  const example = (input: Schema) => exampleInput(workflow('w', { input }, async () => 1))
+  expect(example(z.object({ name: z.string(), seconds: z.number() }))).toEqual({ name: 'Ada', seconds: 5 })
+  const rich = z.object({ size: z.enum(['s', 'm']), many: z.array(z.int().min(10)), few: z.int().max(3), yes: z.boolean(), maybe: z.string().optional() })
+  const made = example(rich)
+  expect(made).toEqual({ size: 's', many: [10], few: 3, yes: true })
+  expect(rich.safeParse(made).success).toBe(true)
+  expect(example(z.date())).toBeUndefined()
+  expect(example(v.object({ name: v.string() }))).toBeUndefined()
+  expect(exampleInput(workflow('w', async () => 1))).toBeUndefined()
+})
+
+test('a timeline tells retries, waits, children, undoing and failure', async () => {
+  const child = workflow('child', async () => 'c')
+  const go = signal('go')
+  const w = workflow('w', async (ctx) => {
+    ctx.compensate('undo', () => 'undone')
+    await ctx.step('flaky', ({ attempt }) => (attempt === 1 ? Promise.reject(new Error('once')) : 'x'.repeat(200)), { retry: { jitter: false } })
+    await ctx.run(child, undefined)
+    await ctx.waitFor(go, { timeout: '1h' })
+    throw new FatalError('enough')
+  })
+  const env = await testEnv({ workflows: [w, child] })
+  const run = await env.start(w, undefined)
+  await run.result().catch(() => {})
+  const history = await run.history()
+  const lines = history.map((event) => timelineLine(event, history[0]!.at).replaceAll(/\s+/g, ' ').trim())
+  expect(lines.map((line) => line.replaceAll(/\d\d:\d\d:\d\d/g, 'TIME').replaceAll('2026-01-01 ', ''))).toEqual([
+    '+0 ms ● started',
+    '+0 ms ✗ flaky attempt 1 failed, Error: once; waits until TIME',
+    expect.stringMatching(/^\+1 s ✓ flaky step.*, attempt 2 → "x{80,}…$/),
+    '+1 s ◌ child child child, run run-1.child',
+    '+1 s ✓ child child → "c"',
+    "+1 s ◌ go waits for signal 'go' until TIME",
+    '+1 h · go no signal in time',
+    '+1 h ✓ compensate/undo step → "undone"',
+    '+1 h ✗ failed FatalError: enough',
+  ])
+})
