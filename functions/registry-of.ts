@@ -13,13 +13,14 @@ export function schedulesOf(exports: Record<string, unknown>): Schedule[] {
   return [...new Set(Object.values(exports).filter(isSchedule))]
 }
 
-function isWorkflow(value: unknown): value is AnyWorkflow {
+/** By shape, not by class: the entry file may have loaded a copy of the library of its own. */
+export function isWorkflow(value: unknown): value is AnyWorkflow {
   if (typeof value !== 'object' || value === null) return false
   const { name, version, body } = value as Partial<AnyWorkflow>
   return typeof name === 'string' && typeof version === 'number' && typeof body === 'function'
 }
 
-function isSchedule(value: unknown): value is Schedule {
+export function isSchedule(value: unknown): value is Schedule {
   if (typeof value !== 'object' || value === null) return false
   const { name, workflow, plan } = value as Partial<Schedule>
   return typeof name === 'string' && isWorkflow(workflow) && typeof plan === 'object'

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isSchedule, isWorkflow } from '../../functions/registry-of.ts'
 import type { AnyWorkflow, Schedule } from '../../sdk/index.ts'
 
 /** No change of the code can mend it: a wrong path, a port that is taken. */
@@ -31,15 +32,4 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
   } finally {
     hooks.deregister()
   }
-}
-
-/** By shape, not by class: the module may have loaded a copy of the library of its own. */
-function isWorkflow(value: unknown): value is AnyWorkflow {
-  const { name, version, body } = (value ?? {}) as Partial<AnyWorkflow>
-  return typeof name === 'string' && typeof version === 'number' && typeof body === 'function'
-}
-
-function isSchedule(value: unknown): value is Schedule {
-  const { name, workflow, plan } = (value ?? {}) as Partial<Schedule>
-  return typeof name === 'string' && isWorkflow(workflow) && typeof plan === 'object'
 }

@@ -100,6 +100,49 @@ describe('wake-ups', () => {
     await expect(schedule(wake)).rejects.toThrow()
   })
 
+  it('stay exact though the scheduler is up to a minute late: never early, and 99 of 100 within a second', async () => {
+    const count = 100
+    const slow = awsClients()
+    // EventBridge Scheduler promises a minute, no more: every schedule fires 0 to 59 seconds after the time it was given.
+    slow.scheduler.middlewareStack.add(
+      (next) => (args) => {
+        const input = args.input as { ScheduleExpression?: string }
+        const at = /^at\((.*)\)$/.exec(input.ScheduleExpression ?? '')?.[1]
+        if (at) input.ScheduleExpression = `at(${new Date(Date.parse(`${at}Z`) + Math.floor(Math.random() * 60) * 1_000).toISOString().slice(0, 19)})`
+        return next(args)
+      },
+      { step: 'initialize', name: 'lateScheduler' },
+    )
+    const { wakeups } = world({ clients: slow, thresholds: { longWaitMs: 61_000, leadMs: 60_000 } })
+    const wakes = Array.from({ length: count }, (_, i) => ({ runId: `late-${i}`, at: Date.now() + 64_000 + i * 37 }))
+    await wakeups.send(wakes)
+    const lateness: number[] = []
+    const takeUp = async (wake: Wake) => {
+      if (await wakeups.isDue(wake)) lateness.push(Date.now() - wake.at)
+    }
+    // Several at a time, as Lambda polls a queue.
+    const poll = async () => {
+      while (lateness.length < count && Date.now() < wakes.at(-1)!.at + 20_000) {
+        const { Messages = [] } = await clients.sqs.send(new ReceiveMessageCommand({ QueueUrl: resources.queueUrl, MaxNumberOfMessages: 10 }))
+        await Promise.all(
+          Messages.map(async ({ Body, ReceiptHandle }) => {
+            await clients.sqs.send(new DeleteMessageCommand({ QueueUrl: resources.queueUrl, ReceiptHandle }))
+            await takeUp(readWake(Body!))
+          }),
+        )
+        if (Messages.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    await Promise.all(Array.from({ length: 10 }, poll))
+    lateness.sort((a, b) => a - b)
+    console.info(
+      `lateness of ${lateness.length} wake-ups with 0–59 s of jitter: median ${lateness[count / 2]} ms, p99 ${lateness[count - 2]} ms, earliest ${lateness[0]} ms`,
+    )
+    expect(lateness).toHaveLength(count)
+    expect(lateness[0]).toBeGreaterThanOrEqual(0)
+    expect(lateness[count - 2]).toBeLessThan(1_000)
+  })
+
   it('that are armed for a run and not wanted any more are named by the commit that knows', async () => {
     const clock = new VirtualClock(Date.parse('2030-01-01T00:00:00Z'))
     const { store, wakeups } = world({ clock })

@@ -35,6 +35,8 @@ export class AwsWakeups implements Wakeups {
     this.targets = targets
     this.clock = clock
     this.thresholds = thresholds
+    // What a schedule leaves must be short enough for SQS, or the wait would go from schedule to schedule.
+    if (thresholds.leadMs >= thresholds.longWaitMs) throw new Error('leadMs must be less than longWaitMs')
   }
 
   async send(wakes: Wake[]): Promise<void> {
