@@ -27,6 +27,11 @@ process.send!({ url: server.url })
 process.on('message', (question) => {
   if (question === 'reset') lateness = []
   if (question === 'gc') globalThis.gc?.()
-  process.send!({ lateness: question === 'lateness' ? lateness : [], done: lateness.length, rssMb: process.memoryUsage().rss / 2 ** 20 })
+  process.send!({
+    lateness: question === 'lateness' ? lateness : [],
+    done: lateness.length,
+    rssMb: process.memoryUsage().rss / 2 ** 20,
+    heapMb: process.memoryUsage().heapUsed / 2 ** 20,
+  })
 })
 process.on('SIGTERM', () => void server.close().then(() => process.exit(0)))
