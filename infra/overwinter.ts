@@ -20,6 +20,8 @@ import { apiMay, deadLettersMay, invoke, runnerMay, sweeperMay } from './permiss
 import { createBucket, createTable } from './storage.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
+export type { Auth, OverwinterProps, Retention } from './options.ts'
+
 /** A runner starts no step in its last five seconds, so less than this leaves no time for any. */
 const SHORTEST_TIMEOUT = Duration.seconds(10)
 const DEFAULT_TIMEOUT = Duration.minutes(5)
