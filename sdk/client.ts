@@ -1,10 +1,11 @@
 import { readCallbackToken } from './engine/callback-token.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
-import { ConflictError, InvalidInputError, RunFailedError, RunNotFoundError, recordError, reviveError, TimeoutError } from './engine/errors.ts'
+import { ConflictError, InvalidInputError, RunNotFoundError, recordError } from './engine/errors.ts'
 import type { EventOf, JournalEvent } from './engine/events.ts'
 import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
 import { checkName, checkRunId, digest } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
+import { outputOf } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type World } from './ports.ts'
 import { validateOrThrow } from './schema.ts'
 import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
@@ -84,10 +85,7 @@ export class Client {
 
   /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
   async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {
-    const run = await this.settled(runId, options)
-    if (run.status === 'completed') return run.output as O
-    if (hasEnded(run.status) || run.status === 'stuck') throw new RunFailedError(runId, run.status, run.error && reviveError(run.error))
-    throw new TimeoutError(`run '${runId}' is still ${run.status}; it goes on, ask again later`)
+    return outputOf<O>(await this.settled(runId, options))
   }
 
   /** The run as soon as it has ended or is stuck, or as it stands when the timeout has passed. */

@@ -1,7 +1,8 @@
 import type { Client, HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
-import { RunFailedError, recordError, reviveError, TimeoutError } from '../engine/errors.ts'
+import { recordError } from '../engine/errors.ts'
 import { assertSurvivesJson } from '../engine/json.ts'
+import { outputOf } from '../output-of.ts'
 import { hasEnded, type RunStatus } from '../ports.ts'
 import { validateOrThrow } from '../schema.ts'
 import type { Signal, Workflow } from '../workflow.ts'
@@ -47,10 +48,7 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   }
 
   async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {
-    const run = await this.settled(runId, options)
-    if (run.status === 'completed') return run.output as O
-    if (hasEnded(run.status) || run.status === 'stuck') throw new RunFailedError(runId, run.status, run.error && reviveError(run.error))
-    throw new TimeoutError(`run '${runId}' is still ${run.status}; it goes on, ask again later`)
+    return outputOf<O>(await this.settled(runId, options))
   }
 
   async settled(runId: string, options: { timeout?: Duration } = {}): Promise<RunView> {

@@ -1,0 +1,10 @@
+import type { RunView } from './client.ts'
+import { RunFailedError, reviveError, TimeoutError } from './engine/errors.ts'
+import { hasEnded } from './ports.ts'
+
+/** What `result` gives for a run as it stands, whichever client asked for it. */
+export function outputOf<O>({ id, status, output, error }: RunView): O {
+  if (status === 'completed') return output as O
+  if (hasEnded(status) || status === 'stuck') throw new RunFailedError(id, status, error && reviveError(error))
+  throw new TimeoutError(`run '${id}' is still ${status}; it goes on, ask again later`)
+}
