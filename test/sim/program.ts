@@ -77,8 +77,6 @@ export function generate(random: SeededRandom): Program {
 interface Input {
   root: Node
   rounds: number
-  /** In a child nothing continues as new. */
-  isChild?: true
 }
 
 /** The one workflow that interprets every program. */
@@ -115,7 +113,7 @@ export function interpreter(effects: Effects) {
       case 'wait':
         return (await ctx.waitFor(signal<string>(node.name), node.timeout === undefined ? {} : { timeout: node.timeout })) ?? 'timed out'
       case 'child':
-        return ctx.scope(node.name, (inner) => inner.run(play, { root: node.body, rounds: 0, isChild: true }))
+        return ctx.scope(node.name, (inner) => inner.run(play, { root: node.body, rounds: 0 }))
       case 'seq': {
         const results: unknown[] = []
         for (const item of node.items) results.push(await visit(ctx, item))

@@ -166,11 +166,8 @@ async function check(run: RunRecord, world: World, cloud: Cloud, trouble: Troubl
 /** I4: a result in the journal has an effect behind it, and at-most-once means it. */
 function checkEffects(run: RunRecord, events: JournalEvent[], effects: Effect[], fail: (message: string) => void): void {
   const prefix = run.generation === 0 ? `${run.id}/` : `${run.id}/g${run.generation}/`
-  const startedOnce = new Set<string>()
   for (const event of events) {
     if (event.type === 'step.started') {
-      const key = `${event.id} ${event.attempt}`
-      startedOnce.add(key)
       const runs = effects.filter((effect) => effect.key === prefix + event.id && effect.attempt === event.attempt).length
       if (runs > 1) fail(`I4: at-most-once step '${event.id}' ran ${runs} times in attempt ${event.attempt}`)
     }
