@@ -5,6 +5,7 @@ const LIBRARY = [
   'sdk/local.ts',
   'sdk/testing/index.ts',
   'sdk/definitions/index.ts',
+  'sdk/worker/index.ts',
   'sdk/http-client/index.ts',
   'sdk/http-client/sigv4.ts',
   'infra/overwinter.ts',
@@ -18,7 +19,7 @@ export default defineConfig({
     // A process of its own.
     'cli/dev/server.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
-    'functions/{api,authorizer,dead-letters,lambda-credentials,lifecycle,runner,schedules,sweeper}.ts',
+    'functions/{api,authorizer,dead-letters,lambda-credentials,lifecycle,runner,schedules,sweeper,workers}.ts',
   ],
   deps: { neverBundle: ['overwinter-workflows'] },
   plugins: [bundleFromDist()],

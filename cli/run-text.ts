@@ -20,6 +20,7 @@ const WAITS_FOR: Record<Waiting['kind'], (waiting: Waiting) => string> = {
   sleep: ({ id }) => `the sleep '${id}'`,
   signal: ({ id, on }) => `signal '${on ?? id}'`,
   callback: ({ id }) => `callback '${id}'`,
+  task: ({ id, on }) => `a worker to do '${id}' (${on})`,
   child: ({ id, on }) => `child run ${on ?? id}`,
   retry: ({ id }) => `the next attempt of step '${id}'`,
   pause: ({ id }) => `the end of step '${id}'s pause`,

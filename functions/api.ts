@@ -5,4 +5,4 @@ import { createApp } from './http/app.ts'
 import { registry } from './registry.ts'
 
 /** Who may call is decided by API Gateway, before this function runs. */
-export const handler = handle(createApp({ client: new Client(awsWorld(), registry), log }))
+export const handler = handle(createApp({ client: new Client(awsWorld(), registry), withoutWorkers: true, log }))

@@ -32,6 +32,9 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
   'child.started': 'start of wait',
   'child.completed': 'end of wait',
   'child.failed': 'end of wait',
+  'task.dispatched': 'start of wait',
+  'task.completed': 'end of wait',
+  'task.failed': 'end of wait',
   patch: 'silent',
   changed: 'silent',
   'run.cancelRequested': 'silent',
@@ -76,13 +79,14 @@ const WAIT_KIND: Partial<Record<EventType, Waiting['kind']>> = {
   'wait.started': 'signal',
   'callback.created': 'callback',
   'child.started': 'child',
+  'task.dispatched': 'task',
   'step.retrying': 'retry',
   'step.paused': 'pause',
 }
 
 function waitOf(event: JournalEvent): Waiting {
-  const { id, until, signal, run } = event as { id: string; until?: number; signal?: string; run?: string }
-  const on = signal ?? run
+  const { id, until, signal, run, task } = event as { id: string; until?: number; signal?: string; run?: string; task?: string }
+  const on = signal ?? run ?? task
   return { kind: WAIT_KIND[event.type]!, id, ...(on !== undefined && { on }), ...(until !== undefined && { until }) }
 }
 

@@ -2,6 +2,7 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib'
 import { AttributeType, Billing, ProjectionType, StreamViewType, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
+import { RUN_PAYLOADS } from '../sdk/worlds/aws/payloads.ts'
 import { TABLE } from '../sdk/worlds/aws/table.ts'
 import type { OverwinterProps } from './options.ts'
 
@@ -38,7 +39,10 @@ export function createBucket(scope: Construct, { kmsKey, removalPolicy = Removal
     objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
     enforceSSL: true,
     minimumTLSVersion: 1.2,
-    lifecycleRules: [{ expiration: retention?.payloads ?? Duration.days(PAYLOAD_DAYS), abortIncompleteMultipartUploadAfter: Duration.days(1) }],
+    lifecycleRules: [
+      { prefix: RUN_PAYLOADS, expiration: retention?.payloads ?? Duration.days(PAYLOAD_DAYS) },
+      { abortIncompleteMultipartUploadAfter: Duration.days(1) },
+    ],
     removalPolicy,
   })
 }

@@ -1,3 +1,7 @@
+import type { DefinedWorkflow } from './definitions/as-workflow.ts'
+import { Catalogue } from './definitions/catalogue.ts'
+import type { NamedHandler } from './definitions/define.ts'
+import type { StepView } from './definitions/step-states.ts'
 import { readCallbackToken } from './engine/callback-token.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError, RunNotFoundError, recordError } from './engine/errors.ts'
@@ -44,17 +48,22 @@ export interface RepeatOptions {
 
 /** Starts, watches and steers runs. */
 export class Client {
-  protected readonly world: World
+  readonly world: World
   readonly registry: Registry
+  /** Workflows that are not in the code. */
+  readonly definitions: Catalogue
 
-  constructor(world: World, registry: Registry) {
+  /** `handlers` are what stored definitions may call by name. */
+  constructor(world: World, registry: Registry, handlers: readonly NamedHandler[] = []) {
     this.world = world
     this.registry = registry
+    this.definitions = new Catalogue(world, registry, handlers)
   }
 
   /** The same id and input again give the first run; the same id with another input is a conflict. */
   async start<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions = {}): Promise<{ runId: string; status: RunStatus; created: boolean }> {
-    const definition = typeof workflow === 'string' ? this.registry.latest(workflow) : this.registry.exact(workflow.name, workflow.version)
+    const found = typeof workflow === 'string' ? this.definitions.toStart(workflow) : this.definitions.exact(workflow.name, workflow.version)
+    const definition = found instanceof Promise ? await found : found
     const run = await this.newRun(definition, input, options)
     const { created, run: existing, wakes } = await this.world.store.create(run)
     if (!created && (existing.workflow !== run.workflow || canonicalJson(existing.input) !== canonicalJson(run.input))) {
@@ -62,6 +71,7 @@ export class Client {
         `run '${run.id}' exists already, of workflow '${existing.workflow}' and with another input; choose another id, or start it with the same input to get that run`,
       )
     }
+    if (created) await this.confirm(definition, run.id)
     await this.world.wakeups.send(wakes)
     return { runId: existing.id, status: existing.status, created }
   }
@@ -118,6 +128,17 @@ export class Client {
         .map(({ dt = 0, ...event }) => ({ ...event, at: frame.at + dt }) as HistoryEvent),
     )
     return run.startedAt === undefined ? events : [started, ...events]
+  }
+
+  /** Where each step of a run of a definition stands. */
+  async steps(runId: string): Promise<StepView[]> {
+    const run = await this.record(runId)
+    const workflow = await this.definitions.exact(run.workflow, run.version)
+    const definition = (workflow as Partial<DefinedWorkflow>).definition
+    if (!definition) throw new ConflictError(`run '${runId}' is of workflow '${run.workflow}', which is code and has no steps to list; see its history`)
+    // Loaded late: it comes with the interpreter.
+    const { stepsOf } = await import('./definitions/step-states.ts')
+    return stepsOf(definition, run, await this.world.store.frames(runId))
   }
 
   /** Kept until the run waits for it. With an idempotency key, a repeat is recognised and changes nothing. */
@@ -273,6 +294,13 @@ export class Client {
       tags: [...new Set([...(definition.options.tags ?? []), ...tags])],
       retentionMs: definition.retentionMs,
     }
+  }
+
+  private async confirm(definition: AnyWorkflow, runId: string): Promise<void> {
+    await this.definitions.confirm(definition)?.catch(async (error: Error) => {
+      await this.world.store.terminate(runId, error.message)
+      throw error
+    })
   }
 
   private async reviveStuck(runId: string): Promise<void> {

@@ -12,6 +12,9 @@ export interface Context {
   /** Calls another function — on AWS, a Lambda function by name or ARN — as a step. The idempotency key goes along. */
   invoke<T = unknown>(functionName: string, payload?: unknown, options?: InvokeOptions): Promise<T>
 
+  /** Has a worker outside do it — another language, another machine — over HTTP. The run holds nothing meanwhile. */
+  task<T = unknown>(type: string, input?: unknown, options?: TaskOptions): Promise<T>
+
   /** Waits without holding anything: a second or a year. */
   sleep(duration: Duration): Promise<void>
   sleep(name: string, duration: Duration): Promise<void>
@@ -106,6 +109,18 @@ export interface StepOptions {
 export interface InvokeOptions extends StepOptions {
   /** The step's name. Defaults to the function's. */
   name?: string
+}
+
+export interface TaskOptions {
+  /** The step's name. Defaults to the task's type. */
+  name?: string
+  retry?: Omit<RetryPolicy, 'retryIf'>
+  /** Per attempt, from when a worker takes it. A worker that takes longer loses it, which counts as a failed attempt. */
+  timeout?: Duration
+  /** A worker that gives no sign of life for this long loses the task. Default: `timeout`, or 5 minutes. */
+  heartbeatTimeout?: Duration
+  /** How often a worker may ask for one more round (`continue`). Default 100. */
+  maxIterations?: number
 }
 
 export interface WaitOptions {

@@ -1,4 +1,5 @@
 import { Client } from './client.ts'
+import type { NamedHandler } from './definitions/define.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
 import { Schedules } from './schedules.ts'
 import { Registry } from './workflow.ts'
@@ -15,8 +16,8 @@ export class Local extends Client {
   readonly runner: LocalRunner
   readonly schedules: Schedules = new Schedules(this)
 
-  private constructor(world: LocalWorld, runner: LocalRunner, registry: Registry) {
-    super(world, registry)
+  private constructor(world: LocalWorld, runner: LocalRunner, registry: Registry, handlers?: readonly NamedHandler[]) {
+    super(world, registry, handlers)
     this.world = world
     this.runner = runner
   }
@@ -25,7 +26,7 @@ export class Local extends Client {
     const world = new LocalWorld(options)
     const schedules = options.schedules ?? []
     const workflows = withSchedules(options.workflows, schedules)
-    const local = new Local(world, new LocalRunner(world, { ...options, workflows }), new Registry(workflows))
+    const local = new Local(world, new LocalRunner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
     await local.runner.start()
     await local.schedules.sync(schedules)
     return local

@@ -1,5 +1,6 @@
 import type { ErrorRecord, EventOf, Frame, TerminalEvent } from './engine/events.ts'
 import type { Json } from './engine/json.ts'
+import type { NewTask, Task } from './tasks/task.ts'
 
 /**
  * What the engine needs from the outside, and all it knows of it. A world implements every port; the
@@ -7,7 +8,9 @@ import type { Json } from './engine/json.ts'
  */
 export interface World {
   readonly store: RunStore
+  readonly documents: DocumentStore
   readonly wakeups: Wakeups
+  readonly tasks: TaskStore
   readonly clock: Clock
   readonly ids: Ids
   readonly log: LogSink
@@ -35,10 +38,10 @@ export const hasEnded = (status: RunStatus): status is EndStatus => ENDED[status
 
 /** What a suspended run waits for; `until` where a timer will end the wait. */
 export interface Waiting {
-  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'retry' | 'pause'
+  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'task' | 'retry' | 'pause'
   /** The operation's identity. */
   id: string
-  /** The signal's name, or the child's run id. */
+  /** The signal's name, the child's run id, or the task's type. */
   on?: string
   until?: number
 }
@@ -99,6 +102,8 @@ export type Message = { id: string } & (
   | { kind: 'callback'; generation: number; op: string; result?: Json }
   | { kind: 'callback.failed'; generation: number; op: string; error: ErrorRecord }
   | { kind: 'child'; run: string; op: string; status: EndStatus; result?: Json; error?: ErrorRecord }
+  | { kind: 'task'; generation: number; round: number; op: string; attempt: number; iteration: number; result?: Json }
+  | { kind: 'task.failed'; generation: number; round: number; op: string; attempt: number; error: ErrorRecord }
   | { kind: 'cancel'; reason?: string }
   /** Skip the sleeps the run is in. */
   | { kind: 'wake' }
@@ -132,7 +137,12 @@ export type Next =
   | { kind: 'park'; error: ErrorRecord }
 
 /** What a commit causes in other runs: done with the commit, or again by whoever recovers the run. */
-export type Outgoing = { kind: 'start'; run: NewRun } | { kind: 'deliver'; to: string; message: Message } | { kind: 'terminate'; run: string; reason: string }
+export type Outgoing =
+  | { kind: 'start'; run: NewRun }
+  | { kind: 'deliver'; to: string; message: Message }
+  | { kind: 'terminate'; run: string; reason: string }
+  | { kind: 'dispatch'; task: NewTask }
+  | { kind: 'withdraw'; task: Pick<NewTask, 'id' | 'generation' | 'round'> }
 
 export interface Commit {
   runId: string
@@ -160,6 +170,8 @@ export type DeliverResult = { outcome: 'accepted' | 'duplicate' | 'ended' | 'mis
 export interface RunFilter {
   workflow?: string
   status?: RunStatus
+  /** Only runs that have not ended. */
+  isOpen?: true
   tag?: string
   /** Created at or after, and before. */
   from?: number
@@ -208,6 +220,36 @@ export interface RunStore {
   watch(runId: string, onChange: () => void): () => void
 }
 
+/** A small named record that is not a run. */
+export interface Document<T = Json> {
+  key: string
+  value: T
+  /** 1, 2, …: each put makes the next one. Where there was nothing, or nothing any more, it begins with 1. */
+  version: number
+  /** From then on it counts as absent, whenever it is cleared away. */
+  expiresAt?: number
+}
+
+export interface DocumentRange {
+  /** Begins behind this key, which need not exist. */
+  after?: string
+  /** Fewer come only if there are no more. */
+  limit?: number
+  /** From the last key to the first. */
+  backwards?: boolean
+}
+
+/** Documents by collection and key. Whoever reads sees every write that was answered before. */
+export interface DocumentStore {
+  get(collection: string, key: string): Promise<Document | undefined>
+  /** In the order of the keys' UTF-8 bytes. */
+  list(collection: string, range?: DocumentRange): Promise<Document[]>
+  /** Written if it is still at `ifVersion` (0: only if absent; undefined: whatever is there); undefined when it was not. */
+  put(collection: string, key: string, value: Json, options?: { ifVersion?: number; expiresAt?: number }): Promise<Document | undefined>
+  /** False when there was nothing to delete, or not at `ifVersion`. */
+  delete(collection: string, key: string, ifVersion?: number): Promise<boolean>
+}
+
 export interface Wake {
   runId: string
   at: number
@@ -233,6 +275,33 @@ export interface Ids {
   messageId(): string
   /** In [0, 1), for jitter. */
   random(): number
+}
+
+/** Says that there may be something to do about a task. May come twice, late or for nothing: the truth is the task itself (I5). */
+export interface TaskNotice {
+  taskId: string
+  type: string
+  receipt?: string
+}
+
+/** Tasks for workers outside. Runs put them in and take them back with their commits (`Outgoing`). */
+export interface TaskStore {
+  /** Why tasks of this type cannot be sent from here; undefined when they can. */
+  refusal(type: string): string | undefined
+  /** Workers may take tasks from the queue itself, without asking through us. */
+  readonly isOpenToWorkers: boolean
+  /** A task that nobody has finished after this long is handed out again, because a queue keeps nothing for ever. */
+  readonly handOutAgainMs?: number
+  get(taskId: string): Promise<Task | undefined>
+  inputOf(task: Task): Promise<Json | undefined>
+  /** Waits until there is something to do about tasks of these types, at most until then; nobody else hears of the same ones meanwhile. */
+  receive(types: readonly string[], most: number, options: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]>
+  /** Nothing to do yet, or for good (undefined). */
+  putBack(notice: TaskNotice, lookAt: number | undefined): Promise<void>
+  /** False when somebody else has changed it since it was read. */
+  save(task: Task): Promise<boolean>
+  /** Saves a settled task and tells its run. Doing it again is harmless. */
+  settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }>
 }
 
 /** Functions outside the workflow: Lambda functions on AWS. */

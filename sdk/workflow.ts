@@ -79,8 +79,16 @@ export function signal(name: string, schema?: Schema): Signal {
   return { name, schema }
 }
 
+/** Where workflows are found. What can be answered at once is: a run of a workflow in the code waits for nothing here. */
+export interface WorkflowSource {
+  /** For a new run: the latest version, unless another one is asked for. */
+  toStart(name: string, version?: number): AnyWorkflow | Promise<AnyWorkflow>
+  /** For a run that exists. */
+  exact(name: string, version: number): AnyWorkflow | Promise<AnyWorkflow>
+}
+
 /** The workflows a runner knows, by name and version. */
-export class Registry {
+export class Registry implements WorkflowSource {
   private readonly byName = new Map<string, Map<number, AnyWorkflow>>()
 
   constructor(workflows: Iterable<AnyWorkflow>) {
@@ -97,6 +105,18 @@ export class Registry {
     const versions = this.byName.get(name)
     if (!versions) throw new UnknownWorkflowError(`no workflow is named '${name}'; known: ${this.names().join(', ') || 'none'}`)
     return versions.get(Math.max(...versions.keys()))!
+  }
+
+  toStart(name: string, version?: number): AnyWorkflow {
+    return version === undefined ? this.latest(name) : this.exact(name, version)
+  }
+
+  has(name: string): boolean {
+    return this.byName.has(name)
+  }
+
+  find(name: string, version: number): AnyWorkflow | undefined {
+    return this.byName.get(name)?.get(version)
   }
 
   exact(name: string, version: number): AnyWorkflow {

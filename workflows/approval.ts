@@ -3,10 +3,16 @@ import * as z from 'zod'
 
 export const decided = signal('decided', z.object({ by: z.string(), approve: z.boolean() }))
 
+const Request = z.object({
+  document: z.string(),
+  /** How long somebody may take to decide. */
+  patience: z.string().default('30m'),
+})
+
 /** Half an hour for a person to decide. Nobody's silence is an error: it is an answer of its own. */
-export const approval = workflow('approval', { input: z.object({ document: z.string() }) }, async (ctx, { document }) => {
+export const approval = workflow('approval', { input: Request }, async (ctx, { document, patience }) => {
   await ctx.step('ask', () => `asked for a decision about ${document}`)
-  const decision = await ctx.waitFor(decided, { timeout: '30m' })
+  const decision = await ctx.waitFor(decided, { timeout: patience })
   if (!decision) return { document, outcome: 'expired' }
   await ctx.step('tell the author', () => `${decision.by} has decided`)
   return { document, outcome: decision.approve ? 'approved' : 'rejected', by: decision.by }

@@ -55,7 +55,7 @@ export async function measureCosts(): Promise<Measured[]> {
 async function takeToItsEnd(world: AwsWorld, clock: VirtualClock, { workflow }: Scenario): Promise<void> {
   const registry = new Registry([workflow])
   const inFlight: (Wake & { arrives: number })[] = []
-  const { store, ids, log, inlineWaitMs } = world
+  const { store, documents, tasks, ids, log, inlineWaitMs } = world
   const send = async (wakes: Wake[]) => {
     await world.wakeups.send(wakes)
     for (const wake of wakes) {
@@ -63,7 +63,7 @@ async function takeToItsEnd(world: AwsWorld, clock: VirtualClock, { workflow }: 
       inFlight.push({ ...wake, arrives: isLong ? wake.at - 60_000 : wake.at })
     }
   }
-  const recording: World = { store, clock, ids, log, inlineWaitMs, wakeups: { send, cancel: (wakes) => world.wakeups.cancel(wakes) } }
+  const recording: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, wakeups: { send, cancel: (wakes) => world.wakeups.cancel(wakes) } }
   await new Client(recording, registry).start(workflow, { order: 4711 })
   for (let wake = inFlight.shift(); wake; wake = inFlight.shift()) {
     clock.moveTo(wake.arrives)

@@ -29,7 +29,7 @@ async function serve({ entry, port, data }: ServerOptions): Promise<void> {
   await waitForPort(port)
   const path = join(data, 'runs.db')
   const local = await Local.open({ path, workflows, schedules, log })
-  const server = await serveLocal({ local, port, exposeStacks: true })
+  const server = await serveLocal({ local, port, exposeStacks: true, workerToken: process.env.OVERWINTER_WORKER_TOKEN })
   const stop = async () => {
     await server.close(HTTP_GRACE_MS)
     await local.close(STEP_GRACE_MS)

@@ -2,18 +2,21 @@ import { type Context, Hono } from 'hono'
 import { RegExpRouter } from 'hono/router/reg-exp-router'
 import type { Client } from '../../sdk/index.ts'
 import type { LogSink } from '../../sdk/ports.ts'
+import { Workers } from '../../sdk/tasks/workers.ts'
 import { consoleLog } from '../../sdk/worlds/system.ts'
 import { DEFAULT_BODY_LIMIT } from './body.ts'
 import { openapiOf } from './openapi.ts'
 import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
-import type { Api, Route } from './route.ts'
+import type { Api, Route, WorkerApi } from './route.ts'
 import { about } from './routes/about.ts'
+import { overseeWorkers } from './routes/oversee-workers.ts'
 import { readRuns } from './routes/read-runs.ts'
 import { schedules } from './routes/schedules.ts'
 import { settleCallback } from './routes/settle-callback.ts'
 import { startRun } from './routes/start-run.ts'
 import { steerRuns } from './routes/steer-runs.ts'
+import { forWorkers } from './routes/workers/index.ts'
 
 export interface AppOptions {
   client: Client
@@ -23,38 +26,60 @@ export interface AppOptions {
   bodyLimit?: number
   /** Shows the stack traces of errors in runs. Off by default: they tell strangers about the code. */
   exposeStacks?: boolean
+  /** A token for workers that the environment gives, beside those that the API makes. */
+  workerToken?: string
+  /** On AWS workers have an address of their own. */
+  withoutWorkers?: boolean
   /** Gets what nobody expected. */
   log?: LogSink
 }
 
-export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...schedules, ...about]
+export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...schedules, ...overseeWorkers, ...about]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {
   const { client, authorize, bodyLimit = DEFAULT_BODY_LIMIT, exposeStacks = false, log = consoleLog } = options
-  const document = openapiOf(ROUTES, authorize !== undefined)
-  const api: Api = { client, bodyLimit, exposeStacks, openapi: () => document }
-  // One handler per route and no middleware: Hono then calls the handler itself, without a chain.
+  const ours = options.withoutWorkers ? [] : forWorkers
+  const document = openapiOf([...ROUTES, ...ours], authorize !== undefined)
+  const workers = new Workers(client.world, options.workerToken)
+  const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document }
+  const app = emptyApp([...ROUTES, ...ours], log, () => client.registry.names())
+  mount(app, ROUTES, api, authorize)
+  mount(app, ours, api)
+  return app
+}
+
+/** What workers need, and nothing else: the handlers ask for their tokens themselves. */
+export function createWorkerApp(api: WorkerApi, log: LogSink): Hono {
+  const app = emptyApp(forWorkers, log, () => [])
+  mount(app, forWorkers, api)
+  return app
+}
+
+type Addresses = readonly Pick<Route, 'method' | 'path'>[]
+
+function emptyApp(routes: Addresses, log: LogSink, knownWorkflows: () => string[]): Hono {
   const app = new Hono({ router: new RegExpRouter() })
-  for (const route of ROUTES) {
+  app.notFound((c) => noRoute(c, routes).toResponse())
+  app.onError((error, c) => (problemOf(error, knownWorkflows) ?? unexpected(error, c, log)).toResponse())
+  return app
+}
+
+/** One handler per route and no middleware: Hono then calls the handler itself, without a chain. */
+function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, authorize?: AppOptions['authorize']): void {
+  for (const route of routes) {
     const handle = async (c: Context) => {
       if (authorize && !route.isOpen && !(await authorize(c.req.raw))) throw unauthorized()
       return route.handle(c, api)
     }
     app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), handle)
   }
-  app.notFound((c) => noRoute(c).toResponse())
-  app.onError((error, c) => {
-    const problem = problemOf(error, () => client.registry.names()) ?? unexpected(error, c, log)
-    return problem.toResponse()
-  })
-  return app
 }
 
 /** A path that exists for other methods is told so. */
-function noRoute(c: Context): HttpProblem {
+function noRoute(c: Context, routes: Addresses): HttpProblem {
   const { path, method } = c.req
-  const methods = ROUTES.filter((route) => new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)).map((route) => route.method)
+  const methods = routes.filter((route) => new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)).map((route) => route.method)
   if (methods.length === 0) return new HttpProblem('unknown-route', `nothing is at ${path}; see /openapi.json`)
   const allow = methods.flatMap((known) => (known === 'GET' ? ['GET', 'HEAD'] : [known])).join(', ')
   return new HttpProblem('method-not-allowed', `${path} takes ${allow}, not ${method}`, { headers: { allow } })

@@ -25,6 +25,8 @@ function object(properties: Record<string, JsonSchema>, required: string[] = [],
   return { type: 'object', properties, required, ...(!isOpen && { additionalProperties: false }) }
 }
 
+const TOKEN = { id: text, name: text, task_types: listOf(text), created_at: time, expires_at: time, state: { enum: ['valid', 'expired', 'revoked'] } }
+
 export const SCHEMAS = {
   Status: { enum: RUN_STATUSES },
   StartRequest: object({
@@ -92,6 +94,81 @@ export const SCHEMAS = {
   RunPage: object({ runs: listOf({ $ref: '#/components/schemas/Run' }), cursor: text }, ['runs']),
   History: object({ events: listOf(object({ type: text, at: time }, ['type', 'at'], true)) }, ['events']),
   Workflows: object({ workflows: listOf(object({ name: text, versions: listOf(whole), latest: whole }, ['name', 'versions', 'latest'])) }, ['workflows']),
+  ConnectRequest: object(
+    {
+      worker_id: text,
+      task_types: listOf(text),
+      max_tasks: { ...whole, minimum: 1, maximum: 100 },
+      language: text,
+      transport: text,
+      metadata: { type: 'object', additionalProperties: text },
+    },
+    ['worker_id', 'task_types', 'max_tasks'],
+  ),
+  PollRequest: object(
+    {
+      task_types: listOf(text),
+      max_tasks: { ...whole, minimum: 1, maximum: 100 },
+      timeout_ms: { ...whole, minimum: 0, maximum: 60_000 },
+      worker_id: { ...text, description: 'Counts as a sign of life of this worker.' },
+    },
+    ['task_types', 'max_tasks', 'timeout_ms'],
+  ),
+  ResolveRequest: object(
+    {
+      action: { enum: ['complete', 'fail', 'pause', 'checkpoint', 'continue'] },
+      attempt: { ...whole, minimum: 1, description: 'The one the worker was given. Once a worker has lost the task by silence, it is required.' },
+      iteration: { ...whole, minimum: 0, description: 'The one the worker was given; required like `attempt`, from iteration 1 on.' },
+      output: { description: 'With `complete`.' },
+      error: { ...text, maxLength: 10_000, description: 'With `fail`.' },
+      retryable: { type: 'boolean', description: 'With `fail`: false gives the task up at once.' },
+      name: { ...text, description: 'With `pause`, for people.' },
+      duration_ms: { ...whole, minimum: 1, maximum: 3_600_000, description: 'With `pause`.' },
+      checkpoint: { description: 'With `pause` and `continue`: what the next worker finds.' },
+      data: { description: 'With `checkpoint`: what the next worker finds. Without it, the request is a sign of life.' },
+    },
+    ['action'],
+  ),
+  Resolved: object({ ok: { const: true }, deadline: { ...time, description: 'By when the next sign of life is due.' } }, ['ok']),
+  TaskPayload: object({ task_id: text, run_id: text, step_id: text, iteration: whole, attempt: whole, input: anything, checkpoint: anything }, [
+    'task_id',
+    'run_id',
+    'step_id',
+    'iteration',
+    'attempt',
+  ]),
+  TaskPayloads: listOf({ $ref: '#/components/schemas/TaskPayload' }),
+  Workers: object(
+    {
+      workers: listOf(
+        object(
+          {
+            worker_id: text,
+            task_types: listOf(text),
+            language: text,
+            transport: text,
+            max_tasks: whole,
+            metadata: { type: 'object', additionalProperties: text },
+            load: { ...whole, description: 'How many tasks it has in hand, as far as its last poll tells.' },
+            last_seen: time,
+          },
+          ['worker_id', 'task_types', 'language', 'transport', 'max_tasks', 'load', 'last_seen'],
+        ),
+      ),
+    },
+    ['workers'],
+  ),
+  TokenRequest: object(
+    {
+      name: text,
+      task_types: { ...listOf(text), description: 'Default: all.' },
+      expires_in: { type: ['string', 'integer'], description: "A duration: '90d'." },
+    },
+    ['name'],
+  ),
+  Token: object(TOKEN, ['id', 'name', 'created_at', 'state']),
+  NewToken: object({ ...TOKEN, token: { ...text, description: 'Shown here and never again.' } }, ['id', 'name', 'created_at', 'state', 'token']),
+  Tokens: object({ tokens: listOf({ $ref: '#/components/schemas/Token' }) }, ['tokens']),
   Problem: object(
     {
       type: { type: 'string', format: 'uri' },

@@ -5,8 +5,10 @@ import type { JsonSchema, Route } from './route.ts'
 /** What any request may meet. */
 const ALWAYS: ProblemKind[] = ['throttled', 'internal', 'unavailable']
 
+type AnyRoute = Omit<Route, 'handle'>
+
 /** The OpenAPI 3.1 document of the routes. */
-export function openapiOf(routes: readonly Route[], isGuarded: boolean): object {
+export function openapiOf(routes: readonly AnyRoute[], isGuarded: boolean): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, isGuarded)
   return {
@@ -18,7 +20,7 @@ export function openapiOf(routes: readonly Route[], isGuarded: boolean): object 
   }
 }
 
-function operation(route: Route, isGuarded: boolean): object {
+function operation(route: AnyRoute, isGuarded: boolean): object {
   const kinds = [...route.problems, ...(isGuarded && !route.isOpen ? (['unauthorized'] as const) : []), ...ALWAYS]
   return {
     operationId: route.operationId,
@@ -30,7 +32,7 @@ function operation(route: Route, isGuarded: boolean): object {
   }
 }
 
-function parameters(route: Route): object[] {
+function parameters(route: AnyRoute): object[] {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
   const inQuery = Object.entries(route.query ?? {}).map(([name, { description, schema }]) => ({
     name,
@@ -42,9 +44,12 @@ function parameters(route: Route): object[] {
   return [...inPath, ...inQuery, ...(route.takesKey ? [key] : [])]
 }
 
-function successes(route: Route): Record<string, object> {
+function successes(route: AnyRoute): Record<string, object> {
   return Object.fromEntries(
-    Object.entries(route.responses).map(([code, { description, schema }]) => [code, { description, ...(schema && content('application/json', schema)) }]),
+    Object.entries(route.responses).map(([code, { description, schema, type = 'application/json' }]) => [
+      code,
+      { description, ...(schema && content(type, schema)) },
+    ]),
   )
 }
 

@@ -1,9 +1,17 @@
 import type { Context } from 'hono'
 import type { Client } from '../../sdk/index.ts'
+import type { Clock } from '../../sdk/ports.ts'
+import type { Workers } from '../../sdk/tasks/workers.ts'
 import type { ProblemKind } from './problem.ts'
 
-/** What the handlers work with. */
-export interface Api {
+/** What the handlers for workers work with. */
+export interface WorkerApi {
+  workers: Workers
+  clock: Clock
+}
+
+/** What the other handlers work with. */
+export interface Api extends WorkerApi {
   client: Client
   bodyLimit: number
   exposeStacks: boolean
@@ -13,8 +21,8 @@ export interface Api {
 export type JsonSchema = Record<string, unknown>
 
 /** One entry of the table that mounts the handlers and writes the OpenAPI document, so that the two cannot differ. */
-export interface Route {
-  method: 'GET' | 'POST'
+export interface Route<A = Api> {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** As OpenAPI writes it: `/runs/{id}`. */
   path: `/${string}`
   operationId: string
@@ -23,12 +31,16 @@ export interface Route {
   body?: JsonSchema
   /** Takes an `Idempotency-Key` header. */
   takesKey?: true
-  responses: Record<number, { description: string; schema?: JsonSchema }>
+  /** `type`: the content's, where it is not JSON. */
+  responses: Record<number, { description: string; schema?: JsonSchema; type?: string }>
   problems: ProblemKind[]
   /** Answered without authorization. */
   isOpen?: true
-  handle: (c: Context, api: Api) => Response | Promise<Response>
+  handle: (c: Context, api: A) => Response | Promise<Response>
 }
+
+/** One that asks for a worker's token, and nothing else. */
+export type WorkerRoute = Route<WorkerApi>
 
 export function json(body: unknown, status = 200, headers?: Record<string, string>): Response {
   return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })

@@ -1,7 +1,10 @@
-import { type AnyWorkflow, type Workflow, workflow } from '../workflow.ts'
-import { type DefinitionResult, type Handler, interpret, type TaskInput } from './interpret.ts'
+import type { AnyWorkflow } from '../workflow.ts'
+import { asWorkflow, type DefinedWorkflow } from './as-workflow.ts'
+import type { Handler, TaskInput } from './interpret.ts'
 import type { Definition } from './schema.ts'
 import { parseDefinition } from './validate.ts'
+
+export type { DefinedWorkflow } from './as-workflow.ts'
 
 export interface NamedHandler {
   readonly name: string
@@ -19,8 +22,6 @@ export interface DefineOptions {
   workflows?: readonly AnyWorkflow[]
 }
 
-export type DefinedWorkflow<I = unknown> = Workflow<I, DefinitionResult> & { readonly definition: Definition }
-
 /** A definition as an ordinary workflow: the same engine, the same journal. Refused with every problem and its path. */
 export function define<I = unknown>(json: unknown, { handlers = [], workflows = [] }: DefineOptions = {}): DefinedWorkflow<I> {
   const parts = {
@@ -28,8 +29,7 @@ export function define<I = unknown>(json: unknown, { handlers = [], workflows = 
     workflows: new Map(workflows.map((each) => [each.name, each])),
   }
   const definition = parseDefinition(json, { handlers: new Set(parts.handlers.keys()), workflows: new Set(parts.workflows.keys()) })
-  const made = workflow(definition.name, { version: versionOf(definition) }, (ctx, input: I) => interpret(ctx, definition, input, parts))
-  return { ...made, definition }
+  return asWorkflow(definition, versionOf(definition), parts)
 }
 
 /** '1.0' and 1 are version 1 of the workflow: runs stay on it while version 2 lives beside it. */

@@ -1,5 +1,6 @@
 import jsonata from 'jsonata'
 import type { Context } from '../context.ts'
+import { FatalError } from '../engine/errors.ts'
 import { pathStep } from '../engine/json.ts'
 
 /** What expressions see. */
@@ -22,17 +23,41 @@ export function* templatesIn(value: unknown, where = ''): Generator<{ where: str
 
 const compiled = new Map<string, jsonata.Expression>()
 const REMEMBERED = 10_000
+/** An expression that never ends would stop everything else; one that is cut off by the clock would end elsewhere in a replay. */
+const MOST_CALLS_DEEP = 500
+const MOST_EVALUATIONS = 1_000_000
 
 /** JSONata's own clock and dice would give something else on every replay; the run's do not. */
 export async function evaluate(expression: string, scope: Scope, ctx: Context): Promise<unknown> {
+  try {
+    const ours = { now: () => new Date(ctx.now()).toISOString(), millis: () => ctx.now(), random: () => ctx.random() }
+    const result: unknown = await programOf(expression).evaluate(scope, ours)
+    // JSONata marks its arrays; what comes out is to be plain data.
+    return result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown)
+  } catch (error) {
+    // JSONata throws plain objects.
+    throw new FatalError(`the expression '${expression.trim()}' failed: ${(error as { message?: string }).message ?? error}`)
+  }
+}
+
+function programOf(expression: string): jsonata.Expression {
   let program = compiled.get(expression)
   if (!program) {
-    program = jsonata(expression)
+    program = jsonata(expression, { stack: MOST_CALLS_DEEP })
+    program.assign(Symbol.for('jsonata.__evaluate_entry') as unknown as string, countEvaluations())
     if (compiled.size < REMEMBERED) compiled.set(expression, program)
   }
-  const result: unknown = await program.evaluate(scope, { now: () => new Date(ctx.now()).toISOString(), millis: () => ctx.now(), random: () => ctx.random() })
-  // JSONata marks its arrays; what comes out is to be plain data.
-  return result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown)
+  return program
+}
+
+/** Called for every node that is evaluated; the same program may be at work for several runs at once. */
+function countEvaluations(): (node: unknown, input: unknown, environment: { base: object }) => void {
+  const counts = new WeakMap<object, number>()
+  return (_node, _input, { base }) => {
+    const count = (counts.get(base) ?? 0) + 1
+    if (count > MOST_EVALUATIONS) throw new Error(`it takes more than ${MOST_EVALUATIONS} steps`)
+    counts.set(base, count)
+  }
 }
 
 /** The config with every expression replaced by what it gives. */

@@ -54,13 +54,14 @@ function walk(start: string, parents: Map<string, string[]>, done: Set<string>):
   return undefined
 }
 
-/** For a README or a pull request: GitHub draws it. */
-export function toMermaid(definition: Definition): string {
-  const ids = new Map(definition.steps.map(({ name }, i) => [name, `s${i}`]))
-  const label = (step: Step) => `${step.name.replaceAll('"', "'")}${step.type === 'task' ? '' : ` (${step.type})`}`
-  const nodes = definition.steps.map(
-    (step) => `  ${ids.get(step.name)}${step.type === 'branch' ? '{' : '['}"${label(step)}"${step.type === 'branch' ? '}' : ']'}`,
-  )
-  const arrows = [...graphOf(definition).parents].flatMap(([name, before]) => before.map((parent) => `  ${ids.get(parent)} --> ${ids.get(name)}`))
-  return ['flowchart TD', ...nodes, ...arrows].join('\n')
+/** A step as it is drawn. */
+export interface Node {
+  name: string
+  type: Step['type']
+  after: string[]
+}
+
+export function nodesOf(definition: Definition): Node[] {
+  const { parents } = graphOf(definition)
+  return definition.steps.map(({ name, type }) => ({ name, type, after: parents.get(name)! }))
 }

@@ -25,6 +25,9 @@ export interface Parts {
   workflows: ReadonlyMap<string, AnyWorkflow>
 }
 
+/** Hears of every step when it begins and when it ends, or that it is left out. */
+export type Trace = (step: string, state: 'begun' | Outcome['state']) => void
+
 type Outcome = { state: 'completed'; output: unknown } | { state: 'skipped' } | { state: 'failed'; error: unknown }
 
 export interface DefinitionResult {
@@ -38,7 +41,7 @@ export interface DefinitionResult {
  * Runs a definition on an ordinary `ctx`. Every step is a promise that waits for those before it, so whatever is ready
  * runs, and the whole costs as much as there are steps and arrows.
  */
-export async function interpret(ctx: Context, definition: Definition, input: unknown, parts: Parts): Promise<DefinitionResult> {
+export async function interpret(ctx: Context, definition: Definition, input: unknown, parts: Parts, trace?: Trace): Promise<DefinitionResult> {
   const { parents } = graphOf(definition)
   const outcomes = new Map<string, Promise<Outcome>>()
   const scope: Scope = { input, steps: {} }
@@ -48,10 +51,17 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
   let fatal: Error | undefined
 
   const visit = async (step: Step): Promise<Outcome> => {
+    const outcome = await follow(step)
+    trace?.(step.name, outcome.state)
+    return outcome
+  }
+
+  const follow = async (step: Step): Promise<Outcome> => {
     const names = parents.get(step.name)!
     const before = await Promise.all(names.map((name) => outcomes.get(name)!))
     const fate = decide(step, names, before)
     if (fate !== 'run') return fate
+    trace?.(step.name, 'begun')
     try {
       const output = await perform(step, names)
       result.outputs[step.name] = output

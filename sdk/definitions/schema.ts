@@ -5,7 +5,12 @@ import { MAX_WAIT_MS } from '../engine/duration.ts'
 
 export const MOST_STEPS = 1_000
 
-const Name = z.string().min(1).max(100)
+/** `__proto__` would be no ordinary key among the outputs. */
+const Name = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^(?!__proto__$)\P{Cc}*$/u, 'must not contain control characters, nor be __proto__')
 const Milliseconds = z.int().positive().max(MAX_WAIT_MS)
 /** JSONata, over `input` and `steps`, the outputs of the steps before by name. */
 const Expression = z.string().min(1)

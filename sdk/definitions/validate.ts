@@ -1,4 +1,5 @@
 import jsonata from 'jsonata'
+import { LONG_WAIT_MS } from '../engine/duration.ts'
 import { InvalidInputError, type Problem } from '../engine/errors.ts'
 import { pathStep } from '../engine/json.ts'
 import { templatesIn } from './expressions.ts'
@@ -21,16 +22,25 @@ export function findProblems(json: unknown, known: Known): Problem[] {
     }))
   }
   const definition = parsed.data
-  const problems = [...duplicateNames(definition), ...definition.steps.flatMap((step, i) => stepProblems(step, `$.steps[${i}]`, definition, known))]
+  const shape = { names: new Set(definition.steps.map(({ name }) => name)), isSequence: definition.steps.every(({ after }) => after === undefined) }
+  const problems = [...duplicateNames(definition), ...definition.steps.flatMap((step, i) => stepProblems(step, `$.steps[${i}]`, shape, known))]
   if (problems.length > 0) return problems
   const cycle = findCycle(graphOf(definition))
   return cycle ? [{ path: '$.steps', message: `the steps wait for each other in a circle: ${cycle.join(' ← ')}` }] : []
 }
 
-export function parseDefinition(json: unknown, known: Known): Definition {
-  const problems = findProblems(json, known)
+/** `alsoWrong` is what the caller has found already. */
+export function parseDefinition(json: unknown, known: Known, alsoWrong: readonly Problem[] = []): Definition {
+  const problems = [...alsoWrong, ...findProblems(json, known)]
   if (problems.length > 0) throw new InvalidInputError('the definition is not valid', problems)
   return Definition.parse(json)
+}
+
+/** What can be run, and may not be meant. */
+export function findWarnings({ steps }: Definition): Problem[] {
+  return steps.flatMap((step, i) =>
+    step.type === 'wait' && (step.durationMs ?? 0) > LONG_WAIT_MS ? [{ path: `$.steps[${i}].durationMs`, message: 'is longer than 30 days' }] : [],
+  )
 }
 
 function duplicateNames({ steps }: Definition): Problem[] {
@@ -42,10 +52,15 @@ function duplicateNames({ steps }: Definition): Problem[] {
   })
 }
 
-function stepProblems(step: Step, path: string, definition: Definition, known: Known): Problem[] {
+interface Shape {
+  names: ReadonlySet<string>
+  /** No step says what it comes after. */
+  isSequence: boolean
+}
+
+function stepProblems(step: Step, path: string, { names, isSequence }: Shape, known: Known): Problem[] {
   const problems: Problem[] = []
   const refuse = (where: string, message: string) => problems.push({ path: `${path}${where}`, message })
-  const names = new Set(definition.steps.map(({ name }) => name))
 
   const after = typeof step.after === 'string' ? [step.after] : (step.after ?? [])
   for (const [i, parent] of after.entries()) {
@@ -70,7 +85,7 @@ function stepProblems(step: Step, path: string, definition: Definition, known: K
       break
     case 'branch':
       checkExpression(step.condition, '.condition', refuse)
-      if (definition.steps.every((each) => each.after === undefined)) refuse('', "steps around a branch need 'after', to say what comes after what")
+      if (isSequence) refuse('', "steps around a branch need 'after', to say what comes after what")
       for (const side of ['ifTrue', 'ifFalse'] as const) {
         for (const [i, target] of (step[side] ?? []).entries()) if (!names.has(target)) refuse(`.${side}[${i}]`, `there is no step '${target}'`)
       }

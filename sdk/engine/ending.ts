@@ -1,5 +1,6 @@
 import type { EndStatus, Outgoing, RunRecord } from '../ports.ts'
 import { validate } from '../schema.ts'
+import { taskId } from '../tasks/task.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { CancelledError, InvalidInputError, recordError, StepError } from './errors.ts'
 import type { EventOf, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
@@ -41,10 +42,11 @@ export function rootError(thrown: unknown): Error {
 }
 
 /**
- * What the end of a run means for others: its parent hears of it, its children are dealt with as they asked for.
+ * What the end of a run means for others: its parent hears of it, its children are dealt with as they asked for, its
+ * tasks are taken back.
  * Worked out from events alone, so that whoever finishes a dead runner's work does the same.
  */
-export function outgoingAtEnd(run: RunRecord, terminal: TerminalEvent, events: Iterable<JournalEvent>): Outgoing[] {
+export function outgoingAtEnd(run: RunRecord, terminal: TerminalEvent, events: readonly JournalEvent[]): Outgoing[] {
   const outgoing: Outgoing[] = []
   if (run.parent) {
     const message = {
@@ -58,24 +60,37 @@ export function outgoingAtEnd(run: RunRecord, terminal: TerminalEvent, events: I
     }
     outgoing.push({ kind: 'deliver', to: run.parent.runId, message })
   }
-  return [...outgoing, ...outgoingToChildren(run, `ended (${END_STATUS[terminal.type]})`, events)]
+  return [...outgoing, ...outgoingToStarted(run, `ended (${END_STATUS[terminal.type]})`, events)]
 }
 
-/** Children that outlive this generation of their parent are dealt with as they asked for. */
-export function outgoingToChildren(run: RunRecord, what: string, events: Iterable<JournalEvent>): Outgoing[] {
-  return childrenStillOpen(events).map((child) => endChild(child, `its parent run '${run.id}' ${what}`))
+/** Children that outlive this generation of their parent are dealt with as they asked for; nobody waits for its tasks any more. */
+export function outgoingToStarted(run: RunRecord, what: string, events: readonly JournalEvent[]): Outgoing[] {
+  return [...childrenStillOpen(events).map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
 }
 
-/** Children that are to be told when their parent is cancelled. */
-export function outgoingAtCancel(run: RunRecord, events: Iterable<JournalEvent>): Outgoing[] {
-  return childrenStillOpen(events).map((child) =>
+/** Children that are to be told when their parent is cancelled, and tasks that are not wanted any more. */
+export function outgoingAtCancel(run: RunRecord, events: readonly JournalEvent[]): Outgoing[] {
+  const toChildren = childrenStillOpen(events).map((child) =>
     endChild({ ...child, onParentEnd: child.onParentEnd === 'terminate' ? 'terminate' : 'cancel' }, `its parent run '${run.id}' was cancelled`),
   )
+  return [...toChildren, ...withdrawals(run, events)]
+}
+
+function withdrawals(run: RunRecord, events: readonly JournalEvent[]): Outgoing[] {
+  const open = new Set<string>()
+  let round = 0
+  for (const event of events) {
+    if (event.type === 'task.dispatched') open.add(event.id)
+    else if (event.type === 'task.completed') open.delete(event.id)
+    else if (event.type === 'run.retried') round++
+  }
+  // A failed one may have been handed out again since. Taking back what is settled does nothing.
+  return [...open].map((op) => ({ kind: 'withdraw', task: { id: taskId(run.id, op), generation: run.generation, round } }))
 }
 
 type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'>
 
-function childrenStillOpen(events: Iterable<JournalEvent>): OpenChild[] {
+function childrenStillOpen(events: readonly JournalEvent[]): OpenChild[] {
   const open = new Map<string, EventOf<'child.started'>>()
   for (const event of events) {
     if (event.type === 'child.started') open.set(event.id, event)

@@ -43,6 +43,10 @@ export type JournalEvent =
   | { type: 'child.started'; id: string; run: string; workflow: string; version: number; input?: Json; detached?: true; onParentEnd: OnParentEnd }
   | { type: 'child.completed'; id: string; result?: Json }
   | { type: 'child.failed'; id: string; error: ErrorRecord }
+  /** `task`: its type, by which workers ask for it. */
+  | { type: 'task.dispatched'; id: string; task: string; input?: Json }
+  | { type: 'task.completed'; id: string; result?: Json; attempt?: number; iteration?: number }
+  | { type: 'task.failed'; id: string; attempt: number; error: ErrorRecord }
   | { type: 'patch'; id: string }
   /** The code now asks for another duration than the journaled one, which stands. */
   | { type: 'changed'; id: string; field: string; journaled: Json; now: Json }
@@ -61,7 +65,7 @@ export type JournalEvent =
 export type EventType = JournalEvent['type']
 export type EventOf<T extends EventType> = Extract<JournalEvent, { type: T }>
 
-export type OpKind = 'step' | 'sleep' | 'wait' | 'callback' | 'child'
+export type OpKind = 'step' | 'sleep' | 'wait' | 'callback' | 'child' | 'task'
 
 type OperationEvent = Extract<JournalEvent, { type: `${OpKind}.${string}` }>
 
@@ -84,6 +88,9 @@ export const OP_KIND: Record<OperationEvent['type'], OpKind> = {
   'child.started': 'child',
   'child.completed': 'child',
   'child.failed': 'child',
+  'task.dispatched': 'task',
+  'task.completed': 'task',
+  'task.failed': 'task',
 }
 
 /**
@@ -110,6 +117,9 @@ export const EVENT_ROLE: Record<EventType, 'fact' | 'settles' | 'run' | 'remark'
   'child.started': 'fact',
   'child.completed': 'settles',
   'child.failed': 'settles',
+  'task.dispatched': 'fact',
+  'task.completed': 'settles',
+  'task.failed': 'settles',
   patch: 'fact',
   changed: 'remark',
   'run.cancelRequested': 'run',

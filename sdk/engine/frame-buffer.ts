@@ -19,8 +19,8 @@ export class FrameBuffer {
   private onDurable: (() => void)[] = []
   private progress: Json | undefined
   private savedProgress: string
-  /** What this execution journaled about children, for the end of the run. */
-  readonly childEvents: JournalEvent[] = []
+  /** What this execution journaled about what it started elsewhere, for the end of the run. */
+  readonly startedElsewhere: JournalEvent[] = []
 
   constructor(world: World, run: { id: string; epoch: number; progress?: Json }, lastSeq: number, lastAt: number) {
     this.world = world
@@ -36,7 +36,7 @@ export class FrameBuffer {
     this.lastAt = Math.max(this.lastAt, this.world.clock.now())
     if (this.events.length === 0) this.frameAt = this.lastAt
     this.events.push(this.lastAt === this.frameAt ? event : { ...event, dt: this.lastAt - this.frameAt })
-    if (event.type.startsWith('child.')) this.childEvents.push(event)
+    if (event.type.startsWith('child.') || event.type.startsWith('task.')) this.startedElsewhere.push(event)
     if (durable) this.onDurable.push(durable)
     return this.lastAt
   }

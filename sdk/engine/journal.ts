@@ -5,7 +5,9 @@ import type { Json } from './json.ts'
 export interface Facts {
   kind: OpKind
   /** How the wait was opened: its deadline, its child, its signal. */
-  opened?: EventOf<'sleep.started' | 'wait.started' | 'callback.created' | 'child.started'>
+  opened?: EventOf<'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'>
+  /** When it was opened. */
+  openedAt?: number
   /** Failed attempts of a step so far. */
   failures: number
   /** When a step is to be tried or entered again. */
@@ -27,6 +29,8 @@ export type Delivery = EventOf<
   | 'callback.failed'
   | 'child.completed'
   | 'child.failed'
+  | 'task.completed'
+  | 'task.failed'
   | 'run.cancelRequested'
   | 'run.timedOut'
 >
@@ -50,6 +54,8 @@ export class Journal {
   /** Changes of parameters that were already reported. */
   readonly reported = new Set<string>()
   readonly forgotten: Forgotten[] = []
+  /** How often an operator has let the run go on. */
+  retries = 0
   terminal: TerminalEvent | undefined
   lastSeq: number
   lastAt: number
@@ -80,7 +86,7 @@ export class Journal {
     if (role === 'fact') {
       this.isEmpty = false
       if (event.type === 'patch') this.patches.add(event.id)
-      else this.addFact(event as FactEvent)
+      else this.addFact(event as FactEvent, at)
       return
     }
     this.addRunEvent(event, at)
@@ -108,10 +114,10 @@ export class Journal {
     }
   }
 
-  private addFact(event: FactEvent): void {
+  private addFact(event: FactEvent, at: number): void {
     const known = this.facts.get(event.id)
     if (known) applyFact(known, event)
-    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], failures: 0 }, event))
+    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], openedAt: at, failures: 0 }, event))
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */
@@ -129,13 +135,22 @@ export class Journal {
       }
     }
     this.terminal = undefined
+    this.retries = undone.length
     const lastEvent = frames.at(-1)?.events.at(-1)
     if (lastEvent && isTerminal(lastEvent)) this.terminal = lastEvent
   }
 }
 
 export type FactEvent = EventOf<
-  'step.started' | 'step.retrying' | 'step.checkpoint' | 'step.paused' | 'sleep.started' | 'wait.started' | 'callback.created' | 'child.started'
+  | 'step.started'
+  | 'step.retrying'
+  | 'step.checkpoint'
+  | 'step.paused'
+  | 'sleep.started'
+  | 'wait.started'
+  | 'callback.created'
+  | 'child.started'
+  | 'task.dispatched'
 >
 
 export function applyFact(facts: Facts, event: FactEvent): Facts {
@@ -176,7 +191,7 @@ function findUndone(frames: readonly Frame[]): { from: number; to: number }[] {
   let position = 0
   for (const frame of frames) {
     for (const event of frame.events) {
-      if (event.type === 'step.failed') failedAt.set(event.id, position)
+      if (event.type === 'step.failed' || event.type === 'task.failed') failedAt.set(event.id, position)
       else if (isTerminal(event)) endedAt = position
       else if (event.type === 'run.retried') {
         const from = event.step === undefined ? endedAt : (failedAt.get(event.step) ?? endedAt)

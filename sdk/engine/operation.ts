@@ -1,4 +1,5 @@
 import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../context.ts'
+import type { TaskPolicy } from '../tasks/task.ts'
 import type { AnyWorkflow, Signal } from '../workflow.ts'
 import type { OpKind } from './events.ts'
 import type { Facts } from './journal.ts'
@@ -11,6 +12,7 @@ export type Request =
   | { kind: 'wait'; signal: Signal; ms?: number }
   | { kind: 'callback'; ms?: number; schema: CallbackOptions<unknown>['schema'] }
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; runId: string; options: ChildOptions }
+  | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy }
 
 /** One call of the workflow code, from the call to its settlement. */
 export class Operation {

@@ -253,6 +253,7 @@ function settle(operation: Operation, event: OperationDelivery): void {
     case 'step.completed':
     case 'callback.completed':
     case 'child.completed':
+    case 'task.completed':
       return operation.resolve(throughJson(event.result))
     case 'sleep.completed':
     case 'wait.timedOut':
@@ -262,7 +263,8 @@ function settle(operation: Operation, event: OperationDelivery): void {
     case 'callback.failed':
     case 'child.failed':
       return operation.reject(reviveError(event.error))
-    case 'step.failed': {
+    case 'step.failed':
+    case 'task.failed': {
       const cause = reviveError(event.error)
       return operation.reject(cause instanceof CancelledError ? cause : new StepError(event.id, event.attempt, cause))
     }

@@ -16,7 +16,7 @@ export interface RetryPolicy {
   retryIf?: (error: Error) => boolean
 }
 
-const DEFAULTS = { attempts: 3, initial: 1000, factor: 2, max: 300_000 }
+export const DEFAULTS = { attempts: 3, initial: 1000, factor: 2, max: 300_000 }
 
 /** When to try again, in milliseconds from now; undefined to give up. */
 export function retryDelay(policy: RetryPolicy, attempt: number, error: Error, random: () => number, what: string): number | undefined {

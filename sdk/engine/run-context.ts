@@ -1,4 +1,16 @@
-import type { CallbackOptions, ChildOptions, Context, InvokeOptions, Logger, MapOptions, RunInfo, StepOptions, StepTools, WaitOptions } from '../context.ts'
+import type {
+  CallbackOptions,
+  ChildOptions,
+  Context,
+  InvokeOptions,
+  Logger,
+  MapOptions,
+  RunInfo,
+  StepOptions,
+  StepTools,
+  TaskOptions,
+  WaitOptions,
+} from '../context.ts'
 import type { Functions, LogLevel, LogSink } from '../ports.ts'
 import type { AnyWorkflow, Signal } from '../workflow.ts'
 import { callbackToken } from './callback-token.ts'
@@ -8,6 +20,7 @@ import { assertSurvivesJson, type Json, throughJson } from './json.ts'
 import { checkName, checkRunId, childRunId, escapeName } from './names.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
+import { taskPolicy } from './task-policy.ts'
 
 export interface Compensation {
   name: string
@@ -71,6 +84,14 @@ export class RunContext implements Context {
       return functions.invoke(functionName, throughJson(payload) as Json | undefined, { idempotencyKey, signal })
     }
     return this.step(name, call, stepOptions) as Promise<T>
+  }
+
+  task<T>(type: string, input?: unknown, options: TaskOptions = {}): Promise<T> {
+    checkName('a task type', type)
+    const { name = type } = options
+    checkName('a task name', name)
+    const policy = taskPolicy(options, `task '${name}'`)
+    return this.replay.call(this.path, name, { kind: 'task', type, input, policy }).promise as Promise<T>
   }
 
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {

@@ -16,9 +16,9 @@
 import type { RunInfo } from '../context.ts'
 import type { Claimed, CommitResult, EndStatus, Lease, RunRecord, World } from '../ports.ts'
 import { validate } from '../schema.ts'
-import type { AnyWorkflow, Registry } from '../workflow.ts'
-import { END_STATUS, outgoingAtCancel, outgoingAtEnd, outgoingToChildren, rootError, terminalEvent } from './ending.ts'
-import { InvalidInputError, recordError, type UnknownWorkflowError } from './errors.ts'
+import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
+import { END_STATUS, outgoingAtCancel, outgoingAtEnd, outgoingToStarted, rootError, terminalEvent } from './ending.ts'
+import { InvalidInputError, recordError, UnknownWorkflowError } from './errors.ts'
 import type { EventOf, JournalEvent, TerminalEvent } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import { type Delivery, Journal } from './journal.ts'
@@ -52,11 +52,11 @@ const STOP_STARTING_MS = 5_000
 const LET_GO_MS = 1_000
 
 /** Claims a run, takes it as far as it goes, and says how far that was. */
-export async function runOnce(world: World, registry: Registry, runId: string, options: RunnerOptions): Promise<RunOutcome> {
+export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
   const claimed = await world.store.claim(runId, options.lease)
   if (!claimed) return { status: 'skipped' }
   // A runner may itself have been called from a step's body; what it runs is not inside that step.
-  const outcome = await insideStep.run(undefined, () => new RunLoop(world, claimed, options).go(registry))
+  const outcome = await insideStep.run(undefined, () => new RunLoop(world, claimed, options).go(workflows))
   if (outcome.status === 'superseded') await giveBack(world, claimed.run)
   return outcome
 }
@@ -97,7 +97,7 @@ class RunLoop {
     this.lastRenewal = world.clock.now()
   }
 
-  async go(registry: Registry): Promise<RunOutcome> {
+  async go(workflows: WorkflowSource): Promise<RunOutcome> {
     const unwatch = this.world.store.watch(this.run.id, () => {
       this.inboxIsStale = true
       this.wakeLoop?.()
@@ -106,7 +106,8 @@ class RunLoop {
       // A runner before this one may have died between the last frame and closing the run.
       if (this.journal.terminal) return await this.end(this.journal.terminal)
       if (this.isCancelledBeforeStart()) return await this.end(this.note({ type: 'run.cancelled', reason: 'cancelled before it started' }))
-      const workflow = find(registry, this.run)
+      const found = find(workflows, this.run)
+      const workflow = found instanceof Promise ? await found : found
       if (workflow instanceof Error) return await this.park(workflow)
       this.workflow = workflow
       const input = await validate(workflow.options.input, this.run.input)
@@ -271,7 +272,7 @@ class RunLoop {
     event: EventOf<'run.continued' | 'run.retrying'>,
   ): Promise<RunOutcome> {
     this.buffer.add(event)
-    for (const message of outgoingToChildren(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
+    for (const message of outgoingToStarted(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
     const result = await this.buffer.commit({ kind: 'continue', input, attempt, wakeAt })
     return { status: result.ok ? 'continued' : 'superseded' }
   }
@@ -340,10 +341,9 @@ class RunLoop {
     return event
   }
 
-  /** Enough of the journal, committed or not, to know the run's children. */
-  private *allEvents(): Generator<JournalEvent> {
-    for (const frame of this.claimed.frames) yield* frame.events
-    yield* this.buffer.childEvents
+  /** Enough of the journal, committed or not, to know what the run has started elsewhere. */
+  private allEvents(): JournalEvent[] {
+    return [...this.claimed.frames.flatMap((frame) => frame.events), ...this.buffer.startedElsewhere]
   }
 
   private beat(heartbeat: NonNullable<RunRecord['heartbeat']>): void {
@@ -356,12 +356,21 @@ function isDetached(operation: Operation): boolean {
   return operation.request.kind === 'child' && operation.request.options.detached === true
 }
 
-function find(registry: Registry, run: RunRecord): AnyWorkflow | UnknownWorkflowError {
+function find(workflows: WorkflowSource, run: RunRecord): Found | Promise<Found> {
   try {
-    return registry.exact(run.workflow, run.version)
+    const found = workflows.exact(run.workflow, run.version)
+    return found instanceof Promise ? found.catch(ifUnknown) : found
   } catch (error) {
-    return error as UnknownWorkflowError
+    return ifUnknown(error)
   }
+}
+
+type Found = AnyWorkflow | UnknownWorkflowError
+
+/** A store that cannot answer says nothing about the workflow. */
+function ifUnknown(error: unknown): UnknownWorkflowError {
+  if (error instanceof UnknownWorkflowError) return error
+  throw error
 }
 
 function runInfo(run: RunRecord): RunInfo {

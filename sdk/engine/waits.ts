@@ -1,18 +1,22 @@
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { validate } from '../schema.ts'
+import { type NewTask, taskId } from '../tasks/task.ts'
 import { LONG_WAIT_MS } from './duration.ts'
-import { ChildRunError, InvalidInputError, recordError, reviveError, TimeoutError } from './errors.ts'
-import type { EventOf } from './events.ts'
+import { ChildRunError, FatalError, InvalidInputError, recordError, reviveError, TimeoutError } from './errors.ts'
+import type { ErrorRecord, EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { changeKey, type Delivery } from './journal.ts'
 import { assertSurvivesJson, type Json, throughJson } from './json.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
 
+/** The protocol's limit, for what goes to a worker and what comes back. */
+const MOST_TASK_BYTES = 1_048_576
+
 type RequestOf<K extends Request['kind']> = Extract<Request, { kind: K }>
 
 /**
- * Everything a run waits for that is not a step's body: timers, signals, callbacks, children, cancellation. It
+ * Everything a run waits for that is not a step's body: timers, signals, callbacks, children, tasks, cancellation. It
  * opens waits, and turns messages and due timers into deliveries.
  */
 export class Waits {
@@ -68,10 +72,12 @@ export class Waits {
         return this.openCallback(operation, request)
       case 'child':
         return this.openChild(operation, request)
+      case 'task':
+        return this.openTask(operation, request)
     }
   }
 
-  /** Watches a step that is to be tried or entered again later. */
+  /** Watches a step that is to be tried or entered again later, or a task that is to be handed out again. */
   resumeLater(operation: Operation, until: number): void {
     operation.dueAt = until
     this.timed.add(operation)
@@ -112,6 +118,7 @@ export class Waits {
     if (this.deadline !== undefined && now >= this.deadline && !this.replay.stopRequested) return { type: 'run.timedOut' }
     for (const operation of this.timed) {
       if (operation.settled) this.timed.delete(operation)
+      else if (operation.kind === 'task' && operation.dueAt! <= now) this.handOutAgain(operation, now)
       else if (operation.kind !== 'step' && operation.dueAt! <= now) {
         this.timed.delete(operation)
         return timerFired(operation)
@@ -216,6 +223,70 @@ export class Waits {
     }
   }
 
+  private openTask(operation: Operation, request: RequestOf<'task'>): void {
+    const opened = operation.facts?.opened as EventOf<'task.dispatched'> | undefined
+    const round = this.replay.journal.retries
+    if (this.others.length > 0) this.unmatched = true
+    if (!opened) {
+      const refused = this.refusalOf(operation, request)
+      if (refused) {
+        this.others.push({
+          id: `refused ${operation.id}`,
+          kind: 'task.failed',
+          generation: this.run.generation,
+          round,
+          op: operation.id,
+          attempt: 0,
+          error: refused,
+        })
+        this.unmatched = true
+        return
+      }
+    }
+    const input = opened ? opened.input : (throughJson(request.input) as Json | undefined)
+    if (!opened) this.buffer.add({ type: 'task.dispatched', id: operation.id, task: request.type, ...(input !== undefined && { input }) })
+    // Doing it again is harmless. It is needed if the runner before this one died between commit and dispatch, and when
+    // the run goes on after its end, which took the task back.
+    const isAnswered = this.others.some((message) => message.kind !== 'cancel' && message.kind !== 'wake' && message.op === operation.id)
+    if (!opened || (!isAnswered && (this.recovered || round > 0))) this.handOut(operation, request, input)
+    const { handOutAgainMs } = this.world.tasks
+    if (handOutAgainMs !== undefined) this.resumeLater(operation, (operation.facts?.openedAt ?? this.world.clock.now()) + handOutAgainMs)
+  }
+
+  private handOut(operation: Operation, { type, policy }: RequestOf<'task'>, input: Json | undefined): void {
+    const task: NewTask = {
+      id: taskId(this.run.id, operation.id),
+      runId: this.run.id,
+      op: operation.id,
+      generation: this.run.generation,
+      round: this.replay.journal.retries,
+      type,
+      policy,
+      dispatchedAt: this.world.clock.now(),
+      ...(input !== undefined && { input }),
+    }
+    this.buffer.send({ kind: 'dispatch', task })
+  }
+
+  private handOutAgain(operation: Operation, now: number): void {
+    const opened = operation.facts?.opened as EventOf<'task.dispatched'> | undefined
+    this.handOut(operation, operation.request as RequestOf<'task'>, opened?.input)
+    operation.dueAt = now + this.world.tasks.handOutAgainMs!
+  }
+
+  private refusalOf(operation: Operation, { type, input }: RequestOf<'task'>): ErrorRecord | undefined {
+    try {
+      assertSurvivesJson(input, `the input of task '${operation.id}'`)
+      const size = Buffer.byteLength(JSON.stringify(input) ?? '')
+      if (size > MOST_TASK_BYTES) throw new InvalidInputError(`the input of task '${operation.id}' has ${size} bytes, and a task takes ${MOST_TASK_BYTES}`)
+      const refusal = this.world.tasks.refusal(type)
+      if (refusal !== undefined) throw new FatalError(refusal)
+    } catch (error) {
+      return recordError(error)
+    }
+    return undefined
+  }
+
   private async nextMessage(): Promise<Delivery | undefined> {
     for (const [index, message] of this.others.entries()) {
       const delivery = await this.fromMessage(message)
@@ -240,13 +311,22 @@ export class Waits {
         ? 'drop'
         : { type: 'run.cancelRequested', from: message.id, ...(message.reason !== undefined && { reason: message.reason }) }
     if (message.kind === 'wake') return this.sleepToSkip() ? 'skipped sleep' : 'drop'
-    // A child or callback of an earlier generation may bear the name of one of this generation.
+    // A child, callback or task of an earlier generation may bear the name of one of this generation.
     if (message.kind !== 'child' && message.generation !== this.run.generation) return 'drop'
     const operation = this.replay.operations.get(message.op)
     if (!operation) return message.kind === 'child' ? 'drop' : 'keep'
     if (message.kind === 'child' && message.run !== (operation.request as RequestOf<'child'>).runId) return 'drop'
     if (operation.settled) return 'drop'
     const id = operation.id
+    if (message.kind === 'task') {
+      const { result, attempt, iteration } = message
+      return { type: 'task.completed', id, ...(result !== undefined && { result }), ...(attempt > 1 && { attempt }), ...(iteration > 0 && { iteration }) }
+    }
+    if (message.kind === 'task.failed') {
+      // Given up before an operator let the run go on: another worker is at it.
+      if (message.round < this.replay.journal.retries) return 'drop'
+      return { type: 'task.failed', id, attempt: message.attempt, error: message.error }
+    }
     if (message.kind === 'callback.failed') return { type: 'callback.failed', id, error: message.error }
     if (message.kind === 'child') {
       if (message.status === 'completed') return { type: 'child.completed', id, result: message.result }
@@ -330,6 +410,8 @@ function describeWait(operation: Operation): Waiting {
       return { kind: 'callback', id, ...until }
     case 'child':
       return { kind: 'child', id, on: request.runId }
+    case 'task':
+      return { kind: 'task', id, on: request.type }
     case 'step':
       return { kind: facts?.paused ? 'pause' : 'retry', id, ...until }
   }

@@ -1,7 +1,5 @@
-import type { RunStore } from '../ports.ts'
-
 /** The view of a store that a process has, until the process dies: from then on none of its calls does anything. */
-export function mortalStore<S extends RunStore>(store: S): { store: S; die: () => void } {
+export function mortalStore<S extends object>(store: S): { store: S; die: () => void } {
   let dead = false
   const view = new Proxy(store, {
     get(target, property) {

@@ -1,12 +1,20 @@
 import { Client, type HistoryEvent, type RunView, type StartOptions } from '../client.ts'
+// Loaded ahead: to load it in the middle of a run takes longer than `settle` waits for a sign of life.
+import '../definitions/as-workflow.ts'
+import type { Catalogue } from '../definitions/catalogue.ts'
+import type { NamedHandler } from '../definitions/define.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import type { StepBody } from '../engine/run-context.ts'
-import type { LogLevel, RunStatus, RunStore } from '../ports.ts'
+import type { DocumentStore, LogLevel, RunStatus, RunStore } from '../ports.ts'
 import { type Schedule, withSchedules } from '../schedule.ts'
 import { Schedules } from '../schedules.ts'
+import { TaskBroker } from '../tasks/broker.ts'
+import type { TaskHandler } from '../worker/task.ts'
+import { Worker } from '../worker/worker.ts'
 import { type AnyWorkflow, Registry, type Signal, type Workflow } from '../workflow.ts'
 import { LocalRunner } from '../worlds/local/runner.ts'
 import { LocalWorld } from '../worlds/local/world.ts'
+import { brokerWire } from './broker-wire.ts'
 import { mortalStore } from './mortal-store.ts'
 import { seededIds } from './seeded-ids.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -14,6 +22,8 @@ import { VirtualClock } from './virtual-clock.ts'
 export interface TestEnvOptions {
   workflows: Iterable<AnyWorkflow>
   schedules?: readonly Schedule[]
+  /** What stored definitions may call by name. */
+  handlers?: readonly NamedHandler[]
   /** Makes ids and jitter repeatable. Default 1. */
   seed?: string | number
   /** Default 2026-01-01T00:00:00Z. */
@@ -44,15 +54,18 @@ export class TestEnv {
   readonly logs: LogLine[] = []
   private workflows: AnyWorkflow[]
   private readonly scheduled: readonly Schedule[]
+  private handlers: readonly NamedHandler[]
   private readonly stubs = new Map<string, StepBody>()
   private readonly origin: LocalWorld
   private runner!: LocalRunner
   private readonly owners: string[] = []
   private currentClient!: Client
+  private readonly workers: { type: string; worker: Worker }[] = []
   private die: (() => void) | undefined
 
   constructor(options: TestEnvOptions) {
     this.scheduled = options.schedules ?? []
+    this.handlers = options.handlers ?? []
     this.workflows = withSchedules(options.workflows, this.scheduled)
     this.clock = new VirtualClock(new Date(options.startTime ?? '2026-01-01T00:00:00Z').getTime())
     const log = (level: LogLevel, message: string, fields: Record<string, unknown>) => void this.logs.push({ level, message, fields })
@@ -64,8 +77,17 @@ export class TestEnv {
     return this.origin.store
   }
 
+  get documents(): DocumentStore {
+    return this.origin.documents
+  }
+
   get client(): Client {
     return this.currentClient
+  }
+
+  /** Saves definitions, which can then be started by name: `client.start('drip-campaign', …)`. */
+  get definitions(): Catalogue {
+    return this.client.definitions
   }
 
   get schedules(): Schedules {
@@ -87,16 +109,29 @@ export class TestEnv {
     this.stubs.set(stepName, body)
   }
 
-  /** Kills the process: whatever was under way is gone, only the store survives. `workflows` deploys other code. */
-  async restart(workflows?: Iterable<AnyWorkflow>): Promise<void> {
+  /** A worker outside, which does tasks of this type (`ctx.task`). It outlives restarts. */
+  worker(type: string, handler: TaskHandler): Worker {
+    const wire = brokerWire(new TaskBroker(this.origin))
+    const worker = new Worker({ tasks: { [type]: handler }, wire, log: (message) => void this.logs.push({ level: 'warn', message, fields: {} }) })
+    this.workers.push({ type, worker })
+    return worker
+  }
+
+  /** Kills the process: whatever was under way is gone, only the store survives. `workflows` and `handlers` deploy other code. */
+  async restart(workflows?: Iterable<AnyWorkflow>, handlers?: readonly NamedHandler[]): Promise<void> {
     this.die?.()
     if (workflows) this.workflows = withSchedules(workflows, this.scheduled)
+    if (handlers) this.handlers = handlers
     for (const owner of this.owners) await this.origin.store.releaseOwner(owner)
     const { store, die } = mortalStore(this.origin.store)
-    this.die = die
-    const world = Object.assign(Object.create(Object.getPrototypeOf(this.origin)), this.origin, { store, inlineWaitMs: -1 }) as LocalWorld
-    this.runner = new LocalRunner(world, { workflows: this.workflows, stubs: this.stubs, leaseMs: FOREVER_MS })
-    this.currentClient = new Client(world, new Registry(this.workflows))
+    const { store: documents, die: dieToo } = mortalStore(this.origin.documents)
+    this.die = () => {
+      die()
+      dieToo()
+    }
+    const world = Object.assign(Object.create(Object.getPrototypeOf(this.origin)), this.origin, { store, documents, inlineWaitMs: -1 }) as LocalWorld
+    this.runner = new LocalRunner(world, { workflows: this.workflows, handlers: this.handlers, stubs: this.stubs, leaseMs: FOREVER_MS })
+    this.currentClient = new Client(world, new Registry(this.workflows), this.handlers)
     this.owners.push(this.runner.owner)
     await this.runner.start()
     if (this.scheduled.length > 0) await this.schedules.sync(this.scheduled)
@@ -123,7 +158,7 @@ export class TestEnv {
   async settle(): Promise<void> {
     let quietSince = performance.now()
     let uses = this.clock.uses
-    while (!this.runner.isIdle) {
+    while (!this.isIdle()) {
       await new Promise<void>((resolve) => setImmediate(resolve))
       if (uses !== this.clock.uses) {
         uses = this.clock.uses
@@ -145,12 +180,17 @@ export class TestEnv {
       if (done) break
       const next = this.clock.next()
       if (next === undefined) {
-        if (!this.runner.isIdle) continue
+        if (!this.isIdle()) continue
         throw new Error(`nothing will ever wake what the test waits for: ${await this.whatWaits()}`)
       }
       this.clock.moveTo(next)
     }
     return promise
+  }
+
+  private isIdle(): boolean {
+    const workersAreIdle = this.workers.every(({ type, worker }) => worker.load === 0 && this.origin.tasks.isQuiet(type))
+    return this.runner.isIdle && workersAreIdle
   }
 
   private async whatWaits(): Promise<string> {

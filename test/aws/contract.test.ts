@@ -1,9 +1,10 @@
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
-import { worldContract } from '../contract/contract.ts'
+import { type WorldUnderTest, worldContract } from '../contract/contract.ts'
+import { documentsContract } from '../contract/documents.ts'
 import { makeResources } from './resources.ts'
 
-worldContract('aws', async () => {
+async function onAws(): Promise<WorldUnderTest> {
   const resources = await makeResources()
   const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
   const world = new AwsWorld({ ...resources, clock })
@@ -15,4 +16,7 @@ worldContract('aws', async () => {
       world.close()
     },
   }
-})
+}
+
+worldContract('aws', onAws)
+documentsContract('aws', onAws)

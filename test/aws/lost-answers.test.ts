@@ -180,4 +180,46 @@ describe('an operation whose answer gets lost after it was carried out', () => {
         expect(await world.store.frames(id)).toHaveLength(2)
       },
     ))
+
+  it('a document is put once and deleted once, under a condition or not', async () => {
+    const key = () => `key-${++serial}`
+    const there = async () => {
+      const name = key()
+      await world.documents.put('lost', name, 'before')
+      return name
+    }
+    const { documents } = faulty
+    await always(
+      async () => key(),
+      (name) => documents.put('lost', name, 1, { ifVersion: 0 }),
+      (written) => expect(written).toMatchObject({ version: 1 }),
+    )
+    for (const options of [{}, { ifVersion: 1 }, { ifVersion: 1, expiresAt: clock.now() + 1_000 }]) {
+      await always(
+        there,
+        (name) => documents.put('lost', name, 2, options),
+        async (written, name) => {
+          expect(written).toMatchObject({ version: 2 })
+          expect(await world.documents.get('lost', name)).toMatchObject({ value: 2, version: 2 })
+        },
+      )
+    }
+    for (const ifVersion of [undefined, 1]) {
+      await always(
+        there,
+        (name) => documents.delete('lost', name, ifVersion),
+        async (deleted, name) => {
+          expect(deleted).toBe(true)
+          expect(await world.documents.get('lost', name)).toBeUndefined()
+        },
+      )
+    }
+  })
+
+  it('a document was put, also when somebody put the next version before the call was repeated', async () => {
+    const meanwhile = () => world.documents.put('lost', 'overtaken', 'theirs', { ifVersion: 1 })
+    faults.fault = { call: faults.calls + 1, when: 'after', depth: 'retried', error: timedOut, meanwhile }
+    expect(await faulty.documents.put('lost', 'overtaken', 'mine', { ifVersion: 0 })).toMatchObject({ version: 1, value: 'mine' })
+    expect(await world.documents.get('lost', 'overtaken')).toMatchObject({ version: 2, value: 'theirs' })
+  })
 })

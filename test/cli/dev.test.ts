@@ -1,7 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { HistoryEvent } from '../../sdk/index.ts'
 import { freePort, overwinter, Project, pause, Running, root, startDev } from './fixture.ts'
 
 const CURL = /^ +(curl .*)$/m
@@ -21,32 +19,6 @@ export const nap = workflow('nap', async (ctx, { ms }: { ms: number }) => {
   return '${greeting}'
 })
 `
-
-test("README's command: it answers, the printed curl starts a run, and the run outlives a SIGKILL of everything", async () => {
-  using project = new Project()
-  const port = await freePort()
-  const env = { PORT: String(port), OVERWINTER_DATA: project.path('data') }
-  const launched = Date.now()
-  await using first = new Running('npm', ['run', 'dev'], { cwd: root, env })
-  const [, curl] = await first.says(CURL)
-  expect(Date.now() - launched).toBeLessThan(10_000)
-  expect(curl).toContain(`http://localhost:${port}/workflows/nap/runs`)
-  expect(curl).toContain('{"input":{"name":"Ada","seconds":5}}')
-
-  const { runId } = JSON.parse(execFileSync('sh', ['-c', `${curl} --silent`], { encoding: 'utf8' })) as { runId: string }
-  const run = `http://localhost:${port}/runs/${runId}`
-  while ((await get(run)).status !== 'sleeping') await pause(20)
-  await first.kill('SIGKILL')
-  await expect(fetch(run)).rejects.toThrow()
-
-  await using second = new Running('npm', ['run', 'dev'], { cwd: root, env })
-  await second.says(CURL)
-  const ended = await get(`${run}?wait=20s`)
-  expect(ended).toMatchObject({ status: 'completed', output: { message: 'Ada closed their eyes and slept for 5 s' } })
-  expect(Date.parse(ended.endedAt) - Date.parse(ended.startedAt)).toBeGreaterThanOrEqual(5_000)
-  const { events } = (await get(`${run}/history`)) as { events: HistoryEvent[] }
-  expect(events.map(({ type }) => type)).toEqual(['run.started', 'step.completed', 'sleep.started', 'sleep.completed', 'step.completed', 'run.completed'])
-})
 
 test('a SIGKILL of npm alone leaves nothing behind that holds the port', async () => {
   using project = new Project()

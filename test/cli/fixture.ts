@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 
 export const root = new URL('../..', import.meta.url).pathname
 const MAIN = join(root, 'cli/main.ts')
@@ -97,7 +97,8 @@ export class Running {
 /** What a user's terminal would have: neither vitest's nor npm's own variables, which change what a process does and says. */
 function outerEnvironment(): NodeJS.ProcessEnv {
   const isOurs = /^(NODE_OPTIONS|FORCE_COLOR|INIT_CWD|CI|VITEST.*|npm_(package|lifecycle|command|execpath|config_local_prefix).*)$/
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs.test(name)))
+  const PATH = process.env.PATH?.split(delimiter).filter((folder) => !folder.endsWith('node_modules/.bin'))
+  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs.test(name))), ...(PATH && { PATH: PATH.join(delimiter) }) }
 }
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

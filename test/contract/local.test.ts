@@ -3,17 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
-import { worldContract } from './contract.ts'
+import { type WorldUnderTest, worldContract } from './contract.ts'
+import { documentsContract } from './documents.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
 
-worldContract('local, in memory', async () => {
+async function inMemory(): Promise<WorldUnderTest> {
   const clock = new VirtualClock(START)
   const world = new LocalWorld({ path: ':memory:', clock })
   return { world, clock, close: async () => world.close() }
-})
+}
 
-worldContract('local, in a file', async () => {
+async function inAFile(): Promise<WorldUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'overwinter-contract-'))
   const clock = new VirtualClock(START)
   const world = new LocalWorld({ path: join(folder, 'runs.db'), clock })
@@ -25,4 +26,9 @@ worldContract('local, in a file', async () => {
       rmSync(folder, { recursive: true })
     },
   }
-})
+}
+
+worldContract('local, in memory', inMemory)
+worldContract('local, in a file', inAFile)
+documentsContract('local, in memory', inMemory)
+documentsContract('local, in a file', inAFile)

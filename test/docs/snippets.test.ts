@@ -21,6 +21,9 @@ describe('every TypeScript snippet in README and docs', () => {
   beforeAll(() => {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
+    // What the guides speak of as the reader's own workflows.
+    mkdirSync(join(folder, 'workflows'))
+    writeFileSync(join(folder, 'workflows/index.ts'), `export * from '../../../../workflows/index.ts'\n`)
     for (const { name, code } of snippets) writeFileSync(join(folder, name), `${code}\nexport {}\n`)
     const tsconfig = { extends: '../../../tsconfig.json', include: ['*.ts'] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))

@@ -29,6 +29,7 @@ const outputs = {
   QueueUrl: wakeups.queue.queueUrl,
   DeadLettersUrl: wakeups.deadLetters.queueUrl,
   SchedulerGroup: wakeups.schedules.scheduleGroupName,
+  SchedulesFunction: functions.Schedules.functionName,
 }
 for (const [name, value] of Object.entries(outputs)) new CfnOutput(stack, name, { value })
 

@@ -6,6 +6,7 @@ import { HttpError, OverwinterClient } from '../../sdk/http-client/index.ts'
 import { sigv4 } from '../../sdk/http-client/sigv4.ts'
 import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { TABLE } from '../../sdk/worlds/aws/table.ts'
+import { byAsking } from '../../workflows/stages/by-asking.ts'
 import { limitedFetch } from './limited-fetch.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -18,6 +19,7 @@ interface Outputs {
   QueueUrl: string
   DeadLettersUrl: string
   SchedulerGroup: string
+  SchedulesFunction: string
 }
 
 export interface Deployment {
@@ -90,12 +92,6 @@ async function enableTimeToLive({ aws, outputs }: Deployment): Promise<void> {
 }
 
 /** Asks until there is an answer. */
-export async function eventually<T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = 60_000): Promise<T> {
-  const deadline = Date.now() + withinMs
-  for (;;) {
-    const answer = await probe()
-    if (answer !== undefined && answer !== false) return answer
-    if (Date.now() > deadline) throw new Error(`after ${withinMs / 1000} s still not: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 200))
-  }
+export function eventually<T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = 60_000): Promise<T> {
+  return byAsking({ everyMs: 200, withinMs })(what, async () => (await probe()) || undefined)
 }

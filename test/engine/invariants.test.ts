@@ -23,10 +23,10 @@ function byHand(workflows: Parameters<typeof testEnv>[0]['workflows'], intercept
       return typeof member === 'function' ? member.bind(target) : member
     },
   })
-  const world: World = { store, wakeups: base.wakeups, clock, ids: base.ids, log: base.log, inlineWaitMs: -1 }
+  const world: World = { store, documents: base.documents, tasks: base.tasks, wakeups: base.wakeups, clock, ids: base.ids, log: base.log, inlineWaitMs: -1 }
   const registry = new Registry(workflows)
   const run = (runId: string, owner = 'a') => runOnce(world, registry, runId, { lease: { owner, ms: 30_000 } })
-  return { clock, store: base.store, client: new Client(world, registry), run, commits }
+  return { clock, store: base.store, documents: base.documents, tasks: base.tasks, client: new Client(world, registry), run, commits }
 }
 
 describe('I1 append-once', () => {
@@ -148,9 +148,18 @@ describe('a runner near its deadline', () => {
       await ctx.step('a', () => 1)
       return ctx.step('b', () => 2)
     })
-    const { client, store, clock } = byHand([w])
+    const { client, store, documents, tasks, clock } = byHand([w])
     const registry = new Registry([w])
-    const world: World = { store, wakeups: { send: async () => {}, cancel: async () => {} }, clock, ids: seededIds(2), log: () => {}, inlineWaitMs: -1 }
+    const world: World = {
+      store,
+      documents,
+      tasks,
+      wakeups: { send: async () => {}, cancel: async () => {} },
+      clock,
+      ids: seededIds(2),
+      log: () => {},
+      inlineWaitMs: -1,
+    }
     await client.start(w, undefined, { id: 'r' })
     const hurried = await runOnce(world, registry, 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + 4_000 })
     expect(hurried).toEqual({ status: 'released' })

@@ -24,10 +24,10 @@ function halfCommitting(workflows: AnyWorkflow[], dieAfterFrame: (type: string) 
       return typeof member === 'function' ? member.bind(target) : member
     },
   })
-  const world: World = { store, wakeups: base.wakeups, clock, ids: base.ids, log: base.log, inlineWaitMs: -1 }
+  const world: World = { store, documents: base.documents, tasks: base.tasks, wakeups: base.wakeups, clock, ids: base.ids, log: base.log, inlineWaitMs: -1 }
   const registry = new Registry(workflows)
   const run = (runId: string) => runOnce(world, registry, runId, { lease: { owner: 'x', ms: 30_000 } })
-  return { clock, store: base.store, client: new Client(world, registry), run }
+  return { clock, store: base.store, documents: base.documents, tasks: base.tasks, client: new Client(world, registry), run }
 }
 
 describe('a runner that died between its frame and the rest of the commit', () => {
@@ -107,12 +107,14 @@ describe('journal time', () => {
       await ctx.waitFor(signal('go'))
       return ctx.now() - before
     })
-    const { client, store, clock, run } = halfCommitting([w], () => false)
+    const { client, store, documents, tasks, clock, run } = halfCommitting([w], () => false)
     await client.start(w, undefined, { id: 'r' })
     await run('r')
     await client.signal('r', 'go')
     const behind: World = {
       store,
+      documents,
+      tasks,
       wakeups: { send: async () => {}, cancel: async () => {} },
       clock: { now: () => clock.now() - 5_000, at: (time, callback) => clock.at(time, callback) },
       ids: seededIds(2),

@@ -57,7 +57,7 @@ describe('the stack', () => {
       RestrictPublicBuckets: true,
     })
     expect(Properties.BucketEncryption).toBeDefined()
-    expect(Properties.LifecycleConfiguration.Rules[0]).toMatchObject({ ExpirationInDays: 800, Status: 'Enabled' })
+    expect(Properties.LifecycleConfiguration.Rules[0]).toMatchObject({ ExpirationInDays: 800, Prefix: 'runs/', Status: 'Enabled' })
     template.hasResourceProperties('AWS::S3::BucketPolicy', {
       PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } })]) },
     })

@@ -7,7 +7,9 @@ import type { Clock, Commit, CommitResult, RunStore, Wake, World } from '../../s
 import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
 import { Registry } from '../../sdk/workflow.ts'
 import { Database } from '../../sdk/worlds/local/database.ts'
+import { SqliteDocuments } from '../../sdk/worlds/local/documents.ts'
 import { SqliteRunStore } from '../../sdk/worlds/local/store.ts'
+import { SqliteTaskStore } from '../../sdk/worlds/local/tasks.ts'
 import type { Mutant } from './mutants.ts'
 import { MOST_BLOWS, type Trouble } from './trouble.ts'
 
@@ -100,6 +102,8 @@ export class Cloud {
   private worldOf(process: Process, store: RunStore): World {
     return {
       store,
+      documents: this.spoilt(process, new SqliteDocuments(this.db, process.clock)),
+      tasks: this.spoilt(process, new SqliteTaskStore(this.db, process.clock, () => {})),
       wakeups: {
         send: async (wakes) => {
           if (this.dies(process)) return NEVER
@@ -150,6 +154,10 @@ export class Cloud {
   private faulty(process: Process): RunStore {
     let store: RunStore = new SqliteRunStore(this.db, process.clock)
     if (this.mutant) store = this.mutant(store, { db: this.db, clock: this.clock, isAlive: () => process.isAlive })
+    return this.spoilt(process, store)
+  }
+
+  private spoilt<S extends object>(process: Process, store: S): S {
     return new Proxy(store, {
       get: (target, property) => {
         const method: unknown = Reflect.get(target, property, target)

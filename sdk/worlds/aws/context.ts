@@ -3,6 +3,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Clock, Wake } from '../../ports.ts'
 import type { Claims } from './claims.ts'
 import type { Payloads } from './payloads.ts'
+import type { TaskQueues } from './task-queues.ts'
 
 /** What every storage operation works with. */
 export interface Aws {
@@ -14,6 +15,7 @@ export interface Aws {
   thresholds: Thresholds
   /** Takes back wake-ups that were armed and are not wanted any more. */
   disarm(wakes: Wake[]): Promise<void>
+  queues: TaskQueues
 }
 
 export interface Thresholds {

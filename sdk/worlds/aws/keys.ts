@@ -32,6 +32,15 @@ export const frameKey = (seq: number): string => `J#${String(seq).padStart(10, '
 export const seqOf = (sk: string): number => Number(sk.slice('J#'.length))
 export const dataKey = (sha256: string): string => `D#${sha256}`
 
+/** A task has a partition of its own, so that loading its run does not load it. */
+export const taskKey = (taskId: string): Key => ({
+  pk: `TASK#${Buffer.byteLength(taskId) <= 1_500 ? taskId : `sha256 ${sha256(taskId).toString('hex')}`}`,
+  sk: 'TASK',
+})
+
+/** Documents have a partition per collection, and sort by their own key. */
+export const documentKey = (collection: string, key: string): Key => ({ pk: `DOC#${collection}`, sk: key })
+
 /** A sort key takes 1,024 bytes; an id made of an operation's path can be longer. */
 export function messageKey(id: string): string {
   return `M#${Buffer.byteLength(id) <= 900 ? id : `sha256 ${sha256(id).toString('hex')}`}`

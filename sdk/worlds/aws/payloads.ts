@@ -48,7 +48,7 @@ export class Payloads {
     if (value === undefined) return undefined
     const packed = pack(value)
     if (isSmall(packed)) return packed
-    if (sizeOf(packed) > FITS_AN_ITEM) return this.upload(runId, packed)
+    if (sizeOf(packed) > FITS_AN_ITEM) return this.upload(folderOf(runId), packed)
     const item = hash(packed)
     await this.db.send(new PutCommand({ TableName: this.table, Item: { pk: partition(runId), sk: dataKey(item), data: packed, ttl } }))
     return { item }
@@ -57,7 +57,13 @@ export class Payloads {
   /** For an item of its own, a frame or a message. */
   async storeInside(runId: string, value: unknown): Promise<Packed | { s3: string }> {
     const packed = pack(value)
-    return sizeOf(packed) > FITS_AN_ITEM ? this.upload(runId, packed) : packed
+    return sizeOf(packed) > FITS_AN_ITEM ? this.upload(folderOf(runId), packed) : packed
+  }
+
+  /** For a document, which may be older than any run. */
+  async storeForGood(value: Json): Promise<Packed | { s3: string }> {
+    const packed = pack(value)
+    return sizeOf(packed) > FITS_AN_ITEM ? this.upload('documents', packed) : packed
   }
 
   async load(runId: string, stored: Exclude<Stored, { frame: number }>): Promise<Json> {
@@ -70,13 +76,17 @@ export class Payloads {
     return unpack(Item.data as Packed)
   }
 
-  private async upload(runId: string, packed: Packed): Promise<{ s3: string }> {
-    const key = `${runId}/${hash(packed)}`
+  private async upload(folder: string, packed: Packed): Promise<{ s3: string }> {
+    const key = `${folder}/${hash(packed)}`
     const deflated = typeof packed === 'string' ? deflateRawSync(packed) : packed
     await this.objects.put(key, deflated)
     return { s3: key }
   }
 }
+
+/** The bucket clears these away by their age, and nothing else. */
+export const RUN_PAYLOADS = 'runs/'
+const folderOf = (runId: string): string => `${RUN_PAYLOADS}${runId}`
 
 const sizeOf = (packed: Packed): number => Buffer.byteLength(packed)
 const hash = (packed: Packed): string => createHash('sha256').update(packed).digest('hex')

@@ -3,18 +3,23 @@ import type { Clock, Ids, LogSink, World } from '../../ports.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { Claims } from './claims.ts'
 import { type AwsClients, awsClients } from './clients.ts'
-import { THRESHOLDS, type Thresholds } from './context.ts'
+import { type Aws, THRESHOLDS, type Thresholds } from './context.ts'
+import { DynamoDocuments } from './documents.ts'
 import { LambdaFunctions } from './lambda-functions.ts'
 import { Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
 import { SignedFetch } from './signed-fetch.ts'
 import { DynamoRunStore } from './store.ts'
+import { TaskQueues } from './task-queues.ts'
+import { DynamoTaskStore } from './tasks.ts'
 import { AwsWakeups, type WakeupTargets } from './wakeups.ts'
 
 export interface AwsWorldConfig extends WakeupTargets {
   table: string
   /** For payloads above the item limit. */
   bucket: string
+  /** The queue of each type of task, by its URL. */
+  taskQueues?: Record<string, string>
   clients?: AwsClients
   clock?: Clock
   ids?: Ids
@@ -25,6 +30,8 @@ export interface AwsWorldConfig extends WakeupTargets {
 /** A world of one DynamoDB table, one queue, one schedule group and one bucket. */
 export class AwsWorld implements World {
   readonly store: DynamoRunStore
+  readonly documents: DynamoDocuments
+  readonly tasks: DynamoTaskStore
   readonly wakeups: AwsWakeups
   readonly clock: Clock
   readonly ids: Ids
@@ -45,15 +52,19 @@ export class AwsWorld implements World {
     const db = DynamoDBDocumentClient.from(dynamodb, { marshallOptions: { removeUndefinedValues: true } })
     this.functions = new LambdaFunctions(signedFetch)
     this.wakeups = new AwsWakeups(sqs, scheduler, config, this.clock, thresholds)
-    this.store = new DynamoRunStore({
+    const aws: Aws = {
       db,
       table: config.table,
       clock: this.clock,
       payloads: new Payloads(db, new Objects(signedFetch, config.bucket), config.table),
       claims: new Claims(),
       thresholds,
+      queues: new TaskQueues(sqs, this.clock, config.taskQueues ?? {}),
       disarm: (wakes) => this.wakeups.cancel(wakes),
-    })
+    }
+    this.tasks = new DynamoTaskStore(aws)
+    this.store = new DynamoRunStore(aws)
+    this.documents = new DynamoDocuments(aws)
   }
 
   /** Closes the connections. */

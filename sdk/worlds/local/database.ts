@@ -56,6 +56,26 @@ CREATE TABLE IF NOT EXISTS inbox (
   UNIQUE (run, id)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS tags (tag TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (tag, run)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tasks (
+  id TEXT PRIMARY KEY,
+  type TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  look_at INTEGER,
+  body TEXT NOT NULL,
+  input TEXT,
+  expires_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tasks_to_look_at ON tasks (type, look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tasks_expiring ON tasks (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS documents (
+  collection TEXT NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  expires_at INTEGER,
+  PRIMARY KEY (collection, key)
+) STRICT;
+CREATE INDEX IF NOT EXISTS documents_expiring ON documents (expires_at) WHERE expires_at IS NOT NULL;
 `
 
 const CROWD = 4

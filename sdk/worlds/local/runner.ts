@@ -1,12 +1,16 @@
+import type { NamedHandler } from '../../definitions/define.ts'
+import { StoredWorkflows } from '../../definitions/stored-workflows.ts'
 import type { StepBody } from '../../engine/run-context.ts'
 import { runOnce } from '../../engine/run-loop.ts'
 import type { Wake } from '../../ports.ts'
-import { type AnyWorkflow, Registry } from '../../workflow.ts'
+import { type AnyWorkflow, Registry, type WorkflowSource } from '../../workflow.ts'
 import { deadOwners, Liveness } from './liveness.ts'
 import type { LocalWorld } from './world.ts'
 
 export interface LocalRunnerOptions {
   workflows: Iterable<AnyWorkflow>
+  /** What stored definitions may call by name. */
+  handlers?: readonly NamedHandler[]
   /** How many runs may be under way at once. */
   concurrency?: number
   leaseMs?: number
@@ -19,7 +23,7 @@ const PURGE_EVERY_MS = 3_600_000
 /** Takes every run that is due as far as it goes. One timer, for the earliest of them; nothing is held for the rest. */
 export class LocalRunner {
   private readonly world: LocalWorld
-  private readonly registry: Registry
+  private readonly source: WorkflowSource
   readonly owner: string
   private readonly concurrency: number
   private readonly leaseMs: number
@@ -29,6 +33,7 @@ export class LocalRunner {
   private liveness: Liveness | undefined
   private timer: { at: number; cancel: () => void } | undefined
   private housekeeping: NodeJS.Timeout | undefined
+  private stopListening: (() => void) | undefined
   private isRunning = false
   /** The due index may hold more than `ready` does. */
   private moreInStore = false
@@ -36,7 +41,7 @@ export class LocalRunner {
 
   constructor(world: LocalWorld, options: LocalRunnerOptions) {
     this.world = world
-    this.registry = new Registry(options.workflows)
+    this.source = new StoredWorkflows(world, new Registry(options.workflows), options.handlers)
     this.owner = world.ids.secret()
     this.concurrency = options.concurrency ?? 1_000
     this.leaseMs = options.leaseMs ?? 30_000
@@ -51,7 +56,7 @@ export class LocalRunner {
     if (path !== ':memory:') {
       for (const owner of deadOwners(path)) await store.releaseOwner(owner)
       this.liveness = new Liveness(path, this.owner)
-      store.onForeignWrite = () => this.lookAgain()
+      this.stopListening = store.onForeignWrite(() => this.lookAgain())
       this.housekeeping = setInterval(() => void this.purge(), PURGE_EVERY_MS).unref()
       await this.purge()
     }
@@ -66,7 +71,7 @@ export class LocalRunner {
     this.timer?.cancel()
     clearInterval(this.housekeeping)
     this.world.wakeups.listen(undefined)
-    this.world.store.onForeignWrite = undefined
+    this.stopListening?.()
     const grace = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
     await Promise.race([Promise.allSettled(this.active.values()), grace])
     this.liveness?.release()
@@ -109,9 +114,12 @@ export class LocalRunner {
     const now = this.world.clock.now()
     // Runs that were taken a moment ago may still look due, so they must not fill the page.
     const limit = BATCH + this.active.size
-    const found = await this.world.store.overdue(now, limit).finally(() => {
+    const found = await this.world.store.overdue(now, limit).catch((error: unknown) => {
       this.isLooking = false
+      throw error
     })
+    // Not a turn earlier: until what was found is in `ready`, this runner is not idle.
+    this.isLooking = false
     const due = found.filter(({ runId }) => !this.active.has(runId))
     if (!this.isRunning) return
     for (const { runId } of due) this.ready.add(runId)
@@ -123,7 +131,7 @@ export class LocalRunner {
 
   private take(runId: string): void {
     const lease = { owner: this.owner, ms: this.leaseMs }
-    const work = runOnce(this.world, this.registry, runId, { lease, stubs: this.stubs })
+    const work = runOnce(this.world, this.source, runId, { lease, stubs: this.stubs })
       .catch((error: unknown) => {
         // The lease runs out by itself, and the run is taken up again then.
         if (this.isRunning) this.world.log('error', `run '${runId}' could not be taken further: ${error}`, { runId })
@@ -148,5 +156,6 @@ export class LocalRunner {
 
   private async purge(): Promise<void> {
     while ((await this.world.store.purgeExpired(BATCH)) === BATCH);
+    await this.world.documents.purgeExpired()
   }
 }

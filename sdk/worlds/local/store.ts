@@ -21,8 +21,9 @@ export class SqliteRunStore implements RunStore {
   private readonly journals = new JournalCache()
   private readonly watchers = new Map<string, Set<() => void>>()
   private readonly glance: NodeJS.Timeout | undefined
-  /** Called when another process has written to the file. */
-  onForeignWrite: (() => void) | undefined
+  private readonly foreignWriteListeners = new Set<() => void>()
+  /** Called when a run has handed out tasks. */
+  onDispatch: (() => void) | undefined
 
   constructor(db: Database, clock: Clock) {
     this.db = db
@@ -82,6 +83,7 @@ export class SqliteRunStore implements RunStore {
   async commit(commit: Commit): Promise<CommitResult> {
     const { result, touched } = await this.db.write(() => commitRun(this.db, commit, this.clock.now()))
     this.notify(touched)
+    if (commit.outgoing?.some(({ kind }) => kind === 'dispatch')) this.onDispatch?.()
     return result
   }
 
@@ -118,6 +120,12 @@ export class SqliteRunStore implements RunStore {
 
   // --- for the local runner
 
+  /** Calls back when another process has written to the file. */
+  onForeignWrite(listener: () => void): () => void {
+    this.foreignWriteListeners.add(listener)
+    return () => this.foreignWriteListeners.delete(listener)
+  }
+
   /** When the next run after `now` is due, if any is. */
   nextWake(now: number): number | undefined {
     return (this.db.row('SELECT min(wake_at) AS at FROM runs WHERE wake_at > ?', now)?.at as number | null) ?? undefined
@@ -141,6 +149,7 @@ export class SqliteRunStore implements RunStore {
         for (const table of ['frames', 'payloads', 'inbox', 'tags']) this.db.run(`DELETE FROM ${table} WHERE run = ?`, key!)
         this.db.run('DELETE FROM runs WHERE key = ?', key!)
       }
+      this.db.run('DELETE FROM tasks WHERE expires_at <= ?', this.clock.now())
       return rows.length
     })
   }
@@ -159,11 +168,12 @@ export class SqliteRunStore implements RunStore {
       if (now === seen) return
       seen = now
       this.notify([...this.watchers.keys()])
-      this.onForeignWrite?.()
+      for (const listener of this.foreignWriteListeners) listener()
     }, GLANCE_EVERY_MS).unref()
   }
 
-  private notify(runIds: readonly string[]): void {
+  /** For whoever watches these runs. */
+  notify(runIds: readonly string[]): void {
     if (this.watchers.size === 0) return
     for (const runId of runIds) for (const onChange of [...(this.watchers.get(runId) ?? [])]) onChange()
   }

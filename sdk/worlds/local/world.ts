@@ -2,7 +2,9 @@ import { FatalError } from '../../engine/errors.ts'
 import type { Clock, Functions, Ids, LogSink, Wake, Wakeups, World } from '../../ports.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { Database } from './database.ts'
+import { SqliteDocuments } from './documents.ts'
 import { SqliteRunStore } from './store.ts'
+import { SqliteTaskStore } from './tasks.ts'
 
 export interface LocalWorldOptions {
   /** A file, or `:memory:`. */
@@ -18,7 +20,9 @@ export interface LocalWorldOptions {
 export class LocalWorld implements World {
   readonly path: string
   readonly store: SqliteRunStore
+  readonly documents: SqliteDocuments
   readonly wakeups: LocalWakeups
+  readonly tasks: SqliteTaskStore
   readonly clock: Clock
   readonly ids: Ids
   readonly log: LogSink
@@ -31,8 +35,13 @@ export class LocalWorld implements World {
     this.clock = options.clock ?? systemClock
     this.ids = options.ids ?? systemIds
     this.log = options.log ?? consoleLog
-    this.store = new SqliteRunStore(new Database(options.path), this.clock)
+    const db = new Database(options.path)
+    this.store = new SqliteRunStore(db, this.clock)
+    this.documents = new SqliteDocuments(db, this.clock)
     this.wakeups = new LocalWakeups()
+    this.tasks = new SqliteTaskStore(db, this.clock, (runId) => this.store.notify([runId]))
+    this.store.onDispatch = () => this.tasks.lookAgain()
+    this.store.onForeignWrite(() => this.tasks.lookAgain())
     this.functions = localFunctions(options.functions ?? {})
   }
 

@@ -51,8 +51,8 @@ function rangeOf(filter: RunFilter): IndexRange {
   return { ...range, index: 'list', prefix: LIST, ...(conditions.length > 0 && { filter: all(...conditions) }) }
 }
 
-function matches(aws: Aws, item: RunItem, { workflow, tag, status }: RunFilter): boolean {
-  if (isExpired(item, aws.clock.now())) return false
+function matches(aws: Aws, item: RunItem, { workflow, tag, status, isOpen }: RunFilter): boolean {
+  if (isExpired(item, aws.clock.now()) || (isOpen && item.endedAt !== undefined)) return false
   return (status ?? item.status) === item.status && (workflow ?? item.workflow) === item.workflow && (tag === undefined || (item.tags ?? []).includes(tag))
 }
 

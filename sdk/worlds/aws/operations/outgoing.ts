@@ -3,11 +3,12 @@ import type { Aws } from '../context.ts'
 import { inParallel } from '../in-parallel.ts'
 import { createRun } from './create.ts'
 import { deliverMessage } from './deliver.ts'
+import { dispatchTask, withdrawTask } from './dispatch.ts'
 import { terminateRun } from './terminate.ts'
 
 /** What a commit causes in other runs. Each part may be done twice, so whoever recovers the sender does all of it again. */
 export async function sendOutgoing(aws: Aws, from: string, outgoing: readonly Outgoing[]): Promise<Wake[]> {
-  const wakes = await inParallel(outgoing, (item) => {
+  const wakes = await inParallel(outgoing, (item): Promise<Wake[]> => {
     switch (item.kind) {
       case 'start':
         return startChild(aws, from, item)
@@ -15,6 +16,10 @@ export async function sendOutgoing(aws: Aws, from: string, outgoing: readonly Ou
         return deliverMessage(aws, item.to, item.message).then((delivered) => delivered.wakes)
       case 'terminate':
         return terminateRun(aws, item.run, item.reason).then((terminated) => terminated.wakes)
+      case 'dispatch':
+        return dispatchTask(aws, item.task).then(() => [])
+      case 'withdraw':
+        return withdrawTask(aws, item.task).then(() => [])
     }
   })
   return wakes.flat()

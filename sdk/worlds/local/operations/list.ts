@@ -14,6 +14,7 @@ export function listRuns(db: Database, filter: RunFilter): RunPage {
   where('r.workflow = ?', filter.workflow)
   // A literal, so that the partial index on runs in trouble can serve it. The port's type admits nothing else.
   if (filter.status !== undefined && /^[a-z]+$/.test(filter.status)) conditions.push(`r.status = '${filter.status}'`)
+  if (filter.isOpen) conditions.push('r.ended_at IS NULL')
   where('r.key IN (SELECT run FROM tags WHERE tag = ?)', filter.tag)
   where('r.created_at >= ?', filter.from)
   where('r.created_at < ?', filter.to)

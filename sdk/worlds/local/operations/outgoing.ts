@@ -3,6 +3,7 @@ import type { Database } from '../database.ts'
 import { createRun } from './create.ts'
 import { deliverMessage } from './deliver.ts'
 import { terminateRun } from './end.ts'
+import { dispatchTask, withdrawTask } from './tasks.ts'
 
 /** Here one transaction covers sender and receivers, so nothing can get lost between them. */
 export function sendOutgoing(db: Database, from: string, outgoing: readonly Outgoing[], now: number): { wakes: Wake[]; touched: string[] } {
@@ -20,7 +21,9 @@ export function sendOutgoing(db: Database, from: string, outgoing: readonly Outg
     } else if (item.kind === 'deliver') {
       wakes.push(...deliverMessage(db, item.to, item.message, now).wakes)
       touched.push(item.to)
-    } else {
+    } else if (item.kind === 'dispatch') dispatchTask(db, item.task)
+    else if (item.kind === 'withdraw') withdrawTask(db, item.task, now)
+    else {
       const terminated = terminateRun(db, item.run, item.reason, now)
       wakes.push(...terminated.wakes)
       touched.push(...terminated.touched)

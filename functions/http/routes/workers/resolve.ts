@@ -1,0 +1,93 @@
+import type { Json } from '../../../../sdk/engine/json.ts'
+import type { Resolved } from '../../../../sdk/tasks/broker.ts'
+import type { Refusal, Resolution } from '../../../../sdk/tasks/lifecycle.ts'
+import { readJson } from '../../body.ts'
+import { Checks, readFields, readKey } from '../../checks.ts'
+import { ref } from '../../openapi-schemas.ts'
+import { HttpProblem } from '../../problem.ts'
+import { json, type WorkerRoute } from '../../route.ts'
+import { requireTypes, scopeOf } from './authorize.ts'
+import { ENVELOPE_BYTES, isWhole, MOST_PAYLOAD_BYTES } from './fields.ts'
+
+const LONGEST_PAUSE_MS = 3_600_000
+const LONGEST_ERROR = 10_000
+const ACTIONS = ['complete', 'fail', 'pause', 'checkpoint', 'continue'] as const
+const FIELDS = ['action', 'attempt', 'iteration', 'output', 'error', 'retryable', 'name', 'duration_ms', 'checkpoint', 'data'] as const
+const PAYLOADS = ['output', 'checkpoint', 'data'] as const
+
+type Fields = Partial<Record<(typeof FIELDS)[number], unknown>>
+
+export const resolve: WorkerRoute = {
+  method: 'POST',
+  path: '/v1/tasks/{id}/resolve',
+  operationId: 'resolveTask',
+  summary: 'What became of a task: it is complete, has failed, pauses, goes on (with a checkpoint or a sign of life), or wants one more iteration.',
+  takesKey: true,
+  body: ref('ResolveRequest'),
+  responses: { 200: { description: 'So it is.', schema: ref('Resolved') } },
+  problems: ['invalid-input', 'malformed-json', 'forbidden', 'unknown-task', 'conflict', 'too-large', 'unsupported-media-type'],
+  async handle(c, { workers }) {
+    const scope = await scopeOf(c, workers)
+    const fields = readResolution(await readJson(c, MOST_PAYLOAD_BYTES + ENVELOPE_BYTES))
+    const { idempotencyKey } = readKey(c)
+    const id = c.req.param('id')!
+    const task = await workers.broker.find(id)
+    if (!task) throw refused(id, 'not in flight')
+    requireTypes(scope, [task.type])
+    const resolved = await workers.broker.resolve(id, { ...toResolution(fields), ...(idempotencyKey !== undefined && { key: idempotencyKey }) })
+    if (!resolved.ok) throw refused(id, resolved.refusal, resolved.task)
+    return json({ ok: true, ...(resolved.deadline !== undefined && { deadline: new Date(resolved.deadline).toISOString() }) })
+  },
+}
+
+function readResolution(body: unknown): Fields {
+  const checks = new Checks()
+  const fields: Fields = readFields(body ?? {}, FIELDS, checks)
+  const { action, attempt, iteration, error, retryable, duration_ms } = fields
+  checks.require(
+    '$.action',
+    ACTIONS.some((known) => known === action),
+    `must be one of ${ACTIONS.join(', ')}`,
+  )
+  checks.require('$.attempt', attempt === undefined || isWhole(attempt, 1, Number.MAX_SAFE_INTEGER), 'must be a whole number from 1')
+  checks.require('$.iteration', iteration === undefined || isWhole(iteration, 0, Number.MAX_SAFE_INTEGER), 'must be a whole number from 0')
+  checks.require('$.retryable', retryable === undefined || typeof retryable === 'boolean', 'must be true or false')
+  if (action === 'fail' || error !== undefined) {
+    const isText = typeof error === 'string' && error.length > 0 && error.length <= LONGEST_ERROR
+    checks.require('$.error', isText, `must say what went wrong, in 1 to ${LONGEST_ERROR} characters`)
+  }
+  if (action === 'pause' || duration_ms !== undefined) {
+    checks.require('$.duration_ms', isWhole(duration_ms, 1, LONGEST_PAUSE_MS), `must be a whole number from 1 to ${LONGEST_PAUSE_MS} (an hour)`)
+  }
+  checks.throwIfAny()
+  for (const name of PAYLOADS) {
+    const size = fields[name] === undefined ? 0 : Buffer.byteLength(JSON.stringify(fields[name]))
+    if (size > MOST_PAYLOAD_BYTES) throw new HttpProblem('too-large', `${name} has ${size} bytes, and ${MOST_PAYLOAD_BYTES} are the most; nothing was written`)
+  }
+  return fields
+}
+
+/** `null` is a value here, and the absence of one is not. */
+function toResolution(fields: Fields): Resolution {
+  const given = <N extends string>(name: N, value: unknown) => (value === undefined ? {} : { [name]: value as Json }) as { [K in N]?: Json }
+  const which = { ...given('attempt', fields.attempt), ...given('iteration', fields.iteration) } as { attempt?: number; iteration?: number }
+  switch (fields.action as (typeof ACTIONS)[number]) {
+    case 'complete':
+      return { ...which, action: 'complete', ...given('output', fields.output) }
+    case 'fail':
+      return { ...which, action: 'fail', error: fields.error as string, ...(fields.retryable === false && { retryable: false }) }
+    case 'pause':
+      return { ...which, action: 'pause', durationMs: fields.duration_ms as number, ...given('checkpoint', fields.checkpoint) }
+    case 'checkpoint':
+      return { ...which, action: 'checkpoint', ...given('data', fields.data ?? fields.checkpoint) }
+    case 'continue':
+      return { ...which, action: 'continue', ...given('checkpoint', fields.checkpoint ?? fields.data) }
+  }
+}
+
+function refused(id: string, refusal: Refusal, task?: Extract<Resolved, { ok: false }>['task']): HttpProblem {
+  if (refusal === 'not in flight') return new HttpProblem('unknown-task', `no worker has task '${id}': it is unknown, waits for one, or is settled`)
+  const now = `it is at attempt ${task!.attempt}, iteration ${task!.iteration}`
+  if (refusal === 'moved on') return new HttpProblem('conflict', `task '${id}' has moved on: ${now}`)
+  return new HttpProblem('conflict', `a worker lost task '${id}' by silence and may still speak, so say which one you have: send 'attempt' and 'iteration'`)
+}

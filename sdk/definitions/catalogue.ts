@@ -1,0 +1,115 @@
+import { ConflictError, type Problem, UnknownWorkflowError } from '../engine/errors.ts'
+import type { World } from '../ports.ts'
+import type { Registry } from '../workflow.ts'
+import type { NamedHandler } from './define.ts'
+import type { StoredVersion } from './definition-store.ts'
+import { StoredWorkflows } from './stored-workflows.ts'
+
+export interface DefinitionSummary {
+  name: string
+  /** The latest version. */
+  version: number
+  /** What the definition calls it. */
+  label?: string
+  createdAt: number
+  updatedAt: number
+}
+
+export interface SavedDefinition {
+  name: string
+  version: number
+  /** False when the latest version says the same. */
+  isNew: boolean
+  createdAt: number
+  /** What may not be meant like this. */
+  warnings: Problem[]
+}
+
+/** A route of the API has this name. */
+const TAKEN = 'schema.json'
+/** So many runs are named when they keep a definition from being deleted. */
+const NAMED = 5
+
+/** Saves, shows and deletes definitions; `StoredWorkflows` runs them. */
+export class Catalogue extends StoredWorkflows {
+  private readonly world: Pick<World, 'store' | 'documents' | 'clock'>
+
+  constructor(world: Pick<World, 'store' | 'documents' | 'clock'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+    super(world, registry, handlers)
+    this.world = world
+  }
+
+  /** A new version, unless the latest one says the same. Refused with every problem and its path. */
+  async save(name: string, json: unknown): Promise<SavedDefinition> {
+    // The validator is large, and most processes never save anything.
+    const { findWarnings, parseDefinition } = await import('./validate.ts')
+    const stored = await this.definitions.heads()
+    const workflows = new Set([...this.registry.names(), ...stored.map((each) => each.name), name])
+    const definition = parseDefinition(withName(name, json), { handlers: new Set(this.handlers.keys()), workflows }, nameProblems(name, json))
+    if (this.registry.has(name)) throw new ConflictError(`'${name}' is a workflow in the code; give the definition another name`)
+    return { name, ...(await this.definitions.add(definition)), warnings: findWarnings(definition) }
+  }
+
+  async get(name: string, version?: number): Promise<StoredVersion> {
+    const head = (await this.definitions.head(name))?.value
+    if (!head || head.isDeleted) throw await this.unknown(name)
+    const found = await this.definitions.version(name, version ?? head.latest)
+    if (!found) throw new UnknownWorkflowError(`definition '${name}' has no version ${version}; the latest is ${head.latest}`)
+    return found
+  }
+
+  async list(): Promise<DefinitionSummary[]> {
+    return (await this.definitions.heads()).map(({ name, head: { latest, label, createdAt, updatedAt } }) => ({
+      name,
+      version: latest,
+      ...(label !== undefined && { label }),
+      createdAt,
+      updatedAt,
+    }))
+  }
+
+  /**
+   * Refused while runs of it are alive. A run that is being started meanwhile does not slip through: either its start
+   * comes after the mark and finds it (`confirm`), or it comes before and is found by the second look.
+   */
+  async delete(name: string): Promise<void> {
+    const head = await this.definitions.head(name)
+    if (!head || head.value.isDeleted) throw await this.unknown(name)
+    await this.assertNoRuns(name)
+    const marked = await this.definitions.markDeleted(name, head)
+    if (!marked) throw new ConflictError(`definition '${name}' was changed by somebody else meanwhile; look again`)
+    await this.assertNoRuns(name).catch(async (error: unknown) => {
+      await this.definitions.restore(name, marked)
+      throw error
+    })
+    await this.definitions.letVersionsExpire(name, marked.value.latest)
+  }
+
+  private async assertNoRuns(workflow: string): Promise<void> {
+    let cursor: string | undefined
+    do {
+      const page = await this.world.store.list({ workflow, isOpen: true, limit: NAMED, ...(cursor !== undefined && { cursor }) })
+      if (page.runs.length > 0) {
+        const some = page.runs.map(({ id, status }) => `'${id}' (${status})`).join(', ')
+        throw new ConflictError(`runs of definition '${workflow}' are alive: ${some}${page.cursor === undefined ? '' : ' and more'}; end them first`)
+      }
+      cursor = page.cursor
+    } while (cursor !== undefined)
+  }
+
+  private async unknown(name: string): Promise<UnknownWorkflowError> {
+    const known = (await this.definitions.heads()).map((each) => each.name)
+    return new UnknownWorkflowError(`no definition is named '${name}'; known: ${known.join(', ') || 'none'}`)
+  }
+}
+
+const isObject = (json: unknown): json is { name?: unknown } => typeof json === 'object' && json !== null && !Array.isArray(json)
+
+/** The name may be left out of the definition. */
+const withName = (name: string, json: unknown): unknown => (isObject(json) ? { name, ...json } : json)
+
+function nameProblems(name: string, json: unknown): Problem[] {
+  if (name === TAKEN) return [{ path: '$.name', message: `'${TAKEN}' is where the JSON Schema is` }]
+  const own = isObject(json) ? json.name : undefined
+  return typeof own !== 'string' || own === name ? [] : [{ path: '$.name', message: `is '${own}', but it is being saved as '${name}'` }]
+}

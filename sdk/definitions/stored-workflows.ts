@@ -1,0 +1,102 @@
+import { ConflictError, UnknownWorkflowError } from '../engine/errors.ts'
+import type { World } from '../ports.ts'
+import { type AnyWorkflow, type Registry, type WorkflowSource, workflow } from '../workflow.ts'
+import type { DefinedWorkflow } from './as-workflow.ts'
+import type { NamedHandler } from './define.ts'
+import { DefinitionStore } from './definition-store.ts'
+import type { Handler, Parts } from './interpret.ts'
+import type { Definition } from './schema.ts'
+
+const REMEMBERED = 1_000
+
+/** The workflows in the code and, where it has none of that name, those that are stored as definitions. */
+export class StoredWorkflows implements WorkflowSource {
+  protected readonly registry: Registry
+  protected readonly handlers: ReadonlyMap<string, Handler>
+  protected readonly definitions: DefinitionStore
+  /** A version never changes, so what is known of it stays true. */
+  private readonly known = new Map<string, { workflow: DefinedWorkflow; children: string[] }>()
+
+  constructor(world: Pick<World, 'documents' | 'clock'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+    this.registry = registry
+    this.handlers = new Map([...handlers].map(({ name, run }) => [name, run]))
+    this.definitions = new DefinitionStore(world)
+  }
+
+  toStart(name: string, version?: number): AnyWorkflow | Promise<AnyWorkflow> {
+    return this.registry.has(name) ? this.registry.toStart(name, version) : this.storedToStart(name, version)
+  }
+
+  exact(name: string, version: number): AnyWorkflow | Promise<AnyWorkflow> {
+    return this.registry.find(name, version) ?? this.stored(name, version)
+  }
+
+  /** Throws if the workflow was deleted: asked once a run was created, because that may have happened meanwhile. */
+  confirm({ name }: AnyWorkflow): Promise<void> | undefined {
+    return this.registry.has(name) ? undefined : this.assertNotDeleted(name)
+  }
+
+  private async storedToStart(name: string, version?: number): Promise<AnyWorkflow> {
+    const head = (await this.definitions.head(name))?.value
+    if (!head || head.isDeleted) return this.registry.latest(name)
+    return this.stored(name, version ?? head.latest)
+  }
+
+  private async assertNotDeleted(name: string): Promise<void> {
+    const head = await this.definitions.head(name)
+    if (!head || head.value.isDeleted) throw new ConflictError(`definition '${name}' was deleted while the run was being started`)
+  }
+
+  private stored(name: string, version: number): AnyWorkflow | Promise<AnyWorkflow> {
+    const known = this.known.get(`${version} ${name}`)
+    return known && known.children.length === 0 ? known.workflow : this.load(name, version)
+  }
+
+  private async load(name: string, version: number): Promise<AnyWorkflow> {
+    // Only whoever runs a definition pays for the interpreter.
+    const { asWorkflow } = await import('./as-workflow.ts')
+    let known = this.known.get(`${version} ${name}`)
+    if (!known) {
+      const found = await this.definitions.version(name, version)
+      if (!found) return this.registry.exact(name, version)
+      this.checkHandlers(found.definition, version)
+      known = { workflow: asWorkflow(found.definition, version, this.partsWith([])), children: this.storedChildrenOf(found.definition) }
+      if (this.known.size >= REMEMBERED) this.known.delete(this.known.keys().next().value!)
+      this.known.set(`${version} ${name}`, known)
+    }
+    if (known.children.length === 0) return known.workflow
+    // Which version a child gets is decided when it is started, and in the journal from then on.
+    const children = await Promise.all(known.children.map((child) => this.childNamed(child)))
+    return asWorkflow(known.workflow.definition, version, this.partsWith(children))
+  }
+
+  private partsWith(children: readonly AnyWorkflow[]): Parts {
+    const inCode = this.registry.names().map((name) => this.registry.latest(name))
+    return { handlers: this.handlers, workflows: new Map([...inCode, ...children].map((each) => [each.name, each])) }
+  }
+
+  private storedChildrenOf({ steps }: Definition): string[] {
+    const names = steps.flatMap((step) => (step.type === 'workflow' && !this.registry.has(step.workflow) ? [step.workflow] : []))
+    return [...new Set(names)]
+  }
+
+  /** Enough to start it by; its own runner loads the rest. A child that is gone fails its step, and only when it comes to that. */
+  private async childNamed(name: string): Promise<AnyWorkflow> {
+    const head = (await this.definitions.head(name))?.value
+    if (head && !head.isDeleted) return workflow(name, { version: head.latest }, runsElsewhere)
+    const issues = [{ message: `there is no workflow '${name}'` }]
+    return workflow(name, { input: { '~standard': { version: 1, vendor: 'overwinter', validate: () => ({ issues }) } } }, runsElsewhere)
+  }
+
+  private checkHandlers({ name, steps }: Definition, version: number): void {
+    const missing = steps.flatMap((step) => ('handler' in step && step.handler !== undefined && !this.handlers.has(step.handler) ? [step.handler] : []))
+    if (missing.length === 0) return
+    throw new UnknownWorkflowError(
+      `definition '${name}' (version ${version}) calls handlers that are not in this code: ${[...new Set(missing)].join(', ')}. Export them from the entry file again, deploy, and retry the run`,
+    )
+  }
+}
+
+async function runsElsewhere(): Promise<never> {
+  throw new Error('a child runs under its own definition')
+}

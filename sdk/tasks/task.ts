@@ -1,0 +1,76 @@
+import type { ErrorRecord } from '../engine/events.ts'
+import type { Json } from '../engine/json.ts'
+import type { RetryPolicy } from '../engine/retry.ts'
+import type { Message } from '../ports.ts'
+
+/** How a worker's task is tried, timed and given up. */
+export interface TaskPolicy {
+  /** `retryIf` is code, and stays in the process that has it. */
+  retry: Omit<RetryPolicy, 'retryIf'>
+  /** The longest an attempt may take in all. */
+  timeoutMs?: number
+  /** The longest an attempt may go without a sign of life. */
+  heartbeatMs: number
+  /** How often a worker may ask for one more round of an agent's loop. */
+  maxIterations: number
+}
+
+/** A task as a run hands it out. */
+export interface NewTask {
+  /** `{run}.{step}`, as the protocol has it. */
+  id: string
+  runId: string
+  /** The operation that waits for it. */
+  op: string
+  /** Of the run: the same step of a later generation is another task under the same id. */
+  generation: number
+  /** How often an operator has let the run go on: each time, what was open is handed out anew. */
+  round: number
+  type: string
+  input?: Json
+  policy: TaskPolicy
+  dispatchedAt: number
+}
+
+export type TaskOutcome = { result?: Json } | { error: ErrorRecord } | 'withdrawn'
+
+/** A task in the store, without its input. Whoever changes it says which version was seen, so that of two only one succeeds. */
+export interface Task extends Omit<NewTask, 'input'> {
+  version: number
+  /** `waiting` for a worker or for its time; `taken` by one; `settled` for good. */
+  state: 'waiting' | 'taken' | 'settled'
+  /** From 1. */
+  attempt: number
+  iteration: number
+  /** A worker lost it by silence and may yet speak up: from then on, each has to say which attempt it has. */
+  isContested?: boolean
+  takenAt?: number
+  takenBy?: string
+  /** When somebody has to look at it: a waiting one may be taken then, a taken one is lost to its worker. */
+  lookAt?: number
+  checkpoint?: Json
+  outcome?: TaskOutcome
+  /** The key of the last request that changed it, to recognise a repeat. */
+  lastRequest?: string
+  /** How the queue of this world finds the message that stands for it. */
+  receipt?: string
+}
+
+export const taskId = (runId: string, op: string): string => `${runId}.${op}`
+
+export function asWaiting({ input: _, ...task }: NewTask, version: number): Task {
+  return { ...task, version, state: 'waiting', attempt: 1, iteration: 0, lookAt: task.dispatchedAt }
+}
+
+/** The same task, handed out before, or one of a later life of its step? */
+export function isNewer(task: Pick<NewTask, 'generation' | 'round'>, than: Pick<NewTask, 'generation' | 'round'>): boolean {
+  return task.generation > than.generation || (task.generation === than.generation && task.round > than.round)
+}
+
+/** What the run hears of it, once: the message's id is the same however often it is sent. */
+export function messageOf({ generation, round, op, attempt, iteration, outcome }: Task): Message | undefined {
+  if (outcome === undefined || outcome === 'withdrawn') return undefined
+  const address = { id: `task ${generation}.${round} ${op}`, generation, round, op, attempt }
+  if ('error' in outcome) return { ...address, kind: 'task.failed', error: outcome.error }
+  return { ...address, kind: 'task', iteration, ...(outcome.result !== undefined && { result: outcome.result }) }
+}

@@ -1,0 +1,18 @@
+import type { World } from '../ports.ts'
+import { TaskBroker } from './broker.ts'
+import { WorkerDirectory } from './directory.ts'
+import { WorkerTokens } from './tokens.ts'
+
+/** Everything about workers outside: what they take and give back, who they are, and who may be one. */
+export class Workers {
+  readonly broker: TaskBroker
+  readonly directory: WorkerDirectory
+  readonly tokens: WorkerTokens
+
+  /** `token`: one that the environment gives, beside those that are made here. */
+  constructor(world: Omit<World, 'functions' | 'inlineWaitMs' | 'log'>, token?: string) {
+    this.broker = new TaskBroker(world)
+    this.directory = new WorkerDirectory(world)
+    this.tokens = new WorkerTokens(world, token)
+  }
+}

@@ -1,0 +1,3 @@
+export { FatalError } from '../engine/errors.ts'
+export type { TaskHandler, WorkerTask } from './task.ts'
+export { Worker, type WorkerOptions } from './worker.ts'

@@ -1,0 +1,69 @@
+import { type Duration, milliseconds } from '../engine/duration.ts'
+import type { TaskPayload } from '../tasks/wire.ts'
+
+/** What a handler gets. What it returns is the task's output; what it throws fails the attempt (a FatalError, for good). */
+export interface WorkerTask<I = unknown> {
+  readonly id: string
+  readonly runId: string
+  readonly stepId: string
+  readonly type: string
+  readonly input: I
+  /** From 1. */
+  readonly attempt: number
+  /** From 0; counts what `goOn` asked for. */
+  readonly iteration: number
+  /** What the last checkpoint, pause or iteration saved. */
+  readonly lastCheckpoint: unknown
+  /** Aborted when the task is lost to another worker, is not wanted any more, or this worker has to stop. */
+  readonly signal: AbortSignal
+  /** Durable when the promise resolves; whoever gets the task next finds it. */
+  checkpoint(data: unknown): Promise<void>
+  /** Return this to give the task up for a while, at most an hour: `return task.pause('cool-down', '30s', state)`. */
+  pause(name: string, duration: Duration, checkpoint?: unknown): Handover
+  /** Return this to be called again at once, with the iteration counted up: the loop of an agent. */
+  goOn(checkpoint?: unknown): Handover
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: handlers say themselves what they expect
+export type TaskHandler = (task: WorkerTask<any>) => unknown
+
+export type ResolveBody = {
+  action: 'complete' | 'fail' | 'pause' | 'checkpoint' | 'continue'
+  attempt: number
+  iteration: number
+  output?: unknown
+  error?: string
+  retryable?: false
+  name?: string
+  duration_ms?: number
+  checkpoint?: unknown
+  data?: unknown
+}
+
+/** The task goes back instead of ending. Made by `pause` and `goOn`. */
+export class Handover {
+  readonly body: Omit<ResolveBody, 'attempt' | 'iteration'>
+
+  constructor(body: Omit<ResolveBody, 'attempt' | 'iteration'>) {
+    this.body = body
+  }
+}
+
+export function workerTask(payload: TaskPayload, type: string, signal: AbortSignal, checkpoint: (data: unknown) => Promise<void>): WorkerTask {
+  const { task_id, run_id, step_id, input, attempt, iteration, checkpoint: lastCheckpoint } = payload
+  const saved = (data: unknown) => (data === undefined ? {} : { checkpoint: data })
+  return {
+    id: task_id,
+    runId: run_id,
+    stepId: step_id,
+    type,
+    input,
+    attempt,
+    iteration,
+    lastCheckpoint,
+    signal,
+    checkpoint,
+    pause: (name, duration, data) => new Handover({ action: 'pause', name, duration_ms: milliseconds(duration, `the pause '${name}'`), ...saved(data) }),
+    goOn: (data) => new Handover({ action: 'continue', ...saved(data) }),
+  }
+}

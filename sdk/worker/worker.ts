@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import { type Duration, milliseconds } from '../engine/duration.ts'
+import { FatalError, InvalidInputError } from '../engine/errors.ts'
+import { checkName } from '../engine/names.ts'
+import type { TaskPayload } from '../tasks/wire.ts'
+import { HttpWire } from './http-wire.ts'
+import { Handover, type ResolveBody, type TaskHandler, workerTask } from './task.ts'
+import { type Wire, WireRefusal } from './wire.ts'
+
+export interface WorkerOptions {
+  /** Where the API is: the dev server, or the workers' URL of a deployment. */
+  url: string
+  token: string
+  /** By type of task. */
+  tasks: Record<string, TaskHandler>
+  /** Shown in the list of workers. Made up unless given. */
+  id?: string
+  /** How many tasks of each type it does at a time. Default 4. */
+  concurrency?: number
+  /** How often a task under way gives a sign of life. Default 10 s. */
+  heartbeat?: Duration
+  metadata?: Record<string, string>
+  log?: (message: string) => void
+  fetch?: typeof fetch
+}
+
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 10_000
+const RESOLVE_ATTEMPTS = 6
+
+/** Takes tasks, does them, and says what became of them, until it is stopped. */
+export class Worker {
+  readonly id: string
+  /** Resolves when it has stopped; rejects when the server will not have it. */
+  readonly done: Promise<void>
+  private readonly tasks: Record<string, TaskHandler>
+  private readonly wire: Wire
+  private readonly concurrency: number
+  private readonly heartbeatMs: number | undefined
+  private readonly log: (message: string) => void
+  private readonly stopping = new AbortController()
+  private readonly cutShort = new AbortController()
+  private readonly underWay: Map<string, Set<Promise<void>>>
+
+  constructor(options: WorkerOptions | (Pick<WorkerOptions, 'tasks' | 'concurrency'> & { wire: Wire; log?: WorkerOptions['log'] })) {
+    const { tasks, concurrency = 4, log = console.error } = options
+    const types = Object.keys(tasks)
+    for (const type of types) checkName('a task type', type)
+    if (types.length === 0) throw new InvalidInputError('a worker needs at least one type of task: { tasks: { llm: async (task) => … } }')
+    this.tasks = tasks
+    this.underWay = new Map(types.map((type) => [type, new Set()]))
+    this.concurrency = concurrency
+    this.log = log
+    if ('wire' in options) {
+      this.id = 'in-process'
+      this.wire = options.wire
+    } else {
+      const { url, token, fetch, metadata = {} } = options
+      this.id = options.id ?? `worker-${randomUUID().slice(0, 8)}`
+      this.heartbeatMs = milliseconds(options.heartbeat ?? '10s', 'the heartbeat of a worker')
+      this.wire = new HttpWire({ url, token, workerId: this.id, types, most: concurrency * types.length, metadata, ...(fetch && { fetch }) })
+    }
+    this.done = this.work()
+    // Whoever does not look at `done` must not be taken down by it.
+    this.done.catch(() => {})
+  }
+
+  /** How many tasks are in hand. */
+  get load(): number {
+    return [...this.underWay.values()].reduce((sum, set) => sum + set.size, 0)
+  }
+
+  /** Takes no more tasks, and finishes those in hand; what is not done by then goes back for another worker. */
+  async stop(grace: Duration = '30s'): Promise<void> {
+    this.stopping.abort()
+    const timer = setTimeout(() => this.cutShort.abort(new Error('the worker has to stop')), milliseconds(grace, 'the grace of a worker'))
+    await this.done.catch(() => {})
+    clearTimeout(timer)
+  }
+
+  private async work(): Promise<void> {
+    const { signal } = this.stopping
+    const connected = this.wire.connect ? this.again('connecting', () => this.wire.connect!(signal)) : undefined
+    try {
+      await Promise.all([...this.underWay.keys()].map((type) => this.again(`polling for '${type}'`, () => this.takeSome(type))))
+    } finally {
+      this.stopping.abort()
+      await Promise.allSettled([...[...this.underWay.values()].flatMap((set) => [...set]), ...(connected ? [connected] : [])])
+    }
+  }
+
+  /** One type at a time, because a payload does not say of which it is. */
+  private async takeSome(type: string): Promise<void> {
+    const inHand = this.underWay.get(type)!
+    if (inHand.size >= this.concurrency) return void (await Promise.race(inHand))
+    const payloads = await this.wire.poll({ type, most: this.concurrency - inHand.size, signal: this.stopping.signal })
+    for (const payload of payloads) {
+      const work: Promise<void> = this.perform(type, payload).finally(() => inHand.delete(work))
+      inHand.add(work)
+    }
+  }
+
+  /** Over and over, more slowly after failures. */
+  private async again(what: string, act: () => Promise<void>): Promise<void> {
+    const { signal } = this.stopping
+    let pause = FIRST_PAUSE_MS
+    while (!signal.aborted) {
+      try {
+        await act()
+        pause = FIRST_PAUSE_MS
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof WireRefusal) throw error
+        this.log(`${what} failed, trying again in ${pause} ms: ${error}`)
+        await delay(pause, signal)
+        pause = Math.min(LONGEST_PAUSE_MS, pause * 2)
+      }
+    }
+  }
+
+  private async perform(type: string, payload: TaskPayload): Promise<void> {
+    const lost = new AbortController()
+    const signal = AbortSignal.any([lost.signal, this.cutShort.signal])
+    const which = { attempt: payload.attempt, iteration: payload.iteration }
+    const say = async (body: Omit<ResolveBody, 'attempt' | 'iteration'>) => {
+      const answer = await this.persist(payload.task_id, { ...body, ...which })
+      if (answer === 'lost') lost.abort(new Error(`task '${payload.task_id}' is not this worker's any more`))
+    }
+    const checkpoint = async (data: unknown) => {
+      await say({ action: 'checkpoint', data })
+      signal.throwIfAborted()
+    }
+    const alive = this.heartbeatMs === undefined ? undefined : setInterval(() => void say({ action: 'checkpoint' }).catch(() => {}), this.heartbeatMs)
+    try {
+      const body = await this.outcome(type, payload, signal, checkpoint)
+      if (!lost.signal.aborted) await say(body)
+    } catch (error) {
+      this.log(`what became of task '${payload.task_id}' could not be said; another worker will get it: ${error}`)
+    } finally {
+      clearInterval(alive)
+    }
+  }
+
+  private async outcome(
+    type: string,
+    payload: TaskPayload,
+    signal: AbortSignal,
+    checkpoint: (data: unknown) => Promise<void>,
+  ): Promise<Omit<ResolveBody, 'attempt' | 'iteration'>> {
+    try {
+      const given = await unlessAborted(Promise.resolve(this.tasks[type]!(workerTask(payload, type, signal, checkpoint))), this.cutShort.signal)
+      return given instanceof Handover ? given.body : { action: 'complete', output: given }
+    } catch (error) {
+      // Cut short, not failed: it costs the task no attempt.
+      if (this.cutShort.signal.aborted) return { action: 'pause', name: 'handed back', duration_ms: 1 }
+      const message = error instanceof Error ? `${error.name === 'Error' ? '' : `${error.name}: `}${error.message}` : String(error)
+      return { action: 'fail', error: message.slice(0, 10_000) || 'failed without a message', ...(error instanceof FatalError && { retryable: false }) }
+    }
+  }
+
+  /** The same key every time, so that it counts once. */
+  private async persist(taskId: string, body: ResolveBody): Promise<'done' | 'lost'> {
+    const key = randomUUID()
+    let pause = FIRST_PAUSE_MS
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.wire.resolve(taskId, body, key)
+      } catch (error) {
+        if (error instanceof WireRefusal || attempt === RESOLVE_ATTEMPTS) throw error
+        await delay(pause)
+        pause = Math.min(LONGEST_PAUSE_MS, pause * 2)
+      }
+    }
+  }
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  promise.catch(() => {})
+  return new Promise((resolve, reject) => {
+    const give = () => reject(signal.reason)
+    if (signal.aborted) give()
+    signal.addEventListener('abort', give)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', give))
+  })
+}
+
+function delay(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

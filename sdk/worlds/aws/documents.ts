@@ -1,0 +1,111 @@
+import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import type { Json } from '../../engine/json.ts'
+import type { Document, DocumentRange, DocumentStore } from '../../ports.ts'
+import { updateIf } from './conditional.ts'
+import { absent, exists } from './conditions.ts'
+import { type Aws, newToken } from './context.ts'
+import { all, any, change, type Expression } from './expressions.ts'
+import { inParallel } from './in-parallel.ts'
+import { documentKey, type Key } from './keys.ts'
+import type { Packed } from './payloads.ts'
+
+/** A document as the table holds it. */
+interface DocumentItem extends Key {
+  value: Packed | { s3: string }
+  version: number
+  /** Token of the call that wrote it, and of the one before, which may not have got its answer yet. */
+  writer: string
+  writerBefore: string
+  expiresAt?: number
+  /** When DynamoDB may clear it away, which it does in its own time. */
+  ttl?: number
+}
+
+const isGone = (now: number): Expression => any(absent, { text: '#expiresAt <= :now', values: { ':now': now } })
+const isAlive = (now: number): Expression =>
+  all(exists, any({ text: 'attribute_not_exists(#expiresAt)' }, { text: '#expiresAt > :now', values: { ':now': now } }))
+const isAt = (version: number): Expression => ({ text: '#version = :version', values: { ':version': version } })
+
+/** Documents in the table of the runs. */
+export class DynamoDocuments implements DocumentStore {
+  private readonly aws: Aws
+
+  constructor(aws: Aws) {
+    this.aws = aws
+  }
+
+  async get(collection: string, key: string): Promise<Document | undefined> {
+    const item = await this.find(collection, key)
+    return item && this.toDocument(item)
+  }
+
+  async list(collection: string, range: DocumentRange = {}): Promise<Document[]> {
+    return inParallel(await this.query(collection, range), (item) => this.toDocument(item))
+  }
+
+  async put(collection: string, key: string, value: Json, options: { ifVersion?: number; expiresAt?: number } = {}): Promise<Document | undefined> {
+    const { ifVersion, expiresAt } = options
+    const stored = await this.aws.payloads.storeForGood(value)
+    for (;;) {
+      const before = ifVersion ?? (await this.find(collection, key))?.version ?? 0
+      const now = this.aws.clock.now()
+      const next = { value: stored, version: before + 1, expiresAt, ttl: ttlOf(expiresAt) }
+      if (await this.write(collection, key, next, before === 0 ? isGone(now) : all(isAlive(now), isAt(before)))) {
+        return { key, value, version: next.version, ...(expiresAt !== undefined && { expiresAt }) }
+      }
+      if (ifVersion !== undefined) return undefined
+    }
+  }
+
+  /** It expires, instead of being removed: so a call whose answer got lost can tell that it was the one that did it. */
+  async delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
+    const now = this.aws.clock.now()
+    const condition = ifVersion === undefined ? isAlive(now) : all(isAlive(now), isAt(ifVersion))
+    return this.write(collection, key, { value: NOTHING, expiresAt: now, ttl: ttlOf(now) }, condition)
+  }
+
+  private async write(collection: string, key: string, attributes: Partial<DocumentItem>, condition: Expression): Promise<boolean> {
+    const writer = newToken()
+    const update = change({ ...attributes, writer }, { text: '#writerBefore = if_not_exists(#writer, :nobody)', values: { ':nobody': '' } })
+    const written = await updateIf<DocumentItem>(this.aws, documentKey(collection, key), update, condition)
+    return written.ok || written.old?.writer === writer || written.old?.writerBefore === writer
+  }
+
+  private async find(collection: string, key: string): Promise<DocumentItem | undefined> {
+    const { Item } = await this.aws.db.send(new GetCommand({ TableName: this.aws.table, Key: documentKey(collection, key), ConsistentRead: true }))
+    const item = Item as DocumentItem | undefined
+    return item && this.lives(item) ? item : undefined
+  }
+
+  private async query(collection: string, { after, limit = Number.POSITIVE_INFINITY, backwards = false }: DocumentRange): Promise<DocumentItem[]> {
+    const items: DocumentItem[] = []
+    let start: Record<string, unknown> | undefined
+    do {
+      const page = await this.aws.db.send(
+        new QueryCommand({
+          TableName: this.aws.table,
+          KeyConditionExpression: after === undefined ? 'pk = :pk' : `pk = :pk AND sk ${backwards ? '<' : '>'} :after`,
+          ExpressionAttributeValues: { ':pk': documentKey(collection, '').pk, ...(after !== undefined && { ':after': after }) },
+          ScanIndexForward: !backwards,
+          ConsistentRead: true,
+          ExclusiveStartKey: start,
+          ...(limit <= 1_000 && { Limit: limit }),
+        }),
+      )
+      items.push(...((page.Items ?? []) as DocumentItem[]).filter((item) => this.lives(item)))
+      start = page.LastEvaluatedKey
+    } while (start && items.length < limit)
+    return items.slice(0, limit)
+  }
+
+  private lives({ expiresAt }: DocumentItem): boolean {
+    return expiresAt === undefined || expiresAt > this.aws.clock.now()
+  }
+
+  private async toDocument({ sk, value, version, expiresAt }: DocumentItem): Promise<Document> {
+    return { key: sk, value: await this.aws.payloads.load('', value), version, ...(expiresAt !== undefined && { expiresAt }) }
+  }
+}
+
+const NOTHING = 'null'
+const ttlOf = (expiresAt: number | undefined): number | undefined => (expiresAt === undefined ? undefined : Math.ceil(expiresAt / 1_000))

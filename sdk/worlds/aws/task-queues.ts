@@ -1,0 +1,141 @@
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  type Message,
+  MessageNotInflight,
+  ReceiptHandleIsInvalid,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs'
+import type { Json } from '../../engine/json.ts'
+import type { Clock, TaskNotice } from '../../ports.ts'
+import type { Task } from '../../tasks/task.ts'
+import { payloadOf, type TaskPayload } from '../../tasks/wire.ts'
+
+/** SQS takes no more, though some stand-ins do. */
+const LONGEST_DELAY_S = 900
+const LONGEST_POLL_S = 20
+const LONGEST_HIDING_S = 43_200
+const MOST_MESSAGES = 10
+/** A message takes 1 MiB; larger inputs are fetched by asking for the task. */
+const MOST_INPUT_BYTES = 200_000
+/** How long whoever received a notice has to act on it. */
+const ACT_WITHIN_S = 30
+
+/** What lies in a queue: the task as the protocol shows it, for workers that read the queue themselves. */
+export type QueuedTask = TaskPayload & {
+  /** The input was too large to come along. */
+  input_omitted?: true
+  /** ISO 8601: a pause or a retry whose time has not come yet. */
+  not_before?: string
+}
+
+/** One queue per type of task. A message says where to look; the truth is in the table. */
+export class TaskQueues {
+  private readonly sqs: SQSClient
+  private readonly clock: Clock
+  private readonly urls: ReadonlyMap<string, string>
+
+  constructor(sqs: SQSClient, clock: Clock, urls: Record<string, string>) {
+    this.sqs = sqs
+    this.clock = clock
+    this.urls = new Map(Object.entries(urls))
+  }
+
+  get types(): string[] {
+    return [...this.urls.keys()]
+  }
+
+  has(type: string): boolean {
+    return this.urls.has(type)
+  }
+
+  async send(task: Task, input: Json | undefined): Promise<void> {
+    const isLarge = input !== undefined && Buffer.byteLength(JSON.stringify(input)) > MOST_INPUT_BYTES
+    const left = (task.lookAt ?? 0) - this.clock.now()
+    const body: QueuedTask = {
+      ...payloadOf(task, isLarge ? undefined : input),
+      ...(isLarge && { input_omitted: true }),
+      ...(left > 0 && { not_before: new Date(task.lookAt!).toISOString() }),
+    }
+    const DelaySeconds = Math.min(LONGEST_DELAY_S, Math.max(0, Math.ceil(left / 1_000)))
+    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.urlOf(task.type), MessageBody: JSON.stringify(body), DelaySeconds }))
+  }
+
+  /**
+   * One type is waited for as SQS does it best, in one long call. Several are asked together and briefly: what arrives
+   * for one must not wait for the others.
+   */
+  async receive(types: readonly string[], most: number, { until, signal }: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]> {
+    const known = types.filter((type) => this.has(type))
+    const longest = known.length === 1 ? LONGEST_POLL_S : 1
+    for (;;) {
+      const left = Math.max(0, until - this.clock.now())
+      const wait = Math.min(longest, Math.floor(left / 1_000))
+      const found = (await Promise.all(known.map((type) => this.receiveOf(type, most, wait, signal)))).flat()
+      const surplus = found.slice(most)
+      await Promise.all(surplus.map((notice) => this.hide(notice, 0)))
+      if (found.length > 0) return found.slice(0, most)
+      if (this.clock.now() >= until || signal?.aborted || known.length === 0) return []
+      if (wait === 0) await new Promise<void>((resolve) => this.clock.at(until, resolve))
+    }
+  }
+
+  /** Not to be seen until then. */
+  async hideUntil(notice: TaskNotice, time: number): Promise<void> {
+    await this.hide(notice, Math.min(LONGEST_HIDING_S, Math.max(0, Math.ceil((time - this.clock.now()) / 1_000))))
+  }
+
+  async remove({ type, receipt }: TaskNotice): Promise<void> {
+    await this.ofMessage(type, receipt, (QueueUrl, ReceiptHandle) => this.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle })))
+  }
+
+  private async hide({ type, receipt }: TaskNotice, VisibilityTimeout: number): Promise<void> {
+    await this.ofMessage(type, receipt, (QueueUrl, ReceiptHandle) =>
+      this.sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout })),
+    )
+  }
+
+  /** The message may be gone or in other hands by now. That is no matter: the table knows. */
+  private async ofMessage(type: string, receipt: string | undefined, act: (queueUrl: string, receipt: string) => Promise<unknown>): Promise<void> {
+    const url = this.urls.get(type)
+    if (receipt === undefined || url === undefined) return
+    try {
+      await act(url, receipt)
+    } catch (error) {
+      const isGone = error instanceof ReceiptHandleIsInvalid || error instanceof MessageNotInflight || (error as Error).name === 'InvalidParameterValue'
+      if (!isGone) throw error
+    }
+  }
+
+  private async receiveOf(type: string, most: number, WaitTimeSeconds: number, signal: AbortSignal | undefined): Promise<TaskNotice[]> {
+    const request = {
+      QueueUrl: this.urlOf(type),
+      MaxNumberOfMessages: Math.min(most, MOST_MESSAGES),
+      WaitTimeSeconds,
+      VisibilityTimeout: ACT_WITHIN_S,
+    }
+    try {
+      const { Messages = [] } = await this.sqs.send(new ReceiveMessageCommand(request), {
+        requestTimeout: (WaitTimeSeconds + 5) * 1_000,
+        ...(signal && { abortSignal: signal }),
+      })
+      return Messages.map((message) => noticeOf(type, message))
+    } catch (error) {
+      if (signal?.aborted) return []
+      throw error
+    }
+  }
+
+  private urlOf(type: string): string {
+    const url = this.urls.get(type)
+    if (url === undefined) throw new Error(`no queue for tasks of type '${type}'`)
+    return url
+  }
+}
+
+function noticeOf(type: string, { Body, ReceiptHandle }: Message): TaskNotice {
+  const { task_id } = JSON.parse(Body!) as QueuedTask
+  return { taskId: task_id, type, ...(ReceiptHandle !== undefined && { receipt: ReceiptHandle }) }
+}

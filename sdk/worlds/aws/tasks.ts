@@ -1,0 +1,69 @@
+import type { Json } from '../../engine/json.ts'
+import type { DeliverResult, TaskNotice, TaskStore, Wake } from '../../ports.ts'
+import { messageOf, type Task } from '../../tasks/task.ts'
+import type { Aws } from './context.ts'
+import { deliverMessage } from './operations/deliver.ts'
+import { findTask, inputOf, toTask, writeTask } from './task-item.ts'
+
+/** A queue keeps a message for 14 days. */
+const HAND_OUT_AGAIN_MS = 10 * 86_400_000
+
+/** Tasks in the table, and one queue per type to wait at. The table is written first, always (I5). */
+export class DynamoTaskStore implements TaskStore {
+  readonly isOpenToWorkers = true
+  readonly handOutAgainMs = HAND_OUT_AGAIN_MS
+  private readonly aws: Aws
+
+  constructor(aws: Aws) {
+    this.aws = aws
+  }
+
+  refusal(type: string): string | undefined {
+    const { queues } = this.aws
+    if (queues.has(type)) return undefined
+    return `there is no queue for tasks of type '${type}'; add it to the construct's taskTypes and deploy again. There are: ${queues.types.join(', ') || 'none'}`
+  }
+
+  async get(taskId: string): Promise<Task | undefined> {
+    const item = await findTask(this.aws, taskId)
+    return item && toTask(this.aws, item)
+  }
+
+  async inputOf({ id, runId }: Task): Promise<Json | undefined> {
+    const item = await findTask(this.aws, id)
+    return item && inputOf(this.aws, runId, item)
+  }
+
+  receive(types: readonly string[], most: number, options: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]> {
+    return this.aws.queues.receive(types, most, options)
+  }
+
+  putBack(notice: TaskNotice, lookAt: number | undefined): Promise<void> {
+    return lookAt === undefined ? this.aws.queues.remove(notice) : this.aws.queues.hideUntil(notice, lookAt)
+  }
+
+  async save(task: Task): Promise<boolean> {
+    const { queues } = this.aws
+    const item = await findTask(this.aws, task.id)
+    if (!item || !(await writeTask(this.aws, item, task))) return false
+    if (task.state === 'taken') await queues.hideUntil(noticeOf(task), task.lookAt!)
+    else {
+      await queues.send(task, await inputOf(this.aws, task.runId, item))
+      await queues.remove(noticeOf(task))
+    }
+    return true
+  }
+
+  /** A crash between the two writes leaves the message in the queue; whoever meets it there comes here again. */
+  async settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
+    const item = await findTask(this.aws, task.id)
+    const isDone = item && item.version === task.version && (await toTask(this.aws, item)).state === 'settled'
+    if (!item || (!isDone && !(await writeTask(this.aws, item, task)))) return { saved: false, wakes: [] }
+    const message = messageOf(task)
+    const delivered = message ? await deliverMessage(this.aws, task.runId, message) : { wakes: [] }
+    await this.aws.queues.remove(noticeOf(task))
+    return { saved: true, ...delivered }
+  }
+}
+
+const noticeOf = ({ id, type, receipt }: Task): TaskNotice => ({ taskId: id, type, ...(receipt !== undefined && { receipt }) })

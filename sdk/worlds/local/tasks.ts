@@ -1,0 +1,102 @@
+import type { Json } from '../../engine/json.ts'
+import type { Clock, DeliverResult, TaskNotice, TaskStore, Wake } from '../../ports.ts'
+import { messageOf, type Task } from '../../tasks/task.ts'
+import type { Database } from './database.ts'
+import { deliverMessage } from './operations/deliver.ts'
+import { nextLook, selectInput, selectTask, tasksToLookAt, updateTask } from './operations/tasks.ts'
+
+/** A poll that was told of a task and died has this long before another is told. */
+const ACT_WITHIN_MS = 10_000
+
+/** Tasks for workers, in the same file as the runs they belong to. */
+export class SqliteTaskStore implements TaskStore {
+  readonly isOpenToWorkers = false
+  private readonly db: Database
+  private readonly clock: Clock
+  /** Polls that found nothing, in the order they came. */
+  private readonly waiting = new Set<() => void>()
+  /** Told to a poll of this process that has not acted on it yet, and until when it may. */
+  private readonly told = new Map<string, number>()
+  private readonly onDelivered: (runId: string) => void
+
+  /** `onDelivered` hears of each run that has heard from its task. */
+  constructor(db: Database, clock: Clock, onDelivered: (runId: string) => void) {
+    this.db = db
+    this.clock = clock
+    this.onDelivered = onDelivered
+  }
+
+  refusal(): undefined {
+    return undefined
+  }
+
+  async get(taskId: string): Promise<Task | undefined> {
+    return selectTask(this.db, taskId)
+  }
+
+  async inputOf({ id }: Task): Promise<Json | undefined> {
+    return selectInput(this.db, id)
+  }
+
+  async receive(types: readonly string[], most: number, { until, signal }: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]> {
+    while (!signal?.aborted) {
+      const now = this.clock.now()
+      for (const [taskId, expiry] of this.told) if (expiry <= now) this.told.delete(taskId)
+      const found = tasksToLookAt(this.db, types, most + this.told.size, now)
+      const ours = found.filter(({ taskId }) => !this.told.has(taskId)).slice(0, most)
+      for (const { taskId } of ours) this.told.set(taskId, now + ACT_WITHIN_MS)
+      if (ours.length > 0 || now >= until) return ours
+      await this.somethingHappens(Math.min(until, nextLook(this.db, types, now) ?? until, ...this.told.values()), signal)
+    }
+    return []
+  }
+
+  async putBack({ taskId }: TaskNotice): Promise<void> {
+    this.told.delete(taskId)
+    this.lookAgain()
+  }
+
+  async save(task: Task): Promise<boolean> {
+    const saved = await this.db.write(() => updateTask(this.db, task, this.clock.now()))
+    this.told.delete(task.id)
+    if (saved) this.lookAgain()
+    return saved
+  }
+
+  /** One transaction covers the task and its run, so nothing can get lost between them. */
+  async settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
+    const now = this.clock.now()
+    const message = messageOf(task)
+    const result = await this.db.write(() => {
+      if (!updateTask(this.db, task, now)) return { saved: false, wakes: [] }
+      return message ? { saved: true, ...deliverMessage(this.db, task.runId, message, now) } : { saved: true, wakes: [] }
+    })
+    this.told.delete(task.id)
+    if (result.saved) this.onDelivered(task.runId)
+    return result
+  }
+
+  /** There may be something new for those who wait. */
+  lookAgain(): void {
+    for (const wake of [...this.waiting]) wake()
+  }
+
+  /** Nobody needs to look at a task of this type now. */
+  isQuiet(type: string): boolean {
+    return tasksToLookAt(this.db, [type], 1, this.clock.now()).length === 0
+  }
+
+  private somethingHappens(until: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise<void>((resolve) => {
+      const done = () => {
+        this.waiting.delete(done)
+        stopTimer()
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const stopTimer = this.clock.at(until, done)
+      this.waiting.add(done)
+      signal?.addEventListener('abort', done)
+    })
+  }
+}

@@ -1,0 +1,22 @@
+import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
+import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
+import type { Stage } from '../../workflows/suite/stage.ts'
+import { type Deployment, eventually } from './deployment.ts'
+
+/** Real time, deployed by cdk and called over HTTP. */
+export function deployedStage({ client, aws, outputs }: Deployment): Stage {
+  const functions = new LambdaFunctions(new SignedFetch(aws.dynamodb))
+  return {
+    client,
+    now: Date.now,
+    takes: (_inRealLife, aMoment) => aMoment,
+    latenessMs: 10_000,
+    until: (what, probe) => eventually(what, probe, 90_000),
+    skipSleep: (runId) => client.wake(runId),
+    // Between two waits there is no process here that could be killed; trouble.test.ts kills them within a step.
+    restart: async () => {},
+    async syncSchedules() {
+      await functions.invoke(outputs.SchedulesFunction, {}, { idempotencyKey: 'sync', signal: AbortSignal.timeout(60_000) })
+    },
+  }
+}

@@ -1,0 +1,13 @@
+import type { Stage } from '../suite/stage.ts'
+
+/** Where time is real, it passes while one asks again and again. */
+export function byAsking({ everyMs, withinMs }: { everyMs: number; withinMs: number }): Stage['until'] {
+  return async (what, probe) => {
+    for (const deadline = Date.now() + withinMs; Date.now() < deadline; ) {
+      const answer = await probe()
+      if (answer !== undefined) return answer
+      await new Promise((resolve) => setTimeout(resolve, everyMs))
+    }
+    throw new Error(`after ${withinMs / 1000} s still not: ${what}`)
+  }
+}

@@ -1,0 +1,21 @@
+import { describe, expect, test } from 'vitest'
+import { flaky } from '../flaky.ts'
+import { Performance, type Stage } from './stage.ts'
+
+export const describeFlaky = (on: () => Stage) =>
+  describe('flaky', () => {
+    test('the third attempt succeeds, and between attempts the run sleeps', async () => {
+      const run = await Performance.start(on(), flaky, { failures: 2 })
+      await run.waitsFor('retry', 'call-a-shaky-service')
+      expect(await run.output()).toEqual({ attempts: 3 })
+      const retries = (await run.history()).filter((event) => event.type === 'step.retrying')
+      expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2])
+      // A wait counts from when it was asked for, a moment before it was written down.
+      for (const { until, at } of retries) expect(Math.abs(until - at - 2_000)).toBeLessThan(500)
+    })
+
+    test('after five attempts it gives up', async () => {
+      const run = await Performance.start(on(), flaky, { failures: 5 })
+      expect(await run.failure()).toContain('failed after 5 attempts')
+    })
+  })

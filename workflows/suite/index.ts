@@ -1,0 +1,31 @@
+import { describeAgent } from './agent.ts'
+import { describeApproval } from './approval.ts'
+import { describeDrip } from './drip.ts'
+import { describeEscalation } from './escalation.ts'
+import { describeFanOut } from './fan-out.ts'
+import { describeFlaky } from './flaky.ts'
+import { describeNap } from './nap.ts'
+import { describeNightlyReport } from './nightly-report.ts'
+import { describeOrder } from './order.ts'
+import { describeParent } from './parent.ts'
+import { describePipeline } from './pipeline.ts'
+import type { Stage } from './stage.ts'
+
+const ALL = [
+  describeNap,
+  describeOrder,
+  describeApproval,
+  describeDrip,
+  describePipeline,
+  describeEscalation,
+  describeFanOut,
+  describeAgent,
+  describeNightlyReport,
+  describeFlaky,
+  describeParent,
+]
+
+/** What the examples do, wherever they run. */
+export function describeExamples(on: () => Stage): void {
+  for (const describeOne of ALL) describeOne(on)
+}

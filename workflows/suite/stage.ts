@@ -1,0 +1,97 @@
+import type { HistoryEvent, RunStatus, RunView, Signal, Waiting, Workflow } from 'overwinter'
+import type { OverwinterClient } from 'overwinter/client'
+
+/** Where the examples are tried: the test kit, the local world, a deployed stack. What they do is the same on each. */
+export interface Stage {
+  /** Either client has these. */
+  readonly client: Pick<OverwinterClient, 'start' | 'get' | 'list' | 'history' | 'signal' | 'retry' | 'terminate'>
+  now(): number
+  /** How long something takes: as in real life where time is virtual, and a moment where it is not. */
+  takes<T>(inRealLife: T, aMoment: T): T
+  /** How late something may happen that is due. */
+  readonly latenessMs: number
+  /** Lets time pass until there is an answer. */
+  until<T>(what: string, probe: () => Promise<T | undefined>): Promise<T>
+  /** Ends a sleep that the run is in, without anybody having to wait for it. */
+  skipSleep(runId: string): Promise<void>
+  /** Ends what runs the runs, where that is for a test to do, and starts it anew. */
+  restart(): Promise<void>
+  /** What a deployment does from time to time: schedules are those of the code. */
+  syncSchedules(): Promise<void>
+}
+
+/** A run on a stage. */
+export class Performance<O> {
+  readonly runId: string
+  private readonly stage: Stage
+
+  constructor(stage: Stage, runId: string) {
+    this.stage = stage
+    this.runId = runId
+  }
+
+  static async start<I, O>(stage: Stage, workflow: Workflow<I, O>, input: I): Promise<Performance<O>> {
+    const { runId } = await stage.client.start(workflow, input)
+    return new Performance<O>(stage, runId)
+  }
+
+  get(): Promise<RunView> {
+    return this.stage.client.get(this.runId)
+  }
+
+  history(): Promise<HistoryEvent[]> {
+    return this.stage.client.history(this.runId)
+  }
+
+  reaches(...states: RunStatus[]): Promise<RunView> {
+    return this.stage.until(`run ${this.runId} is ${states.join(' or ')}`, async () => {
+      const run = await this.get()
+      return states.includes(run.status) ? run : undefined
+    })
+  }
+
+  async waitsFor(kind: Waiting['kind'], id: string): Promise<RunView> {
+    return this.stage.until(`run ${this.runId} waits for ${kind} '${id}'`, async () => {
+      const run = await this.get()
+      const isWaiting = run.status === 'waiting' || run.status === 'sleeping'
+      return isWaiting && run.waitingFor?.some((waiting) => waiting.kind === kind && waiting.id === id) ? run : undefined
+    })
+  }
+
+  /** Until it is in this sleep, and out of it. */
+  async sleepsThrough(id: string): Promise<void> {
+    await this.waitsFor('sleep', id)
+    await this.stage.skipSleep(this.runId)
+  }
+
+  signal<T>(signal: Signal<T>, payload?: T): Promise<{ accepted: boolean }> {
+    return this.stage.client.signal(this.runId, signal, payload)
+  }
+
+  async output(): Promise<O> {
+    const run = await this.ended()
+    if (run.status !== 'completed') throw new Error(`run ${this.runId} is ${run.status}: ${run.error?.message}`)
+    return run.output as O
+  }
+
+  /** What it ended with, where it was not meant to complete. */
+  async failure(): Promise<string> {
+    const { status, error } = await this.ended()
+    if (status !== 'failed') throw new Error(`run ${this.runId} has not failed; it is ${status}`)
+    return error!.message
+  }
+
+  private ended(): Promise<RunView> {
+    return this.reaches('completed', 'failed', 'cancelled', 'terminated', 'stuck')
+  }
+
+  /** The steps in the order in which they were done. One that was done twice would be here twice. */
+  async steps(): Promise<string[]> {
+    return (await this.history()).flatMap((event) => (event.type === 'step.completed' ? [event.id] : []))
+  }
+
+  /** How long each sleep was meant to be, in milliseconds. */
+  async sleeps(): Promise<(number | undefined)[]> {
+    return (await this.history()).flatMap((event) => (event.type === 'sleep.started' ? [event.ms] : []))
+  }
+}
