@@ -1,4 +1,4 @@
-import { defineConfig, type Rolldown } from 'tsdown'
+import { defineConfig } from 'tsdown'
 
 const LIBRARY = [
   'sdk/index.ts',
@@ -19,10 +19,9 @@ export default defineConfig({
     // A process of its own.
     'cli/dev/server.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
-    'functions/{api,authorizer,dead-letters,lambda-credentials,lifecycle,runner,schedules,sweeper,workers}.ts',
+    'functions/{api,authorizer,dead-letters,lambda-credentials,left-out-of-aws-sdk,lifecycle,runner,schedules,sweeper,workers}.ts',
   ],
   deps: { neverBundle: ['overwinter-workflows'] },
-  plugins: [bundleFromDist()],
   unbundle: true,
   format: 'esm',
   platform: 'node',
@@ -30,26 +29,3 @@ export default defineConfig({
   dts: { entry: LIBRARY },
   fixedExtension: false,
 })
-
-/**
- * In the package the construct must bundle the built files: the sources are not there, and two copies of the library
- * would not know each other's errors.
- */
-function bundleFromDist(): Rolldown.Plugin {
-  const replaced: [before: string, after: string][] = [
-    ['props.handler}.ts`', 'props.handler}.js`'],
-    ["lambda-credentials.ts'", "lambda-credentials.js'"],
-    ["'overwinter-source,module'", "'module'"],
-  ]
-  return {
-    name: 'bundle-from-dist',
-    transform: {
-      filter: { id: /\/infra\/function\.ts$/ },
-      handler(code) {
-        const missing = replaced.find(([before]) => !code.includes(before))
-        if (missing) this.error(`infra/function.ts no longer says ${missing[0]}; look at tsdown.config.ts`)
-        return replaced.reduce((text, [before, after]) => text.replace(before, after), code)
-      },
-    },
-  }
-}

@@ -14,16 +14,23 @@ export function connectionOf({ url, token, profile }: ConnectionOptions): Transp
   const target = url ?? OVERWINTER_URL ?? `http://localhost:${PORT || 4400}`
   const bearer = token ?? OVERWINTER_TOKEN
   if (bearer !== undefined) return { url: target, token: bearer }
-  const region = API_GATEWAY.exec(hostOf(target))?.[1]
-  if (region === undefined) return { url: target }
+  const region = regionOf(target)
+  // Behind a domain of one's own, only the profile tells that IAM wants a signature.
+  if (region === undefined && profile === undefined) return { url: target }
   let signing: Promise<NonNullable<TransportOptions['sign']>> | undefined
   return { url: target, sign: async (request) => (await (signing ??= signerFor(region, profile)))(request) }
 }
 
+/** The AWS region that an address of API Gateway names. */
+export function regionOf(url: string): string | undefined {
+  return API_GATEWAY.exec(hostOf(url))?.[1]
+}
+
 /** A deployment asks for IAM unless it was built otherwise. Loaded late: the dev server needs none of it. */
-async function signerFor(region: string, profile: string | undefined): Promise<NonNullable<TransportOptions['sign']>> {
-  const [{ sigv4 }, { defaultProvider }] = await Promise.all([import('../sdk/http-client/sigv4.ts'), import('@aws-sdk/credential-provider-node')])
-  return sigv4({ region, credentials: defaultProvider(profile === undefined ? {} : { profile }) })
+async function signerFor(region: string | undefined, profile: string | undefined): Promise<NonNullable<TransportOptions['sign']>> {
+  const [{ sigv4 }, { AwsAccount }] = await Promise.all([import('../sdk/http-client/sigv4.ts'), import('./aws-account.ts')])
+  const account = new AwsAccount({ profile, region })
+  return sigv4({ region: await account.region(), credentials: () => account.credentials() })
 }
 
 export function isLocal(url: string): boolean {

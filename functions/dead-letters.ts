@@ -1,17 +1,16 @@
-import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch'
 import { MetricUnit } from '@aws-lambda-powertools/metrics'
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
+import { eachMessage } from './each-message.ts'
 import { awsWorld, log } from './environment.ts'
 import { METRIC, metrics } from './metrics.ts'
 
 const world = awsWorld()
-const processor = new BatchProcessor(EventType.SQS)
 
 /** A wake-up that no runner could serve: its run is parked as stuck, where people see it and one call revives it. */
 export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   try {
-    return await processPartialResponse(event, park, processor, { throwOnFullBatchFailure: false })
+    return await eachMessage(event, park)
   } finally {
     metrics.publishStoredMetrics()
   }

@@ -16,6 +16,8 @@ export interface Environment {
   /** JSON of `Partial<Thresholds>`, so that tests need not wait a quarter of an hour for a schedule. */
   OVERWINTER_THRESHOLDS?: string
   OVERWINTER_LEASE_MS?: string
+  /** JSON: the URL of the queue of each type of task. */
+  OVERWINTER_TASK_QUEUES?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
   /** Only where a token opens the API. */
@@ -44,6 +46,7 @@ export function awsWorld(): AwsWorld {
     queueArn: setting('OVERWINTER_QUEUE_ARN'),
     schedulerGroup: setting('OVERWINTER_SCHEDULER_GROUP'),
     schedulerRoleArn: setting('OVERWINTER_SCHEDULER_ROLE_ARN'),
+    taskQueues: JSON.parse(process.env.OVERWINTER_TASK_QUEUES ?? '{}') as Record<string, string>,
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
     log,
   })

@@ -1,3 +1,4 @@
+import type { NamedHandler } from '../sdk/definitions/define.ts'
 import { type AnyWorkflow, Registry, type Schedule } from '../sdk/index.ts'
 import { withSchedules } from '../sdk/schedule.ts'
 
@@ -5,12 +6,23 @@ import { withSchedules } from '../sdk/schedule.ts'
 export function registryOf(exports: Record<string, unknown>): Registry {
   const workflows = new Set(Object.values(exports).filter(isWorkflow))
   const schedules = schedulesOf(exports)
-  if (workflows.size + schedules.length === 0) throw new Error('the entry file exports no workflow; export what `workflow(…)` returns')
+  if (workflows.size + schedules.length + handlersOf(exports).length === 0) {
+    throw new Error('the entry file exports no workflow; export what `workflow(…)` returns')
+  }
   return new Registry(withSchedules(workflows, schedules))
 }
 
 export function schedulesOf(exports: Record<string, unknown>): Schedule[] {
   return [...new Set(Object.values(exports).filter(isSchedule))]
+}
+
+/** What stored definitions may call by name. */
+export function handlersOf(exports: Record<string, unknown>): NamedHandler[] {
+  const handlers = [...new Set(Object.values(exports).filter(isHandler))]
+  const names = handlers.map(({ name }) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw new Error(`two handlers are named '${twice}'; give one of them another name`)
+  return handlers
 }
 
 /** By shape, not by class: the entry file may have loaded a copy of the library of its own. */
@@ -24,4 +36,10 @@ export function isSchedule(value: unknown): value is Schedule {
   if (typeof value !== 'object' || value === null) return false
   const { name, workflow, plan } = value as Partial<Schedule>
   return typeof name === 'string' && isWorkflow(workflow) && typeof plan === 'object'
+}
+
+export function isHandler(value: unknown): value is NamedHandler {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, run } = value as Partial<NamedHandler>
+  return typeof name === 'string' && typeof run === 'function'
 }

@@ -1,6 +1,7 @@
 import * as entry from 'overwinter-workflows'
-import { registryOf, schedulesOf } from './registry-of.ts'
+import { handlersOf, registryOf, schedulesOf } from './registry-of.ts'
 
-/** The workflows and schedules of the user's entry file. */
+/** The workflows, schedules and handlers of the user's entry file. */
 export const registry = registryOf(entry)
 export const schedules = schedulesOf(entry)
+export const handlers = handlersOf(entry)

@@ -1,19 +1,23 @@
-import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch'
 import { MetricUnit } from '@aws-lambda-powertools/metrics'
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import { StoredWorkflows } from '../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../sdk/engine/run-loop.ts'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
+import { eachMessage } from './each-message.ts'
 import { awsWorld, leaseMs, log } from './environment.ts'
 import { METRIC, metrics } from './metrics.ts'
-import { registry } from './registry.ts'
+import { handlers, registry } from './registry.ts'
 
 const world = awsWorld()
-const processor = new BatchProcessor(EventType.SQS)
+const workflows = new StoredWorkflows(world, registry, handlers)
 
 /** Each message says that a run is due. Those that fail come back by themselves, the others are done with. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   try {
-    return await processPartialResponse(event, (record: SQSRecord) => takeUp(record, context), processor)
+    const response = await eachMessage(event, (record) => takeUp(record, context))
+    // An invocation that did nothing but fail counts as an error of the function, which an alarm watches.
+    if (response.batchItemFailures.length === event.Records.length) throw new Error('no wake-up of this batch could be served; each is in the log')
+    return response
   } finally {
     metrics.publishStoredMetrics()
   }
@@ -26,7 +30,7 @@ async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise
     // A schedule's message comes early on purpose; the rest of the wait is a delayed message.
     if (!(await world.wakeups.isDue(wake))) return
     const lag = Date.now() - wake.at
-    const outcome = await runOnce(world, registry, wake.runId, { lease: { owner: context.awsRequestId, ms: leaseMs }, deadline })
+    const outcome = await runOnce(world, workflows, wake.runId, { lease: { owner: context.awsRequestId, ms: leaseMs }, deadline })
     if (outcome.status === 'skipped') return
     metrics.addMetric(METRIC.wakeLag, MetricUnit.Milliseconds, lag)
     metrics.addMetric(outcome.status, MetricUnit.Count, 1)

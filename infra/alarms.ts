@@ -45,6 +45,14 @@ export class Alarms extends Construct {
       at: 300,
       says: 'Due runs have been waiting for a runner for five minutes. Is the concurrency of the runner, or of the account, used up?',
     })
+    for (const [type, tasks] of overwinter.tasks.queues) {
+      this.add(`${tasks.node.id}Waiting`, {
+        metric: tasks.metricApproximateAgeOfOldestMessage({ ...period, statistic: 'Maximum' }),
+        at: 900,
+        periods: 3,
+        says: `Tasks of type '${type}' wait for a worker for a quarter of an hour. Are there any? GET /v1/workers lists them.`,
+      })
+    }
     for (const [name, handler] of Object.entries(overwinter.functions)) {
       this.add(`${name}Errors`, {
         metric: handler.metricErrors({ ...period, statistic: 'Sum' }),

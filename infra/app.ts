@@ -4,8 +4,10 @@ import { Overwinter } from './overwinter.ts'
 /** The example workflows of this repository: `npx cdk deploy`. With `-c disposable=true` everything goes with the stack. */
 const app = new App()
 const stack = new Stack(app, 'Overwinter', { description: 'Durable workflows' })
-const { api } = new Overwinter(stack, 'Workflows', {
+const { api, workersUrl } = new Overwinter(stack, 'Workflows', {
   entry: 'workflows/index.ts',
+  taskTypes: ['research'],
   removalPolicy: app.node.tryGetContext('disposable') ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
 })
 new CfnOutput(stack, 'ApiUrl', { value: api.apiEndpoint })
+new CfnOutput(stack, 'WorkersUrl', { value: workersUrl! })

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { extname, join, resolve } from 'node:path'
 import { type Duration, RemovalPolicy } from 'aws-cdk-lib'
 import { ManagedPolicy, type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda'
@@ -33,7 +33,7 @@ export function createFunction(scope: Construct, id: string, props: FunctionProp
   const { vpc, subnets, securityGroups } = options.vpc ?? {}
   if (vpc) role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'))
   return new NodejsFunction(scope, id, {
-    entry: join(import.meta.dirname, `../functions/${props.handler}.ts`),
+    entry: functionFile(props.handler),
     description: props.description,
     runtime: Runtime.NODEJS_24_X,
     architecture: options.architecture ?? Architecture.ARM_64,
@@ -56,6 +56,13 @@ export function createFunction(scope: Construct, id: string, props: FunctionProp
   })
 }
 
+/** In the package the built files are bundled: the sources are not there, and two copies of the library would not know each other's errors. */
+const ENDING = extname(import.meta.filename)
+const isFromSource = ENDING === '.ts'
+
+/** A file in functions/, by its name. */
+const functionFile = (name: string): string => join(import.meta.dirname, `../functions/${name}${ENDING}`)
+
 function bundlingOf(entry: string): BundlingOptions {
   return {
     format: OutputFormat.ESM,
@@ -67,11 +74,15 @@ function bundlingOf(entry: string): BundlingOptions {
     mainFields: ['module', 'main'],
     // What Lambda has of the AWS SDK changes under our feet and starts more slowly.
     bundleAwsSDK: true,
+    // The SDK loads it for calls that answer in a stream of events, of which there are none here.
+    externalModules: ['@smithy/core/event-streams'],
     esbuildArgs: {
       '--alias:overwinter-workflows': resolve(entry),
-      '--alias:@aws-sdk/credential-provider-node': join(import.meta.dirname, '../functions/lambda-credentials.ts'),
-      // The first lets this repository bundle its own sources; `module` would be lost if it were not named.
-      '--conditions': 'overwinter-source,module',
+      '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials'),
+      '--alias:@smithy/core/event-streams': functionFile('left-out-of-aws-sdk'),
+      '--alias:@aws-sdk/middleware-endpoint-discovery': functionFile('left-out-of-aws-sdk'),
+      // `module` would be lost if it were not named.
+      '--conditions': isFromSource ? 'overwinter-source,module' : 'module',
     },
   }
 }

@@ -35,6 +35,8 @@ export interface OverwinterProps {
   vpc?: { vpc: IVpc; subnets?: SubnetSelection; securityGroups?: ISecurityGroup[] }
   /** Tells an event bus what happens to runs: the account's default bus if `true`. */
   lifecycleEvents?: boolean | IEventBus
+  /** The types of tasks that workers outside do (`ctx.task`). Each gets a queue; with any of them, workers get a URL. */
+  taskTypes?: string[]
   /** Names or ARNs of the functions that `ctx.invoke` may call. */
   invokes?: string[]
   /** Requests a second that the API takes. Default 1,000, in bursts of 2,000. */

@@ -1,10 +1,10 @@
-import { Duration } from 'aws-cdk-lib'
+import { Duration, Stack } from 'aws-cdk-lib'
 import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets'
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
-import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { FunctionUrlAuthType, type IFunction, InvokeMode } from 'aws-cdk-lib/aws-lambda'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
@@ -16,8 +16,9 @@ import { createFunction, type FunctionProps } from './function.ts'
 import { addRoutes, addStage, authorizerOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import type { OverwinterProps } from './options.ts'
-import { apiMay, deadLettersMay, invoke, runnerMay, sweeperMay } from './permissions.ts'
+import { apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
 import { createBucket, createTable } from './storage.ts'
+import { TaskQueues } from './task-queues.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
 export type { Auth, OverwinterProps, Retention } from './options.ts'
@@ -25,6 +26,8 @@ export type { Auth, OverwinterProps, Retention } from './options.ts'
 /** A runner starts no step in its last five seconds, so less than this leaves no time for any. */
 const SHORTEST_TIMEOUT = Duration.seconds(10)
 const DEFAULT_TIMEOUT = Duration.minutes(5)
+/** A connection of a worker is ended after five minutes. */
+const WORKERS_TIMEOUT = Duration.minutes(6)
 
 /** Durable workflows in this account: `new Overwinter(this, 'Workflows', { entry: 'workflows/index.ts' })`. */
 export class Overwinter extends Construct {
@@ -32,7 +35,18 @@ export class Overwinter extends Construct {
   readonly bucket: Bucket
   readonly api: HttpApi
   readonly wakeups: Wakeups
-  readonly functions: { Runner: IFunction; Api: IFunction; Sweeper: IFunction; DeadLetters: IFunction; Schedules: IFunction; Lifecycle?: IFunction }
+  readonly tasks: TaskQueues
+  /** Where workers connect, poll and resolve; undefined without taskTypes. */
+  readonly workersUrl: string | undefined
+  readonly functions: {
+    Runner: IFunction
+    Api: IFunction
+    Sweeper: IFunction
+    DeadLetters: IFunction
+    Schedules: IFunction
+    Lifecycle?: IFunction
+    Workers?: IFunction
+  }
   private readonly props: OverwinterProps
 
   constructor(scope: Construct, id: string, props: OverwinterProps) {
@@ -43,6 +57,7 @@ export class Overwinter extends Construct {
     this.table = createTable(this, props)
     this.bucket = createBucket(this, props)
     this.wakeups = new Wakeups(this, props, timeout)
+    this.tasks = new TaskQueues(this, props)
 
     const may = { runner: [...runnerMay(this), ...invoke(this, props.invokes ?? [])], api: apiMay(this) }
     const Runner = this.add('Runner', {
@@ -80,7 +95,17 @@ export class Overwinter extends Construct {
     new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new LambdaFunction(Sweeper, { retryAttempts: 0 })] })
     new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new LambdaFunction(ScheduleSync, { retryAttempts: 0 })] })
     const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, this.add.bind(this)) : undefined
-    this.functions = { Runner, Api, Sweeper, DeadLetters, Schedules: ScheduleSync, ...(Lifecycle && { Lifecycle }) }
+    const Workers = this.tasks.queues.size > 0 ? this.addWorkers() : undefined
+    this.workersUrl = Workers?.url
+    this.functions = {
+      Runner,
+      Api,
+      Sweeper,
+      DeadLetters,
+      Schedules: ScheduleSync,
+      ...(Lifecycle && { Lifecycle }),
+      ...(Workers && { Workers: Workers.handler }),
+    }
 
     this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
     addRoutes(this.api, Api)
@@ -99,6 +124,19 @@ export class Overwinter extends Construct {
     throw new Error('with JWTs, whoever issues them decides who may start runs')
   }
 
+  /** Lets a worker read the queue of this type itself, instead of asking over HTTP. */
+  grantReceiveTasks(type: string, grantee: IGrantable): Grant {
+    return this.tasks.grantReceive(type, grantee)
+  }
+
+  /** A function URL: API Gateway would end a poll after 30 seconds. Workers show tokens of their own, which the function checks. */
+  private addWorkers(): { handler: IFunction; url: string } {
+    const description = 'Hands tasks to workers outside, and takes what they give back'
+    const handler = this.add('Workers', { handler: 'workers', description, memory: 256, timeout: WORKERS_TIMEOUT, may: workersMay(this) })
+    const { url } = handler.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.RESPONSE_STREAM })
+    return { handler, url }
+  }
+
   private add(id: string, props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> }) {
     const { reservedConcurrency } = this.props
     const environment = { ...this.environment(), ...props.environment }
@@ -115,6 +153,7 @@ export class Overwinter extends Construct {
       OVERWINTER_QUEUE_ARN: queue.queueArn,
       OVERWINTER_SCHEDULER_GROUP: schedules.scheduleGroupName,
       OVERWINTER_SCHEDULER_ROLE_ARN: schedulerRole.roleArn,
+      ...(this.tasks.queues.size > 0 && { OVERWINTER_TASK_QUEUES: Stack.of(this).toJsonString(this.tasks.urls) }),
       ...(thresholds && { OVERWINTER_THRESHOLDS: JSON.stringify(thresholds) }),
       ...(leaseMs !== undefined && { OVERWINTER_LEASE_MS: String(leaseMs) }),
     } satisfies Environment & Record<string, string>

@@ -3,6 +3,7 @@ import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
+import type { TaskQueues } from './task-queues.ts'
 import type { Wakeups } from './wakeups.ts'
 
 /** What each function may do, action by action. A test keeps a picture of the result. */
@@ -16,10 +17,26 @@ export interface Resources {
   table: TableV2
   bucket: Bucket
   wakeups: Wakeups
+  tasks: TaskQueues
 }
 
-export function runnerMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
-  return [allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn), ...exchangePayloads(bucket), ...arm(wakeups)]
+export function runnerMay({ table, bucket, wakeups, tasks }: Resources): PolicyStatement[] {
+  return [
+    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    ...exchangePayloads(bucket),
+    ...arm(wakeups),
+    ...(tasks.arns.length > 0 ? [allow(['sqs:SendMessage'], ...tasks.arns)] : []),
+  ]
+}
+
+/** What workers are answered with, and what they answer: a run may have to be woken for it. */
+export function workersMay({ table, bucket, wakeups, tasks }: Resources): PolicyStatement[] {
+  return [
+    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn),
+    ...exchangePayloads(bucket),
+    allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'], ...tasks.arns),
+    allow(['sqs:SendMessage'], wakeups.queue.queueArn),
+  ]
 }
 
 export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {

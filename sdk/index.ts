@@ -1,5 +1,17 @@
 export { Client, type HistoryEvent, type ListOptions, type RunView, type StartOptions } from './client.ts'
-export type { CallbackOptions, ChildOptions, Context, InvokeOptions, Logger, MapOptions, RunInfo, StepOptions, StepTools, WaitOptions } from './context.ts'
+export type {
+  CallbackOptions,
+  ChildOptions,
+  Context,
+  InvokeOptions,
+  Logger,
+  MapOptions,
+  RunInfo,
+  StepOptions,
+  StepTools,
+  TaskOptions,
+  WaitOptions,
+} from './context.ts'
 export type { Duration } from './engine/duration.ts'
 export {
   CancelledError,

@@ -2,6 +2,7 @@ import { type RunHandle, type TestEnv, testEnv, toMatchHistory } from 'overwinte
 import { describe, expect, test } from 'vitest'
 import { approval, decided } from './approval.ts'
 import { drip } from './drip.ts'
+import { dripCampaign } from './drip-campaign.ts'
 import { acknowledged, escalation } from './escalation.ts'
 import { fanOut } from './fan-out.ts'
 import { flaky } from './flaky.ts'
@@ -9,8 +10,10 @@ import { flaky } from './flaky.ts'
 import { nap } from './nap.ts'
 import { everyNight } from './nightly-report.ts'
 import { approved, order } from './order.ts'
+import { orderGraph } from './order-graph.ts'
 import { parent } from './parent.ts'
 import { pipeline } from './pipeline.ts'
+import { rateLimitedPipeline } from './rate-limited-pipeline.ts'
 import { workflows } from './stages/cast.ts'
 
 expect.extend({ toMatchHistory })
@@ -40,6 +43,9 @@ const RECORDED: Record<string, (env: TestEnv) => Promise<RunHandle>> = {
     return run
   },
   drip: (env) => env.start(drip, { email: 'ann@example.org' }),
+  'drip-campaign': (env) => env.start(dripCampaign, {}),
+  'rate-limited-pipeline': (env) => env.start(rateLimitedPipeline, undefined),
+  'order-graph': (env) => env.start(orderGraph, { cents: 4_200 }),
   pipeline: (env) => env.start(pipeline, { pages: 4 }),
   escalation: async (env) => {
     const run = await env.start(escalation, incident)

@@ -2,35 +2,60 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
-import { isLocal } from '../connection.ts'
-import { type Check, checkRuns, checkServer } from '../doctor/checks.ts'
+import { Schedules } from '../../sdk/schedules.ts'
+import { isLocal, regionOf } from '../connection.ts'
+import { type Check, checkRuns, checkSchedules, checkServer } from '../doctor/checks.ts'
 import { explain } from '../failure.ts'
 import { Session } from '../session.ts'
 
-const MARKS = { ok: styleText('green', '✓'), warn: styleText('yellow', '!'), bad: styleText('red', '✗') }
+const MARKS = { ok: styleText('green', '✓'), warn: styleText('yellow', '!'), bad: styleText('red', '✗'), skipped: styleText('dim', '–') }
+
+interface DoctorOptions {
+  data?: string
+  stack?: string
+  url?: string
+  profile?: string
+}
 
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .summary('look for runs and servers in trouble')
-    .description('Checks that the server answers and that no run is overdue, stuck or without code. Exit code 1 if something is wrong.')
+    .summary('look for runs, schedules and servers in trouble')
+    .description(
+      'Checks that the server answers, that no run is overdue, stuck or without code, and that no schedule is behind. With --stack, and AWS credentials, it looks at the queues of a deployment too. Exit code 1 if something is wrong.',
+    )
     .option('--data <folder>', 'where the dev server keeps its database; OVERWINTER_DATA says so too (default: .overwinter)')
-    .action(async ({ data }: { data?: string }) => {
+    .option('--stack <name>', 'the CloudFormation stack of a deployment, for its queues, dead letters and schedule group')
+    .action(async () => {
       const session = Session.of(command)
-      const checks = await examine(session, resolve(data ?? process.env.OVERWINTER_DATA ?? '.overwinter'))
+      const checks = await examine(session, command.optsWithGlobals())
       const isWell = checks.every(({ state }) => state !== 'bad')
       session.print(checks.map(({ state, text }) => `${MARKS[state]} ${text}`).join('\n'), { ok: isWell, checks })
       if (!isWell) process.exitCode = 1
     })
 }
 
-async function examine(session: Session, data: string): Promise<Check[]> {
-  const { url } = session.connection
+async function examine(session: Session, { data, stack, url, profile }: DoctorOptions): Promise<Check[]> {
+  const isAddressed = url !== undefined || process.env.OVERWINTER_URL !== undefined
+  const unchecked: Check = { name: 'server', state: 'skipped', text: 'the API, its runs and its schedules were not checked; --url <address> does' }
+  const folder = resolve(data ?? process.env.OVERWINTER_DATA ?? '.overwinter')
+  const seen = stack === undefined || isAddressed ? await checkApi(session, folder) : [unchecked]
+  if (stack === undefined && isLocal(session.connection.url)) return seen
+  // Loaded late: the dev server needs none of it.
+  const { checkDeployment, deploymentUnchecked } = await import('../doctor/deployment.ts')
+  if (stack === undefined) return [...seen, deploymentUnchecked]
+  const { AwsAccount } = await import('../aws-account.ts')
+  return [...seen, ...(await checkDeployment(new AwsAccount({ profile, region: regionOf(session.connection.url) }), stack))]
+}
+
+async function checkApi(session: Session, data: string): Promise<Check[]> {
+  const { connection, client } = session
   try {
-    return [...(await checkServer(session)), ...(await checkRuns((filter) => session.client.list(filter)))]
+    const server = await checkServer(session)
+    return [...server, ...(await checkRuns((filter) => client.list(filter))), ...checkSchedules(await new Schedules(client).list())]
   } catch (error) {
-    const unreachable: Check = { name: 'server', state: 'bad', text: explain(error, url) }
-    return isLocal(url) ? [unreachable, ...(await checkFile(join(data, 'runs.db')))] : [unreachable]
+    const unreachable: Check = { name: 'server', state: 'bad', text: explain(error, connection.url) }
+    return isLocal(connection.url) ? [unreachable, ...(await checkFile(join(data, 'runs.db')))] : [unreachable]
   }
 }
 
@@ -41,7 +66,8 @@ async function checkFile(path: string): Promise<Check[]> {
   const world = new LocalWorld({ path })
   try {
     const client = new Client(world, new Registry([]))
-    return [{ name: 'database', state: 'ok', text: `read ${path} instead` }, ...(await checkRuns((filter) => client.list(filter)))]
+    const read: Check = { name: 'database', state: 'ok', text: `read ${path} instead` }
+    return [read, ...(await checkRuns((filter) => client.list(filter))), ...checkSchedules(await new Schedules(client).list())]
   } finally {
     world.close()
   }

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { isSchedule, isWorkflow } from '../../functions/registry-of.ts'
+import { handlersOf, isSchedule, isWorkflow } from '../../functions/registry-of.ts'
+import type { NamedHandler } from '../../sdk/definitions/define.ts'
 import type { AnyWorkflow, Schedule } from '../../sdk/index.ts'
 
 /** No change of the code can mend it: a wrong path, a port that is taken. */
@@ -10,6 +11,7 @@ export class FinalError extends Error {}
 export interface Entry {
   workflows: AnyWorkflow[]
   schedules: Schedule[]
+  handlers: NamedHandler[]
 }
 
 /** What a file exports, in its order. `onLoad` hears of every file that takes part, packages excluded. */
@@ -27,8 +29,9 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
     const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
     const values = [...new Set(Object.values(exports))]
     const workflows = values.filter(isWorkflow)
-    if (workflows.length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
-    return { workflows, schedules: values.filter(isSchedule) }
+    const handlers = handlersOf(exports)
+    if (workflows.length + handlers.length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
+    return { workflows, schedules: values.filter(isSchedule), handlers }
   } finally {
     hooks.deregister()
   }

@@ -25,10 +25,10 @@ const log: LogSink = (level, message, fields) => {
 }
 
 async function serve({ entry, port, data }: ServerOptions): Promise<void> {
-  const { workflows, schedules } = await loadEntry(entry, (file) => void tell({ kind: 'loaded', file }))
+  const { workflows, schedules, handlers } = await loadEntry(entry, (file) => void tell({ kind: 'loaded', file }))
   await waitForPort(port)
   const path = join(data, 'runs.db')
-  const local = await Local.open({ path, workflows, schedules, log })
+  const local = await Local.open({ path, workflows, schedules, handlers, log })
   const server = await serveLocal({ local, port, exposeStacks: true, workerToken: process.env.OVERWINTER_WORKER_TOKEN })
   const stop = async () => {
     await server.close(HTTP_GRACE_MS)

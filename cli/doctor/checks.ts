@@ -1,12 +1,13 @@
 import { Transport } from '../../sdk/http-client/transport.ts'
 import type { ListOptions, RunStatus, RunView } from '../../sdk/index.ts'
-import { isLocal } from '../connection.ts'
+import type { ScheduleView } from '../../sdk/schedules.ts'
 import { span } from '../moments.ts'
 import type { Session } from '../session.ts'
 
 export interface Check {
   name: string
-  state: 'ok' | 'warn' | 'bad'
+  /** `skipped`: nobody could look. */
+  state: 'ok' | 'warn' | 'bad' | 'skipped'
   text: string
 }
 
@@ -39,8 +40,6 @@ export async function checkServer(session: Session): Promise<Check[]> {
     { name: 'workflows', state: 'ok', text: `it runs ${body.workflows.map(({ name }) => name).join(', ')}` },
   ]
   if (skew > SKEW_MS) checks.push({ name: 'clock', state: 'warn', text: `its clock and this machine's differ by ${span(skew)}` })
-  if (!isLocal(url))
-    checks.push({ name: 'queues', state: 'ok', text: 'queues and dead letters cannot be seen from here; the CloudWatch dashboard of the stack shows them' })
   return checks
 }
 
@@ -56,6 +55,17 @@ export async function checkRuns(list: List, now = Date.now()): Promise<Check[]> 
     verdict('stuck', stuck, 'bad', 'stuck: the code does not fit the journal; `overwinter show <run>` says why'),
     verdict('failed', failed, 'warn', 'failed; `overwinter retry <run>` lets one go on'),
   ]
+}
+
+/** A schedule sleeps until it is due; one that should have been up for a while is not being looked after. */
+export function checkSchedules(schedules: ScheduleView[], now = Date.now()): Check[] {
+  const late = schedules.filter(({ isPaused, nextDue }) => !isPaused && nextDue !== undefined && nextDue < now - OVERDUE_MS)
+  const text = (each: ScheduleView) => `schedule ${each.name} was due ${span(now - each.nextDue!)} ago and has not started its run`
+  if (late.length > 0) return late.map((each) => ({ name: 'schedules', state: 'bad', text: text(each) }))
+  if (schedules.length === 0) return [{ name: 'schedules', state: 'ok', text: 'there are no schedules' }]
+  const paused = schedules.filter(({ isPaused }) => isPaused).length
+  const number = schedules.length === 1 ? '1 schedule' : `${schedules.length} schedules`
+  return [{ name: 'schedules', state: 'ok', text: `${number}${paused > 0 ? `, ${paused} of them paused` : ''}; none is behind its plan` }]
 }
 
 function verdict(name: string, runs: RunView[], state: 'warn' | 'bad', what: string): Check {

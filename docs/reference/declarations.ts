@@ -1,11 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Node, SyntaxKind } from 'typescript/unstable/ast'
 import { API, type Checker, type Project, SymbolFlags, type Symbol as TsSymbol } from 'typescript/unstable/sync'
+import { codeOf, mentionsOf, statementOf } from './declaration-code.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+
+export interface Reference {
+  entryPoints: EntryPoint[]
+  /** What declarations of the former speak of, without anybody being able to import it. */
+  mentioned: Declared[]
+}
 
 export interface EntryPoint {
   /** What is imported: `overwinter/client`. */
@@ -17,42 +23,39 @@ export interface Declared {
   name: string
   /** In the words of its doc comment. */
   comment: string
-  /** As a declaration file has it, without what is private. */
   code: string
-  /** Where it is declared; the same for each entry point that exports it. */
-  place: string
+  /** The same for each entry point that exports it. */
+  id: number
 }
 
-/** What the package exports, by entry point, as the compiler sees it: from declaration files that it writes for the purpose. */
-export function entryPoints(): EntryPoint[] {
-  const folder = mkdtempSync(join(tmpdir(), 'overwinter-reference-'))
+/** What the package exports, as the compiler sees it: from declaration files that it writes for the purpose. */
+export function readReference(): Reference {
+  // The compiler speaks of real paths, and macOS reaches its temporary folder by a link.
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'overwinter-reference-')))
+  const api = new API({ cwd: folder })
   try {
-    const sources = publicSources()
     writeDeclarations(folder)
-    const files = Object.values(sources).map((file) => file.replace(/\.ts$/, '.d.ts'))
+    const sources = publicSources()
+    const files = sources.map(({ file }) => join(folder, file.replace(/\.ts$/, '.d.ts')))
     const config = join(folder, 'tsconfig.json')
-    writeFileSync(
-      config,
-      JSON.stringify({ compilerOptions: { module: 'nodenext', target: 'es2024', types: [], noEmit: true, allowImportingTsExtensions: true }, files }),
-    )
-    const api = new API({ cwd: folder })
-    try {
-      const project = api.updateSnapshot({ openProjects: [config] }).getProject(config)!
-      return Object.keys(sources).map((name, i) => ({ name, exports: exportsOf(project, join(folder, files[i]!)) }))
-    } finally {
-      api.close()
-    }
+    const compilerOptions = { module: 'nodenext', target: 'es2024', types: [], noEmit: true, allowImportingTsExtensions: true }
+    writeFileSync(config, JSON.stringify({ compilerOptions, files }))
+    const { program, checker } = api.updateSnapshot({ openProjects: [config] }).getProject(config)!
+    const exported = files.map((file) => exportsOf(program, checker, file))
+    const entryPoints = sources.map(({ name }, i) => ({ name, exports: inOrder(exported[i]!, checker) }))
+    return { entryPoints, mentioned: inOrder(mentionedBy(exported.flat(), checker, folder), checker) }
   } finally {
+    api.close()
     rmSync(folder, { recursive: true })
   }
 }
 
-function publicSources(): Record<string, string> {
+function publicSources(): { name: string; file: string }[] {
   const { name, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { name: string; exports: Record<string, unknown> }
-  const sources = Object.entries(exports).flatMap(([path, target]) =>
-    typeof target === 'object' ? [[name + path.slice(1), (target as { 'overwinter-source': string })['overwinter-source'].slice(2)]] : [],
-  )
-  return Object.fromEntries(sources) as Record<string, string>
+  return Object.entries(exports).flatMap(([path, target]) => {
+    const source = (target as { 'overwinter-source'?: string })['overwinter-source']
+    return source === undefined ? [] : [{ name: name + path.slice(1), file: source }]
+  })
 }
 
 function writeDeclarations(folder: string): void {
@@ -64,48 +67,41 @@ function writeDeclarations(folder: string): void {
   }
 }
 
-function exportsOf({ program, checker }: Project, file: string): Declared[] {
+type Exported = [name: string, symbol: TsSymbol]
+
+function exportsOf(program: Project['program'], checker: Checker, file: string): Exported[] {
   const module = checker.getSymbolAtLocation(program.getSourceFile(file)!)!
-  const exported = checker.getExportsOfModule(module).map((symbol) => declared(symbol.name, original(symbol, checker), checker))
-  return exported.sort((a, b) => (a.name < b.name ? -1 : 1))
+  return checker.getExportsOfModule(module).map((symbol) => [symbol.name, original(symbol, checker)])
 }
 
 function original(symbol: TsSymbol, checker: Checker): TsSymbol {
   return symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }
 
+/** Types of ours. What a class has inside is its own business, and other people's types are in their references. */
+function mentionedBy(exported: Exported[], checker: Checker, folder: string): Exported[] {
+  const known = new Set(exported.map(([, symbol]) => symbol.id))
+  const names = nodesOf(exported.map(([, symbol]) => symbol)).flatMap(mentionsOf)
+  const symbols = checker.getSymbolAtLocation(names).flatMap((symbol) => (symbol ? [original(symbol, checker)] : []))
+  const isType = ({ flags }: TsSymbol) => (flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias)) !== 0
+  const isOurs = ({ declarations }: TsSymbol) => declarations[0]?.path.startsWith(folder)
+  const ours = symbols.filter((symbol) => !known.has(symbol.id) && isType(symbol) && isOurs(symbol))
+  return [...new Map(ours.map((symbol) => [symbol.id, [symbol.name, symbol] as Exported])).values()]
+}
+
+function inOrder(exported: Exported[], checker: Checker): Declared[] {
+  const declarations = exported.map(([name, symbol]) => declared(name, symbol, checker))
+  return declarations.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
 function declared(name: string, symbol: TsSymbol, checker: Checker): Declared {
-  const nodes = symbol.declarations.map((handle) => statementOf(handle.resolve()!))
+  const nodes = nodesOf([symbol])
   // Overloads have comments of their own, which are best read where they stand.
-  const comment = nodes.length === 1 ? checker.getDocumentationCommentOfSymbol(symbol).trim() : ''
-  const code = nodes.map((node) => codeOf(node, nodes.length > 1)).join('\n')
-  const { fileName } = nodes[0]!.getSourceFile()
-  return { name, comment, code, place: `${fileName}:${nodes[0]!.pos}` }
+  const isAlone = nodes.length === 1
+  const comment = isAlone ? checker.getDocumentationCommentOfSymbol(symbol).trim() : ''
+  return { name, comment, code: nodes.map((node) => codeOf(node, { withComment: !isAlone })).join('\n'), id: symbol.id }
 }
 
-/** `const` is declared in a list in a statement. */
-function statementOf(node: Node): Node {
-  return node.kind === SyntaxKind.VariableDeclaration ? node.parent.parent : node
-}
-
-function codeOf(node: Node, withComment: boolean): string {
-  const { text } = node.getSourceFile()
-  let code = ''
-  let at = node.getStart(undefined, withComment)
-  for (const member of hidden(node)) {
-    code += text.slice(at, member.pos)
-    at = member.end
-  }
-  code += text.slice(at, node.end)
-  return code.replaceAll(/^(export )?(declare )?/gm, '').replaceAll(/^( {4})+/gm, (spaces) => ' '.repeat(spaces.length / 2))
-}
-
-function hidden(node: Node): Node[] {
-  const members: Node[] = []
-  if (node.kind !== SyntaxKind.ClassDeclaration) return members
-  node.forEachChild((member) => {
-    const isPrivate = /^(#|private\b)/.test(member.getText())
-    if (isPrivate) members.push(member)
-  })
-  return members
+function nodesOf(symbols: TsSymbol[]) {
+  return symbols.flatMap(({ declarations }) => declarations.map((handle) => statementOf(handle.resolve()!)))
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { entryPoints } from './declarations.ts'
+import { readReference } from './declarations.ts'
 import { referencePage } from './page.ts'
 
 /** Writes docs/reference.md anew. */
-writeFileSync(join(import.meta.dirname, '../reference.md'), referencePage(entryPoints()))
+writeFileSync(join(import.meta.dirname, '../reference.md'), referencePage(readReference()))

@@ -1,33 +1,37 @@
-import type { Declared, EntryPoint } from './declarations.ts'
+import type { Declared, EntryPoint, Reference } from './declarations.ts'
 
 const HEAD = `# Reference
 
 Everything that the package exports, with the comments of the source. Generated from the types by \`npm run docs:reference\`; a test
-compares it with them. For how things are used, read the [guides](../README.md#how-it-is-built-and-how-it-is-tested).
-`
+compares it with them. How things are used is in the guides, which the [README](../README.md) lists.`
 
-export function referencePage(entryPoints: EntryPoint[]): string {
-  /** Where something was first explained. */
-  const explained = new Map<string, string>()
-  const contents = entryPoints.map(({ name, exports }) => `- [\`${name}\`](#${anchor(name)}): ${exports.map((each) => `\`${each.name}\``).join(', ')}`)
+export function referencePage({ entryPoints, mentioned }: Reference): string {
+  /** By what is declared: the entry point under which it was explained first. */
+  const explained = new Map<number, string>()
   const chapters = entryPoints.map(({ name, exports }) => {
-    const [again, first] = [exports.filter(({ place }) => explained.has(place)), exports.filter(({ place }) => !explained.has(place))]
-    for (const { place } of first) explained.set(place, name)
-    return [`## \`${name}\``, ...first.map(section), ...repeated(again, explained)].join('\n\n')
+    const again = exports.filter(({ id }) => explained.has(id))
+    const first = exports.filter(({ id }) => !explained.has(id))
+    for (const { id } of first) explained.set(id, name)
+    return [`## ${name}`, ...first.map(section), ...repeated(again, explained)]
   })
-  return `${[HEAD, contents.join('\n'), ...chapters].join('\n\n').replaceAll(/\n{3,}/g, '\n\n')}\n`
+  const rest = ['## Mentioned above', 'Types that the others are made of. They cannot be imported.', ...mentioned.map(section)]
+  return `${[HEAD, entryPoints.map(contents).join('\n'), ...chapters.flat(), ...rest].join('\n\n')}\n`
+}
+
+function contents({ name, exports }: EntryPoint): string {
+  return `- [${name}](#${anchor(name)}): ${listed(exports)}`
 }
 
 function section({ name, comment, code }: Declared): string {
   return [`### ${name}`, ...(comment === '' ? [] : [comment]), `\`\`\`typescript\n${code}\n\`\`\``].join('\n\n')
 }
 
-function repeated(exports: Declared[], explained: Map<string, string>): string[] {
-  const from = Map.groupBy(exports, ({ place }) => explained.get(place)!)
-  return [...from].map(([entry, each]) => `As in [\`${entry}\`](#${anchor(entry)}): ${each.map(({ name }) => `\`${name}\``).join(', ')}.`)
+function repeated(exports: Declared[], explained: Map<number, string>): string[] {
+  const byEntry = Map.groupBy(exports, ({ id }) => explained.get(id)!)
+  return [...byEntry].map(([entry, each]) => `Also, as in [${entry}](#${anchor(entry)}): ${listed(each)}.`)
 }
 
+const listed = (exports: Declared[]): string => exports.map(({ name }) => `\`${name}\``).join(', ')
+
 /** As GitHub makes it of a heading. */
-function anchor(heading: string): string {
-  return heading.toLowerCase().replaceAll(/[^\w-]/g, '')
-}
+const anchor = (heading: string): string => heading.toLowerCase().replaceAll(/[^\w-]/g, '')

@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { RegExpRouter } from 'hono/router/reg-exp-router'
+import { TrieRouter } from 'hono/router/trie-router'
 import type { Client } from '../../sdk/index.ts'
 import type { LogSink } from '../../sdk/ports.ts'
 import { Workers } from '../../sdk/tasks/workers.ts'
@@ -10,6 +10,7 @@ import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
 import type { Api, Route, WorkerApi } from './route.ts'
 import { about } from './routes/about.ts'
+import { definitions } from './routes/definitions.ts'
 import { overseeWorkers } from './routes/oversee-workers.ts'
 import { readRuns } from './routes/read-runs.ts'
 import { schedules } from './routes/schedules.ts'
@@ -34,7 +35,7 @@ export interface AppOptions {
   log?: LogSink
 }
 
-export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...schedules, ...overseeWorkers, ...about]
+export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...schedules, ...definitions, ...overseeWorkers, ...about]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {
@@ -59,7 +60,8 @@ export function createWorkerApp(api: WorkerApi, log: LogSink): Hono {
 type Addresses = readonly Pick<Route, 'method' | 'path'>[]
 
 function emptyApp(routes: Addresses, log: LogSink, knownWorkflows: () => string[]): Hono {
-  const app = new Hono({ router: new RegExpRouter() })
+  // The fastest of Hono's routers cannot have /definitions/schema.json beside /definitions/{name}.
+  const app = new Hono({ router: new TrieRouter() })
   app.notFound((c) => noRoute(c, routes).toResponse())
   app.onError((error, c) => (problemOf(error, knownWorkflows) ?? unexpected(error, c, log)).toResponse())
   return app

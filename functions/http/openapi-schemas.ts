@@ -1,3 +1,4 @@
+import type { StepStatus } from '../../sdk/definitions/step-states.ts'
 import type { RunStatus } from '../../sdk/index.ts'
 import type { JsonSchema } from './route.ts'
 
@@ -14,6 +15,9 @@ const STATUS: Record<RunStatus, true> = {
   terminated: true,
 }
 export const RUN_STATUSES = Object.keys(STATUS) as RunStatus[]
+
+const STEP_STATUS: Record<StepStatus, true> = { PENDING: true, RUNNING: true, WAITING: true, COMPLETED: true, FAILED: true, SKIPPED: true }
+const STEP_STATUSES = Object.keys(STEP_STATUS)
 
 const text: JsonSchema = { type: 'string' }
 const whole: JsonSchema = { type: 'integer' }
@@ -94,6 +98,48 @@ export const SCHEMAS = {
   RunPage: object({ runs: listOf({ $ref: '#/components/schemas/Run' }), cursor: text }, ['runs']),
   History: object({ events: listOf(object({ type: text, at: time }, ['type', 'at'], true)) }, ['events']),
   Workflows: object({ workflows: listOf(object({ name: text, versions: listOf(whole), latest: whole }, ['name', 'versions', 'latest'])) }, ['workflows']),
+  Definition: { type: 'object', description: 'Its JSON Schema is at /definitions/schema.json.' },
+  SavedDefinition: object(
+    {
+      name: text,
+      version: { ...whole, description: 'Absent when it was only checked.' },
+      createdAt: time,
+      warnings: listOf(object({ path: text, message: text }, ['path', 'message'])),
+    },
+    ['name', 'warnings'],
+  ),
+  StoredDefinition: object({ name: text, version: whole, createdAt: time, definition: { $ref: '#/components/schemas/Definition' } }, [
+    'name',
+    'version',
+    'createdAt',
+    'definition',
+  ]),
+  Definitions: object(
+    {
+      definitions: listOf(
+        object({ name: text, version: { ...whole, description: 'The latest.' }, label: text, createdAt: time, updatedAt: time }, [
+          'name',
+          'version',
+          'createdAt',
+          'updatedAt',
+        ]),
+      ),
+    },
+    ['definitions'],
+  ),
+  Steps: object(
+    {
+      steps: listOf(
+        object({ name: text, type: text, after: listOf(text), status: { enum: STEP_STATUSES }, startedAt: time, endedAt: time, wakeAt: time }, [
+          'name',
+          'type',
+          'after',
+          'status',
+        ]),
+      ),
+    },
+    ['steps'],
+  ),
   ConnectRequest: object(
     {
       worker_id: text,
@@ -111,6 +157,7 @@ export const SCHEMAS = {
       max_tasks: { ...whole, minimum: 1, maximum: 100 },
       timeout_ms: { ...whole, minimum: 0, maximum: 60_000 },
       worker_id: { ...text, description: 'Counts as a sign of life of this worker.' },
+      in_hand: { ...whole, minimum: 0, description: 'How many tasks the worker has already, for the list of workers.' },
     },
     ['task_types', 'max_tasks', 'timeout_ms'],
   ),

@@ -10,6 +10,7 @@ export const PROBLEMS = {
   'foreign-origin': { status: 403, title: 'Requests from other sites are refused' },
   'unknown-run': { status: 404, title: 'No such run' },
   'unknown-schedule': { status: 404, title: 'No such schedule' },
+  'unknown-definition': { status: 404, title: 'No such definition' },
   'unknown-workflow': { status: 404, title: 'No such workflow' },
   'unknown-task': { status: 404, title: 'No such task in flight' },
   'unknown-token': { status: 404, title: 'No such token' },

@@ -8,6 +8,8 @@ import type { ProblemKind } from './problem.ts'
 export interface WorkerApi {
   workers: Workers
   clock: Clock
+  /** How long `connect` holds a connection; for as long as the worker does, unless given. */
+  longestConnectionMs?: number
 }
 
 /** What the other handlers work with. */

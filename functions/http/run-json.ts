@@ -1,4 +1,5 @@
-import type { HistoryEventJson, RunJson } from '../../sdk/http-client/wire.ts'
+import type { StepView } from '../../sdk/definitions/step-states.ts'
+import type { HistoryEventJson, RunJson, StepJson } from '../../sdk/http-client/wire.ts'
 import type { HistoryEvent, RunView } from '../../sdk/index.ts'
 
 type ErrorJson = NonNullable<RunJson['error']>
@@ -34,6 +35,10 @@ export function eventToJson(event: HistoryEvent, exposeStacks: boolean): History
   if ('until' in event) json.until = maybeIso(event.until)
   if ('error' in event) json.error = errorToJson(event.error, exposeStacks)
   return json
+}
+
+export function stepToJson({ startedAt, endedAt, wakeAt, ...step }: StepView): StepJson {
+  return { ...step, startedAt: maybeIso(startedAt), endedAt: maybeIso(endedAt), wakeAt: maybeIso(wakeAt) }
 }
 
 function errorToJson(error: ErrorJson, exposeStacks: boolean): ErrorJson {

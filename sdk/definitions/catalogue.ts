@@ -3,6 +3,7 @@ import type { World } from '../ports.ts'
 import type { Registry } from '../workflow.ts'
 import type { NamedHandler } from './define.ts'
 import type { StoredVersion } from './definition-store.ts'
+import type { Definition } from './schema.ts'
 import { StoredWorkflows } from './stored-workflows.ts'
 
 export interface DefinitionSummary {
@@ -41,13 +42,19 @@ export class Catalogue extends StoredWorkflows {
 
   /** A new version, unless the latest one says the same. Refused with every problem and its path. */
   async save(name: string, json: unknown): Promise<SavedDefinition> {
+    const { definition, warnings } = await this.check(name, json)
+    return { name, ...(await this.definitions.add(definition)), warnings }
+  }
+
+  /** What `save` would say, without saving. */
+  async check(name: string, json: unknown): Promise<{ definition: Definition; warnings: Problem[] }> {
     // The validator is large, and most processes never save anything.
     const { findWarnings, parseDefinition } = await import('./validate.ts')
     const stored = await this.definitions.heads()
     const workflows = new Set([...this.registry.names(), ...stored.map((each) => each.name), name])
     const definition = parseDefinition(withName(name, json), { handlers: new Set(this.handlers.keys()), workflows }, nameProblems(name, json))
     if (this.registry.has(name)) throw new ConflictError(`'${name}' is a workflow in the code; give the definition another name`)
-    return { name, ...(await this.definitions.add(definition)), warnings: findWarnings(definition) }
+    return { definition, warnings: findWarnings(definition) }
   }
 
   async get(name: string, version?: number): Promise<StoredVersion> {

@@ -23,7 +23,13 @@ export function layersOf<N extends Node>(nodes: readonly N[]): N[][] {
 function parentsFirst<N extends Node>(nodes: readonly N[], byName: Map<string, N>): N[] {
   const waitsFor = new Map(nodes.map(({ name, after }) => [name, after.filter((parent) => byName.has(parent)).length]))
   const children = new Map<string, N[]>()
-  for (const node of nodes) for (const parent of node.after) children.set(parent, [...(children.get(parent) ?? []), node])
+  for (const node of nodes) {
+    for (const parent of node.after) {
+      const known = children.get(parent)
+      if (known) known.push(node)
+      else children.set(parent, [node])
+    }
+  }
   const ready = nodes.filter(({ name }) => waitsFor.get(name) === 0)
   for (const { name } of ready) {
     for (const child of children.get(name) ?? []) {

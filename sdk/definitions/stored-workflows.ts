@@ -58,7 +58,7 @@ export class StoredWorkflows implements WorkflowSource {
     let known = this.known.get(`${version} ${name}`)
     if (!known) {
       const found = await this.definitions.version(name, version)
-      if (!found) return this.registry.exact(name, version)
+      if (!found) return this.notFound(name, version)
       this.checkHandlers(found.definition, version)
       known = { workflow: asWorkflow(found.definition, version, this.partsWith([])), children: this.storedChildrenOf(found.definition) }
       if (this.known.size >= REMEMBERED) this.known.delete(this.known.keys().next().value!)
@@ -68,6 +68,12 @@ export class StoredWorkflows implements WorkflowSource {
     // Which version a child gets is decided when it is started, and in the journal from then on.
     const children = await Promise.all(known.children.map((child) => this.childNamed(child)))
     return asWorkflow(known.workflow.definition, version, this.partsWith(children))
+  }
+
+  private async notFound(name: string, version: number): Promise<never> {
+    const head = (await this.definitions.head(name))?.value
+    if (head && !this.registry.has(name)) throw new UnknownWorkflowError(`definition '${name}' has no version ${version}; the latest is ${head.latest}`)
+    return this.registry.exact(name, version) as never
   }
 
   private partsWith(children: readonly AnyWorkflow[]): Parts {

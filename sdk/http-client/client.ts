@@ -1,13 +1,32 @@
 import type { Client, HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
+import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
+import type { StoredVersion } from '../definitions/definition-store.ts'
+import type { StepView } from '../definitions/step-states.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
-import { recordError } from '../engine/errors.ts'
+import { type Problem, recordError } from '../engine/errors.ts'
 import { assertSurvivesJson } from '../engine/json.ts'
 import { outputOf } from '../output-of.ts'
 import { hasEnded, type RunStatus } from '../ports.ts'
 import { validateOrThrow } from '../schema.ts'
+import type { LiveWorker } from '../tasks/directory.ts'
+import type { NewToken, TokenView } from '../tasks/tokens.ts'
 import type { Signal, Workflow } from '../workflow.ts'
 import { Transport, type TransportOptions } from './transport.ts'
-import { eventFromJson, type HistoryEventJson, type RunJson, type RunPageJson, runFromJson } from './wire.ts'
+import {
+  type DefinitionSummaryJson,
+  eventFromJson,
+  type HistoryEventJson,
+  type RunJson,
+  type RunPageJson,
+  runFromJson,
+  type SavedDefinitionJson,
+  type StepJson,
+  type StoredVersionJson,
+  stepFromJson,
+  type TokenJson,
+  tokenFromJson,
+  type WorkerJson,
+} from './wire.ts'
 
 /** One request is held this long at most; the server cuts at 25 s. */
 const POLL_MS = 20_000
@@ -65,6 +84,43 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return events.map(eventFromJson)
   }
 
+  async steps(runId: string): Promise<StepView[]> {
+    const { steps } = await this.read<{ steps: StepJson[] }>(runPath(runId, '/steps'))
+    return steps.map(stepFromJson)
+  }
+
+  /** A new version, unless the latest one says the same. A name that is not in the definition is given to it. */
+  async putDefinition(name: string, definition: unknown): Promise<SavedDefinition> {
+    const { status, body } = await this.transport.send<SavedDefinitionJson>({ method: 'PUT', path: definitionPath(name), body: definition })
+    return { ...body, createdAt: Date.parse(body.createdAt), isNew: status === 201 }
+  }
+
+  /** What `putDefinition` would say, without saving. */
+  async checkDefinition(name: string, definition: unknown): Promise<{ warnings: Problem[] }> {
+    const { body } = await this.transport.send<{ warnings: Problem[] }>({
+      method: 'PUT',
+      path: definitionPath(name),
+      query: { check: 'true' },
+      body: definition,
+    })
+    return { warnings: body.warnings }
+  }
+
+  async getDefinition(name: string, version?: number): Promise<StoredVersion> {
+    const stored = await this.read<StoredVersionJson>(definitionPath(name), { version: version?.toString() })
+    return { definition: stored.definition, version: stored.version, createdAt: Date.parse(stored.createdAt) }
+  }
+
+  async listDefinitions(): Promise<DefinitionSummary[]> {
+    const { definitions } = await this.read<{ definitions: DefinitionSummaryJson[] }>('/definitions')
+    return definitions.map((each) => ({ ...each, createdAt: Date.parse(each.createdAt), updatedAt: Date.parse(each.updatedAt) }))
+  }
+
+  /** Refused while runs of it are alive. */
+  async deleteDefinition(name: string): Promise<void> {
+    await this.transport.send({ method: 'DELETE', path: definitionPath(name) })
+  }
+
   async signal<T>(runId: string, signal: Signal<T> | string, payload?: T, options?: RepeatOptions): Promise<{ accepted: boolean }> {
     const { name, schema } = typeof signal === 'string' ? { name: signal, schema: undefined } : signal
     // The server knows signals by name only, so this is the place where the schema can be checked.
@@ -105,6 +161,28 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     await this.post(`/callbacks/${encodeURIComponent(token)}`, { error: { name, message, code } }, options)
   }
 
+  /** The workers that have given a sign of life in the last minute. */
+  async listWorkers(): Promise<LiveWorker[]> {
+    const { workers } = await this.read<{ workers: WorkerJson[] }>('/v1/workers')
+    return workers.map(({ last_seen, ...worker }) => ({ ...worker, seenAt: Date.parse(last_seen) }))
+  }
+
+  /** A token for workers, shown here and never again. Not repeated when the answer gets lost: that would make another one. */
+  async createToken({ name, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
+    const body = { name, task_types: types, expires_in: expiresIn }
+    const { body: made } = await this.transport.send<TokenJson & { token: string }>({ method: 'POST', path: '/v1/tokens', body })
+    return { ...tokenFromJson(made), token: made.token }
+  }
+
+  async listTokens(): Promise<TokenView[]> {
+    const { tokens } = await this.read<{ tokens: TokenJson[] }>('/v1/tokens')
+    return tokens.map(tokenFromJson)
+  }
+
+  async revokeToken(id: string): Promise<void> {
+    await this.transport.send({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
+  }
+
   private async read<T>(path: string, query?: Record<string, string | undefined>): Promise<T> {
     return (await this.transport.send<T>({ method: 'GET', path, query })).body
   }
@@ -112,6 +190,10 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   private post<T>(path: string, body: unknown, { idempotencyKey = crypto.randomUUID() }: RepeatOptions = {}): Promise<{ status: number; body: T }> {
     return this.transport.send<T>({ method: 'POST', path, body, idempotencyKey })
   }
+}
+
+function definitionPath(name: string): string {
+  return `/definitions/${encodeURIComponent(name)}`
 }
 
 function runPath(runId: string, rest = ''): string {

@@ -13,7 +13,7 @@ export interface TransportOptions {
 }
 
 export interface Call {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string
   query?: Record<string, string | undefined>
   body?: unknown
@@ -39,7 +39,7 @@ export class Transport {
 
   /** The answer's status and JSON; throws what a refusal stands for. */
   async send<T>(call: Call): Promise<{ status: number; body: T }> {
-    const isRepeatable = call.method === 'GET' || call.idempotencyKey !== undefined
+    const isRepeatable = call.method === 'GET' || call.method === 'PUT' || call.idempotencyKey !== undefined
     const retries = isRepeatable ? (this.options.retries ?? 4) : 0
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt >= retries
@@ -48,7 +48,7 @@ export class Transport {
         if (isLast) throw error
         return undefined
       })
-      if (answer?.response.ok) return { status: answer.response.status, body: JSON.parse(answer.text) as T }
+      if (answer?.response.ok) return { status: answer.response.status, body: (answer.text === '' ? undefined : JSON.parse(answer.text)) as T }
       if (answer && (isLast || !WORTH_REPEATING.has(answer.response.status))) throw errorFrom(answer.response.status, answer.text)
       await pause(attempt, answer ? retryAfterMs(answer.response) : 0)
     }

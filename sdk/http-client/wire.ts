@@ -1,7 +1,12 @@
 import type { HistoryEvent, RunView } from '../client.ts'
+import type { DefinitionSummary } from '../definitions/catalogue.ts'
+import type { StoredVersion } from '../definitions/definition-store.ts'
+import type { StepView } from '../definitions/step-states.ts'
 import type { Problem } from '../engine/errors.ts'
 import type { ErrorRecord } from '../engine/events.ts'
 import type { Waiting } from '../ports.ts'
+import type { LiveWorker } from '../tasks/directory.ts'
+import type { TokenView } from '../tasks/tokens.ts'
 
 /** What goes over the wire: the types of the in-process client, with every time as an ISO 8601 string. */
 
@@ -23,6 +28,20 @@ export interface HistoryEventJson {
   until?: string
   error?: ErrorRecord
 }
+
+type StepTimes = 'startedAt' | 'endedAt' | 'wakeAt'
+
+export type StepJson = Omit<StepView, StepTimes> & { [T in StepTimes]?: string }
+
+export interface SavedDefinitionJson {
+  name: string
+  version: number
+  createdAt: string
+  warnings: Problem[]
+}
+
+export type DefinitionSummaryJson = Omit<DefinitionSummary, 'createdAt' | 'updatedAt'> & { createdAt: string; updatedAt: string }
+export type StoredVersionJson = Omit<StoredVersion, 'createdAt'> & { createdAt: string }
 
 export interface RunPageJson {
   runs: RunJson[]
@@ -59,6 +78,37 @@ export function eventFromJson(json: HistoryEventJson): HistoryEvent {
   return { ...withEpochUntil(json), at: Date.parse(json.at) } as HistoryEvent
 }
 
+export function stepFromJson({ startedAt, endedAt, wakeAt, ...step }: StepJson): StepView {
+  return {
+    ...step,
+    ...(startedAt !== undefined && { startedAt: Date.parse(startedAt) }),
+    ...(endedAt !== undefined && { endedAt: Date.parse(endedAt) }),
+    ...(wakeAt !== undefined && { wakeAt: Date.parse(wakeAt) }),
+  }
+}
+
 function withEpochUntil<T extends { until?: string }>({ until, ...rest }: T): Omit<T, 'until'> & { until?: number } {
   return until === undefined ? rest : { ...rest, until: Date.parse(until) }
+}
+
+export type WorkerJson = Omit<LiveWorker, 'seenAt'> & { last_seen: string }
+
+export interface TokenJson {
+  id: string
+  name: string
+  task_types?: string[]
+  created_at: string
+  expires_at?: string
+  state: TokenView['state']
+}
+
+export function tokenFromJson({ id, name, task_types, created_at, expires_at, state }: TokenJson): TokenView {
+  return {
+    id,
+    name,
+    ...(task_types && { types: task_types }),
+    createdAt: Date.parse(created_at),
+    ...(expires_at !== undefined && { expiresAt: Date.parse(expires_at) }),
+    state,
+  }
 }

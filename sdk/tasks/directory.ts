@@ -1,4 +1,4 @@
-import type { Clock, DocumentStore } from '../ports.ts'
+import type { Clock, DocumentStore, Ids } from '../ports.ts'
 import type { WorkerRegistration } from './wire.ts'
 
 /** A worker that gives no sign of life for this long is gone. */
@@ -13,32 +13,40 @@ export interface LiveWorker extends WorkerRegistration {
   seenAt: number
 }
 
+/** A connection by which a worker shows that it is there. */
+export interface Connection {
+  beat(): Promise<void>
+  end(): Promise<void>
+}
+
+/** `connection`: the last one the worker made. */
+type Stored = LiveWorker & { connection?: string }
+
 /** Which workers there are. Nothing depends on it: it is for people to look at. */
 export class WorkerDirectory {
   private readonly documents: DocumentStore
   private readonly clock: Clock
+  private readonly ids: Ids
 
-  constructor(world: { documents: DocumentStore; clock: Clock }) {
+  constructor(world: { documents: DocumentStore; clock: Clock; ids: Ids }) {
     this.documents = world.documents
     this.clock = world.clock
+    this.ids = world.ids
   }
 
-  async register(worker: WorkerRegistration): Promise<void> {
+  async connect(worker: WorkerRegistration): Promise<Connection> {
+    const registration = { ...worker, connection: this.ids.messageId() }
     const known = await this.find(worker.worker_id)
-    await this.write({ ...worker, load: known?.load ?? 0, seenAt: this.clock.now() })
+    await this.write({ ...registration, load: known?.load ?? 0, seenAt: this.clock.now() })
+    return { beat: () => this.seen(registration), end: () => this.leave(registration) }
   }
 
   /** A sign of life; `load` where the worker has told. */
-  async seen(workerId: string, told: { load?: number; registration?: WorkerRegistration } = {}): Promise<void> {
-    const known = (await this.find(workerId)) ?? (told.registration && { ...told.registration, load: 0, seenAt: 0 })
-    if (!known) return
+  async seen(registration: WorkerRegistration, load?: number): Promise<void> {
+    const known = (await this.find(registration.worker_id)) ?? { ...registration, load: 0, seenAt: 0 }
     const now = this.clock.now()
-    const load = told.load ?? known.load
-    if (load !== known.load || now - known.seenAt >= REMEMBER_EVERY_MS) await this.write({ ...known, load, seenAt: now })
-  }
-
-  async deregister(workerId: string): Promise<void> {
-    await this.documents.delete(COLLECTION, workerId)
+    const isNews = load !== undefined && load !== known.load
+    if (isNews || now - known.seenAt >= REMEMBER_EVERY_MS) await this.write({ ...known, load: load ?? known.load, seenAt: now })
   }
 
   async find(workerId: string): Promise<LiveWorker | undefined> {
@@ -46,7 +54,16 @@ export class WorkerDirectory {
   }
 
   async list(): Promise<LiveWorker[]> {
-    return (await this.documents.list(COLLECTION)).map(({ value }) => value as unknown as LiveWorker)
+    return (await this.documents.list(COLLECTION)).map(({ value }) => {
+      const { connection: _, ...worker } = value as unknown as Stored
+      return worker
+    })
+  }
+
+  /** A worker that has connected anew meanwhile stays. */
+  private async leave({ worker_id, connection }: WorkerRegistration & { connection: string }): Promise<void> {
+    const found = await this.documents.get(COLLECTION, worker_id)
+    if ((found?.value as unknown as Stored | undefined)?.connection === connection) await this.documents.delete(COLLECTION, worker_id, found!.version)
   }
 
   private async write(worker: LiveWorker): Promise<void> {

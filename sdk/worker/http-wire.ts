@@ -25,8 +25,8 @@ export class HttpWire implements Wire {
     this.fetch = options.fetch ?? fetch
   }
 
-  async poll({ type, most, signal }: PollRequest): Promise<TaskPayload[]> {
-    const body = { task_types: [type], max_tasks: most, timeout_ms: POLL_MS, worker_id: this.options.workerId }
+  async poll({ type, most, inHand, signal }: PollRequest): Promise<TaskPayload[]> {
+    const body = { task_types: [type], max_tasks: most, timeout_ms: POLL_MS, worker_id: this.options.workerId, in_hand: inHand }
     const response = await this.post('/v1/tasks/poll', body, { signal: within(POLL_MS + ANSWER_WITHIN_MS, signal) })
     return (await succeeded(response).json()) as TaskPayload[]
   }
@@ -50,7 +50,7 @@ export class HttpWire implements Wire {
 
   private post(path: string, body: unknown, { signal, headers }: { signal: AbortSignal; headers?: Record<string, string> }): Promise<Response> {
     const { url, token } = this.options
-    return this.fetch(new URL(path, url), {
+    return this.fetch(`${url.replace(/\/+$/, '')}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),

@@ -4,6 +4,8 @@ import type { ResolveBody } from './task.ts'
 export interface PollRequest {
   type: string
   most: number
+  /** How many tasks of whatever type the worker has already. */
+  inHand: number
   signal: AbortSignal
 }
 

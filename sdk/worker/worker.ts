@@ -93,7 +93,7 @@ export class Worker {
   private async takeSome(type: string): Promise<void> {
     const inHand = this.underWay.get(type)!
     if (inHand.size >= this.concurrency) return void (await Promise.race(inHand))
-    const payloads = await this.wire.poll({ type, most: this.concurrency - inHand.size, signal: this.stopping.signal })
+    const payloads = await this.wire.poll({ type, most: this.concurrency - inHand.size, inHand: this.load, signal: this.stopping.signal })
     for (const payload of payloads) {
       const work: Promise<void> = this.perform(type, payload).finally(() => inHand.delete(work))
       inHand.add(work)

@@ -6,12 +6,12 @@ import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { createTableInput } from '../../sdk/worlds/aws/table.ts'
 import type { AwsWorldConfig } from '../../sdk/worlds/aws/world.ts'
 
-type Resources = Pick<AwsWorldConfig, 'table' | 'queueUrl' | 'queueArn' | 'schedulerGroup' | 'schedulerRoleArn' | 'bucket'>
+type Resources = Pick<AwsWorldConfig, 'table' | 'queueUrl' | 'queueArn' | 'schedulerGroup' | 'schedulerRoleArn' | 'bucket' | 'taskQueues'>
 
 let serial = 0
 
-/** A table, a queue, a schedule group and a bucket that nobody else uses, made without CloudFormation. */
-export async function makeResources(clients: AwsClients = awsClients()): Promise<Resources & { remove(): Promise<void> }> {
+/** A table, queues, a schedule group and a bucket that nobody else uses, made without CloudFormation. */
+export async function makeResources({ clients = awsClients(), taskTypes = [] }: { clients?: AwsClients; taskTypes?: string[] } = {}): Promise<Resources & { remove(): Promise<void> }> {
   const name = `overwinter-${process.pid}-${Date.now().toString(36)}-${++serial}`
   const [, queue] = await Promise.all([
     clients.dynamodb.send(new CreateTableCommand(createTableInput(name))),
@@ -21,8 +21,12 @@ export async function makeResources(clients: AwsClients = awsClients()): Promise
   ])
   const queueUrl = queue.QueueUrl!
   const { Attributes } = await clients.sqs.send(new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }))
+  const taskQueues = await Promise.all(
+    taskTypes.map(async (type, i) => [type, (await clients.sqs.send(new CreateQueueCommand({ QueueName: `${name}-task-${i}` }))).QueueUrl!] as const),
+  )
   return {
     table: name,
+    taskQueues: Object.fromEntries(taskQueues),
     queueUrl,
     queueArn: Attributes!.QueueArn!,
     schedulerGroup: name,

@@ -24,7 +24,7 @@ describe('the DynamoDB store', () => {
   const store = () => world.store
 
   beforeAll(async () => {
-    resources = await makeResources(clients)
+    resources = await makeResources({ clients })
     world = new AwsWorld({ ...resources, clients, clock })
   })
   afterAll(async () => {

@@ -19,7 +19,7 @@ describe('where schedules never fire, as on LocalStack', () => {
   const clients = awsClients()
   let resources: Awaited<ReturnType<typeof makeResources>>
   beforeAll(async () => {
-    resources = await makeResources(clients)
+    resources = await makeResources({ clients })
   })
   afterAll(() => resources.remove())
 

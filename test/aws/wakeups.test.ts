@@ -19,7 +19,7 @@ describe('wake-ups', () => {
   let resources: Awaited<ReturnType<typeof makeResources>>
 
   beforeAll(async () => {
-    resources = await makeResources(clients)
+    resources = await makeResources({ clients })
   })
   afterAll(() => resources.remove())
 

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { checkRuns } from '../../cli/doctor/checks.ts'
 import { bearer } from '../../functions/http/bearer.ts'
 import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
 import { signal, workflow } from '../../sdk/index.ts'
@@ -130,6 +129,24 @@ describe('looking', () => {
     expect(await json('runs', '--tag', 'looked', '--limit', '1', '--cursor', page.cursor)).toMatchObject({ runs: [{ runId: 'look-1' }] })
   })
 
+  test('runs that are more than a page: each page ends with what to add for the next, the last one does not, and none is shown twice', async () => {
+    const ids = Array.from({ length: 120 }, (_, n) => `paged-${n}`)
+    for (const id of ids) await local.start(add, [1], { id, tags: ['paged'] })
+    const shown: string[][] = []
+    let more: string[] = []
+    do {
+      const { code, stdout } = await cli('runs', '--tag', 'paged', ...more)
+      expect(code).toBe(0)
+      const [heading, ...rows] = stdout.trimEnd().split('\n')
+      expect(heading).toMatch(/^RUN +WORKFLOW/)
+      shown.push(rows.flatMap((row) => /^paged-\d+/.exec(row) ?? []))
+      more = /^There are more: (--cursor \S+)$/.exec(rows.at(-1)!)?.[1]?.split(' ') ?? []
+      expect(rows).toHaveLength(shown.at(-1)!.length + (more.length > 0 ? 2 : 0))
+    } while (more.length > 0)
+    expect(shown.map((page) => page.length)).toEqual([50, 50, 20])
+    expect(shown.flat()).toEqual(ids.toReversed())
+  })
+
   test('show draws the timeline and says what the run waits for; history prints the events', async () => {
     await local.start(nap, { name: 'Ada' }, { id: 'shown' })
     await asleep('shown')
@@ -206,45 +223,6 @@ describe('steering', () => {
     expect((await cli('rerun', 'f1', '--from', 'second', '--id', 'f2')).stdout).toBe("started f2, from 'second' of f1\n")
     expect(await local.result('f2')).toBe(2)
     expect((await cli('rerun', 'f1', '--from', 'third')).code).toBe(1)
-  })
-})
-
-describe('doctor', () => {
-  test('is content with a healthy server and warns of failed runs', async () => {
-    const { code, stdout } = await cli('doctor')
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/✓ http:\S+ answers in .*\n✓ it runs add, approval, flaky, nap\n✓ \d+ runs? waiting, 0 of them due now\n✓ no run is overdue/)
-    expect(stdout).toMatch(/! 1 run failed; .*\(f0\)/)
-  })
-
-  test('reads the database of a server that is down', async () => {
-    using project = new Project()
-    const world = await Local.open({ path: project.path('.overwinter/runs.db'), workflows: [nap], log: () => {} })
-    await world.start(nap, { name: 'Ada' }, { id: 'forgotten', delay: '1h' })
-    await world.close()
-    const { code, stdout } = await overwinter(['doctor', '--url', `http://localhost:${await freePort()}`], { cwd: project.folder })
-    expect(code).toBe(1)
-    expect(stdout).toMatch(/✗ nothing answers on .*overwinter dev[\s\S]*read .*runs\.db instead\n✓ 1 run waiting/)
-  })
-
-  test('finds stuck and overdue runs', async () => {
-    const foreignAwait = workflow('stuck', async (ctx) => {
-      await ctx.step('a', () => 1)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-      return ctx.step('b', () => 2)
-    })
-    await using sick = await serveLocal({ path: ':memory:', workflows: [foreignAwait, nap], port: 0, log: () => {} })
-    await sick.local.start(foreignAwait, undefined, { id: 'parked' })
-    await sick.local.start(nap, { name: 'Ada' }, { id: 'sleeper' })
-    while ((await sick.local.get('parked')).status !== 'stuck') await pause(5)
-    const { code, stdout } = await overwinter(['doctor', '--json', '--url', sick.url])
-    expect([code, JSON.parse(stdout)]).toMatchObject([
-      1,
-      { ok: false, checks: expect.arrayContaining([expect.objectContaining({ name: 'stuck', state: 'bad' })]) },
-    ])
-
-    const tomorrow = await checkRuns((filter) => sick.local.list(filter), Date.now() + 86_400_000)
-    expect(tomorrow).toContainEqual({ name: 'overdue', state: 'bad', text: '1 run overdue: nobody has looked in time (sleeper)' })
   })
 })
 

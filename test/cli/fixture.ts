@@ -39,7 +39,7 @@ export interface Output {
 
 interface Surroundings {
   cwd?: string
-  env?: Record<string, string>
+  env?: Record<string, string | undefined>
   input?: string
 }
 

@@ -10,7 +10,7 @@ import { byAsking } from '../../workflows/stages/by-asking.ts'
 import { limitedFetch } from './limited-fetch.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const STACK = 'OverwinterE2e'
+export const STACK = 'OverwinterE2e'
 
 interface Outputs {
   ApiId: string
@@ -20,10 +20,14 @@ interface Outputs {
   DeadLettersUrl: string
   SchedulerGroup: string
   SchedulesFunction: string
+  WorkersUrl: string
+  NativeQueueUrl: string
 }
 
 export interface Deployment {
   url: string
+  /** Where workers go. */
+  workersUrl: string
   client: OverwinterClient
   aws: AwsClients
   outputs: Outputs
@@ -70,7 +74,9 @@ function connect(endpoint: string, file: string): Deployment {
   const url = `${endpoint}/_aws/execute-api/${outputs.ApiId}/$default`
   const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
   const client = new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
-  return { url, client, aws: awsClients(), outputs }
+  const [, urlId] = /^https?:\/\/([^.]+)\./.exec(outputs.WorkersUrl)!
+  const workersUrl = `${endpoint}/_aws/lambda-url/${urlId}`
+  return { url, workersUrl, client, aws: awsClients(), outputs }
 }
 
 async function answers({ client }: Deployment): Promise<boolean> {

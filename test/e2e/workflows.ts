@@ -39,3 +39,8 @@ export const punctual = workflow('punctual', async (ctx, input: { ms: number }) 
   const wokeAt = await ctx.step('look-at-the-clock', () => Date.now())
   return { lateness: wokeAt - (asleepAt + input.ms) }
 })
+
+/** Has a worker outside do it. */
+export const delegate = workflow('delegate', async (ctx, { type, input }: { type: string; input: unknown }) =>
+  ctx.task(type, input, { heartbeatTimeout: '2s', retry: { attempts: 3, initial: 10 } }),
+)

@@ -23,7 +23,7 @@ const target = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      method: fc.constantFrom('GET', 'POST', 'PUT', 'OPTIONS'),
+      method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'),
       path: fc.array(segment, { maxLength: 5 }).map((parts) => `/runs/${parts.join('/')}`),
     }),
   },

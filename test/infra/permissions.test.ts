@@ -6,7 +6,7 @@ type Statement = { Action: string | string[]; Effect: string; Resource: unknown;
 type Policy = { Properties: { PolicyDocument: { Statement: Statement[] }; Roles: { Ref: string }[] } }
 
 describe('what each function may do', () => {
-  const { template } = synthesise(() => ({ lifecycleEvents: true, invokes: ['mailer', 'arn:aws:lambda:eu-north-1:123456789012:function:biller'] }))
+  const { template } = synthesise(() => ({ lifecycleEvents: true, taskTypes: ['llm'], invokes: ['mailer', 'arn:aws:lambda:eu-north-1:123456789012:function:biller'] }))
   const policies = Object.values(template.findResources('AWS::IAM::Policy')) as Policy[]
   const statements = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
 
@@ -23,7 +23,7 @@ describe('what each function may do', () => {
   it('is said in a role of its own', () => {
     const roles = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => JSON.stringify(Properties.Role))
     expect(new Set(roles).size).toBe(roles.length)
-    expect(roles).toHaveLength(6)
+    expect(roles).toHaveLength(7)
   })
 
   it('lets ctx.invoke reach the functions that were named, and no others', () => {

@@ -1,5 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib'
-import { Match } from 'aws-cdk-lib/assertions'
+import { Match, Template } from 'aws-cdk-lib/assertions'
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { describe, expect, it } from 'vitest'
 import { TABLE } from '../../sdk/worlds/aws/table.ts'
 import { build, synthesise } from './synth.ts'
@@ -80,5 +81,36 @@ describe('the stack', () => {
 
   it('refuses a timeout in which no step could start', () => {
     expect(() => build(() => ({ timeout: Duration.seconds(9) }))).toThrow(/at least 10 seconds/)
+  })
+
+  describe('with types of tasks for workers outside', () => {
+    const { template: withWorkers, overwinter } = synthesise(() => ({ taskTypes: ['llm', 'a/b', 'a b', 'llm'] }))
+    const functions = Object.values(withWorkers.findResources('AWS::Lambda::Function')).map(({ Properties }) => Properties)
+
+    it('has a queue for each, behind TLS, and tells the functions', () => {
+      expect(overwinter.tasks.queues.size).toBe(3)
+      withWorkers.resourceCountIs('AWS::SQS::Queue', 5)
+      for (const { Environment } of functions) expect(JSON.stringify(Environment.Variables.OVERWINTER_TASK_QUEUES)).toContain('llm')
+    })
+
+    it('has a URL for workers that streams, open to whoever shows a token of theirs', () => {
+      withWorkers.hasResourceProperties('AWS::Lambda::Url', { AuthType: 'NONE', InvokeMode: 'RESPONSE_STREAM' })
+      expect(functions.find(({ Description }) => Description.includes('workers outside'))).toMatchObject({ Timeout: 360 })
+    })
+
+    it('lets somebody read one of the queues, and nobody one that is not there', () => {
+      const { stack, overwinter: ours } = build(() => ({ taskTypes: ['llm'] }))
+      ours.grantReceiveTasks('llm', new Role(stack, 'Reader', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') }))
+      Template.fromStack(stack).hasResourceProperties('AWS::IAM::Policy', {
+        PolicyDocument: {
+          Statement: [Match.objectLike({ Action: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility', 'sqs:GetQueueAttributes'] })],
+        },
+      })
+      expect(() => ours.grantReceiveTasks('other', ours.functions.Api)).toThrow("'other' is not among the taskTypes: llm")
+    })
+  })
+
+  it('has no URL for workers where there are no tasks for them', () => {
+    template.resourceCountIs('AWS::Lambda::Url', 0)
   })
 })

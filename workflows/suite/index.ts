@@ -1,5 +1,6 @@
 import { describeAgent } from './agent.ts'
 import { describeApproval } from './approval.ts'
+import { describeDefinitions } from './definitions.ts'
 import { describeDrip } from './drip.ts'
 import { describeEscalation } from './escalation.ts'
 import { describeFanOut } from './fan-out.ts'
@@ -23,6 +24,7 @@ const ALL = [
   describeNightlyReport,
   describeFlaky,
   describeParent,
+  describeDefinitions,
 ]
 
 /** What the examples do, wherever they run. */

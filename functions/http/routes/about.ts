@@ -5,19 +5,23 @@ const listWorkflows: Route = {
   method: 'GET',
   path: '/workflows',
   operationId: 'listWorkflows',
-  summary: 'The workflows that can be started here, and their versions.',
+  summary: 'The workflows that can be started here, and their versions; of a stored definition only the latest.',
   responses: { 200: { description: 'By name.', schema: ref('Workflows') } },
   problems: [],
-  handle(_c, { client: { registry } }) {
+  async handle(_c, { client: { registry, definitions } }) {
     const all = registry.all()
     const versionsOf = (name: string) =>
       all
         .filter((workflow) => workflow.name === name)
         .map((workflow) => workflow.version)
         .sort((a, b) => a - b)
-    return json({ workflows: registry.names().map((name) => ({ name, versions: versionsOf(name), latest: versionsOf(name).at(-1) })) })
+    const inCode = registry.names().map((name) => ({ name, versions: versionsOf(name), latest: versionsOf(name).at(-1) }))
+    const stored = (await definitions.list()).filter(({ name }) => !registry.has(name))
+    return json({ workflows: [...inCode, ...stored.map(({ name, version }) => ({ name, versions: [version], latest: version }))].sort(byName) })
   },
 }
+
+const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
 
 const health: Route = {
   method: 'GET',

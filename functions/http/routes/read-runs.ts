@@ -4,7 +4,7 @@ import type { ListOptions, RunStatus } from '../../../sdk/index.ts'
 import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
 import { json, type Route } from '../route.ts'
-import { eventToJson, runToJson } from '../run-json.ts'
+import { eventToJson, runToJson, stepToJson } from '../run-json.ts'
 
 const listRuns: Route = {
   method: 'GET',
@@ -57,7 +57,19 @@ const getHistory: Route = {
   },
 }
 
-export const readRuns = [listRuns, getRun, getHistory]
+const getSteps: Route = {
+  method: 'GET',
+  path: '/runs/{id}/steps',
+  operationId: 'getSteps',
+  summary: 'Where each step of a run of a definition stands.',
+  responses: { 200: { description: 'Its steps, in the order of the definition.', schema: ref('Steps') } },
+  problems: ['unknown-run', 'unknown-workflow', 'conflict'],
+  async handle(c, api) {
+    return json({ steps: (await api.client.steps(c.req.param('id')!)).map(stepToJson) })
+  },
+}
+
+export const readRuns = [listRuns, getRun, getHistory, getSteps]
 
 function readFilter(c: Context): ListOptions {
   const { workflow, status, tag, from, to, cursor, limit } = c.req.query()

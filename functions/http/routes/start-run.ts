@@ -39,14 +39,14 @@ export const startRun: Route = {
 
 async function readStart(c: Context, api: Api): Promise<{ definition: AnyWorkflow; input: unknown; options: StartOptions }> {
   const name = c.req.param('name')!
-  const { registry } = api.client
-  let definition = registry.latest(name)
+  const { definitions } = api.client
+  let definition = await definitions.toStart(name)
   const body = await readJson(c, api.bodyLimit)
   const checks = new Checks()
   const { input, id, startAt, delay, tags, version } = readFields(body, FIELDS, checks, ". The workflow's own input goes under 'input'")
   if (version !== undefined) {
     checks.require('$.version', Number.isInteger(version), 'must be a whole number')
-    if (Number.isInteger(version)) definition = registry.exact(name, version as number)
+    if (Number.isInteger(version)) definition = await definitions.toStart(name, version as number)
   }
   if (id !== undefined) checks.check('$.id', () => checkRunId(id))
   if (delay !== undefined) checks.check('$.delay', () => milliseconds(delay as Duration, 'delay'))

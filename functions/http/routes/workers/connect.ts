@@ -1,3 +1,4 @@
+import type { Connection } from '../../../../sdk/tasks/directory.ts'
 import type { WorkerRegistration } from '../../../../sdk/tasks/wire.ts'
 import { readJson } from '../../body.ts'
 import { Checks, readFields } from '../../checks.ts'
@@ -17,16 +18,16 @@ export const connect: WorkerRoute = {
   body: ref('ConnectRequest'),
   responses: { 200: { description: 'Server-sent events: `heartbeat`.', type: 'text/event-stream', schema: { type: 'string' } } },
   problems: ['invalid-input', 'malformed-json', 'forbidden', 'too-large', 'unsupported-media-type'],
-  async handle(c, { workers, clock }) {
+  async handle(c, { workers, clock, longestConnectionMs }) {
     const scope = await scopeOf(c, workers)
     const registration = readRegistration(await readJson(c, ENVELOPE_BYTES))
     requireTypes(scope, registration.task_types)
-    await workers.directory.register(registration)
+    const connection = await workers.directory.connect(registration)
     const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
     const stream = heartbeats({
       clock,
-      beat: () => workers.directory.seen(registration.worker_id, { registration }),
-      end: () => workers.directory.deregister(registration.worker_id),
+      until: clock.now() + (longestConnectionMs ?? Number.POSITIVE_INFINITY),
+      ...connection,
       signal: c.req.raw.signal,
     })
     return new Response(stream, { headers })
@@ -47,15 +48,14 @@ function readRegistration(body: unknown): WorkerRegistration {
   return { language: 'unknown', transport: 'bridge', ...(fields as Omit<WorkerRegistration, 'language' | 'transport'>) }
 }
 
-interface Heartbeats {
+interface Heartbeats extends Connection {
   clock: { now(): number; at(time: number, callback: () => void): () => void }
-  beat: () => Promise<void>
-  end: () => Promise<void>
+  until: number
   signal: AbortSignal
 }
 
-/** Ends when the worker hangs up, and says so. */
-function heartbeats({ clock, beat, end, signal }: Heartbeats): ReadableStream<Uint8Array> {
+/** Ends when the worker hangs up, and says so. One that is cut off stays registered: the worker is about to connect again. */
+function heartbeats({ clock, until, beat, end, signal }: Heartbeats): ReadableStream<Uint8Array> {
   let stopTimer = () => {}
   let hasEnded = false
   const stop = () => {
@@ -69,8 +69,9 @@ function heartbeats({ clock, beat, end, signal }: Heartbeats): ReadableStream<Ui
     start(controller) {
       const next = () => {
         if (hasEnded) return
+        if (clock.now() >= until) return controller.close()
         controller.enqueue(event('heartbeat', { at: new Date(clock.now()).toISOString() }))
-        stopTimer = clock.at(clock.now() + HEARTBEAT_MS, () => void beat().then(next, next))
+        stopTimer = clock.at(Math.min(until, clock.now() + HEARTBEAT_MS), () => void beat().then(next, next))
       }
       signal.addEventListener('abort', stop)
       next()

@@ -6,12 +6,14 @@ import { requireTypes, scopeOf } from './authorize.ts'
 import { checkId, checkMost, checkTypes, ENVELOPE_BYTES, isWhole } from './fields.ts'
 
 const LONGEST_POLL_MS = 60_000
+const MOST_IN_HAND = 10_000
 
 interface Poll {
   task_types: string[]
   max_tasks: number
   timeout_ms: number
   worker_id?: string
+  in_hand?: number
 }
 
 export const poll: WorkerRoute = {
@@ -24,12 +26,14 @@ export const poll: WorkerRoute = {
   problems: ['invalid-input', 'malformed-json', 'forbidden', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers }) {
     const scope = await scopeOf(c, workers)
-    const { task_types: types, max_tasks: most, timeout_ms: timeoutMs, worker_id: worker } = readPoll(await readJson(c, ENVELOPE_BYTES))
+    const { task_types: types, max_tasks: most, timeout_ms: timeoutMs, worker_id: worker, in_hand } = readPoll(await readJson(c, ENVELOPE_BYTES))
     requireTypes(scope, types)
-    const inHand = await loadOf(worker, most)
-    if (worker !== undefined) await tell(worker, inHand)
-    const tasks = await workers.broker.poll({ types, most, timeoutMs, signal: c.req.raw.signal, ...(worker !== undefined && { worker }) })
-    if (worker !== undefined) await tell(worker, inHand + tasks.length)
+    const { signal } = c.req.raw
+    const inHand = in_hand ?? (await loadOf(worker, most))
+    await tell(inHand)
+    const tasks = await workers.broker.poll({ types, most, timeoutMs, signal, ...(worker !== undefined && { worker }) })
+    // A worker that has hung up may be gone for good, and what is told here would bring it back.
+    if (!signal.aborted) await tell(inHand + tasks.length)
     return json(tasks)
 
     /** A worker asks for as many as it has hands free. */
@@ -37,20 +41,21 @@ export const poll: WorkerRoute = {
       const known = id === undefined ? undefined : await workers.directory.find(id)
       return known ? Math.max(0, known.max_tasks - free) : 0
     }
-    function tell(id: string, load: number): Promise<void> {
-      const registration = { worker_id: id, task_types: types, max_tasks: most, language: 'unknown', transport: 'bridge' }
-      return workers.directory.seen(id, { load, registration })
+    async function tell(load: number): Promise<void> {
+      if (worker === undefined) return
+      await workers.directory.seen({ worker_id: worker, task_types: types, max_tasks: most, language: 'unknown', transport: 'bridge' }, load)
     }
   },
 }
 
 function readPoll(body: unknown): Poll {
   const checks = new Checks()
-  const fields = readFields(body ?? {}, ['task_types', 'max_tasks', 'timeout_ms', 'worker_id'], checks)
+  const fields = readFields(body ?? {}, ['task_types', 'max_tasks', 'timeout_ms', 'worker_id', 'in_hand'], checks)
   checkTypes(checks, fields.task_types)
   checkMost(checks, fields.max_tasks)
   checks.require('$.timeout_ms', isWhole(fields.timeout_ms, 0, LONGEST_POLL_MS), `must be a whole number from 0 to ${LONGEST_POLL_MS}`)
   if (fields.worker_id !== undefined) checkId(checks, '$.worker_id', fields.worker_id)
+  checks.require('$.in_hand', fields.in_hand === undefined || isWhole(fields.in_hand, 0, MOST_IN_HAND), `must be a whole number from 0 to ${MOST_IN_HAND}`)
   checks.throwIfAny()
   return fields as unknown as Poll
 }

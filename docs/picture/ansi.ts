@@ -1,0 +1,26 @@
+export interface Span {
+  text: string
+  /** Names of what the terminal was told: `bold`, `red`. */
+  styles: string[]
+}
+
+const ON: Record<string, string> = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green', 33: 'yellow', 36: 'cyan' }
+const OFF: Record<string, RegExp> = { 0: /./, 22: /^(bold|dim)$/, 39: /^(red|green|yellow|cyan)$/ }
+const ESCAPE = '\u001b['
+
+/** A line as a terminal would show it. A code that it does not know is an error: better than a picture that lies. */
+export function spansOf(line: string): Span[] {
+  const [first, ...coded] = line.split(ESCAPE)
+  const spans: Span[] = [{ text: first!, styles: [] }]
+  let styles: string[] = []
+  for (const part of coded) {
+    const [, code, text] = /^(\d+)m(.*)$/.exec(part) ?? []
+    const on = ON[code!]
+    const off = OFF[code!]
+    if (on) styles = [...styles, on]
+    else if (off) styles = styles.filter((style) => !off.test(style))
+    else throw new Error(`a terminal code that the picture does not know: ${JSON.stringify(part)}`)
+    spans.push({ text: text!, styles })
+  }
+  return spans.filter(({ text }) => text !== '')
+}

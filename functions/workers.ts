@@ -1,0 +1,22 @@
+import { handle, streamHandle } from 'hono/aws-lambda'
+import { Workers } from '../sdk/tasks/workers.ts'
+import { awsWorld, log } from './environment.ts'
+import { createWorkerApp } from './http/app.ts'
+
+/**
+ * Behind a function URL, because a poll may take longer than API Gateway waits. Lambda does not say when a caller hangs
+ * up, so a connection ends by itself and the worker makes another; polls are signs of life as well.
+ */
+const CONNECTION_MS = 300_000
+/** Where answers are not streamed they come when they are complete, and a worker gives up waiting. */
+const UNSTREAMED_CONNECTION_MS = 20_000
+
+const { awslambda } = globalThis as { awslambda?: { streamifyResponse?: unknown } }
+const isStreaming = awslambda?.streamifyResponse !== undefined
+const world = awsWorld()
+const app = createWorkerApp(
+  { workers: new Workers(world), clock: world.clock, longestConnectionMs: isStreaming ? CONNECTION_MS : UNSTREAMED_CONNECTION_MS },
+  log,
+)
+
+export const handler = isStreaming ? streamHandle(app) : handle(app)

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto'
+import { Duration } from 'aws-cdk-lib'
+import { type Grant, Grant as Grants, type IGrantable } from 'aws-cdk-lib/aws-iam'
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import type { OverwinterProps } from './options.ts'
+
+/** What somebody who reads a queue directly has, unless it says otherwise; the default of `heartbeatTimeout`. */
+const VISIBILITY = Duration.minutes(5)
+
+/** One queue per type of task, at which workers wait. Messages only say where to look, so losing one to its age is no loss. */
+export class TaskQueues extends Construct {
+  readonly queues: ReadonlyMap<string, Queue>
+
+  constructor(scope: Construct, { taskTypes = [], kmsKey }: OverwinterProps) {
+    super(scope, 'Tasks')
+    const encryption = kmsKey ? { encryption: QueueEncryption.KMS, encryptionMasterKey: kmsKey } : { encryption: QueueEncryption.SQS_MANAGED }
+    const create = (type: string) =>
+      new Queue(this, idOf(type), { ...encryption, enforceSSL: true, retentionPeriod: Duration.days(14), visibilityTimeout: VISIBILITY })
+    this.queues = new Map([...new Set(taskTypes)].map((type) => [type, create(type)]))
+  }
+
+  get arns(): string[] {
+    return [...this.queues.values()].map(({ queueArn }) => queueArn)
+  }
+
+  get urls(): Record<string, string> {
+    return Object.fromEntries([...this.queues].map(([type, { queueUrl }]) => [type, queueUrl]))
+  }
+
+  /** For workers that read the queue themselves. */
+  grantReceive(type: string, grantee: IGrantable): Grant {
+    const queue = this.queues.get(type)
+    if (!queue) throw new Error(`'${type}' is not among the taskTypes: ${[...this.queues.keys()].join(', ') || 'none'}`)
+    const actions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility', 'sqs:GetQueueAttributes']
+    return Grants.addToPrincipal({ grantee, actions, resourceArns: [queue.queueArn] })
+  }
+}
+
+/** A type may have any characters, and two of them must not meet in one id. */
+function idOf(type: string): string {
+  return `${type.replaceAll(/[^A-Za-z0-9]/g, '')}${createHash('sha256').update(type).digest('hex').slice(0, 8)}`
+}

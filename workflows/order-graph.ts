@@ -1,0 +1,8 @@
+import { dag } from 'overwinter/definitions'
+
+/** An order as a graph of tasks: each begins when those before it are done, and is given what they returned. */
+export const orderGraph = dag<{ cents: number }>('order-graph')
+  .task('validate', ({ input }) => ({ valid: input.cents > 0 }))
+  .task('charge', ({ parents }) => ({ charged: parents.validate.valid }), { after: 'validate' })
+  .task('ship', ({ parents }) => ({ shipped: parents.charge.charged }), { after: 'charge' })
+  .build()
