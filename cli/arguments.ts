@@ -27,3 +27,9 @@ export function countArgument(text: string): number {
   if (!Number.isInteger(count) || count < 1 || count > 1_000) throw new InvalidArgumentError('It must be a whole number from 1 to 1000.')
   return count
 }
+
+export function versionArgument(text: string): number {
+  const version = Number(text)
+  if (!Number.isInteger(version) || version < 1) throw new InvalidArgumentError('It must be a whole number from 1.')
+  return version
+}

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { addDefinitions } from './commands/definitions.ts'
 import { addDev } from './commands/dev.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addGraph } from './commands/graph.ts'
 import { addInit } from './commands/init.ts'
+import { addLint } from './commands/lint.ts'
 import { addRuns } from './commands/runs.ts'
 import { addSchedules } from './commands/schedules.ts'
 import { addShow } from './commands/show.ts'
@@ -43,7 +46,7 @@ function overwinter(): Command {
     .showHelpAfterError('(--help says more)')
   // Inherited by the commands that are added after it.
   program.exitOverride()
-  for (const add of [addInit, addDev, addStart, addRuns, addShow, addSteering, addSchedules, addDoctor]) add(program)
+  for (const add of [addInit, addDev, addStart, addRuns, addShow, addSteering, addSchedules, addDefinitions, addLint, addGraph, addDoctor]) add(program)
   return program
 }
 

@@ -62,9 +62,36 @@ export class Client {
 
   /** The same id and input again give the first run; the same id with another input is a conflict. */
   async start<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions = {}): Promise<{ runId: string; status: RunStatus; created: boolean }> {
+    const { definition, run } = await this.prepare(workflow, input, options)
+    return this.launch(definition, run)
+  }
+
+  /** Starts a run and gives it back once it has ended or is stuck, or as it stands when the timeout has passed. */
+  async startAndSettle<I, O>(
+    workflow: Workflow<I, O> | string,
+    input: I,
+    { timeout, ...options }: StartOptions & { timeout?: Duration } = {},
+  ): Promise<{ run: RunView; created: boolean }> {
+    const { definition, run } = await this.prepare(workflow, input, options)
+    const until = this.until(run.id, timeout)
+    // Watching from before it is there, so that there is no need to look before something happens.
+    const change = this.nextChange(run.id, until)
+    try {
+      const { created } = await this.launch(definition, run)
+      if (created) await change.promise
+      return { run: await this.settledBy(run.id, until), created }
+    } finally {
+      change.cancel()
+    }
+  }
+
+  private async prepare<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions): Promise<{ definition: AnyWorkflow; run: NewRun }> {
     const found = typeof workflow === 'string' ? this.definitions.toStart(workflow) : this.definitions.exact(workflow.name, workflow.version)
     const definition = found instanceof Promise ? await found : found
-    const run = await this.newRun(definition, input, options)
+    return { definition, run: await this.newRun(definition, input, options) }
+  }
+
+  private async launch(definition: AnyWorkflow, run: NewRun): Promise<{ runId: string; status: RunStatus; created: boolean }> {
     const { created, run: existing, wakes } = await this.world.store.create(run)
     if (!created && (existing.workflow !== run.workflow || canonicalJson(existing.input) !== canonicalJson(run.input))) {
       throw new ConflictError(
@@ -100,8 +127,15 @@ export class Client {
 
   /** The run as soon as it has ended or is stuck, or as it stands when the timeout has passed. */
   async settled(runId: string, options: { timeout?: Duration } = {}): Promise<RunView> {
+    return this.settledBy(runId, this.until(runId, options.timeout))
+  }
+
+  private until(runId: string, timeout: Duration | undefined): number {
+    return timeout === undefined ? Number.POSITIVE_INFINITY : this.world.clock.now() + milliseconds(timeout, `the timeout for run '${runId}'`)
+  }
+
+  private async settledBy(runId: string, until: number): Promise<RunView> {
     const { clock } = this.world
-    const until = options.timeout === undefined ? Number.POSITIVE_INFINITY : clock.now() + milliseconds(options.timeout, `the timeout for run '${runId}'`)
     for (;;) {
       // Watching begins before reading, or a change between the two would be missed.
       const change = this.nextChange(runId, until)

@@ -57,9 +57,9 @@ export async function checkRuns(list: List, now = Date.now()): Promise<Check[]> 
   ]
 }
 
-/** A schedule sleeps until it is due; one that should have been up for a while is not being looked after. */
+/** A schedule sleeps until it is due, unless it is paused; one that should have been up for a while is not being looked after. */
 export function checkSchedules(schedules: ScheduleView[], now = Date.now()): Check[] {
-  const late = schedules.filter(({ isPaused, nextDue }) => !isPaused && nextDue !== undefined && nextDue < now - OVERDUE_MS)
+  const late = schedules.filter(({ nextDue }) => nextDue !== undefined && nextDue < now - OVERDUE_MS)
   const text = (each: ScheduleView) => `schedule ${each.name} was due ${span(now - each.nextDue!)} ago and has not started its run`
   if (late.length > 0) return late.map((each) => ({ name: 'schedules', state: 'bad', text: text(each) }))
   if (schedules.length === 0) return [{ name: 'schedules', state: 'ok', text: 'there are no schedules' }]

@@ -21,7 +21,7 @@ export function openapiOf(routes: readonly AnyRoute[], isGuarded: boolean): obje
 }
 
 function operation(route: AnyRoute, isGuarded: boolean): object {
-  const kinds = [...route.problems, ...(isGuarded && !route.isOpen ? (['unauthorized'] as const) : []), ...ALWAYS]
+  const kinds = [...new Set([...route.problems, ...(isGuarded && !route.isOpen ? (['unauthorized'] as const) : []), ...ALWAYS])]
   return {
     operationId: route.operationId,
     summary: route.summary,

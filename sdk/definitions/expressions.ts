@@ -25,7 +25,7 @@ const compiled = new Map<string, jsonata.Expression>()
 const REMEMBERED = 10_000
 /** An expression that never ends would stop everything else; one that is cut off by the clock would end elsewhere in a replay. */
 const MOST_CALLS_DEEP = 500
-const MOST_EVALUATIONS = 1_000_000
+const MOST_EVALUATIONS = 200_000
 
 /** JSONata's own clock and dice would give something else on every replay; the run's do not. */
 export async function evaluate(expression: string, scope: Scope, ctx: Context): Promise<unknown> {

@@ -1,6 +1,7 @@
 export { Dag, dag } from './builder.ts'
 export { Catalogue, type DefinitionSummary, type SavedDefinition } from './catalogue.ts'
 export { type DefinedWorkflow, type DefineOptions, define, handler, type NamedHandler } from './define.ts'
+export type { StoredVersion } from './definition-store.ts'
 export type { DefinitionResult, TaskInput } from './interpret.ts'
 export { toMermaid } from './mermaid.ts'
 export { type Definition, definitionJsonSchema, type Step } from './schema.ts'

@@ -6,10 +6,10 @@ import { templatesIn } from './expressions.ts'
 import { findCycle, graphOf } from './graph.ts'
 import { Definition, type Step } from './schema.ts'
 
-/** What a definition may refer to. */
+/** What a definition may refer to; where that is not known, it is not checked. */
 export interface Known {
-  handlers: ReadonlySet<string>
-  workflows: ReadonlySet<string>
+  handlers?: ReadonlySet<string>
+  workflows?: ReadonlySet<string>
 }
 
 /** Every problem with its JSON path; none for a definition that can be run. */
@@ -71,16 +71,16 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
   switch (step.type) {
     case 'task':
       if ((step.handler === undefined) === (step.lambda === undefined)) refuse('', "give either 'handler' or 'lambda'")
-      if (step.handler !== undefined && !known.handlers.has(step.handler)) refuse('.handler', unknown('handler', step.handler, known.handlers))
+      if (step.handler !== undefined) checkReference('handler', step.handler, known.handlers, refuse)
       break
     case 'wait':
       if ((step.durationMs === undefined) === (step.untilTimestamp === undefined)) refuse('', "give either 'durationMs' or 'untilTimestamp'")
       break
     case 'workflow':
-      if (!known.workflows.has(step.workflow)) refuse('.workflow', unknown('workflow', step.workflow, known.workflows))
+      checkReference('workflow', step.workflow, known.workflows, refuse)
       break
     case 'map':
-      if (!known.handlers.has(step.handler)) refuse('.handler', unknown('handler', step.handler, known.handlers))
+      checkReference('handler', step.handler, known.handlers, refuse)
       checkExpression(step.items, '.items', refuse)
       break
     case 'branch':
@@ -97,7 +97,9 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
   return problems
 }
 
-function checkExpression(expression: string, where: string, refuse: (where: string, message: string) => void): void {
+type Refuse = (where: string, message: string) => void
+
+function checkExpression(expression: string, where: string, refuse: Refuse): void {
   try {
     jsonata(expression)
   } catch (error) {
@@ -105,6 +107,6 @@ function checkExpression(expression: string, where: string, refuse: (where: stri
   }
 }
 
-function unknown(what: string, name: string, known: ReadonlySet<string>): string {
-  return `there is no ${what} '${name}'; known: ${[...known].join(', ') || 'none'}`
+function checkReference(what: 'handler' | 'workflow', name: string, known: ReadonlySet<string> | undefined, refuse: Refuse): void {
+  if (known && !known.has(name)) refuse(`.${what}`, `there is no ${what} '${name}'; known: ${[...known].join(', ') || 'none'}`)
 }

@@ -56,6 +56,15 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return { ...body, created: status === 201 || isOwnRepeat }
   }
 
+  async startAndSettle<I, O>(
+    workflow: Workflow<I, O> | string,
+    input: I,
+    { timeout, ...options }: StartOptions & { timeout?: Duration } = {},
+  ): Promise<{ run: RunView; created: boolean }> {
+    const { runId, created } = await this.start(workflow, input, options)
+    return { run: await this.settled(runId, timeout === undefined ? {} : { timeout }), created }
+  }
+
   async get(runId: string): Promise<RunView> {
     return runFromJson(await this.read<RunJson>(runPath(runId)))
   }

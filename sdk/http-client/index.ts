@@ -1,4 +1,7 @@
 export type { HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
+export type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
+export type { StoredVersion } from '../definitions/definition-store.ts'
+export type { StepStatus, StepView } from '../definitions/step-states.ts'
 export {
   CancelledError,
   ChildRunError,

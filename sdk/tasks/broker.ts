@@ -30,15 +30,13 @@ export class TaskBroker {
       const notices = await tasks.receive(types, most, { until, ...(signal && { signal }) })
       const taken = await Promise.all(notices.map((notice) => this.take(notice, worker, signal)))
       const payloads = taken.filter((payload) => payload !== undefined)
-      if (signal?.aborted) return this.takeBack(payloads)
       if (payloads.length > 0 || notices.length === 0) return payloads
     }
   }
 
   /** The worker hung up while its tasks were on their way to it: others shall not have to wait for its deadline. */
-  private async takeBack(payloads: TaskPayload[]): Promise<[]> {
+  async takeBack(payloads: readonly TaskPayload[]): Promise<void> {
     await Promise.all(payloads.map(({ task_id, attempt, iteration }) => this.resolve(task_id, { action: 'pause', durationMs: 1, attempt, iteration })))
-    return []
   }
 
   async find(taskId: string): Promise<Task | undefined> {

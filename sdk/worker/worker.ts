@@ -133,7 +133,7 @@ export class Worker {
     const alive = this.heartbeatMs === undefined ? undefined : setInterval(() => void say({ action: 'checkpoint' }).catch(() => {}), this.heartbeatMs)
     try {
       const body = await this.outcome(type, payload, signal, checkpoint)
-      if (!lost.signal.aborted) await say(body)
+      if (!lost.signal.aborted) await say(body).catch((error: unknown) => say(notTaken(error)))
     } catch (error) {
       this.log(`what became of task '${payload.task_id}' could not be said; another worker will get it: ${error}`)
     } finally {
@@ -172,6 +172,12 @@ export class Worker {
       }
     }
   }
+}
+
+/** What the server will not have, an output too large for example, it would not have next time either. */
+function notTaken(error: unknown): Omit<ResolveBody, 'attempt' | 'iteration'> {
+  if (!(error instanceof WireRefusal)) throw error
+  return { action: 'fail', error: `what the worker gave was not taken: ${error.message}`, retryable: false }
 }
 
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

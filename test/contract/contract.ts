@@ -489,6 +489,18 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect((await store().list({ workflow, to: now(), limit: 10 })).runs).toHaveLength(6)
       })
 
+      it('can be of those that have not ended, parked ones included', async () => {
+        const workflow = `open-${++serial}`
+        const stuck = await started({ workflow })
+        await commit(stuck, { kind: 'park', error: { name: 'Error', message: 'stuck' } })
+        const { run: pending } = await store().create(newRun({ workflow, wakeAt: now() + 1_000 }))
+        const { run: ended } = await store().create(newRun({ workflow }))
+        await store().terminate(ended.id, 'test')
+        const { runs, cursor } = await store().list({ workflow, isOpen: true, limit: 10 })
+        expect(runs.map(({ id }) => id).sort()).toEqual([stuck.run.id, pending.id].sort())
+        expect(cursor).toBeUndefined()
+      })
+
       it('finds runs in trouble by status', async () => {
         const claim = await started()
         await commit(claim, { kind: 'park', error: { name: 'Error', message: 'stuck' } })

@@ -1,7 +1,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { Client } from '../../sdk/client.ts'
-import { dag, define, handler } from '../../sdk/definitions/index.ts'
+import { type Definition, dag, define, handler } from '../../sdk/definitions/index.ts'
+import { interpret } from '../../sdk/definitions/interpret.ts'
 import { SeededRandom } from '../../sdk/engine/random.ts'
+import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { Cloud } from '../sim/cloud.ts'
 import { NO_TROUBLE } from '../sim/trouble.ts'
@@ -59,6 +61,17 @@ function randomGraph(size: number, seed: string) {
   return { parents: new Map(steps.map(({ name, after }) => [name, after])), steps: steps.sort(() => random.next() - 0.5) }
 }
 
+/** Counts whatever is read of a definition. */
+function countingLooks<T extends object>(value: T, counter: { looks: number }): T {
+  return new Proxy(value, {
+    get(target, property) {
+      counter.looks++
+      const member: unknown = Reflect.get(target, property)
+      return typeof member === 'object' && member !== null ? countingLooks(member, counter) : member
+    },
+  })
+}
+
 describe('a graph of 1,000 steps', () => {
   it('runs each exactly once and never before its parents', async () => {
     const { steps, parents } = randomGraph(1_000, 'clean')
@@ -98,10 +111,29 @@ describe('a graph of 1,000 steps', () => {
     while (cloud.clock.now() < until && (await client.get('g')).status !== 'completed') await cloud.step()
     expect(cloud.failures).toEqual([])
     expect(await client.get('g')).toMatchObject({ status: 'completed' })
+    // It was indeed taken from one process to the next, again and again.
+    expect((await world.store.get('g'))!.epoch).toBeGreaterThan(5)
     expect(early).toEqual([])
     const completed = (await client.history('g')).filter(({ type }) => type === 'step.completed').map((event) => ('id' in event ? event.id : ''))
     expect(completed).toHaveLength(1_000)
     expect(new Set(completed).size).toBe(1_000)
+  })
+
+  it('costs as much as it has steps and arrows: with twice as many, twice as much is looked at', async () => {
+    const looks = async (size: number) => {
+      const { steps } = randomGraph(size, 'cost')
+      const arrows = steps.reduce((sum, { after }) => sum + after.length, 0)
+      const counter = { looks: 0 }
+      const counted = countingLooks({ name: 'graph', steps } as Definition, counter)
+      const parts = { handlers: new Map([['note', () => 1]]), workflows: new Map() }
+      const graph = workflow('graph', (ctx, input) => interpret(ctx, counted, input, parts))
+      const env = await testEnv({ workflows: [graph] })
+      await (await env.start(graph, undefined)).result()
+      return counter.looks / (size + arrows)
+    }
+    const [few, many] = [await looks(250), await looks(1_000)]
+    expect(many / few).toBeGreaterThan(0.9)
+    expect(many / few).toBeLessThan(1.1)
   })
 
   it('puts 200 parallel steps into at most 5 frames', async () => {

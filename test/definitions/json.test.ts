@@ -74,6 +74,25 @@ describe('a definition in JSON', () => {
     expect(await (await env.start(w, { amount: 10 })).result()).toMatchObject({ outputs: { 'wave through': 'fine' }, skipped: ['ask'] })
   })
 
+  it.each([
+    ['goes round for ever', '($f := function($n) { $f($n + 1) }; $f(0))', 'more than 200000 steps'],
+    ['goes ever deeper', '($f := function($n) { 1 + $f($n + 1) }; $f(0))', 'Stack overflow'],
+    ['is wrong about its data', '$sum("x" & 1, 2, 3)', 'failed'],
+  ])('fails the step, and nothing else, if an expression %s', async (_what, expression, message) => {
+    const steps = [
+      { type: 'task', name: 'compute', handler: 'echo', config: `{{ ${expression} }}`, after: [] },
+      { type: 'task', name: 'beside', handler: 'echo', config: 'fine', after: [] },
+      { type: 'task', name: 'after', handler: 'echo', after: 'compute', onParentFailure: 'skip' },
+    ]
+    const w = define({ name: 'w', steps }, { handlers: [handler('echo', ({ config }) => config)] })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    expect(await run.result()).toEqual({ outputs: { beside: 'fine' }, failed: ['compute'], skipped: ['after'] })
+    const fatal = define({ name: 'fatal', steps: steps.slice(0, 1) }, { handlers: [handler('echo', () => 1)] })
+    const other = await testEnv({ workflows: [fatal] })
+    await expect((await other.start(fatal, undefined)).result()).rejects.toThrow(new RegExp(message))
+  })
+
   it('knows signals, children, maps and lambdas', async () => {
     const child = workflow('child', async (ctx, n: number) => {
       await ctx.sleep('1h')

@@ -170,6 +170,17 @@ describe('deleting a definition', () => {
     expect(await env.handle(runId).result()).toMatchObject({ outputs: { a: 'mended' } })
   })
 
+  it('keeps the count for good, and what was deleted for as long as a run could wait', async () => {
+    const env = await open()
+    await env.definitions.save('greet', says('one'))
+    await env.definitions.delete('greet')
+    await env.advance('365d')
+    expect(await env.documents.list('definition greet')).toHaveLength(1)
+    await env.advance('36d')
+    expect(await env.documents.list('definition greet')).toEqual([])
+    expect(await env.definitions.save('greet', says('one'))).toMatchObject({ version: 2, isNew: true })
+  })
+
   /** Holds the next call of one method of the documents until it is let go, and says when it has come. */
   function hold(target: object, method: string, isIt: (...args: Json[]) => boolean) {
     const real = Reflect.get(target, method) as (...args: unknown[]) => Promise<unknown>

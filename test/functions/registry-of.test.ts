@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { registryOf } from '../../functions/registry-of.ts'
+import { handlersOf, registryOf } from '../../functions/registry-of.ts'
+import { handler } from '../../sdk/definitions/index.ts'
 import { signal, workflow } from '../../sdk/index.ts'
 
 const a = workflow('a', async () => 1)
@@ -13,4 +14,11 @@ test('workflows are picked from the exports, whatever they are exported as and w
 test('two different workflows of one name are a mistake, and so is none', () => {
   expect(() => registryOf({ a, other: workflow('a', async () => 2) })).toThrow("two workflows are named 'a'")
   expect(() => registryOf({ helper: () => {} })).toThrow('exports no workflow')
+})
+
+test('handlers are picked too, each name once; a file may export nothing else', () => {
+  const say = handler('say', () => 'said')
+  expect(handlersOf({ a, say, again: say, other: { name: 'no function' } })).toEqual([say])
+  expect(registryOf({ say }).all()).toEqual([])
+  expect(() => handlersOf({ say, shout: handler('say', () => 'SAID') })).toThrow("two handlers are named 'say'")
 })

@@ -28,6 +28,13 @@ const PROMISED = [
   'GET /definitions/{name}',
   'PUT /definitions/{name}',
   'DELETE /definitions/{name}',
+  'GET /v1/workers',
+  'POST /v1/tokens',
+  'GET /v1/tokens',
+  'DELETE /v1/tokens/{id}',
+  'POST /v1/workers/connect',
+  'POST /v1/tasks/poll',
+  'POST /v1/tasks/{id}/resolve',
   'GET /healthz',
   'GET /openapi.json',
 ]
@@ -42,7 +49,7 @@ test('the document names every route that is mounted, and every promised one is'
   expect(documented).toEqual([...PROMISED].sort())
 })
 
-test('every path parameter is declared, every reference resolves, and every POST takes an idempotency key', async () => {
+test('every path parameter is declared, every reference resolves, and every POST that can be repeated takes an idempotency key', async () => {
   await using api = await Api.open()
   const { body } = await api.get('/openapi.json')
   for (const [, name] of JSON.stringify(body).matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(body.components.schemas).toHaveProperty(name!)
@@ -50,7 +57,8 @@ test('every path parameter is declared, every reference resolves, and every POST
     const { parameters, responses } = body.paths[path][method.toLowerCase()]
     const names = (where: string) => parameters.filter((p: { in: string }) => p.in === where).map((p: { name: string }) => p.name)
     expect(names('path')).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
-    expect(names('header')).toEqual(method === 'POST' ? ['Idempotency-Key'] : [])
+    // A token is shown once, so its making cannot be repeated.
+    expect(names('header')).toEqual(method === 'POST' && path !== '/v1/tokens' ? ['Idempotency-Key'] : [])
     expect(Object.keys(responses).some((code) => code.startsWith('2'))).toBe(true)
   }
 })
@@ -82,11 +90,14 @@ test('problem types are stable', () => {
       "400 invalid-input",
       "400 malformed-json",
       "401 unauthorized",
+      "403 forbidden",
       "403 foreign-origin",
       "404 unknown-run",
       "404 unknown-schedule",
       "404 unknown-definition",
       "404 unknown-workflow",
+      "404 unknown-task",
+      "404 unknown-token",
       "404 unknown-route",
       "405 method-not-allowed",
       "409 conflict",

@@ -27,13 +27,16 @@ export const startRun: Route = {
   async handle(c, api) {
     const { definition, input, options } = await readStart(c, api)
     const timeout = readWait(c)
-    const { runId, status, created } = await api.client.start(definition, input, options).catch((error: unknown) => {
+    try {
+      if (timeout === undefined) {
+        const { runId, status, created } = await api.client.start(definition, input, options)
+        return json({ runId, status }, created ? 201 : 200, locationOf(runId))
+      }
+      const { run, created } = await api.client.startAndSettle(definition, input, { ...options, timeout })
+      return json(runToJson(run, api.exposeStacks), created ? 201 : 200, locationOf(run.id))
+    } catch (error) {
       throw inTheBody(error)
-    })
-    const code = created ? 201 : 200
-    if (timeout === undefined) return json({ runId, status }, code, locationOf(runId))
-    const run = await api.client.settled(runId, { timeout })
-    return json(runToJson(run, api.exposeStacks), code, locationOf(runId))
+    }
   },
 }
 

@@ -79,7 +79,7 @@ CREATE INDEX IF NOT EXISTS documents_expiring ON documents (expires_at) WHERE ex
 `
 
 const CROWD = 4
-const LONGEST_WAIT_MS = 2
+const LONGEST_WAIT_MS = 6
 
 /** What SQLite gives and takes here. */
 export type Value = string | number | null

@@ -2,7 +2,7 @@ import type { ErrorRecord, EventOf, Frame } from '../../engine/events.ts'
 import type { Claimed, Clock, Commit, CommitResult, DeliverResult, Lease, Message, NewRun, RunFilter, RunPage, RunRecord, RunStore, Wake } from '../../ports.ts'
 import type { Database } from './database.ts'
 import { JournalCache } from './journal-cache.ts'
-import { claimRun } from './operations/claim.ts'
+import { claimFresh, claimRun, type Fresh } from './operations/claim.ts'
 import { commitRun } from './operations/commit.ts'
 import { createRun } from './operations/create.ts'
 import { deliverMessage } from './operations/deliver.ts'
@@ -13,12 +13,16 @@ import { reviveRun } from './operations/revive.ts'
 import { selectFrames, selectInbox, selectRun, text, toRecord } from './rows.ts'
 
 const GLANCE_EVERY_MS = 100
+/** Where nobody claims, nothing piles up. */
+const MOST_FRESH = 2_000
 
 /** Runs, journals and inboxes in one SQLite file. Every operation is a transaction of its own or shares one (group commit). */
 export class SqliteRunStore implements RunStore {
   private readonly db: Database
   private readonly clock: Clock
   private readonly journals = new JournalCache()
+  /** Runs made here and not yet claimed. */
+  private readonly fresh = new Map<string, Fresh>()
   private readonly watchers = new Map<string, Set<() => void>>()
   private readonly glance: NodeJS.Timeout | undefined
   private readonly foreignWriteListeners = new Set<() => void>()
@@ -31,8 +35,10 @@ export class SqliteRunStore implements RunStore {
     if (!this.db.isInMemory) this.glance = this.watchOtherProcesses()
   }
 
-  create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
-    return this.db.write(() => createRun(this.db, run))
+  async create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
+    const { key, ...made } = await this.db.write(() => createRun(this.db, run))
+    if (key !== undefined && !run.journal && this.fresh.size < MOST_FRESH && run.wakeAt <= this.clock.now()) this.fresh.set(run.id, { key, run: made.run })
+    return made
   }
 
   async get(runId: string): Promise<RunRecord | undefined> {
@@ -57,7 +63,12 @@ export class SqliteRunStore implements RunStore {
 
   claim(runId: string, lease: Lease): Promise<Claimed | undefined> {
     // A claim that a power cut undoes was made by a process that is gone as well.
-    return this.db.write(() => claimRun(this.db, this.journals, runId, lease, this.clock.now()), 'mayBeLost')
+    return this.db.write(() => {
+      const now = this.clock.now()
+      const fresh = this.fresh.get(runId)
+      this.fresh.delete(runId)
+      return (fresh && claimFresh(this.db, fresh, lease, now)) ?? claimRun(this.db, this.journals, runId, lease, now)
+    }, 'mayBeLost')
   }
 
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {

@@ -17,7 +17,7 @@ export const connect: WorkerRoute = {
   summary: 'Registers a worker for as long as the connection lasts, and sends it a heartbeat every 25 seconds.',
   body: ref('ConnectRequest'),
   responses: { 200: { description: 'Server-sent events: `heartbeat`.', type: 'text/event-stream', schema: { type: 'string' } } },
-  problems: ['invalid-input', 'malformed-json', 'forbidden', 'too-large', 'unsupported-media-type'],
+  problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers, clock, longestConnectionMs }) {
     const scope = await scopeOf(c, workers)
     const registration = readRegistration(await readJson(c, ENVELOPE_BYTES))

@@ -23,7 +23,7 @@ export const poll: WorkerRoute = {
   summary: 'Tasks of these types, as soon as there are any; an empty list when the time is up.',
   body: ref('PollRequest'),
   responses: { 200: { description: 'Each is this worker’s until its deadline.', schema: ref('TaskPayloads') } },
-  problems: ['invalid-input', 'malformed-json', 'forbidden', 'too-large', 'unsupported-media-type'],
+  problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers }) {
     const scope = await scopeOf(c, workers)
     const { task_types: types, max_tasks: most, timeout_ms: timeoutMs, worker_id: worker, in_hand } = readPoll(await readJson(c, ENVELOPE_BYTES))
@@ -34,6 +34,7 @@ export const poll: WorkerRoute = {
     const tasks = await workers.broker.poll({ types, most, timeoutMs, signal, ...(worker !== undefined && { worker }) })
     // A worker that has hung up may be gone for good, and what is told here would bring it back.
     if (!signal.aborted) await tell(inHand + tasks.length)
+    if (signal.aborted) await workers.broker.takeBack(tasks)
     return json(tasks)
 
     /** A worker asks for as many as it has hands free. */

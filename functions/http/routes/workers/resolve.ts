@@ -25,7 +25,7 @@ export const resolve: WorkerRoute = {
   takesKey: true,
   body: ref('ResolveRequest'),
   responses: { 200: { description: 'So it is.', schema: ref('Resolved') } },
-  problems: ['invalid-input', 'malformed-json', 'forbidden', 'unknown-task', 'conflict', 'too-large', 'unsupported-media-type'],
+  problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'unknown-task', 'conflict', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers }) {
     const scope = await scopeOf(c, workers)
     const fields = readResolution(await readJson(c, MOST_PAYLOAD_BYTES + ENVELOPE_BYTES))

@@ -1,7 +1,31 @@
-import { type Claimed, hasEnded, type Lease, type RunStatus } from '../../../ports.ts'
+import { type Claimed, hasEnded, type Lease, type RunRecord, type RunStatus } from '../../../ports.ts'
 import type { Database } from '../database.ts'
 import type { JournalCache } from '../journal-cache.ts'
 import { selectInbox, selectRun, toRecord } from '../rows.ts'
+
+/** A run that this process has just made. */
+export interface Fresh {
+  key: number
+  run: RunRecord
+}
+
+/** What most claims are: the first one of a run made a moment ago. Undefined when somebody has touched it since. */
+export function claimFresh(db: Database, { key, run }: Fresh, lease: Lease, now: number): Claimed | undefined {
+  const leaseUntil = now + lease.ms
+  const claimed = db.run(
+    `UPDATE runs SET status = 'running', epoch = 1, owner = ?, lease_until = ?, wake_at = ?, started_at = ?
+     WHERE key = ? AND id = ? AND epoch = 0 AND stimulus = 0 AND status = 'pending' AND wake_at <= ?`,
+    lease.owner,
+    leaseUntil,
+    leaseUntil,
+    now,
+    key,
+    run.id,
+    now,
+  )
+  if (claimed === 0) return undefined
+  return { run: { ...run, status: 'running', epoch: 1, wakeAt: leaseUntil, startedAt: now }, frames: [], inbox: [], recovered: false }
+}
 
 export function claimRun(db: Database, journals: JournalCache, runId: string, lease: Lease, now: number): Claimed | undefined {
   const row = selectRun(db, runId)

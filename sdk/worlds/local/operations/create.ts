@@ -2,7 +2,7 @@ import type { NewRun, RunRecord, Wake } from '../../../ports.ts'
 import type { Database } from '../database.ts'
 import { insertFrame, selectRun, text, toRecord } from '../rows.ts'
 
-export function createRun(db: Database, run: NewRun): { created: boolean; run: RunRecord; wakes: Wake[] } {
+export function createRun(db: Database, run: NewRun): { created: boolean; run: RunRecord; wakes: Wake[]; key?: number } {
   const row = db.row(
     `INSERT INTO runs (id, workflow, version, status, wake_at, secret, parent_id, parent_op, tags, created_at, retention_ms, epoch)
      VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING key`,
@@ -23,7 +23,7 @@ export function createRun(db: Database, run: NewRun): { created: boolean; run: R
   db.run('INSERT INTO payloads (run, input) VALUES (?, ?)', row.key!, text(run.input))
   for (const tag of run.tags) db.run('INSERT OR IGNORE INTO tags (tag, run) VALUES (?, ?)', tag, row.key!)
   if (run.journal) insertFrame(db, row.key!, run.journal)
-  return { created: true, run: newRecord(run), wakes: [{ runId: run.id, at: run.wakeAt }] }
+  return { created: true, run: newRecord(run), wakes: [{ runId: run.id, at: run.wakeAt }], key: row.key as number }
 }
 
 function newRecord(run: NewRun): RunRecord {

@@ -1,0 +1,24 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Worker, type WorkerTask } from 'overwinter/worker'
+
+/** A worker as a user would write one, in a process of its own. worker.py does the same. */
+const { URL: url, TOKEN: token, GRACE_S } = process.env as Record<string, string>
+
+const worker = new Worker({
+  url: url!,
+  token: token!,
+  heartbeat: 200,
+  tasks: {
+    echo: ({ input }) => input,
+    /** Says that it has begun, and waits until a file is there. */
+    wait: async ({ input, attempt }: WorkerTask<{ file: string }>) => {
+      writeFileSync(`${input.file}.begun`, '')
+      while (!existsSync(input.file)) await pause(20)
+      return { attempt }
+    },
+    large: () => 'x'.repeat(2 ** 20),
+  },
+})
+process.on('SIGTERM', () => void worker.stop(`${GRACE_S ?? 30}s`))
+await worker.done
