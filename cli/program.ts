@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { addConformance } from './commands/conformance.ts'
 import { addDefinitions } from './commands/definitions.ts'
 import { addDev } from './commands/dev.ts'
 import { addDoctor } from './commands/doctor.ts'
@@ -12,6 +13,7 @@ import { addSchedules } from './commands/schedules.ts'
 import { addShow } from './commands/show.ts'
 import { addStart } from './commands/start.ts'
 import { addSteering } from './commands/steer.ts'
+import { addWorkers } from './commands/workers.ts'
 import { explain } from './failure.ts'
 import { Session } from './session.ts'
 
@@ -46,7 +48,8 @@ function overwinter(): Command {
     .showHelpAfterError('(--help says more)')
   // Inherited by the commands that are added after it.
   program.exitOverride()
-  for (const add of [addInit, addDev, addStart, addRuns, addShow, addSteering, addSchedules, addDefinitions, addLint, addGraph, addDoctor]) add(program)
+  const oversight = [addSchedules, addDefinitions, addLint, addGraph, addWorkers, addConformance, addDoctor]
+  for (const add of [addInit, addDev, addStart, addRuns, addShow, addSteering, ...oversight]) add(program)
   return program
 }
 

@@ -16,6 +16,7 @@ export interface Environment {
   /** JSON of `Partial<Thresholds>`, so that tests need not wait a quarter of an hour for a schedule. */
   OVERWINTER_THRESHOLDS?: string
   OVERWINTER_LEASE_MS?: string
+  OVERWINTER_MAX_ATTEMPTS?: string
   /** JSON: the URL of the queue of each type of task. */
   OVERWINTER_TASK_QUEUES?: string
   /** Only where lifecycle events are on. */
@@ -32,6 +33,9 @@ export function setting(name: keyof Environment): string {
 
 /** A dead runner is noticed after this long. The run loop renews it, so a step may take longer. */
 const LEASE_MS = 30_000
+
+/** How many runners in a row may die of a run. */
+export const mostDeaths = Number(process.env.OVERWINTER_MAX_ATTEMPTS ?? 5)
 
 export const leaseMs = Number(process.env.OVERWINTER_LEASE_MS ?? LEASE_MS)
 

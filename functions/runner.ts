@@ -4,7 +4,7 @@ import { StoredWorkflows } from '../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../sdk/engine/run-loop.ts'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
 import { eachMessage } from './each-message.ts'
-import { awsWorld, leaseMs, log } from './environment.ts'
+import { awsWorld, leaseMs, log, mostDeaths } from './environment.ts'
 import { METRIC, metrics } from './metrics.ts'
 import { handlers, registry } from './registry.ts'
 
@@ -30,7 +30,7 @@ async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise
     // A schedule's message comes early on purpose; the rest of the wait is a delayed message.
     if (!(await world.wakeups.isDue(wake))) return
     const lag = Date.now() - wake.at
-    const outcome = await runOnce(world, workflows, wake.runId, { lease: { owner: context.awsRequestId, ms: leaseMs }, deadline })
+    const outcome = await runOnce(world, workflows, wake.runId, { lease: { owner: context.awsRequestId, ms: leaseMs }, deadline, mostDeaths })
     if (outcome.status === 'skipped') return
     metrics.addMetric(METRIC.wakeLag, MetricUnit.Milliseconds, lag)
     metrics.addMetric(outcome.status, MetricUnit.Count, 1)

@@ -25,7 +25,7 @@ export interface OverwinterProps {
   maxConcurrency?: number
   /** Runs per runner. Default 1: a run that kills its runner then takes nobody with it. More of them save invocations. */
   batchSize?: number
-  /** How often a wake-up may fail before its run is parked as stuck. Default 5. */
+  /** How often a wake-up may fail, or a runner die of a run without taking it further, before the run is parked as stuck. Default 5. */
   maxAttempts?: number
   retention?: Retention
   /** For table, bucket and queues; keys of AWS's own by default. */

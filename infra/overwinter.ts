@@ -154,6 +154,7 @@ export class Overwinter extends Construct {
       OVERWINTER_SCHEDULER_GROUP: schedules.scheduleGroupName,
       OVERWINTER_SCHEDULER_ROLE_ARN: schedulerRole.roleArn,
       ...(this.tasks.queues.size > 0 && { OVERWINTER_TASK_QUEUES: Stack.of(this).toJsonString(this.tasks.urls) }),
+      ...(this.props.maxAttempts !== undefined && { OVERWINTER_MAX_ATTEMPTS: String(this.props.maxAttempts) }),
       ...(thresholds && { OVERWINTER_THRESHOLDS: JSON.stringify(thresholds) }),
       ...(leaseMs !== undefined && { OVERWINTER_LEASE_MS: String(leaseMs) }),
     } satisfies Environment & Record<string, string>

@@ -98,7 +98,8 @@ export class Client {
         `run '${run.id}' exists already, of workflow '${existing.workflow}' and with another input; choose another id, or start it with the same input to get that run`,
       )
     }
-    if (created) await this.confirm(definition, run.id)
+    const confirmed = created ? this.definitions.confirm(definition) : undefined
+    if (confirmed) await confirmed.catch((error: Error) => this.takeBack(run.id, error))
     await this.world.wakeups.send(wakes)
     return { runId: existing.id, status: existing.status, created }
   }
@@ -330,11 +331,9 @@ export class Client {
     }
   }
 
-  private async confirm(definition: AnyWorkflow, runId: string): Promise<void> {
-    await this.definitions.confirm(definition)?.catch(async (error: Error) => {
-      await this.world.store.terminate(runId, error.message)
-      throw error
-    })
+  private async takeBack(runId: string, error: Error): Promise<never> {
+    await this.world.store.terminate(runId, error.message)
+    throw error
   }
 
   private async reviveStuck(runId: string): Promise<void> {

@@ -113,10 +113,14 @@ export interface Claimed {
   run: RunRecord
   /** The frames of the current generation, in order. */
   frames: Frame[]
+  /** When the current generation began, where it is not the first. */
+  begunAt?: number
   /** Messages not yet consumed, oldest first. */
   inbox: Message[]
   /** The claim before this one ended without saying so: effects it had announced may be missing. */
   recovered: boolean
+  /** How many runners in a row have died with the run in their hands without taking it any further. */
+  deaths: number
 }
 
 export interface Lease {

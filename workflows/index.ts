@@ -1,6 +1,7 @@
 /** What this repository deploys: `infra/app.ts` gives this file to the construct. */
 export { agent } from './agent.ts'
 export { approval } from './approval.ts'
+export { conformance } from './conformance.ts'
 export { drip } from './drip.ts'
 export { dripCampaign, sendEmail } from './drip-campaign.ts'
 export { escalation } from './escalation.ts'

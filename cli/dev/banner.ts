@@ -6,22 +6,23 @@ type Ready = Extract<ServerMessage, { kind: 'ready' }>
 
 /** Where it is, and the next thing to paste. */
 export function banner({ url, database, workflows }: Ready): string {
-  const names = workflows.map(({ name }) => name).join(', ')
+  const names = workflows.map(({ name }) => name).join(', ') || 'stored definitions'
+  const first = firstToTry(workflows)
   return `
   ${styleText('bold', 'Overwinter')} runs ${names}
   on ${styleText('cyan', url)}, and keeps its runs in ${shortPath(database)}. Ctrl-C stops it; sleeping runs survive that, and any crash.
 
-  Start a run:
+  ${first ? 'Start a run' : 'Save a definition, to be started by its name'}:
 
-    ${styleText('bold', curlFor(url, firstToTry(workflows)))}
+    ${styleText('bold', first ? curlFor(url, first) : `${overwinterCommand()} definitions put <file>`)}
 
   Watch it from another terminal: ${overwinterCommand()} runs --watch
 `
 }
 
 /** The one every newcomer reads about, where there is one. */
-function firstToTry(workflows: Ready['workflows']): Ready['workflows'][number] {
-  return workflows.find(({ name }) => name === 'nap') ?? workflows[0]!
+function firstToTry(workflows: Ready['workflows']): Ready['workflows'][number] | undefined {
+  return workflows.find(({ name }) => name === 'nap') ?? workflows[0]
 }
 
 function curlFor(url: string, { name, example }: Ready['workflows'][number]): string {

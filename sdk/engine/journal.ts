@@ -42,6 +42,12 @@ export interface Forgotten {
   events: { event: JournalEvent; at: number }[]
 }
 
+/** When a generation begins: as the frame that ended the one before it says. */
+export function beginOf(heading: Frame): number {
+  const last = heading.events.at(-1)
+  return last?.type === 'run.retrying' ? last.until : heading.at + (last?.dt ?? 0)
+}
+
 /** The journal of one generation of a run, arranged for replay. */
 export class Journal {
   readonly facts = new Map<string, Facts>()
@@ -57,13 +63,16 @@ export class Journal {
   /** How often an operator has let the run go on. */
   retries = 0
   terminal: TerminalEvent | undefined
+  /** When the generation began. */
+  readonly begunAt: number
   lastSeq: number
   lastAt: number
   isEmpty = true
 
-  constructor(frames: readonly Frame[], baseSeq: number, startedAt: number) {
+  constructor(frames: readonly Frame[], baseSeq: number, begunAt: number) {
     this.lastSeq = baseSeq
-    this.lastAt = startedAt
+    this.begunAt = begunAt
+    this.lastAt = begunAt
     const last = frames.at(-1)
     if (last) {
       this.lastSeq = last.seq

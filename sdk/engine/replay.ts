@@ -45,7 +45,7 @@ export class Replay {
   constructor(run: RunRecord, journal: Journal) {
     this.run = run
     this.journal = journal
-    this.now = run.startedAt ?? run.createdAt
+    this.now = journal.begunAt
     this.replaying = !journal.isEmpty
     this.random = new SeededRandom(`${run.id}/${run.generation}`)
   }

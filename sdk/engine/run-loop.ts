@@ -18,7 +18,7 @@ import type { Claimed, CommitResult, EndStatus, Lease, RunRecord, World } from '
 import { validate } from '../schema.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import { END_STATUS, outgoingAtCancel, outgoingAtEnd, outgoingToStarted, rootError, terminalEvent } from './ending.ts'
-import { InvalidInputError, recordError, UnknownWorkflowError } from './errors.ts'
+import { FatalError, InvalidInputError, recordError, UnknownWorkflowError } from './errors.ts'
 import type { EventOf, JournalEvent, TerminalEvent } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import { type Delivery, Journal } from './journal.ts'
@@ -43,6 +43,8 @@ export interface RunnerOptions {
   lease: Lease
   /** When this runner must have let go of the run, as epoch milliseconds. */
   deadline?: number
+  /** How many runners in a row may die of the run, without taking it any further, before it is parked. Default 10. */
+  mostDeaths?: number
   /** Replaces the bodies of steps, by name; for tests. */
   stubs?: ReadonlyMap<string, StepBody>
 }
@@ -50,6 +52,7 @@ export interface RunnerOptions {
 /** No step is started in the last seconds before the deadline, and none is waited for in the very last. */
 const STOP_STARTING_MS = 5_000
 const LET_GO_MS = 1_000
+const MOST_DEATHS = 10
 
 /** Claims a run, takes it as far as it goes, and says how far that was. */
 export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
@@ -90,7 +93,8 @@ class RunLoop {
     this.options = options
     this.claimed = claimed
     this.run = claimed.run
-    this.journal = new Journal(claimed.frames, claimed.run.baseSeq, claimed.run.startedAt ?? claimed.run.createdAt)
+    const begunAt = claimed.begunAt ?? claimed.run.startedAt ?? claimed.run.createdAt
+    this.journal = new Journal(claimed.frames, claimed.run.baseSeq, begunAt)
     this.replay = new Replay(this.run, this.journal)
     this.buffer = new FrameBuffer(world, this.run, this.journal.lastSeq, this.journal.lastAt)
     this.seenStimulus = this.run.stimulus
@@ -105,6 +109,8 @@ class RunLoop {
     try {
       // A runner before this one may have died between the last frame and closing the run.
       if (this.journal.terminal) return await this.end(this.journal.terminal)
+      const { deaths } = this.claimed
+      if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.park(deadly(this.run, deaths))
       if (this.isCancelledBeforeStart()) return await this.end(this.note({ type: 'run.cancelled', reason: 'cancelled before it started' }))
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
@@ -350,6 +356,13 @@ class RunLoop {
     const failed = (error: unknown) => this.world.log('warn', 'a heartbeat could not be stored', { runId: this.run.id, error: String(error) })
     this.renewLease(heartbeat).catch(failed)
   }
+}
+
+function deadly({ id }: RunRecord, deaths: number): FatalError {
+  return new FatalError(
+    `${deaths} runners in a row died with run '${id}' in their hands, without taking it any further: out of memory, killed, or ended by its own code. ` +
+      `It is parked so that it takes no more of them along. See the runner's log, fix the cause and retry the run`,
+  )
 }
 
 function isDetached(operation: Operation): boolean {

@@ -41,12 +41,16 @@ export class WorkerDirectory {
     return { beat: () => this.seen(registration), end: () => this.leave(registration) }
   }
 
-  /** A sign of life; `load` where the worker has told. */
+  /** A sign of life; `load` where the worker has told. A registration that comes meanwhile knows more than a poll does, and stays. */
   async seen(registration: WorkerRegistration, load?: number): Promise<void> {
-    const known = (await this.find(registration.worker_id)) ?? { ...registration, load: 0, seenAt: 0 }
-    const now = this.clock.now()
-    const isNews = load !== undefined && load !== known.load
-    if (isNews || now - known.seenAt >= REMEMBER_EVERY_MS) await this.write({ ...known, load: load ?? known.load, seenAt: now })
+    for (;;) {
+      const found = await this.documents.get(COLLECTION, registration.worker_id)
+      const known = (found?.value as unknown as Stored | undefined) ?? { ...registration, load: 0, seenAt: 0 }
+      const now = this.clock.now()
+      const isNews = load !== undefined && load !== known.load
+      if (!isNews && now - known.seenAt < REMEMBER_EVERY_MS) return
+      if (await this.write({ ...known, load: load ?? known.load, seenAt: now }, found?.version ?? 0)) return
+    }
   }
 
   async find(workerId: string): Promise<LiveWorker | undefined> {
@@ -66,7 +70,9 @@ export class WorkerDirectory {
     if ((found?.value as unknown as Stored | undefined)?.connection === connection) await this.documents.delete(COLLECTION, worker_id, found!.version)
   }
 
-  private async write(worker: LiveWorker): Promise<void> {
-    await this.documents.put(COLLECTION, worker.worker_id, { ...worker }, { expiresAt: worker.seenAt + ALIVE_MS })
+  /** False when it has changed since `ifVersion`. */
+  private async write(worker: Stored, ifVersion?: number): Promise<boolean> {
+    const options = { expiresAt: worker.seenAt + ALIVE_MS, ...(ifVersion !== undefined && { ifVersion }) }
+    return (await this.documents.put(COLLECTION, worker.worker_id, { ...worker }, options)) !== undefined
   }
 }

@@ -11,7 +11,13 @@ type Resources = Pick<AwsWorldConfig, 'table' | 'queueUrl' | 'queueArn' | 'sched
 let serial = 0
 
 /** A table, queues, a schedule group and a bucket that nobody else uses, made without CloudFormation. */
-export async function makeResources({ clients = awsClients(), taskTypes = [] }: { clients?: AwsClients; taskTypes?: string[] } = {}): Promise<Resources & { remove(): Promise<void> }> {
+export async function makeResources({
+  clients = awsClients(),
+  taskTypes = [],
+}: {
+  clients?: AwsClients
+  taskTypes?: string[]
+} = {}): Promise<Resources & { remove(): Promise<void> }> {
   const name = `overwinter-${process.pid}-${Date.now().toString(36)}-${++serial}`
   const [, queue] = await Promise.all([
     clients.dynamodb.send(new CreateTableCommand(createTableInput(name))),

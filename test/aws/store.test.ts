@@ -80,7 +80,9 @@ describe('the DynamoDB store', () => {
       await store().deliver(claim.run.id, { id: 'm', kind: 'signal', name: 'go', payload: input })
       await commit(claim, { kind: 'end', event: { type: 'run.completed', output: input } }, frame(claim, 1, { type: 'run.completed', output: input }))
       expect(await store().get(claim.run.id)).toMatchObject({ input, output: input })
-      const { Contents } = await new S3Client({ forcePathStyle: true }).send(new ListObjectsV2Command({ Bucket: resources.bucket, Prefix: `${claim.run.id}/` }))
+      const { Contents } = await new S3Client({ forcePathStyle: true }).send(
+        new ListObjectsV2Command({ Bucket: resources.bucket, Prefix: `runs/${claim.run.id}/` }),
+      )
       expect(Contents).toHaveLength(3)
     })
 

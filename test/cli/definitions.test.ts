@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
 import { handler } from '../../sdk/definitions/index.ts'
 import { Local } from '../../sdk/local.ts'
-import { type Output, overwinter, Project, pause } from './fixture.ts'
+import { type Output, overwinter, Project, pause, startDev } from './fixture.ts'
 
 const greet = {
   name: 'greet',
@@ -65,6 +65,20 @@ describe('definitions', () => {
       stdout: 'named is saved as version 1\n',
     })
   })
+})
+
+test('dev takes up the handlers that a file exports, so that definitions can call them', async () => {
+  using project = withFiles({ 'greet.json': { name: 'greet', steps: [{ type: 'task', name: 'hello', handler: 'greeting' }] } })
+  project.write(
+    'workflows/index.ts',
+    "import { handler } from 'overwinter/definitions'\nexport const greeting = handler('greeting', ({ input }) => 'hello ' + input)\n",
+  )
+  await using dev = startDev([], { cwd: project.folder, env: { PORT: '0' } })
+  const [, url] = await dev.says(/on (http:\/\/localhost:\d+)/)
+  await dev.says(/definitions put <file>/)
+  expect((await overwinter(['definitions', 'put', project.path('greet.json'), '--url', url!])).stdout).toBe('greet is saved as version 1\n')
+  const { stdout } = await overwinter(['start', 'greet', '--input', '"Ada"', '--wait', '20s', '--json', '--url', url!])
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'completed', output: { outputs: { hello: 'hello Ada' } } })
 })
 
 describe('lint', () => {

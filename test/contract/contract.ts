@@ -121,8 +121,27 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, done('a', 1)) })
         under.clock.moveTo(now() + 31_000)
         const next = await claimed(claim.run.id, lease('runner-b'))
-        expect(next).toMatchObject({ recovered: true, run: { epoch: 2 } })
+        expect(next).toMatchObject({ recovered: true, deaths: 0, run: { epoch: 2 } })
         expect(events(next.frames)).toEqual([done('a', 1)])
+      })
+
+      it('counts the holders in a row that died without getting anywhere', async () => {
+        const first = await started()
+        const afterDeath = () => {
+          under.clock.moveTo(now() + 31_000)
+          return claimed(first.run.id)
+        }
+        expect(first.deaths).toBe(0)
+        expect((await afterDeath()).deaths).toBe(1)
+        const third = await afterDeath()
+        expect(third.deaths).toBe(2)
+        await commit(third, { kind: 'keep' }, { frame: frame(third, 1, done('a', 1)) })
+        expect((await afterDeath()).deaths).toBe(0)
+        const fifth = await afterDeath()
+        expect(fifth.deaths).toBe(1)
+        await commit(fifth, { kind: 'release' })
+        expect((await claimed(first.run.id)).deaths).toBe(0)
+        expect((await afterDeath()).deaths).toBe(1)
       })
 
       it('is refused for a run that is not due, ended or unknown', async () => {
@@ -395,8 +414,10 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
           ok: true,
           wakes: [{ runId: claim.run.id }],
         })
+        const begunAt = now()
+        under.clock.moveTo(begunAt + 5_000)
         const next = await claimed(claim.run.id)
-        expect(next).toMatchObject({ frames: [], run: { generation: 1, input: { round: 2 }, baseSeq: 2 } })
+        expect(next).toMatchObject({ frames: [], begunAt, run: { generation: 1, input: { round: 2 }, baseSeq: 2 } })
         expect(next.inbox.map(({ id }) => id)).toEqual(['m1'])
         await commit(next, { kind: 'keep' }, { frame: frame(next, 3, done('b', 2)) })
         expect(events(await store().frames(claim.run.id))).toEqual([continued, done('b', 2)])

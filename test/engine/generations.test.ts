@@ -19,6 +19,20 @@ describe('continueAsNew', () => {
     expect((await run.history()).map(({ type }) => type)).toContain('run.continued')
   })
 
+  it('lets time go on from one generation to the next, also for a run that is older than the longest sleep', async () => {
+    const seen: number[] = []
+    const w = workflow('w', async (ctx, round: number) => {
+      seen.push(ctx.now())
+      await ctx.sleepUntil('next', ctx.now() + 300 * 86_400_000)
+      return round < 2 ? ctx.continueAsNew(round + 1) : ctx.now()
+    })
+    const env = await testEnv({ workflows: [w] })
+    const start = env.now().getTime()
+    const run = await env.start(w, 0)
+    expect(await run.result()).toBe(start + 900 * 86_400_000)
+    expect([...new Set(seen)]).toEqual([0, 300, 600].map((days) => start + days * 86_400_000))
+  })
+
   it('keeps signals that were not consumed yet', async () => {
     const add = signal<number>('add')
     const w = workflow('w', async (ctx, total: number) => {
@@ -44,6 +58,20 @@ describe("a workflow's own retry policy", () => {
     const start = env.clock.now()
     expect(await (await env.start(w, undefined)).result()).toBe(3)
     expect(env.clock.now() - start).toBe(7_200_000)
+  })
+
+  it('lets the next attempt begin when it begins, not when the run did', async () => {
+    const seen: number[] = []
+    const w = workflow('w', { retry: { attempts: 2, initial: '1h', jitter: false } }, async (ctx) => {
+      seen.push(ctx.now())
+      await ctx.sleep('1m')
+      if (ctx.info.attempt === 1) throw new Error('once')
+      return ctx.now()
+    })
+    const env = await testEnv({ workflows: [w] })
+    const start = env.now().getTime()
+    expect(await (await env.start(w, undefined)).result()).toBe(start + 3_720_000)
+    expect([...new Set(seen)]).toEqual([start, start + 3_660_000])
   })
 
   it('gives up on a FatalError and after its attempts', async () => {

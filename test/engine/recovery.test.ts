@@ -3,6 +3,7 @@ import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { type AnyWorkflow, Client, Registry, signal, workflow } from '../../sdk/index.ts'
 import type { RunStore, World } from '../../sdk/ports.ts'
 import { seededIds, testEnv, VirtualClock } from '../../sdk/testing/index.ts'
+import { mortalStore } from '../../sdk/testing/mortal-store.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 
 /** A world without transactions: a commit may have got as far as its frame and no further. */
@@ -27,7 +28,7 @@ function halfCommitting(workflows: AnyWorkflow[], dieAfterFrame: (type: string) 
   const world: World = { store, documents: base.documents, tasks: base.tasks, wakeups: base.wakeups, clock, ids: base.ids, log: base.log, inlineWaitMs: -1 }
   const registry = new Registry(workflows)
   const run = (runId: string) => runOnce(world, registry, runId, { lease: { owner: 'x', ms: 30_000 } })
-  return { clock, store: base.store, documents: base.documents, tasks: base.tasks, client: new Client(world, registry), run }
+  return { clock, store: base.store, documents: base.documents, tasks: base.tasks, world, registry, client: new Client(world, registry), run }
 }
 
 describe('a runner that died between its frame and the rest of the commit', () => {
@@ -158,5 +159,37 @@ describe('children of an earlier generation', () => {
     })
     const env = await testEnv({ workflows: [w, slow] })
     expect(await (await env.start(w, 1)).result()).toBe(2)
+  })
+})
+
+describe('a run that kills its runners', () => {
+  it('is parked after some of them, is not touched while it is, and goes on once it is mended', async () => {
+    let isDeadly = true
+    let entered = 0
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('before', () => 1)
+      return ctx.step('deadly', () => {
+        entered++
+        // A process that dies does not come back to say so.
+        return isDeadly ? new Promise<never>(() => {}) : 'alive'
+      })
+    })
+    const { client, clock, world, registry } = halfCommitting([w], () => false)
+    await client.start(w, undefined, { id: 'r' })
+    const die = async () => {
+      const { store, die: kill } = mortalStore(world.store)
+      void runOnce({ ...world, store }, registry, 'r', { lease: { owner: 'x', ms: 30_000 }, mostDeaths: 3 })
+      await new Promise((resolve) => setImmediate(resolve))
+      kill()
+      clock.moveTo(clock.now() + 31_000)
+    }
+    for (let i = 0; i < 4; i++) await die()
+    const outcome = await runOnce(world, registry, 'r', { lease: { owner: 'x', ms: 30_000 }, mostDeaths: 3 })
+    expect(outcome).toEqual({ status: 'stuck' })
+    expect(entered).toBe(4)
+    expect((await client.get('r')).error?.message).toMatch(/3 runners in a row died with run 'r'/)
+    isDeadly = false
+    await client.retry('r')
+    expect(await runOnce(world, registry, 'r', { lease: { owner: 'x', ms: 30_000 }, mostDeaths: 3 })).toEqual({ status: 'completed' })
   })
 })

@@ -35,7 +35,15 @@ describe('the function for workers, where Lambda streams', () => {
     const chunks: Buffer[] = []
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     const requestContext = { http: { method: 'POST', path, sourceIp: '127.0.0.1' }, domainName: 'url.example', requestId: 'r' }
-    const event = { version: '2.0', rawPath: path, rawQueryString: '', headers: { host: 'url.example', ...headers }, requestContext, isBase64Encoded: false, body: '{}' }
+    const event = {
+      version: '2.0',
+      rawPath: path,
+      rawQueryString: '',
+      headers: { host: 'url.example', ...headers },
+      requestContext,
+      isBase64Encoded: false,
+      body: '{}',
+    }
     await handler(event, stream, { getRemainingTimeInMillis: () => 60_000 })
     return { ...answers.get(stream)!, body: Buffer.concat(chunks).toString() }
   }

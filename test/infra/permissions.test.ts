@@ -6,7 +6,11 @@ type Statement = { Action: string | string[]; Effect: string; Resource: unknown;
 type Policy = { Properties: { PolicyDocument: { Statement: Statement[] }; Roles: { Ref: string }[] } }
 
 describe('what each function may do', () => {
-  const { template } = synthesise(() => ({ lifecycleEvents: true, taskTypes: ['llm'], invokes: ['mailer', 'arn:aws:lambda:eu-north-1:123456789012:function:biller'] }))
+  const { template } = synthesise(() => ({
+    lifecycleEvents: true,
+    taskTypes: ['llm'],
+    invokes: ['mailer', 'arn:aws:lambda:eu-north-1:123456789012:function:biller'],
+  }))
   const policies = Object.values(template.findResources('AWS::IAM::Policy')) as Policy[]
   const statements = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
 

@@ -90,3 +90,25 @@ describe('group commit', () => {
     db.close()
   })
 })
+
+describe('a local world that is closed while a step is under way', () => {
+  it('hands the run back: the next one takes it at once, and what the old step gives counts for nothing', async () => {
+    let finish = () => {}
+    let entered = 0
+    const w = workflow('w', async (ctx) =>
+      ctx.step('long', () => (++entered === 1 ? new Promise<string>((resolve) => (finish = () => resolve('old'))) : 'new')),
+    )
+    const open = () => Local.open({ path: join(folder, 'runs.db'), clock: new VirtualClock(START), workflows: [w], ...quiet })
+    const before = await open()
+    await before.start(w, undefined, { id: 'r' })
+    while (entered === 0) await new Promise((resolve) => setImmediate(resolve))
+    const { store } = before.world
+    await before.runner.stop(0)
+    await using after = await open()
+    expect(await after.result('r')).toBe('new')
+    finish()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await store.get('r')).toMatchObject({ status: 'completed', output: 'new' })
+    before.world.close()
+  })
+})

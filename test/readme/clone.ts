@@ -5,12 +5,13 @@ import { join } from 'node:path'
 
 /** What somebody else would get of this repository if its working tree were pushed now: no more than git knows of. */
 export class Clone {
-  readonly folder = mkdtempSync(join(tmpdir(), 'overwinter-clone-'))
+  readonly folder: string
 
   constructor(root: string) {
     const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
     // A file that was deleted and not yet committed is still listed.
     const files = listed.split('\0').filter((file) => file !== '' && existsSync(join(root, file)))
+    this.folder = mkdtempSync(join(tmpdir(), 'overwinter-clone-'))
     for (const file of files) cpSync(join(root, file), join(this.folder, file))
     this.git('init', '--quiet')
     this.git('add', '--all')

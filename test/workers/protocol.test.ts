@@ -281,7 +281,7 @@ describe('what is refused', () => {
     expect(paths(resolve.body)).toEqual(['$.more', '$.action', '$.attempt', '$.iteration', '$.retryable', '$.error', '$.duration_ms'])
     const connect = await api.post('/v1/workers/connect', { worker_id: 1, task_types: ['a', ''], max_tasks: 1.5, metadata: { a: 1 } })
     expect(connect.status).toBe(400)
-    expect(paths(await connect.json())).toEqual(['$.worker_id', '$.task_types[1]', '$.max_tasks', '$.metadata'])
+    expect(paths((await connect.json()) as Parameters<typeof paths>[0])).toEqual(['$.worker_id', '$.task_types[1]', '$.max_tasks', '$.metadata'])
   })
 
   it('a pause of more than an hour, and a poll of more than 60 s', async () => {

@@ -90,10 +90,9 @@ describe.each(Object.entries(LANGUAGES))('the reference worker in %s', (language
       keys.push(key)
       return keys.length === 1
     })
-    await using _ = work({ URL: proxy.url })
+    await using _ = work({ URL: proxy.url, HEARTBEAT_S: '60' })
     const runId = await start({ type: 'echo', input: 'once' })
     expect(await result(runId)).toBe('once')
-    // Signs of life may come in between.
     await until(() => keys.filter((key) => key === keys[0]).length === 2)
     const types = (await server.local.history(runId)).map(({ type }) => type)
     expect(types.filter((type) => type === 'task.completed')).toHaveLength(1)

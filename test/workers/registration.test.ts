@@ -66,6 +66,13 @@ describe('connect', () => {
 })
 
 describe('the list of workers', () => {
+  it('shows a worker as it registered, also when it polls at the same moment', async () => {
+    await using api = await WorkerApi.open()
+    const poll = () => api.poll({ worker_id: 'worker-123', in_hand: 0 })
+    await Promise.all([poll(), connect(api), poll()])
+    expect(await workers(api)).toMatchObject([{ language: 'python', max_tasks: 2 }])
+  })
+
   it('has a worker that polls under its name, and no more after 60 s of silence', async () => {
     await using api = await WorkerApi.open()
     await api.poll({ worker_id: 'poller' })

@@ -1,4 +1,5 @@
 import type { Frame } from '../../engine/events.ts'
+import { beginOf } from '../../engine/journal.ts'
 import type { Message } from '../../ports.ts'
 import type { Aws } from './context.ts'
 import { type FrameItem, toFrame } from './frame-item.ts'
@@ -9,13 +10,16 @@ import { queryRange } from './partition.ts'
 import type { RunItem } from './run-item.ts'
 
 /** The frames of the current generation and the messages not yet consumed, in one Query: they are neighbours. */
-export async function loadRun(aws: Aws, run: RunItem): Promise<{ frames: Frame[]; inbox: Message[] }> {
-  const items = await queryRange(aws, runIdOf(run.pk), frameKey((run.baseSeq ?? 0) + 1), AFTER_MESSAGES)
-  const [frames, inbox] = await Promise.all([toFrames(aws, run, items.filter(isFrame)), toMessages(aws, run, items.filter(isMessage))])
+export async function loadRun(aws: Aws, run: RunItem): Promise<{ frames: Frame[]; inbox: Message[]; begunAt?: number }> {
+  const { baseSeq = 0 } = run
+  const items = await queryRange(aws, runIdOf(run.pk), frameKey(Math.max(1, baseSeq)), AFTER_MESSAGES)
+  const [found, inbox] = await Promise.all([toFrames(aws, run, items.filter(isFrame)), toMessages(aws, run, items.filter(isMessage))])
+  // The frame that ended the generation before this one says when this one began.
+  const heading = found[0]?.seq === baseSeq ? found.shift() : undefined
   const seed = await loadSeed(aws, run)
-  const journal = seed ? [seed, ...frames] : frames
-  refuseHoles(run, journal)
-  return { frames: journal, inbox }
+  const frames = seed ? [seed, ...found] : found
+  refuseHoles(run, frames)
+  return { frames, inbox, ...(heading && { begunAt: beginOf(heading) }) }
 }
 
 /** The frames of the current generation; with `heading`, also the one that began it. */

@@ -34,6 +34,8 @@ export interface RunItem extends Key {
   leaseUntil?: number
   /** The lease that the claim before left behind; 0 if it was given up in good order. */
   leftBehind?: number
+  /** Claims since the run was last given up in good order. */
+  claims?: number
   /** Token of the claim that holds the run. */
   claim?: string
   /** Token of the commit that freed the run. */

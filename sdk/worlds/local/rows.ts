@@ -71,6 +71,12 @@ export function selectFrames(db: Database, run: Value, fromSeq: number): Frame[]
   return frames
 }
 
+/** One that is known to be there. */
+export function selectFrame(db: Database, run: Value, seq: number): Frame {
+  const row = db.row('SELECT at, epoch, events FROM frames WHERE run = ? AND seq = ?', run, seq)!
+  return { seq, at: row.at as number, epoch: row.epoch as number, events: JSON.parse(`[${row.events}]`) as JournalEvent[] }
+}
+
 export function selectInbox(db: Database, run: Value): Message[] {
   return db.rows('SELECT body FROM inbox WHERE run = ? AND body IS NOT NULL ORDER BY position', run).map((row) => JSON.parse(row.body as string) as Message)
 }

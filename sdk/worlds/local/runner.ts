@@ -74,6 +74,8 @@ export class LocalRunner {
     this.stopListening?.()
     const grace = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
     await Promise.race([Promise.allSettled(this.active.values()), grace])
+    // Whoever is next need not wait for our leases to run out. What still runs here can write nothing any more.
+    if (this.active.size > 0) await this.world.store.handBack(this.owner)
     this.liveness?.release()
   }
 

@@ -148,6 +148,13 @@ export class SqliteRunStore implements RunStore {
     return this.db.write(() => this.db.run('UPDATE runs SET owner = NULL, lease_until = NULL, wake_at = ? WHERE owner = ?', now, owner))
   }
 
+  /** Frees the runs of a runner that stops before it is done with them. */
+  handBack(owner: string): Promise<number> {
+    const now = this.clock.now()
+    const sql = `UPDATE runs SET status = 'pending', epoch = epoch + 1, owner = NULL, lease_until = NULL, wake_at = ? WHERE owner = ?`
+    return this.db.write(() => this.db.run(sql, now, owner))
+  }
+
   stuckRuns(): string[] {
     return this.db.rows(`SELECT id FROM runs WHERE status = 'stuck'`).map((row) => row.id as string)
   }
@@ -157,7 +164,7 @@ export class SqliteRunStore implements RunStore {
     return this.db.write(() => {
       const rows = this.db.rows('SELECT key FROM runs WHERE expires_at <= ? LIMIT ?', this.clock.now(), limit)
       for (const { key } of rows) {
-        for (const table of ['frames', 'payloads', 'inbox', 'tags']) this.db.run(`DELETE FROM ${table} WHERE run = ?`, key!)
+        for (const table of ['frames', 'payloads', 'inbox', 'tags', 'deaths']) this.db.run(`DELETE FROM ${table} WHERE run = ?`, key!)
         this.db.run('DELETE FROM runs WHERE key = ?', key!)
       }
       this.db.run('DELETE FROM tasks WHERE expires_at <= ?', this.clock.now())

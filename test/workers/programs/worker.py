@@ -16,5 +16,5 @@ def wait(task):
 
 
 handlers = {"echo": lambda task: task.input, "wait": wait, "large": lambda task: "x" * 2**20}
-worker = Worker(os.environ["URL"], os.environ["TOKEN"], handlers, heartbeat_s=0.2)
+worker = Worker(os.environ["URL"], os.environ["TOKEN"], handlers, heartbeat_s=float(os.environ.get("HEARTBEAT_S", "0.2")))
 worker.run(grace_s=float(os.environ.get("GRACE_S", "30")))

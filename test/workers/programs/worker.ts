@@ -3,12 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Worker, type WorkerTask } from 'overwinter/worker'
 
 /** A worker as a user would write one, in a process of its own. worker.py does the same. */
-const { URL: url, TOKEN: token, GRACE_S } = process.env as Record<string, string>
+const { URL: url, TOKEN: token, GRACE_S = '30', HEARTBEAT_S = '0.2' } = process.env
 
 const worker = new Worker({
   url: url!,
   token: token!,
-  heartbeat: 200,
+  heartbeat: `${HEARTBEAT_S}s`,
   tasks: {
     echo: ({ input }) => input,
     /** Says that it has begun, and waits until a file is there. */
@@ -20,5 +20,5 @@ const worker = new Worker({
     large: () => 'x'.repeat(2 ** 20),
   },
 })
-process.on('SIGTERM', () => void worker.stop(`${GRACE_S ?? 30}s`))
+process.on('SIGTERM', () => void worker.stop(`${GRACE_S}s`))
 await worker.done

@@ -9,7 +9,7 @@ import { outcomeOf, type RunItem } from '../run-item.ts'
 import { NO_WAKE } from '../wake-plan.ts'
 
 /** The attributes of a run that nobody holds. */
-export const FREE = { leaseUntil: undefined, leftBehind: undefined, claim: undefined }
+export const FREE = { leaseUntil: undefined, leftBehind: undefined, claims: undefined, claim: undefined }
 
 /** The attributes of a run that has ended. `seq` is the slot of the frame that says so, where it is known. */
 export async function endedState(aws: Aws, run: RunItem, event: TerminalEvent, seq: number | undefined, now: number): Promise<Record<string, unknown>> {

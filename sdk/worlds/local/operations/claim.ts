@@ -1,7 +1,8 @@
+import { beginOf } from '../../../engine/journal.ts'
 import { type Claimed, hasEnded, type Lease, type RunRecord, type RunStatus } from '../../../ports.ts'
 import type { Database } from '../database.ts'
 import type { JournalCache } from '../journal-cache.ts'
-import { selectInbox, selectRun, toRecord } from '../rows.ts'
+import { selectFrame, selectInbox, selectRun, toRecord } from '../rows.ts'
 
 /** A run that this process has just made. */
 export interface Fresh {
@@ -24,7 +25,7 @@ export function claimFresh(db: Database, { key, run }: Fresh, lease: Lease, now:
     now,
   )
   if (claimed === 0) return undefined
-  return { run: { ...run, status: 'running', epoch: 1, wakeAt: leaseUntil, startedAt: now }, frames: [], inbox: [], recovered: false }
+  return { run: { ...run, status: 'running', epoch: 1, wakeAt: leaseUntil, startedAt: now }, frames: [], inbox: [], recovered: false, deaths: 0 }
 }
 
 export function claimRun(db: Database, journals: JournalCache, runId: string, lease: Lease, now: number): Claimed | undefined {
@@ -49,8 +50,21 @@ export function claimRun(db: Database, journals: JournalCache, runId: string, le
   Object.assign(row, { status: 'running', epoch: (row.epoch as number) + 1, wake_at: leaseUntil, waiting: null, started_at: row.started_at ?? now })
   return {
     run: toRecord(row),
+    ...((row.base_seq as number) > 0 && { begunAt: beginOf(selectFrame(db, row.key!, row.base_seq as number)) }),
     frames: isNew ? [] : journals.load(db, row.key as number, row.base_seq as number),
     inbox: (row.stimulus as number) > 0 ? selectInbox(db, row.key!) : [],
     recovered,
+    deaths: recovered ? countDeath(db, row.key as number, row.epoch as number) : 0,
   }
+}
+
+/** The claim before this one, which was made for `epoch`, ended without a word. Frames tell whether it came to something. */
+function countDeath(db: Database, run: number, epoch: number): number {
+  const last = epoch - 1
+  const hasMoved = db.row('SELECT 1 FROM frames WHERE run = ? AND epoch = ? LIMIT 1', run, last) !== undefined
+  const before = db.row('SELECT epoch, count FROM deaths WHERE run = ?', run)
+  const inARow = before?.epoch === last ? (before.count as number) : 0
+  const count = hasMoved ? 0 : inARow + 1
+  db.run('INSERT OR REPLACE INTO deaths (run, epoch, count) VALUES (?, ?, ?)', run, epoch, count)
+  return count
 }

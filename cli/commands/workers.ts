@@ -1,0 +1,88 @@
+import type { Command } from 'commander'
+import { milliseconds } from '../../sdk/engine/duration.ts'
+import type { LiveWorker } from '../../sdk/tasks/directory.ts'
+import type { TokenView } from '../../sdk/tasks/tokens.ts'
+import { Failure } from '../failure.ts'
+import { clockTime, fromNow } from '../moments.ts'
+import { Session } from '../session.ts'
+import { textTable } from '../text-table.ts'
+
+/** Who works outside, and who may. */
+export function addWorkers(program: Command): void {
+  const workers = program
+    .command('workers')
+    .summary('list the workers that are there')
+    .description('Lists the workers that have given a sign of life in the last minute.')
+    .action(async () => {
+      const session = Session.of(workers)
+      const live = await session.client.listWorkers()
+      session.print(live.length === 0 ? 'no workers' : workerTable(live, Date.now()), { workers: live.map(workerJson) })
+    })
+
+  const tokens = program.command('tokens').summary("make, list or revoke workers' tokens").description('Workers prove with a token that they may take tasks.')
+  const create = tokens
+    .command('create')
+    .description('Makes a token. It is shown now and never again: only its SHA-256 is kept.')
+    .argument('<name>', 'what it is for, for people')
+    .option('--types <types>', 'the types of tasks it is good for, with commas in between (default: all)')
+    .option('--expires <duration>', "until it is worth nothing: '90d', '12h' (default: never)")
+    .action(async (name: string, { types, expires }: { types?: string; expires?: string }) => {
+      const session = Session.of(create)
+      if (expires !== undefined) milliseconds(expires, '--expires')
+      const { token, ...made } = await session.client.createToken({
+        name,
+        ...(types !== undefined && { types: types.split(',').map((type) => type.trim()) }),
+        ...(expires !== undefined && { expiresIn: expires }),
+      })
+      session.print(`${token}\n\nThis is the only time it is shown. To revoke it: overwinter tokens revoke ${made.id}`, { ...tokenJson(made), token })
+    })
+  const list = tokens
+    .command('list')
+    .description('Lists the tokens, without what makes them work.')
+    .action(async () => {
+      const session = Session.of(list)
+      const known = await session.client.listTokens()
+      session.print(known.length === 0 ? 'no tokens' : tokenTable(known, Date.now()), { tokens: known.map(tokenJson) })
+    })
+  const revoke = tokens
+    .command('revoke')
+    .description('From now on the token opens nothing.')
+    .argument('<id>', 'its id, as the list has it')
+    .action(async (id: string) => {
+      const session = Session.of(revoke)
+      const known = (await session.client.listTokens()).map((token) => token.id)
+      if (!known.includes(id)) throw new Failure(`no token '${id}'; known: ${known.join(', ') || 'none'}`)
+      await session.client.revokeToken(id)
+      session.print(`${id} opens nothing any more`, { id })
+    })
+}
+
+function workerTable(workers: LiveWorker[], now: number): string {
+  const rows = workers.map(({ worker_id, language, transport, task_types, load, max_tasks, seenAt }) => [
+    worker_id,
+    language,
+    transport,
+    task_types.join(', '),
+    `${load}/${max_tasks}`,
+    fromNow(Math.min(seenAt, now), now + 1),
+  ])
+  return textTable(['WORKER', 'LANGUAGE', 'TRANSPORT', 'TYPES', 'LOAD', 'LAST SEEN'], rows)
+}
+
+function tokenTable(tokens: TokenView[], now: number): string {
+  const rows = tokens.map(({ id, name, types, state, createdAt, expiresAt }) => [
+    id,
+    name,
+    types?.join(', ') ?? 'all',
+    state,
+    clockTime(createdAt, now),
+    expiresAt === undefined ? 'never' : clockTime(expiresAt, now),
+  ])
+  return textTable(['TOKEN', 'NAME', 'TYPES', 'STATE', 'CREATED', 'EXPIRES'], rows)
+}
+
+const workerJson = ({ seenAt, ...worker }: LiveWorker) => ({ ...worker, lastSeen: new Date(seenAt).toISOString() })
+
+function tokenJson({ createdAt, expiresAt, ...token }: TokenView) {
+  return { ...token, createdAt: new Date(createdAt).toISOString(), ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }) }
+}

@@ -1,0 +1,40 @@
+import { isDeepStrictEqual, styleText } from 'node:util'
+
+/** By what it shows. It throws when that is not so. */
+export type Checks = Record<string, () => Promise<void>>
+
+export interface Outcome {
+  name: string
+  /** Why it is not so. */
+  problem?: string
+}
+
+export async function tryOne(name: string, check: () => Promise<void>): Promise<Outcome> {
+  try {
+    await check()
+    return { name }
+  } catch (error) {
+    return { name, problem: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+export function outcomeLine({ name, problem }: Outcome): string {
+  return problem === undefined ? `${styleText('green', '✓')} ${name}` : `${styleText('red', '✗')} ${name}: ${problem}`
+}
+
+export function mustBe(what: string, actual: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(actual, expected)) throw new Error(`${what} should be ${JSON.stringify(expected)}, and is ${JSON.stringify(actual)}`)
+}
+
+export function must(what: string, isSo: boolean): void {
+  if (!isSo) throw new Error(what)
+}
+
+/** Asks again and again, for a few seconds at most. */
+export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
+  for (const until = Date.now() + withinMs; Date.now() < until; ) {
+    if (await probe()) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`not after ${withinMs / 1000} s: ${what}`)
+}
