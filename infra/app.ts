@@ -6,7 +6,7 @@ const app = new App()
 const stack = new Stack(app, 'Overwinter', { description: 'Durable workflows' })
 const { api, workersUrl } = new Overwinter(stack, 'Workflows', {
   entry: 'workflows/index.ts',
-  taskTypes: ['research'],
+  taskTypes: ['research', 'conformance'],
   removalPolicy: app.node.tryGetContext('disposable') ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
 })
 new CfnOutput(stack, 'ApiUrl', { value: api.apiEndpoint })

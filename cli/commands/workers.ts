@@ -64,7 +64,8 @@ function workerTable(workers: LiveWorker[], now: number): string {
     transport,
     task_types.join(', '),
     `${load}/${max_tasks}`,
-    fromNow(Math.min(seenAt, now), now + 1),
+    // Its clock may be ahead of ours.
+    fromNow(Math.min(seenAt, now - 1), now),
   ])
   return textTable(['WORKER', 'LANGUAGE', 'TRANSPORT', 'TYPES', 'LOAD', 'LAST SEEN'], rows)
 }

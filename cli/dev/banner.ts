@@ -5,7 +5,7 @@ import type { ServerMessage } from './messages.ts'
 type Ready = Extract<ServerMessage, { kind: 'ready' }>
 
 /** Where it is, and the next thing to paste. */
-export function banner({ url, database, workflows }: Ready): string {
+export function banner({ url, database, workflows, newToken }: Ready): string {
   const names = workflows.map(({ name }) => name).join(', ') || 'stored definitions'
   const first = firstToTry(workflows)
   return `
@@ -17,6 +17,16 @@ export function banner({ url, database, workflows }: Ready): string {
     ${styleText('bold', first ? curlFor(url, first) : `${overwinterCommand()} definitions put <file>`)}
 
   Watch it from another terminal: ${overwinterCommand()} runs --watch
+${newToken === undefined ? '' : tokenNote(url, newToken)}`
+}
+
+function tokenNote(url: string, token: string): string {
+  return `
+  Workers in any language do what \`ctx.task\` hands out. A token for them, shown this once:
+
+    ${styleText('bold', token)}
+
+  Start one: OVERWINTER_URL=${url} OVERWINTER_WORKER_TOKEN=… python3 worker.py. Another token: ${overwinterCommand()} tokens create <name>
 `
 }
 

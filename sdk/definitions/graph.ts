@@ -54,6 +54,30 @@ function walk(start: string, parents: Map<string, string[]>, done: Set<string>):
   return undefined
 }
 
+/** Kahn's way, as long as there are steps and arrows; what lies on a cycle is left out. */
+export function parentsFirst<T extends { name: string }>(steps: readonly T[], parentsOf: (step: T) => readonly string[]): T[] {
+  const children = new Map<string, T[]>()
+  const open = new Map<string, number>()
+  for (const step of steps) {
+    const before = parentsOf(step)
+    open.set(step.name, before.length)
+    for (const parent of before) {
+      const siblings = children.get(parent)
+      if (siblings) siblings.push(step)
+      else children.set(parent, [step])
+    }
+  }
+  const ready = steps.filter((step) => open.get(step.name) === 0)
+  for (const step of ready) {
+    for (const child of children.get(step.name) ?? []) {
+      const left = open.get(child.name)! - 1
+      open.set(child.name, left)
+      if (left === 0) ready.push(child)
+    }
+  }
+  return ready
+}
+
 /** A step as it is drawn. */
 export interface Node {
   name: string

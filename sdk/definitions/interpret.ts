@@ -3,7 +3,7 @@ import { FatalError } from '../engine/errors.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
 import { type AnyWorkflow, signal } from '../workflow.ts'
 import { evaluate, fillIn, type Scope } from './expressions.ts'
-import { graphOf } from './graph.ts'
+import { graphOf, parentsFirst } from './graph.ts'
 import type { Definition, Step } from './schema.ts'
 
 /** What a handler is given besides the tools of every step. */
@@ -131,7 +131,7 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
     }
   }
 
-  for (const step of inOrder(definition, parents)) outcomes.set(step.name, visit(step))
+  for (const step of parentsFirst(definition.steps, ({ name }) => parents.get(name)!)) outcomes.set(step.name, visit(step))
   const haveChildren = new Set([...parents.values()].flat())
   for (const [name, outcome] of outcomes) {
     const ended = await outcome
@@ -140,30 +140,6 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
   }
   if (fatal) throw fatal
   return result
-}
-
-/** Parents first (Kahn's way); a definition that was checked has no cycle. */
-function inOrder({ steps }: Definition, parents: Map<string, string[]>): Step[] {
-  const children = new Map<string, Step[]>()
-  const open = new Map<string, number>()
-  for (const step of steps) {
-    const before = parents.get(step.name)!
-    open.set(step.name, before.length)
-    for (const parent of before) {
-      const siblings = children.get(parent)
-      if (siblings) siblings.push(step)
-      else children.set(parent, [step])
-    }
-  }
-  const ready = steps.filter((step) => open.get(step.name) === 0)
-  for (const step of ready) {
-    for (const child of children.get(step.name) ?? []) {
-      const left = open.get(child.name)! - 1
-      open.set(child.name, left)
-      if (left === 0) ready.push(child)
-    }
-  }
-  return ready
 }
 
 function handlerOf(parts: Parts, name: string): Handler {

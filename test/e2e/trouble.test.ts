@@ -60,10 +60,11 @@ describe.concurrent('trouble', () => {
     expect(lateness).toBeGreaterThan(5_000)
   })
 
-  it('a run that kills every runner reaches the dead letters, is stuck, and comes back once it is healed', async () => {
+  it('a run that kills every runner is parked as stuck, and comes back once it is healed', async () => {
     const { runId } = await client.start(poison, undefined)
     const stuck = await client.settled(runId, { timeout: '180s' })
-    expect(stuck).toMatchObject({ status: 'stuck', error: { name: 'DeadLetterError' } })
+    // Whichever comes first: the next runner counts the dead ones, or the queue gives the message up.
+    expect(stuck).toMatchObject({ status: 'stuck', error: { message: expect.stringMatching(/runners (in a row died|failed too often)/) } })
     expect((await client.list({ status: 'stuck' })).runs.map(({ id }) => id)).toContain(runId)
     await client.signal(runId, healed, { by: 'a fix' })
     await client.retry(runId)
