@@ -1,4 +1,5 @@
 import { type Duration, milliseconds } from '../engine/duration.ts'
+import type { Json } from '../engine/json.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
 import type { AnyWorkflow, Workflow } from '../workflow.ts'
 import { type DefinedWorkflow, define, handler, type NamedHandler } from './define.ts'
@@ -15,6 +16,13 @@ interface Placed<P extends string> {
 interface TaskOptions<P extends string> extends Placed<P> {
   timeout?: Duration
   retry?: Omit<RetryPolicy, 'retryIf'>
+}
+
+interface WorkerOptions<P extends string> extends TaskOptions<P> {
+  /** What the worker gets; the input of the run unless given. A string `{{ expression }}` stands for what the expression gives. */
+  config?: Json
+  heartbeatTimeout?: Duration
+  maxIterations?: number
 }
 
 /** Starts a graph of steps: `dag('name').task(…).sleep(…).build()`. `In` is the input of its runs. */
@@ -39,16 +47,26 @@ export class Dag<In, Outs extends object> {
     run: (task: Task<In, Pick<Outs, P>>) => O | Promise<O>,
     options: TaskOptions<P> = {},
   ): Dag<In, Outs & Record<N, O>> {
-    const { timeout, retry } = options
-    const step: Step = {
+    const step: Step = { type: 'task', name, handler: name, ...tries(name, options) }
+    return this.with(step, handler(name, run as (task: TaskInput) => unknown))
+  }
+
+  /** Has a worker outside do it, one that takes tasks of this type. */
+  worker<O = unknown, N extends string = string, P extends keyof Outs & string = never>(
+    name: N,
+    type: string,
+    options: WorkerOptions<P> = {},
+  ): Dag<In, Outs & Record<N, O>> {
+    const { config, heartbeatTimeout, maxIterations } = options
+    return this.with({
       type: 'task',
       name,
-      handler: name,
-      ...place(options),
-      ...(timeout !== undefined && { timeoutMs: milliseconds(timeout, `the timeout of task '${name}'`) }),
-      ...(retry && { retry: retryOf(name, retry) }),
-    }
-    return this.with(step, handler(name, run as (task: TaskInput) => unknown))
+      worker: type,
+      ...tries(name, options),
+      ...(config !== undefined && { config }),
+      ...(heartbeatTimeout !== undefined && { heartbeatTimeoutMs: milliseconds(heartbeatTimeout, `the heartbeatTimeout of task '${name}'`) }),
+      ...(maxIterations !== undefined && { maxIterations }),
+    })
   }
 
   sleep<N extends string, P extends keyof Outs & string = never>(name: N, duration: Duration, options: Placed<P> = {}): Dag<In, Outs & Record<N, void>> {
@@ -91,6 +109,14 @@ export class Dag<In, Outs extends object> {
 /** In a graph that was built, a step without `after` is a beginning, not the next in line. */
 function place({ after = [], onParentFailure }: Placed<string>): Pick<Step, 'after' | 'onParentFailure'> {
   return { after: typeof after === 'string' ? after : [...after], ...(onParentFailure && { onParentFailure }) }
+}
+
+function tries(name: string, { timeout, retry, ...placed }: TaskOptions<string>) {
+  return {
+    ...place(placed),
+    ...(timeout !== undefined && { timeoutMs: milliseconds(timeout, `the timeout of task '${name}'`) }),
+    ...(retry && { retry: retryOf(name, retry) }),
+  }
 }
 
 function retryOf(name: string, { attempts, initial, factor, max, jitter }: Omit<RetryPolicy, 'retryIf'>) {

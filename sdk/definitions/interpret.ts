@@ -1,4 +1,4 @@
-import type { Context, StepOptions, StepTools } from '../context.ts'
+import type { Context, StepOptions, StepTools, TaskOptions } from '../context.ts'
 import { FatalError } from '../engine/errors.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
 import { type AnyWorkflow, signal } from '../workflow.ts'
@@ -95,6 +95,7 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
     switch (step.type) {
       case 'task': {
         const config = await fillIn(step.config, scope, ctx)
+        if (step.worker !== undefined) return ctx.task(step.worker, step.config === undefined ? input : config, { name: step.name, ...taskOptions(step) })
         if (step.lambda !== undefined) return ctx.invoke(step.lambda, config, { name: step.name, ...stepOptions(step) })
         const given = { input, config, parents: outputsOfParents() }
         return ctx.step(step.name, (tools) => handlerOf(parts, step.handler!)(taskInput(tools, given)), stepOptions(step))
@@ -163,6 +164,15 @@ function taskInput(tools: StepTools, given: Pick<TaskInput, 'input' | 'config' |
     heartbeat: tools.heartbeat,
     checkpoint: tools.checkpoint,
     pause: tools.pause,
+  }
+}
+
+function taskOptions(step: Extract<Step, { type: 'task' }>): TaskOptions {
+  const { heartbeatTimeoutMs, maxIterations } = step
+  return {
+    ...stepOptions(step),
+    ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeout: heartbeatTimeoutMs }),
+    ...(maxIterations !== undefined && { maxIterations }),
   }
 }
 

@@ -40,8 +40,12 @@ const Task = z.strictObject({
   ...config,
   handler: Name.optional(),
   lambda: z.string().min(1).max(200).optional(),
+  /** A type of task that workers outside do. */
+  worker: Name.optional(),
   retry: Retry.optional(),
   timeoutMs: Milliseconds.optional(),
+  heartbeatTimeoutMs: Milliseconds.optional(),
+  maxIterations: z.int().min(1).optional(),
 })
 
 const Wait = z.strictObject({

@@ -70,7 +70,10 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
   }
   switch (step.type) {
     case 'task':
-      if ((step.handler === undefined) === (step.lambda === undefined)) refuse('', "give either 'handler' or 'lambda'")
+      if ([step.handler, step.lambda, step.worker].filter((who) => who !== undefined).length !== 1) refuse('', "give one of 'handler', 'lambda' and 'worker'")
+      for (const field of ['heartbeatTimeoutMs', 'maxIterations'] as const) {
+        if (step[field] !== undefined && step.worker === undefined) refuse(`.${field}`, "goes with 'worker' only")
+      }
       if (step.handler !== undefined) checkReference('handler', step.handler, known.handlers, refuse)
       break
     case 'wait':

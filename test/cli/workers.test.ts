@@ -20,6 +20,11 @@ describe('workers and tokens', () => {
     return (await fetch(`${server.url}/v1/tasks/poll`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })).status
   }
 
+  test('the help names the commands about them', async () => {
+    const { stdout } = await overwinter(['--help'])
+    for (const name of ['workers', 'tokens', 'conformance']) expect(stdout).toMatch(new RegExp(`^ {2}${name} .* [a-z]`, 'm'))
+  })
+
   test('a token is made for some types and some time, listed without itself, and revoked', async () => {
     expect((await cli('tokens', 'list')).stdout).toBe('no tokens\n')
     const made = await cli('tokens', 'create', 'gpu farm', '--types', 'llm, image', '--expires', '90d')

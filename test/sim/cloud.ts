@@ -34,6 +34,8 @@ export class Cloud {
   readonly clock = new VirtualClock(START)
   readonly db = new Database(':memory:')
   readonly failures: string[] = []
+  /** Called when a run has handed out tasks. */
+  onDispatch: (() => void) | undefined
   /** Every frame the store said yes to, as it was then. */
   readonly acknowledged = new Map<string, string>()
   private readonly random: SeededRandom
@@ -161,7 +163,7 @@ export class Cloud {
     return new Proxy(store, {
       get: (target, property) => {
         const method: unknown = Reflect.get(target, property, target)
-        if (typeof method !== 'function') return method
+        if (typeof method !== 'function' || property === 'refusal') return method
         // Watching is a convenience of one process; others get no hint, as on AWS.
         if (property === 'watch') return () => () => {}
         return async (...args: unknown[]) => {
@@ -188,6 +190,7 @@ export class Cloud {
     const slot = slotKey(commit.runId, commit.frame)
     if (this.acknowledged.has(slot)) this.failures.push(`I1: slot ${slot} was written twice`)
     this.acknowledged.set(slot, JSON.stringify(commit.frame.events))
+    if (commit.outgoing?.some(({ kind }) => kind === 'dispatch')) this.onDispatch?.()
   }
 
   private dies(process: Process, call?: number, when?: 'before' | 'after'): boolean {

@@ -1,10 +1,12 @@
 import { FatalError } from '../../sdk/engine/errors.ts'
 import type { SeededRandom } from '../../sdk/engine/random.ts'
 import { type Context, StepError, StepInterruptedError, signal, workflow } from '../../sdk/index.ts'
+import { CHORE } from './workers.ts'
 
 /** A workflow as data, so that a seed can make one up and anybody can read it. */
 export type Node =
-  | { kind: 'step'; name: string; failures: number; ms: number; atMostOnce?: true }
+  /** `outside`: a worker does it. */
+  | { kind: 'step'; name: string; failures: number; ms: number; atMostOnce?: true; outside?: true }
   | { kind: 'sleep'; name: string; ms: number }
   | { kind: 'wait'; name: string; timeout?: number }
   | { kind: 'child'; name: string; body: Node }
@@ -63,7 +65,7 @@ export function generate(random: SeededRandom): Program {
     if (loose && chance(0.2)) {
       step.atMostOnce = true
       program.isDeterministic = false
-    }
+    } else if (chance(0.25)) step.outside = true
     return step
   }
   program.root = { kind: 'seq', name: 'root', items: Array.from({ length: 1 + int(4) }, () => node(3, false)) }
@@ -73,6 +75,9 @@ export function generate(random: SeededRandom): Program {
   }
   return program
 }
+
+/** A worker that dies costs an attempt; however many do, the task is done in the end. */
+const PATIENT = { retry: { attempts: 1_000, initial: '200ms', max: '20s', jitter: false }, heartbeatTimeout: '15s' } as const
 
 interface Input {
   root: Node
@@ -90,6 +95,7 @@ export function interpreter(effects: Effects) {
   const visit = async (ctx: Context, node: Node): Promise<unknown> => {
     switch (node.kind) {
       case 'step':
+        if (node.outside) return ctx.task(CHORE, { name: node.name, failures: node.failures, ms: node.ms }, { name: node.name, ...PATIENT })
         return ctx
           .step(
             node.name,

@@ -8,6 +8,7 @@ import type { Mutant } from './mutants.ts'
 import { calledByPrefix } from './prefixes.ts'
 import { generate, interpreter, type Program } from './program.ts'
 import { generateTrouble, NO_TROUBLE, type Trouble } from './trouble.ts'
+import { SimulatedWorkers } from './workers.ts'
 
 export interface Verdict {
   seed: string
@@ -41,6 +42,7 @@ interface Effect {
 
 async function play(seed: string, program: Program, trouble: Trouble, mutant?: Mutant): Promise<Omit<Verdict, 'seed' | 'program'>> {
   const effects: Effect[] = []
+  const tasks: Effect[] = []
   const cloud = new Cloud(
     seed,
     trouble,
@@ -55,6 +57,8 @@ async function play(seed: string, program: Program, trouble: Trouble, mutant?: M
     ],
     mutant,
   )
+  const workers = new SimulatedWorkers(cloud, ({ run_id, step_id, attempt }) => void tasks.push({ key: `${run_id} ${step_id}`, attempt }))
+  cloud.onDispatch = () => workers.comeSoon()
   actFromOutside(cloud, seed, program)
   const world = cloud.observer()
   let endedAt: number | undefined
@@ -63,6 +67,7 @@ async function play(seed: string, program: Program, trouble: Trouble, mutant?: M
     const now = cloud.clock.now()
     if (endedAt === undefined && (await allEnded(world))) endedAt = now
     if (endedAt !== undefined && now > endedAt + AFTERMATH_MS) break
+    workers.comeSoon()
     if (now > START + HORIZON_MS) {
       cloud.failures.push(`lost: after 30 days still open: ${await describeOpen(world)}`)
       break
@@ -71,7 +76,7 @@ async function play(seed: string, program: Program, trouble: Trouble, mutant?: M
   const { runs } = await world.store.list({ limit: 1_000 })
   const failures = [...cloud.failures]
   let frames = 0
-  if (failures.length === 0) for (const run of runs) frames += await check(run, world, cloud, trouble, effects, failures)
+  if (failures.length === 0) for (const run of runs) frames += await check(run, world, cloud, trouble, effects, tasks, failures)
   const root = runs.find(({ id }) => id === 'root')
   const outcome = canonicalJson([root?.status, root?.output])
   return { failures, outcome, stats: { frames, effects: effects.length, virtualMs: cloud.clock.now() - START } }
@@ -121,7 +126,7 @@ function actFromOutside(cloud: Cloud, seed: string, program: Program): void {
   }
 }
 
-async function check(run: RunRecord, world: World, cloud: Cloud, trouble: Trouble, effects: Effect[], failures: string[]): Promise<number> {
+async function check(run: RunRecord, world: World, cloud: Cloud, trouble: Trouble, effects: Effect[], tasks: Effect[], failures: string[]): Promise<number> {
   const fail = (message: string) => failures.push(`run '${run.id}': ${message}`)
   const frames = (await world.store.frames(run.id)).filter((frame) => frame.seq > run.baseSeq)
   const events = frames.flatMap((frame) => frame.events.map((event) => ({ event, at: frame.at + (event.dt ?? 0) })))
@@ -148,6 +153,10 @@ async function check(run: RunRecord, world: World, cloud: Cloud, trouble: Troubl
     effects,
     fail,
   )
+  for (const { event } of events) {
+    if (event.type === 'task.completed' && !tasks.some(({ key }) => key === `${run.id} ${event.id}`))
+      fail(`I4: task '${event.id}' has a result and nobody did it`)
+  }
   checkTimers(events, trouble, fail)
   checkSignals(
     events.map(({ event }) => event),
