@@ -22,7 +22,7 @@ interface Sent {
   key?: string
 }
 
-/** One instance of the server, and what workers say to it. Time is virtual unless a file and a system clock are wanted. */
+/** One instance of the server under virtual time, and what workers say to it. */
 export class WorkerApi {
   readonly local: Local
   readonly clock: VirtualClock
@@ -58,7 +58,7 @@ export class WorkerApi {
     return read(await this.app.request(path))
   }
 
-  /** As a worker asks, field for field; `with` for what is asked otherwise. */
+  /** As a worker asks, field for field; `over` for what is asked otherwise. */
   async poll(over: Record<string, unknown> = {}, sent?: Sent): Promise<Answer> {
     return read(await this.post('/v1/tasks/poll', { task_types: ['llm'], max_tasks: 1, timeout_ms: 0, ...over }, sent))
   }

@@ -245,6 +245,19 @@ describe('a task not in flight', () => {
   })
 })
 
+describe('a task whose run has ended', () => {
+  it('is handed to nobody, even where it was not taken back', async () => {
+    await using api = await WorkerApi.open()
+    const { tasks } = api.local.world
+    const id = await api.asked('run-1')
+    const waiting = (await tasks.get(id))!
+    await api.local.terminate('run-1')
+    await tasks.save({ ...waiting, version: (await tasks.get(id))!.version })
+    expect((await api.poll()).body).toEqual([])
+    expect((await tasks.get(id))?.state).toBe('settled')
+  })
+})
+
 describe('a request that is sent again under the same Idempotency-Key', () => {
   it('is answered as before and counts once', async () => {
     await using api = await WorkerApi.open()
