@@ -96,7 +96,7 @@ export const SCHEMAS = {
     ['runId', 'workflow', 'version', 'status', 'createdAt', 'tags', 'generation', 'attempt'],
   ),
   RunPage: object({ runs: listOf({ $ref: '#/components/schemas/Run' }), cursor: text }, ['runs']),
-  History: object({ events: listOf(object({ type: text, at: time }, ['type', 'at'], true)) }, ['events']),
+  History: object({ events: listOf(object({ type: text, at: time }, ['type', 'at'], true)), cursor: text }, ['events']),
   Workflows: object({ workflows: listOf(object({ name: text, versions: listOf(whole), latest: whole }, ['name', 'versions', 'latest'])) }, ['workflows']),
   Definition: { type: 'object', description: 'Its JSON Schema is at /definitions/schema.json.' },
   SavedDefinition: object(

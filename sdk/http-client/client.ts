@@ -89,8 +89,14 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   }
 
   async history(runId: string): Promise<HistoryEvent[]> {
-    const { events } = await this.read<{ events: HistoryEventJson[] }>(runPath(runId, '/history'))
-    return events.map(eventFromJson)
+    const events: HistoryEvent[] = []
+    let cursor: string | undefined
+    do {
+      const page = await this.read<{ events: HistoryEventJson[]; cursor?: string }>(runPath(runId, '/history'), { cursor })
+      events.push(...page.events.map(eventFromJson))
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    return events
   }
 
   async steps(runId: string): Promise<StepView[]> {

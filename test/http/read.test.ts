@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { createApp } from '../../functions/http/app.ts'
+import { OverwinterClient } from '../../sdk/http-client/index.ts'
+import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { Api, order, orderV2, ran, read, sleeper } from './fixture.ts'
 
@@ -129,4 +131,36 @@ test('workflows are listed with their versions', async () => {
       { name: 'sleeper', versions: [1], latest: 1 },
     ],
   })
+})
+
+test('a history that is too large for one answer comes in pages, and the client puts them together', async () => {
+  const large = workflow('large', async (ctx, bytes: number) => {
+    for (let i = 0; i < 5; i++) await ctx.step(`s${i}`, () => 'x'.repeat(bytes))
+    return 'done'
+  })
+  await using api = await Api.open({}, [large])
+  await api.local.result((await api.local.start(large, 1_500_000, { id: 'large' })).runId)
+  const { body: first } = await api.get('/runs/large/history')
+  expect(first.events.map(({ id, type }: { id?: string; type: string }) => id ?? type)).toEqual(['run.started', 's0', 's1'])
+  const { body: second } = await api.get(`/runs/large/history?cursor=${first.cursor}`)
+  expect(second.events.map(({ id }: { id?: string }) => id)).toEqual(['s2', 's3'])
+  const client = new OverwinterClient({ url: 'http://here', fetch: (input, init) => Promise.resolve(api.app.request(input as string, init)) })
+  expect(await client.history('large')).toEqual(await api.local.history('large'))
+  for (const cursor of ['x', '0', '-1.2', '0.1.2']) expect((await api.get(`/runs/large/history?cursor=${cursor}`)).status).toBe(400)
+  expect((await api.get('/runs/large/history?cursor=7.1')).status).toBe(409)
+})
+
+test('a page of runs is cut to what fits into one answer', async () => {
+  const echo = workflow('echo', async (_ctx, text: string) => String(text.length))
+  await using api = await Api.open({}, [echo])
+  for (let i = 0; i < 5; i++) await api.local.result((await api.local.start(echo, 'x'.repeat(1_500_000), { id: `r${i}` })).runId)
+  const seen: string[] = []
+  let query = ''
+  do {
+    const { body } = await api.get(`/runs?limit=100${query}`)
+    expect(JSON.stringify(body).length).toBeLessThan(5_000_000)
+    seen.push(...body.runs.map(({ runId }: { runId: string }) => runId))
+    query = body.cursor === undefined ? '' : `&cursor=${body.cursor}`
+  } while (query !== '')
+  expect(seen).toEqual(['r4', 'r3', 'r2', 'r1', 'r0'])
 })

@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
 import { pointInTime } from '../../../sdk/engine/duration.ts'
-import type { ListOptions, RunStatus } from '../../../sdk/index.ts'
+import { ConflictError, type ListOptions, type RunStatus } from '../../../sdk/index.ts'
 import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
+import { fitting } from '../pages.ts'
 import { json, type Route } from '../route.ts'
 import { eventToJson, runToJson, stepToJson } from '../run-json.ts'
 
@@ -23,8 +24,14 @@ const listRuns: Route = {
   responses: { 200: { description: 'A page of runs; a cursor when there are more.', schema: ref('RunPage') } },
   problems: ['invalid-input'],
   async handle(c, api) {
-    const { runs, cursor } = await api.client.list(readFilter(c))
-    return json({ runs: runs.map((run) => runToJson(run, api.exposeStacks)), cursor })
+    const filter = readFilter(c)
+    const { runs, cursor } = await api.client.list(filter)
+    const all = runs.map((run) => runToJson(run, api.exposeStacks))
+    const fit = fitting(all)
+    if (fit.length === all.length) return json({ runs: all, cursor })
+    // Only the store can say where a shorter page ends.
+    const shorter = await api.client.list({ ...filter, limit: fit.length })
+    return json({ runs: shorter.runs.map((run) => runToJson(run, api.exposeStacks)), cursor: shorter.cursor })
   },
 }
 
@@ -49,12 +56,29 @@ const getHistory: Route = {
   path: '/runs/{id}/history',
   operationId: 'getHistory',
   summary: 'What happened in a run, in order.',
-  responses: { 200: { description: 'Its events.', schema: ref('History') } },
-  problems: ['unknown-run'],
+  query: { cursor: { description: 'The cursor of the page before, unchanged.' } },
+  responses: { 200: { description: 'Its events; a cursor when there are more than fit into one answer.', schema: ref('History') } },
+  problems: ['invalid-input', 'unknown-run', 'conflict'],
   async handle(c, api) {
-    const events = await api.client.history(c.req.param('id')!)
-    return json({ events: events.map((event) => eventToJson(event, api.exposeStacks)) })
+    const id = c.req.param('id')!
+    const { generation } = await api.client.get(id)
+    const from = readPlace(c, id, generation)
+    const rest = (await api.client.history(id)).slice(from).map((event) => eventToJson(event, api.exposeStacks))
+    const events = fitting(rest)
+    return json({ events, ...(events.length < rest.length && { cursor: `${generation}.${from + events.length}` }) })
   },
+}
+
+/** A run that continues as new begins a history of its own, in which a place in the old one means nothing. */
+function readPlace(c: Context, runId: string, generation: number): number {
+  const cursor = c.req.query('cursor')
+  if (cursor === undefined) return 0
+  const [, begun, place] = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor) ?? []
+  const checks = new Checks()
+  checks.require('?cursor', place !== undefined, 'must be the cursor of the page before, unchanged')
+  checks.throwIfAny()
+  if (Number(begun) !== generation) throw new ConflictError(`run '${runId}' has continued as new meanwhile; read its history from the start`)
+  return Number(place)
 }
 
 const getSteps: Route = {
