@@ -10,7 +10,7 @@ import { terminateRun } from './operations/end.ts'
 import { listRuns } from './operations/list.ts'
 import { parkRun } from './operations/park.ts'
 import { reviveRun } from './operations/revive.ts'
-import { selectFrames, selectInbox, selectRun, text, toRecord } from './rows.ts'
+import { selectFrames, selectInbox, selectRun, text } from './rows.ts'
 
 const GLANCE_EVERY_MS = 100
 /** Where nobody claims, nothing piles up. */
@@ -42,8 +42,7 @@ export class SqliteRunStore implements RunStore {
   }
 
   async get(runId: string): Promise<RunRecord | undefined> {
-    const row = selectRun(this.db, runId)
-    return row && toRecord(row)
+    return selectRun(this.db, runId)?.run
   }
 
   async list(filter: RunFilter): Promise<RunPage> {

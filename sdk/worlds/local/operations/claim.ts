@@ -1,8 +1,8 @@
 import { beginOf } from '../../../engine/journal.ts'
-import { type Claimed, hasEnded, type Lease, type RunRecord, type RunStatus } from '../../../ports.ts'
+import { type Claimed, hasEnded, type Lease, type RunRecord } from '../../../ports.ts'
 import type { Database } from '../database.ts'
 import type { JournalCache } from '../journal-cache.ts'
-import { selectFrame, selectInbox, selectRun, toRecord } from '../rows.ts'
+import { selectFrame, selectInbox, selectRun } from '../rows.ts'
 
 /** A run that this process has just made. */
 export interface Fresh {
@@ -29,13 +29,14 @@ export function claimFresh(db: Database, { key, run }: Fresh, lease: Lease, now:
 }
 
 export function claimRun(db: Database, journals: JournalCache, runId: string, lease: Lease, now: number): Claimed | undefined {
-  const row = selectRun(db, runId)
-  if (!row || hasEnded(row.status as RunStatus)) return undefined
-  if (row.owner !== null && (row.lease_until as number) > now) {
-    db.run('UPDATE runs SET stimulus = stimulus + 1 WHERE key = ?', row.key!)
+  const found = selectRun(db, runId)
+  if (!found || hasEnded(found.run.status)) return undefined
+  const { key, heldUntil = 0, run } = found
+  if (heldUntil > now) {
+    db.run('UPDATE runs SET stimulus = stimulus + 1 WHERE key = ?', key)
     return undefined
   }
-  if (row.wake_at === null || (row.wake_at as number) > now) return undefined
+  if (run.wakeAt === undefined || run.wakeAt > now) return undefined
   const leaseUntil = now + lease.ms
   db.run(
     `UPDATE runs SET status = 'running', epoch = epoch + 1, owner = ?, lease_until = ?, wake_at = ?, waiting = NULL, started_at = coalesce(started_at, ?) WHERE key = ?`,
@@ -43,18 +44,17 @@ export function claimRun(db: Database, journals: JournalCache, runId: string, le
     leaseUntil,
     leaseUntil,
     now,
-    row.key!,
+    key,
   )
-  const recovered = row.status === 'running'
-  const isNew = row.epoch === 0
-  Object.assign(row, { status: 'running', epoch: (row.epoch as number) + 1, wake_at: leaseUntil, waiting: null, started_at: row.started_at ?? now })
+  const recovered = run.status === 'running'
+  const { waitingFor: _, ...rest } = run
   return {
-    run: toRecord(row),
-    ...((row.base_seq as number) > 0 && { begunAt: beginOf(selectFrame(db, row.key!, row.base_seq as number)) }),
-    frames: isNew ? [] : journals.load(db, row.key as number, row.base_seq as number),
-    inbox: (row.stimulus as number) > 0 ? selectInbox(db, row.key!) : [],
+    run: { ...rest, status: 'running', epoch: run.epoch + 1, wakeAt: leaseUntil, startedAt: run.startedAt ?? now },
+    ...(run.baseSeq > 0 && { begunAt: beginOf(selectFrame(db, key, run.baseSeq)) }),
+    frames: run.epoch === 0 ? [] : journals.load(db, key, run.baseSeq),
+    inbox: run.stimulus > 0 ? selectInbox(db, key) : [],
     recovered,
-    deaths: recovered ? countDeath(db, row.key as number, row.epoch as number) : 0,
+    deaths: recovered ? countDeath(db, key, run.epoch + 1) : 0,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { NewRun, RunRecord, Wake } from '../../../ports.ts'
 import type { Database } from '../database.ts'
-import { insertFrame, selectRun, text, toRecord } from '../rows.ts'
+import { insertFrame, selectRun, text } from '../rows.ts'
 
 export function createRun(db: Database, run: NewRun): { created: boolean; run: RunRecord; wakes: Wake[]; key?: number } {
   const row = db.row(
@@ -19,7 +19,7 @@ export function createRun(db: Database, run: NewRun): { created: boolean; run: R
     // A run that was never claimed has no journal and need not look for one; a rerun comes with one.
     run.journal ? 1 : 0,
   )
-  if (!row) return { created: false, run: toRecord(selectRun(db, run.id)!), wakes: [] }
+  if (!row) return { created: false, run: selectRun(db, run.id)!.run, wakes: [] }
   db.run('INSERT INTO payloads (run, input) VALUES (?, ?)', row.key!, text(run.input))
   for (const tag of run.tags) db.run('INSERT OR IGNORE INTO tags (tag, run) VALUES (?, ?)', tag, row.key!)
   if (run.journal) insertFrame(db, row.key!, run.journal)

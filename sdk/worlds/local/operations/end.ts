@@ -1,8 +1,8 @@
 import { END_STATUS, outgoingAtEnd } from '../../../engine/ending.ts'
 import type { JournalEvent, TerminalEvent } from '../../../engine/events.ts'
-import { hasEnded, type RunStatus, type Wake } from '../../../ports.ts'
+import { hasEnded, type Wake } from '../../../ports.ts'
 import type { Database, Value } from '../database.ts'
-import { insertFrame, selectFrames, selectRun, text, toRecord } from '../rows.ts'
+import { insertFrame, selectFrames, selectRun, text } from '../rows.ts'
 import { sendOutgoing } from './outgoing.ts'
 
 /** Marks the run as ended. Its frame is in the journal already. */
@@ -24,19 +24,19 @@ export function endRun(db: Database, run: Value, event: TerminalEvent, hasHadMai
 }
 
 export function terminateRun(db: Database, runId: string, reason: string, now: number): { ended: boolean; wakes: Wake[]; touched: string[] } {
-  const row = selectRun(db, runId)
-  if (!row || hasEnded(row.status as RunStatus)) return { ended: false, wakes: [], touched: [] }
-  const record = toRecord(row)
-  const frames = selectFrames(db, row.key!, record.baseSeq + 1)
+  const found = selectRun(db, runId)
+  if (!found || hasEnded(found.run.status)) return { ended: false, wakes: [], touched: [] }
+  const { key, run } = found
+  const frames = selectFrames(db, key, run.baseSeq + 1)
   const event: TerminalEvent = { type: 'run.terminated', reason }
-  appendOutside(db, row.key!, (row.epoch as number) + 1, event, now)
-  db.run('UPDATE runs SET epoch = epoch + 1 WHERE key = ?', row.key!)
-  endRun(db, row.key!, event, record.stimulus > 0, now)
+  appendOutside(db, key, run.epoch + 1, event, now)
+  db.run('UPDATE runs SET epoch = epoch + 1 WHERE key = ?', key)
+  endRun(db, key, event, run.stimulus > 0, now)
   const sent = sendOutgoing(
     db,
     runId,
     outgoingAtEnd(
-      record,
+      run,
       event,
       frames.flatMap((frame) => frame.events),
     ),

@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../../../engine/errors.ts'
 import type { RunFilter, RunPage } from '../../../ports.ts'
 import type { Database, Value } from '../database.ts'
-import { RUN_COLUMNS, toRecord } from '../rows.ts'
+import { SELECT_RUNS, toFound } from '../rows.ts'
 
 export function listRuns(db: Database, filter: RunFilter): RunPage {
   const conditions: string[] = []
@@ -19,13 +19,14 @@ export function listRuns(db: Database, filter: RunFilter): RunPage {
   where('r.created_at >= ?', filter.from)
   where('r.created_at < ?', filter.to)
   where('r.key < ?', filter.cursor === undefined ? undefined : readCursor(filter.cursor))
-  const rows = db.rows(
-    `SELECT ${RUN_COLUMNS} FROM runs r JOIN payloads p ON p.run = r.key ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''} ORDER BY r.key DESC LIMIT ?`,
+  const rows = db.allValues(
+    `${SELECT_RUNS} ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''} ORDER BY r.key DESC LIMIT ?`,
     ...values,
     filter.limit + 1,
   )
-  const page: RunPage = { runs: rows.slice(0, filter.limit).map(toRecord) }
-  if (rows.length > filter.limit) page.cursor = String(rows[filter.limit - 1]!.key)
+  const found = rows.slice(0, filter.limit).map(toFound)
+  const page: RunPage = { runs: found.map(({ run }) => run) }
+  if (rows.length > filter.limit) page.cursor = String(found.at(-1)!.key)
   return page
 }
 
