@@ -147,7 +147,8 @@ class RunLoop {
     for (;;) {
       if (this.replay.violation) return this.park(this.replay.violation)
       if (this.replay.end) return this.finish()
-      await this.openWhatTheCodeAskedFor(steps)
+      const opening = this.openWhatTheCodeAskedFor(steps)
+      if (opening) await opening
       if (await this.tellTheCode(steps)) continue
       if (this.replay.pending === 0) return this.park(this.replay.foreignAwait())
 
@@ -161,6 +162,8 @@ class RunLoop {
       else if (steps.areRunning ? this.timeLeft() <= LET_GO_MS : steps.areToStart) return this.release(steps)
 
       if (steps.areRunning || staysHere) {
+        // Most bodies have ended by then; the others are worth a timer.
+        if (!steps.haveReported) await microtasksAreDone()
         if (!steps.haveReported) await this.somethingHappens()
         if (this.leaseLost) return { status: 'superseded' }
         continue
@@ -176,7 +179,8 @@ class RunLoop {
   private async tellTheCode(steps: Steps): Promise<boolean> {
     let hasMoved = false
     while (!this.replay.end && !this.replay.violation) {
-      const delivery = await this.nextDelivery(steps)
+      const next = this.nextDelivery(steps)
+      const delivery = next instanceof Promise ? await next : next
       if (!delivery) break
       await this.replay.deliver(delivery, this.buffer.add(delivery))
       if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop(steps)
@@ -185,10 +189,11 @@ class RunLoop {
     return hasMoved
   }
 
-  private async nextDelivery(steps: Steps): Promise<Delivery | undefined> {
+  /** At once where it can be: a promise for every step of every run is most of the garbage this loop makes. */
+  private nextDelivery(steps: Steps): Delivery | undefined | Promise<Delivery | undefined> {
     const settled = steps.nextSettled()
     if (settled) return settled
-    if (this.inboxIsStale) await this.readInbox()
+    if (this.inboxIsStale) return this.readInbox().then(() => this.waits.next(this.world.clock.now()))
     return this.waits.next(this.world.clock.now())
   }
 
@@ -197,11 +202,17 @@ class RunLoop {
     for (const message of outgoingAtCancel(this.run, this.allEvents())) this.buffer.send(message)
   }
 
-  private async openWhatTheCodeAskedFor(steps: Steps): Promise<void> {
-    for (const id of this.replay.newPatches.splice(0)) this.buffer.add({ type: 'patch', id })
-    if (this.replay.fresh.length === 0) return
-    const fresh = this.replay.fresh
+  private openWhatTheCodeAskedFor(steps: Steps): Promise<void> | undefined {
+    const { newPatches, fresh } = this.replay
+    if (newPatches.length > 0) for (const id of newPatches.splice(0)) this.buffer.add({ type: 'patch', id })
+    if (fresh.length === 0) return undefined
     this.replay.fresh = []
+    if (fresh.some(({ kind }) => kind !== 'step')) return this.openInOrder(fresh, steps)
+    for (const operation of fresh) if (!operation.settled) steps.prepare(operation)
+    return undefined
+  }
+
+  private async openInOrder(fresh: readonly Operation[], steps: Steps): Promise<void> {
     for (const operation of fresh) {
       if (operation.kind === 'step') {
         if (!operation.settled) steps.prepare(operation)
@@ -364,6 +375,8 @@ function deadly({ id }: RunRecord, deaths: number): FatalError {
       `It is parked so that it takes no more of them along. See the runner's log, fix the cause and retry the run`,
   )
 }
+
+const microtasksAreDone = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
 
 function isDetached(operation: Operation): boolean {
   return operation.request.kind === 'child' && operation.request.options.detached === true

@@ -109,12 +109,18 @@ export class Waits {
   }
 
   /** The next thing to tell the code, if any. Messages come before timers: they were accepted before the wake-up was. */
-  async next(now: number): Promise<Delivery | undefined> {
-    if (this.unmatched) {
-      const delivery = await this.nextMessage()
-      if (delivery) return delivery
-      this.unmatched = false
-    }
+  next(now: number): Delivery | undefined | Promise<Delivery | undefined> {
+    return this.unmatched ? this.nextMessageOrTimer(now) : this.nextTimer(now)
+  }
+
+  private async nextMessageOrTimer(now: number): Promise<Delivery | undefined> {
+    const delivery = await this.nextMessage()
+    if (delivery) return delivery
+    this.unmatched = false
+    return this.nextTimer(now)
+  }
+
+  private nextTimer(now: number): Delivery | undefined {
     if (this.deadline !== undefined && now >= this.deadline && !this.replay.stopRequested) return { type: 'run.timedOut' }
     for (const operation of this.timed) {
       if (operation.settled) this.timed.delete(operation)
