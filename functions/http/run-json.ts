@@ -46,5 +46,15 @@ function errorToJson(error: ErrorJson, exposeStacks: boolean): ErrorJson {
   return { ...rest, ...(exposeStacks && { stack }), ...(cause && { cause: errorToJson(cause, exposeStacks) }) }
 }
 
-const iso = (at: number) => new Date(at).toISOString()
+/** Under load many runs share a millisecond. */
+let lastAt = Number.NaN
+let lastIso = ''
+function iso(at: number): string {
+  if (at !== lastAt) {
+    lastIso = new Date(at).toISOString()
+    lastAt = at
+  }
+  return lastIso
+}
+
 const maybeIso = (at: number | undefined) => (at === undefined ? undefined : iso(at))

@@ -22,7 +22,7 @@ export const insideStep = new AsyncLocalStorage<string | undefined>()
 export class Replay {
   readonly run: RunRecord
   readonly journal: Journal
-  readonly random: SeededRandom
+  private seeded: SeededRandom | undefined
   readonly operations = new Map<string, Operation>()
   /** Called and not yet looked at by the run loop. */
   fresh: Operation[] = []
@@ -47,7 +47,12 @@ export class Replay {
     this.journal = journal
     this.now = journal.begunAt
     this.replaying = !journal.isEmpty
-    this.random = new SeededRandom(`${run.id}/${run.generation}`)
+  }
+
+  /** Most workflows want none of it. */
+  get random(): SeededRandom {
+    this.seeded ??= new SeededRandom(`${this.run.id}/${this.run.generation}`)
+    return this.seeded
   }
 
   /** Starts the code and takes it through the whole journal. */
