@@ -31,6 +31,9 @@ import { Steps } from './steps.ts'
 import { Waits } from './waits.ts'
 import { type BodyState, runBody } from './workflow-body.ts'
 
+/** The next thing to tell the code; a promise where it has to be looked for. */
+type Next = Delivery | undefined | Promise<Delivery | undefined>
+
 /** What became of the run in the hands of this runner. */
 export type RunOutcome =
   | { status: EndStatus | 'suspended' | 'continued' | 'released' | 'stuck' }
@@ -149,7 +152,8 @@ class RunLoop {
       if (this.replay.end) return this.finish()
       const opening = this.openWhatTheCodeAskedFor(steps)
       if (opening) await opening
-      if (await this.tellTheCode(steps)) continue
+      const telling = this.tellTheCode(steps)
+      if (telling && (await telling)) continue
       if (this.replay.pending === 0) return this.park(this.replay.foreignAwait())
 
       steps.queueDue()
@@ -176,21 +180,27 @@ class RunLoop {
   }
 
   /** Hands the code everything that has happened, one turn each. True when the code has moved. */
-  private async tellTheCode(steps: Steps): Promise<boolean> {
+  private tellTheCode(steps: Steps): false | Promise<boolean> {
+    const first = this.nextDelivery(steps)
+    return first !== undefined && this.tellAll(first, steps)
+  }
+
+  private async tellAll(first: Next, steps: Steps): Promise<boolean> {
     let hasMoved = false
-    while (!this.replay.end && !this.replay.violation) {
-      const next = this.nextDelivery(steps)
+    let next = first
+    for (;;) {
       const delivery = next instanceof Promise ? await next : next
-      if (!delivery) break
+      if (!delivery) return hasMoved
       await this.replay.deliver(delivery, this.buffer.add(delivery))
       if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop(steps)
       hasMoved = true
+      if (this.replay.end || this.replay.violation) return true
+      next = this.nextDelivery(steps)
     }
-    return hasMoved
   }
 
   /** At once where it can be: a promise for every step of every run is most of the garbage this loop makes. */
-  private nextDelivery(steps: Steps): Delivery | undefined | Promise<Delivery | undefined> {
+  private nextDelivery(steps: Steps): Next {
     const settled = steps.nextSettled()
     if (settled) return settled
     if (this.inboxIsStale) return this.readInbox().then(() => this.waits.next(this.world.clock.now()))

@@ -1,25 +1,39 @@
 import { END_STATUS, outgoingAtEnd } from '../../../engine/ending.ts'
 import type { JournalEvent, TerminalEvent } from '../../../engine/events.ts'
-import { hasEnded, type Wake } from '../../../ports.ts'
+import { hasEnded, type RunRecord, type Wake } from '../../../ports.ts'
 import type { Database, Value } from '../database.ts'
 import { insertFrame, selectFrames, selectRun, text } from '../rows.ts'
 import { sendOutgoing } from './outgoing.ts'
 
+/** How a run ended, as its record says it. */
+export type Ended = Pick<RunRecord, 'status' | 'endedAt' | 'output' | 'error'>
+
+export function endedBy(event: TerminalEvent, now: number): Ended {
+  const ended = { status: END_STATUS[event.type], endedAt: now }
+  switch (event.type) {
+    case 'run.completed':
+      return event.output === undefined ? ended : { ...ended, output: event.output }
+    case 'run.failed':
+      return { ...ended, error: event.error }
+    default: {
+      const name = event.type === 'run.cancelled' ? 'CancelledError' : 'TerminatedError'
+      return { ...ended, error: { name, message: event.reason ?? END_STATUS[event.type] } }
+    }
+  }
+}
+
 /** Marks the run as ended. Its frame is in the journal already. */
 export function endRun(db: Database, run: Value, event: TerminalEvent, hasHadMail: boolean, now: number): void {
+  const { status, output, error } = endedBy(event, now)
   db.run(
     `UPDATE runs SET status = ?, ended_at = ?, owner = NULL, lease_until = NULL, wake_at = NULL, waiting = NULL, heartbeat = NULL, expires_at = ? + retention_ms WHERE key = ?`,
-    END_STATUS[event.type],
+    status,
     now,
     now,
     run,
   )
-  if (event.type === 'run.completed' && event.output !== undefined) db.run('UPDATE payloads SET output = ? WHERE run = ?', text(event.output), run)
-  if (event.type === 'run.failed') db.run('UPDATE payloads SET error = ? WHERE run = ?', text(event.error), run)
-  if (event.type === 'run.cancelled' || event.type === 'run.terminated') {
-    const name = event.type === 'run.cancelled' ? 'CancelledError' : 'TerminatedError'
-    db.run('UPDATE payloads SET error = ? WHERE run = ?', text({ name, message: event.reason ?? END_STATUS[event.type] }), run)
-  }
+  if (output !== undefined) db.run('UPDATE payloads SET output = ? WHERE run = ?', text(output), run)
+  if (error) db.run('UPDATE payloads SET error = ? WHERE run = ?', text(error), run)
   if (hasHadMail) db.run('DELETE FROM inbox WHERE run = ?', run)
 }
 
