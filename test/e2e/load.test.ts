@@ -19,7 +19,9 @@ describe('size and numbers', () => {
     const { runId } = await client.start(echo, { text })
     const output = await client.result<{ text: string }>(runId, { timeout: '60s' })
     expect(output.text === text).toBe(true)
-    const { KeyCount } = await new S3Client({ forcePathStyle: true }).send(new ListObjectsV2Command({ Bucket: deployment.outputs.Bucket, Prefix: `runs/${runId}/` }))
+    const { KeyCount } = await new S3Client({ forcePathStyle: true }).send(
+      new ListObjectsV2Command({ Bucket: deployment.outputs.Bucket, Prefix: `runs/${runId}/` }),
+    )
     expect(KeyCount).toBeGreaterThanOrEqual(2)
   })
 
