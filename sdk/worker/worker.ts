@@ -19,6 +19,8 @@ export interface WorkerOptions {
   concurrency?: number
   /** How often a task under way gives a sign of life. Default 10 s. */
   heartbeat?: Duration
+  /** False spares the connection that lists the worker: on AWS it is a function that runs. Polls list it too, without its language. Default true. */
+  connect?: boolean
   metadata?: Record<string, string>
   log?: (message: string) => void
   fetch?: typeof fetch
@@ -37,6 +39,7 @@ export class Worker {
   private readonly wire: Wire
   private readonly concurrency: number
   private readonly heartbeatMs: number | undefined
+  private readonly connects: boolean
   private readonly log: (message: string) => void
   private readonly stopping = new AbortController()
   private readonly cutShort = new AbortController()
@@ -53,9 +56,11 @@ export class Worker {
     this.log = log
     if ('wire' in options) {
       this.id = 'in-process'
+      this.connects = false
       this.wire = options.wire
     } else {
-      const { url, token, fetch, metadata = {} } = options
+      const { url, token, fetch, connect = true, metadata = {} } = options
+      this.connects = connect
       this.id = options.id ?? `worker-${randomUUID().slice(0, 8)}`
       this.heartbeatMs = milliseconds(options.heartbeat ?? '10s', 'the heartbeat of a worker')
       this.wire = new HttpWire({ url, token, workerId: this.id, types, most: concurrency * types.length, metadata, ...(fetch && { fetch }) })
@@ -80,7 +85,7 @@ export class Worker {
 
   private async work(): Promise<void> {
     const { signal } = this.stopping
-    const connected = this.wire.connect ? this.again('connecting', () => this.wire.connect!(signal)) : undefined
+    const connected = this.connects ? this.again('connecting', () => this.wire.connect!(signal)) : undefined
     try {
       await Promise.all([...this.underWay.keys()].map((type) => this.again(`polling for '${type}'`, () => this.takeSome(type))))
     } finally {

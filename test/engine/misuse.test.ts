@@ -120,6 +120,16 @@ describe('awaiting something that is not a ctx operation', () => {
     expect(run).toMatchObject({ status: 'stuck', error: { name: 'ForeignAwaitError', message: expect.stringContaining("'b'") } })
   })
 
+  it.each(['random', 'uuid', 'patched'] as const)('is named as such when the code comes back from it and calls ctx.%s', async (method) => {
+    const run = await errorOf(async (ctx) => {
+      const outside = new Promise((resolve) => setImmediate(resolve))
+      void ctx.step('slow', ({ signal }) => new Promise((_, no) => signal.addEventListener('abort', no)))
+      await outside
+      ctx[method]('x')
+    })
+    expect(run).toMatchObject({ status: 'stuck', error: { name: 'ForeignAwaitError', message: expect.stringContaining(`ctx.${method}`) } })
+  })
+
   it('goes on after the code was fixed', async () => {
     const bad = workflow('w', async (ctx) => {
       const a = await ctx.step('a', () => 1)

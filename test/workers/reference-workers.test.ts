@@ -48,6 +48,13 @@ describe.each(Object.entries(LANGUAGES))('the reference worker in %s', (language
     expect(await result(waiting)).toEqual({ attempt: 1 })
   })
 
+  it('need not connect: its polls list it too, as far as they tell', async () => {
+    await using _ = work({ CONNECT: 'no' })
+    expect(await result(await start({ type: 'echo', input: 1 }))).toBe(1)
+    const { workers } = (await (await fetch(`${server.url}/v1/workers`)).json()) as { workers: object[] }
+    expect(workers).toMatchObject([{ language: 'unknown', transport: 'bridge' }])
+  })
+
   it('gives signs of life while it works, so that it keeps its task', async () => {
     await using _ = work()
     const file = join(folder, 'go')

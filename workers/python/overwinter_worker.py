@@ -43,19 +43,19 @@ class Task:
                     raise
 
 class Worker:
-    """`concurrency` is for each type of task; `heartbeat_s` says how often a task under way gives a sign of life."""
-    def __init__(self, url, token, tasks, concurrency=4, worker_id=None, heartbeat_s=10, metadata=None):
+    """`concurrency` is for each type; `heartbeat_s`: how often a task under way gives a sign of life; `connect`: be listed with a connection."""
+    def __init__(self, url, token, tasks, concurrency=4, worker_id=None, heartbeat_s=10, metadata=None, connect=True):
         self.url, self.token, self.tasks, self.concurrency = parse.urlsplit(url.rstrip("/")), token, tasks, concurrency
         self.id, self.heartbeat_s, self.metadata = worker_id or f"worker-{uuid.uuid4().hex[:8]}", heartbeat_s, metadata or {}
         self.in_hand, self.polls, self.changed, self.refusal = set(), set(), threading.Condition(), None
-        self.stopping = threading.Event()
+        self.stopping, self.connects = threading.Event(), connect
         self.stop = self.stopping.set
 
     def run(self, grace_s=30):
         """Works until `stop`, SIGTERM or SIGINT; then finishes what is in hand, and gives back what is not done in time."""
         for number in (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ():
             signal.signal(number, lambda *_: self._start(self.stop))  # Not here: this thread may be just about to wait.
-        self._start(self._again, "connecting", self._connect)
+        self.connects and self._start(self._again, "connecting", self._connect)
         for task_type in self.tasks:
             self._start(self._again, f"polling for '{task_type}'", self._take, task_type)
         self.stopping.wait()

@@ -16,5 +16,6 @@ def wait(task):
 
 
 handlers = {"echo": lambda task: task.input, "wait": wait, "large": lambda task: "x" * 2**20}
-worker = Worker(os.environ["URL"], os.environ["TOKEN"], handlers, heartbeat_s=float(os.environ.get("HEARTBEAT_S", "0.2")))
+heartbeat_s, connect = float(os.environ.get("HEARTBEAT_S", "0.2")), os.environ.get("CONNECT", "yes") == "yes"
+worker = Worker(os.environ["URL"], os.environ["TOKEN"], handlers, heartbeat_s=heartbeat_s, connect=connect)
 worker.run(grace_s=float(os.environ.get("GRACE_S", "30")))

@@ -3,12 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Worker, type WorkerTask } from 'overwinter/worker'
 
 /** A worker as a user would write one, in a process of its own. worker.py does the same. */
-const { URL: url, TOKEN: token, GRACE_S = '30', HEARTBEAT_S = '0.2' } = process.env
+const { URL: url, TOKEN: token, GRACE_S = '30', HEARTBEAT_S = '0.2', CONNECT = 'yes' } = process.env
 
 const worker = new Worker({
   url: url!,
   token: token!,
   heartbeat: `${HEARTBEAT_S}s`,
+  connect: CONNECT === 'yes',
   tasks: {
     echo: ({ input }) => input,
     /** Says that it has begun, and waits until a file is there. */
