@@ -1,6 +1,6 @@
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { validate } from '../schema.ts'
-import { type NewTask, taskId } from '../tasks/task.ts'
+import { MOST_PAYLOAD_BYTES, type NewTask, taskId } from '../tasks/task.ts'
 import { LONG_WAIT_MS } from './duration.ts'
 import { ChildRunError, FatalError, InvalidInputError, recordError, reviveError, TimeoutError } from './errors.ts'
 import type { ErrorRecord, EventOf } from './events.ts'
@@ -9,9 +9,6 @@ import { changeKey, type Delivery } from './journal.ts'
 import { assertSurvivesJson, type Json, throughJson } from './json.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
-
-/** The protocol's limit, for what goes to a worker and what comes back. */
-const MOST_TASK_BYTES = 1_048_576
 
 type RequestOf<K extends Request['kind']> = Extract<Request, { kind: K }>
 
@@ -284,7 +281,8 @@ export class Waits {
     try {
       assertSurvivesJson(input, `the input of task '${operation.id}'`)
       const size = Buffer.byteLength(JSON.stringify(input) ?? '')
-      if (size > MOST_TASK_BYTES) throw new InvalidInputError(`the input of task '${operation.id}' has ${size} bytes, and a task takes ${MOST_TASK_BYTES}`)
+      if (size > MOST_PAYLOAD_BYTES)
+        throw new InvalidInputError(`the input of task '${operation.id}' has ${size} bytes, and a task takes ${MOST_PAYLOAD_BYTES}`)
       const refusal = this.world.tasks.refusal(type)
       if (refusal !== undefined) throw new FatalError(refusal)
     } catch (error) {

@@ -37,8 +37,10 @@ export function offer(task: Task, now: number, worker?: string): Offer {
   const lookAt = task.lookAt ?? now
   if (lookAt > now) return { kind: 'not yet', lookAt }
   if (task.state === 'waiting') return { kind: 'take', task: taken(task, now, worker) }
-  const why = new TimeoutError(`no worker finished the task in time: attempt ${task.attempt} of '${task.id}' gave no sign of life for too long`)
-  if (task.attempt >= attemptsOf(task)) return { kind: 'settle', task: settled(task, { error: recordError(why) }) }
+  if (task.attempt >= attemptsOf(task)) {
+    const why = new TimeoutError(`no worker finished the task in time: attempt ${task.attempt} of '${task.id}' gave no sign of life for too long`)
+    return { kind: 'settle', task: settled(task, { error: recordError(why) }) }
+  }
   return { kind: 'take', task: taken({ ...task, attempt: task.attempt + 1, isContested: true }, now, worker) }
 }
 

@@ -3,6 +3,9 @@ import type { Json } from '../engine/json.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
 import type { Message } from '../ports.ts'
 
+/** What an input, an output or a checkpoint may weigh as JSON: the protocol's limit. */
+export const MOST_PAYLOAD_BYTES = 1_048_576
+
 /** How a worker's task is tried, timed and given up. */
 export interface TaskPolicy {
   /** `retryIf` is code, and stays in the process that has it. */

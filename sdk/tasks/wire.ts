@@ -1,4 +1,5 @@
 import type { Json } from '../engine/json.ts'
+import type { Resolution } from './lifecycle.ts'
 import type { Task } from './task.ts'
 
 /** What the protocol sends over the wire. Its names are part of it, so they are not ours. */
@@ -24,6 +25,41 @@ export interface WorkerRegistration {
   transport: string
   max_tasks: number
   metadata?: Record<string, string>
+}
+
+/** What a worker says became of its task. */
+export interface ResolveBody {
+  action: Resolution['action']
+  attempt?: number
+  iteration?: number
+  output?: unknown
+  error?: string
+  retryable?: boolean
+  name?: string
+  duration_ms?: number
+  checkpoint?: unknown
+  data?: unknown
+}
+
+/** Of a body whose fields are known to be right. `null` is a value here, and the absence of one is not. */
+export function resolutionOf(body: ResolveBody): Resolution {
+  const { attempt, iteration, output, checkpoint, data } = body
+  const which = { ...(attempt !== undefined && { attempt }), ...(iteration !== undefined && { iteration }) }
+  const saved = (value: unknown) => (value === undefined ? {} : { checkpoint: value as Json })
+  switch (body.action) {
+    case 'complete':
+      return { ...which, action: 'complete', ...(output !== undefined && { output: output as Json }) }
+    case 'fail':
+      return { ...which, action: 'fail', error: body.error!, ...(body.retryable === false && { retryable: false }) }
+    case 'pause':
+      return { ...which, action: 'pause', durationMs: body.duration_ms!, ...saved(checkpoint) }
+    case 'checkpoint': {
+      const given = data === undefined ? checkpoint : data
+      return { ...which, action: 'checkpoint', ...(given !== undefined && { data: given as Json }) }
+    }
+    case 'continue':
+      return { ...which, action: 'continue', ...saved(checkpoint === undefined ? data : checkpoint) }
+  }
 }
 
 export function payloadOf({ id, runId, op, iteration, attempt, checkpoint }: Task, input: Json | undefined): TaskPayload {

@@ -1,5 +1,4 @@
-import type { TaskPayload } from '../tasks/wire.ts'
-import type { ResolveBody } from './task.ts'
+import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 import { type PollRequest, type Wire, WireRefusal } from './wire.ts'
 
 const POLL_MS = 30_000

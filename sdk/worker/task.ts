@@ -1,5 +1,5 @@
 import { type Duration, milliseconds } from '../engine/duration.ts'
-import type { TaskPayload } from '../tasks/wire.ts'
+import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 
 /** What a handler gets. What it returns is the task's output; what it throws fails the attempt (a FatalError, for good). */
 export interface WorkerTask<I = unknown> {
@@ -26,19 +26,6 @@ export interface WorkerTask<I = unknown> {
 
 // biome-ignore lint/suspicious/noExplicitAny: handlers say themselves what they expect
 export type TaskHandler = (task: WorkerTask<any>) => unknown
-
-export type ResolveBody = {
-  action: 'complete' | 'fail' | 'pause' | 'checkpoint' | 'continue'
-  attempt: number
-  iteration: number
-  output?: unknown
-  error?: string
-  retryable?: false
-  name?: string
-  duration_ms?: number
-  checkpoint?: unknown
-  data?: unknown
-}
 
 /** The task goes back instead of ending. Made by `pause` and `goOn`. */
 export class Handover {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import { FatalError, InvalidInputError } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
-import type { TaskPayload } from '../tasks/wire.ts'
+import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 import { HttpWire } from './http-wire.ts'
-import { Handover, type ResolveBody, type TaskHandler, workerTask } from './task.ts'
+import { Handover, type TaskHandler, workerTask } from './task.ts'
 import { type Wire, WireRefusal } from './wire.ts'
 
 export interface WorkerOptions {

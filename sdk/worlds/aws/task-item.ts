@@ -1,10 +1,10 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import type { Json } from '../../engine/json.ts'
 import { asWaiting, type NewTask, type Task } from '../../tasks/task.ts'
-import { putIf } from './conditional.ts'
+import { putIf, updateIf } from './conditional.ts'
 import { absent } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
-import type { Expression } from './expressions.ts'
+import { change, type Expression } from './expressions.ts'
 import { type Key, taskKey } from './keys.ts'
 import type { Packed, Stored } from './payloads.ts'
 
@@ -53,13 +53,14 @@ export async function putTask(aws: Aws, task: NewTask, older?: TaskItem): Promis
   return written.ok || written.old?.writer === item.writer ? { ok: true, task: waiting } : { ok: false, old: written.old }
 }
 
-/** False when somebody else has changed it since it was read. */
-export async function writeTask(aws: Aws, item: TaskItem, task: Task): Promise<boolean> {
-  if (item.version !== task.version) return false
+/** The item as it is then; undefined when somebody else has changed it since it was read. */
+export async function writeTask(aws: Aws, task: Task): Promise<TaskItem | undefined> {
+  const writer = newToken()
   const body = await aws.payloads.storeInside(task.runId, task)
-  const next: TaskItem = { ...item, version: task.version + 1, writer: newToken(), body, ttl: ttlOf(aws, task) }
-  const written = await putIf(aws, next, atVersion(task.version))
-  return written.ok || written.old?.writer === next.writer
+  const update = change({ version: task.version + 1, writer, body, ttl: ttlOf(aws, task) })
+  const written = await updateIf<TaskItem>(aws, taskKey(task.id), update, atVersion(task.version))
+  if (written.ok) return written.item
+  return written.old?.writer === writer ? written.old : undefined
 }
 
 const ttlOf = (aws: Aws, { state }: Task): number => Math.ceil((aws.clock.now() + (state === 'settled' ? SETTLED_KEPT_MS : OPEN_KEPT_MS)) / 1_000)

@@ -44,8 +44,8 @@ export class DynamoTaskStore implements TaskStore {
 
   async save(task: Task): Promise<boolean> {
     const { queues } = this.aws
-    const item = await findTask(this.aws, task.id)
-    if (!item || !(await writeTask(this.aws, item, task))) return false
+    const item = await writeTask(this.aws, task)
+    if (!item) return false
     if (task.state === 'taken') await queues.hideUntil(noticeOf(task), task.lookAt!)
     else {
       await queues.send(task, await inputOf(this.aws, task.runId, item))
@@ -56,9 +56,7 @@ export class DynamoTaskStore implements TaskStore {
 
   /** A crash between the two writes leaves the message in the queue; whoever meets it there comes here again. */
   async settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
-    const item = await findTask(this.aws, task.id)
-    const isDone = item && item.version === task.version && (await toTask(this.aws, item)).state === 'settled'
-    if (!item || (!isDone && !(await writeTask(this.aws, item, task)))) return { saved: false, wakes: [] }
+    if (!(await writeTask(this.aws, task))) return { saved: false, wakes: [] }
     const message = messageOf(task)
     const delivered = message ? await deliverMessage(this.aws, task.runId, message) : { wakes: [] }
     await this.aws.queues.remove(noticeOf(task))

@@ -1,8 +1,6 @@
 import { checkName } from '../../../../sdk/engine/names.ts'
 import type { Checks } from '../../checks.ts'
 
-/** What an output, a checkpoint or an input may weigh as JSON. */
-export const MOST_PAYLOAD_BYTES = 1_048_576
 /** What a request may have around it. */
 export const ENVELOPE_BYTES = 16_384
 export const MOST_TASKS = 100

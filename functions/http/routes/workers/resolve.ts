@@ -1,13 +1,14 @@
-import type { Json } from '../../../../sdk/engine/json.ts'
 import type { Resolved } from '../../../../sdk/tasks/broker.ts'
-import type { Refusal, Resolution } from '../../../../sdk/tasks/lifecycle.ts'
+import type { Refusal } from '../../../../sdk/tasks/lifecycle.ts'
+import { MOST_PAYLOAD_BYTES } from '../../../../sdk/tasks/task.ts'
+import { type ResolveBody, resolutionOf } from '../../../../sdk/tasks/wire.ts'
 import { readJson } from '../../body.ts'
 import { Checks, readFields, readKey } from '../../checks.ts'
 import { ref } from '../../openapi-schemas.ts'
 import { HttpProblem } from '../../problem.ts'
 import { json, type WorkerRoute } from '../../route.ts'
 import { requireTypes, scopeOf } from './authorize.ts'
-import { ENVELOPE_BYTES, isWhole, MOST_PAYLOAD_BYTES } from './fields.ts'
+import { ENVELOPE_BYTES, isWhole } from './fields.ts'
 
 const LONGEST_PAUSE_MS = 3_600_000
 const LONGEST_ERROR = 10_000
@@ -34,13 +35,13 @@ export const resolve: WorkerRoute = {
     const task = await workers.broker.find(id)
     if (!task) throw refused(id, 'not in flight')
     requireTypes(scope, [task.type])
-    const resolved = await workers.broker.resolve(id, { ...toResolution(fields), ...(idempotencyKey !== undefined && { key: idempotencyKey }) })
+    const resolved = await workers.broker.resolve(id, { ...resolutionOf(fields), ...(idempotencyKey !== undefined && { key: idempotencyKey }) })
     if (!resolved.ok) throw refused(id, resolved.refusal, resolved.task)
     return json({ ok: true, ...(resolved.deadline !== undefined && { deadline: new Date(resolved.deadline).toISOString() }) })
   },
 }
 
-function readResolution(body: unknown): Fields {
+function readResolution(body: unknown): ResolveBody {
   const checks = new Checks()
   const fields: Fields = readFields(body ?? {}, FIELDS, checks)
   const { action, attempt, iteration, error, retryable, duration_ms } = fields
@@ -64,25 +65,7 @@ function readResolution(body: unknown): Fields {
     const size = fields[name] === undefined ? 0 : Buffer.byteLength(JSON.stringify(fields[name]))
     if (size > MOST_PAYLOAD_BYTES) throw new HttpProblem('too-large', `${name} has ${size} bytes, and ${MOST_PAYLOAD_BYTES} are the most; nothing was written`)
   }
-  return fields
-}
-
-/** `null` is a value here, and the absence of one is not. */
-function toResolution(fields: Fields): Resolution {
-  const given = <N extends string>(name: N, value: unknown) => (value === undefined ? {} : { [name]: value as Json }) as { [K in N]?: Json }
-  const which = { ...given('attempt', fields.attempt), ...given('iteration', fields.iteration) } as { attempt?: number; iteration?: number }
-  switch (fields.action as (typeof ACTIONS)[number]) {
-    case 'complete':
-      return { ...which, action: 'complete', ...given('output', fields.output) }
-    case 'fail':
-      return { ...which, action: 'fail', error: fields.error as string, ...(fields.retryable === false && { retryable: false }) }
-    case 'pause':
-      return { ...which, action: 'pause', durationMs: fields.duration_ms as number, ...given('checkpoint', fields.checkpoint) }
-    case 'checkpoint':
-      return { ...which, action: 'checkpoint', ...given('data', fields.data ?? fields.checkpoint) }
-    case 'continue':
-      return { ...which, action: 'continue', ...given('checkpoint', fields.checkpoint ?? fields.data) }
-  }
+  return fields as unknown as ResolveBody
 }
 
 function refused(id: string, refusal: Refusal, task?: Extract<Resolved, { ok: false }>['task']): HttpProblem {

@@ -23,6 +23,6 @@ export async function withdrawTask(aws: Aws, which: Pick<NewTask, 'id' | 'genera
     const item = await findTask(aws, which.id)
     const task = item && (await toTask(aws, item))
     if (!task || task.state === 'settled' || isNewer(task, which)) return
-    if (await writeTask(aws, item, withdrawn(task))) return
+    if (await writeTask(aws, withdrawn(task))) return
   }
 }
