@@ -1,14 +1,14 @@
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { validate } from '../schema.ts'
-import { MOST_PAYLOAD_BYTES, type NewTask, taskId } from '../tasks/task.ts'
 import { LONG_WAIT_MS } from './duration.ts'
-import { ChildRunError, FatalError, InvalidInputError, recordError, reviveError, TimeoutError } from './errors.ts'
-import type { ErrorRecord, EventOf } from './events.ts'
+import { ChildRunError, InvalidInputError, recordError, reviveError, TimeoutError } from './errors.ts'
+import type { EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { changeKey, type Delivery } from './journal.ts'
 import { assertSurvivesJson, type Json, throughJson } from './json.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
+import { refusalOfTask, taskOf } from './task-dispatch.ts'
 
 type RequestOf<K extends Request['kind']> = Extract<Request, { kind: K }>
 
@@ -231,7 +231,7 @@ export class Waits {
     const round = this.replay.journal.retries
     if (this.others.length > 0) this.unmatched = true
     if (!opened) {
-      const refused = this.refusalOf(operation, request)
+      const refused = refusalOfTask(this.world.tasks, operation.id, request)
       if (refused) {
         this.others.push({
           id: `refused ${operation.id}`,
@@ -256,39 +256,15 @@ export class Waits {
     if (handOutAgainMs !== undefined) this.resumeLater(operation, (operation.facts?.openedAt ?? this.world.clock.now()) + handOutAgainMs)
   }
 
-  private handOut(operation: Operation, { type, policy }: RequestOf<'task'>, input: Json | undefined): void {
-    const task: NewTask = {
-      id: taskId(this.run.id, operation.id),
-      runId: this.run.id,
-      op: operation.id,
-      generation: this.run.generation,
-      round: this.replay.journal.retries,
-      type,
-      policy,
-      dispatchedAt: this.world.clock.now(),
-      ...(input !== undefined && { input }),
-    }
-    this.buffer.send({ kind: 'dispatch', task })
+  private handOut(operation: Operation, request: RequestOf<'task'>, input: Json | undefined): void {
+    const { clock } = this.world
+    this.buffer.send({ kind: 'dispatch', task: taskOf(this.run, operation.id, request, input, this.replay.journal.retries, clock.now()) })
   }
 
   private handOutAgain(operation: Operation, now: number): void {
     const opened = operation.facts?.opened as EventOf<'task.dispatched'> | undefined
     this.handOut(operation, operation.request as RequestOf<'task'>, opened?.input)
     operation.dueAt = now + this.world.tasks.handOutAgainMs!
-  }
-
-  private refusalOf(operation: Operation, { type, input }: RequestOf<'task'>): ErrorRecord | undefined {
-    try {
-      assertSurvivesJson(input, `the input of task '${operation.id}'`)
-      const size = Buffer.byteLength(JSON.stringify(input) ?? '')
-      if (size > MOST_PAYLOAD_BYTES)
-        throw new InvalidInputError(`the input of task '${operation.id}' has ${size} bytes, and a task takes ${MOST_PAYLOAD_BYTES}`)
-      const refusal = this.world.tasks.refusal(type)
-      if (refusal !== undefined) throw new FatalError(refusal)
-    } catch (error) {
-      return recordError(error)
-    }
-    return undefined
   }
 
   private async nextMessage(): Promise<Delivery | undefined> {

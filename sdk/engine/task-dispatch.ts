@@ -1,0 +1,37 @@
+import type { RunRecord, TaskStore } from '../ports.ts'
+import { MOST_PAYLOAD_BYTES, type NewTask, taskId } from '../tasks/task.ts'
+import { FatalError, InvalidInputError, recordError } from './errors.ts'
+import type { ErrorRecord } from './events.ts'
+import { assertSurvivesJson, type Json } from './json.ts'
+import type { Request } from './operation.ts'
+
+type TaskRequest = Extract<Request, { kind: 'task' }>
+
+/** Why this cannot go to a worker. Nothing is written then. */
+export function refusalOfTask(tasks: TaskStore, op: string, { type, input }: TaskRequest): ErrorRecord | undefined {
+  try {
+    assertSurvivesJson(input, `the input of task '${op}'`)
+    const size = Buffer.byteLength(JSON.stringify(input) ?? '')
+    if (size > MOST_PAYLOAD_BYTES) throw new InvalidInputError(`the input of task '${op}' has ${size} bytes, and a task takes ${MOST_PAYLOAD_BYTES}`)
+    const refusal = tasks.refusal(type)
+    if (refusal !== undefined) throw new FatalError(refusal)
+  } catch (error) {
+    return recordError(error)
+  }
+  return undefined
+}
+
+/** What a run hands out. `round`: how often an operator has let it go on. */
+export function taskOf(run: RunRecord, op: string, { type, policy }: TaskRequest, input: Json | undefined, round: number, now: number): NewTask {
+  return {
+    id: taskId(run.id, op),
+    runId: run.id,
+    op,
+    generation: run.generation,
+    round,
+    type,
+    policy,
+    dispatchedAt: now,
+    ...(input !== undefined && { input }),
+  }
+}
