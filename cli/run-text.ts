@@ -23,6 +23,7 @@ const WAITS_FOR: Record<Waiting['kind'], (waiting: Waiting) => string> = {
   task: ({ id, on }) => `a worker to do '${id}' (${on})`,
   child: ({ id, on }) => `child run ${on ?? id}`,
   retry: ({ id }) => `the next attempt of step '${id}'`,
+  code: ({ id, on }) => `a runner that knows workflow '${id}' (version ${on})`,
   pause: ({ id }) => `the end of step '${id}'s pause`,
 }
 

@@ -34,6 +34,11 @@ const took = (ms: number | undefined) => (ms === undefined ? '' : ` in ${span(ms
 const gave = (value: unknown) => (value === undefined ? '' : ` → ${short(value)}`)
 const because = (error: ErrorRecord) => clip(`${error.name}: ${error.message.split('\n')[0]}`)
 
+const retriedFrom = ({ ops, step }: { ops?: string[]; step?: string }) => {
+  const from = ops ?? (step === undefined ? [] : [step])
+  return from.length === 0 ? '' : clip(`from ${from.map((op) => `'${op}'`).join(', ')}`)
+}
+
 function short(value: unknown): string {
   return clip(JSON.stringify(value) ?? '')
 }
@@ -58,15 +63,18 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'wait.timedOut': (e) => ({ mark: 'note', what: e.id, detail: 'no signal in time' }),
   'signal.rejected': (e) => ({ mark: 'bad', what: e.id, detail: clip(`a signal did not fit: ${e.reason}`) }),
   'callback.created': (e) => ({ mark: 'wait', what: e.id, detail: `waits for a callback${until(e)}` }),
+  'callback.rejected': (e) => ({ mark: 'bad', what: e.id, detail: clip(`a result did not fit: ${e.reason}`) }),
   'callback.completed': (e) => ({ mark: 'done', what: e.id, detail: `callback${gave(e.result)}` }),
   'callback.failed': (e) => ({ mark: 'bad', what: e.id, detail: because(e.error) }),
   'child.started': (e) => ({ mark: 'wait', what: e.id, detail: `child ${e.workflow}, run ${e.run}` }),
+  'child.detached': (e) => ({ mark: 'done', what: e.id, detail: 'child goes its own way' }),
   'child.completed': (e) => ({ mark: 'done', what: e.id, detail: `child${gave(e.result)}` }),
   'child.failed': (e) => ({ mark: 'bad', what: e.id, detail: because(e.error) }),
   'task.dispatched': (e) => ({ mark: 'wait', what: e.id, detail: `waits for a worker of '${e.task}'` }),
   'task.completed': (e) => ({ mark: 'done', what: e.id, detail: `task${attempt(e.attempt)}${gave(e.result)}` }),
   'task.failed': (e) => ({ mark: 'bad', what: e.id, detail: `gave up after attempt ${e.attempt}: ${because(e.error)}` }),
   patch: (e) => ({ mark: 'note', what: e.id, detail: 'takes the new branch' }),
+  map: (e) => ({ mark: 'note', what: e.id, detail: `goes over ${e.count} items` }),
   changed: (e) => ({ mark: 'note', what: e.id, detail: `the code now says ${e.field} ${short(e.now)}; ${short(e.journaled)} stands` }),
   'run.cancelRequested': (e) => ({ mark: 'note', what: 'asked to stop', detail: e.reason ?? '' }),
   'run.timedOut': () => ({ mark: 'bad', what: 'out of time' }),
@@ -76,5 +84,5 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.terminated': (e) => ({ mark: 'bad', what: 'terminated', detail: e.reason ?? '' }),
   'run.continued': (e) => ({ mark: 'begin', what: 'continued as new', detail: e.input === undefined ? '' : short(e.input) }),
   'run.retrying': (e) => ({ mark: 'bad', what: 'runs again', detail: `attempt ${e.attempt}${until(e)}, after ${because(e.error)}` }),
-  'run.retried': (e) => ({ mark: 'note', what: 'retried by request', detail: e.step === undefined ? '' : `from '${e.step}'` }),
+  'run.retried': (e) => ({ mark: 'note', what: 'retried by request', detail: retriedFrom(e) }),
 }

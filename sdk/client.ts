@@ -7,18 +7,19 @@ import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError, RunNotFoundError, recordError } from './engine/errors.ts'
 import type { EventOf, JournalEvent } from './engine/events.ts'
 import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
-import { checkName, checkRunId, digest } from './engine/names.ts'
+import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
+import { retryPlan } from './engine/undone.ts'
 import { outputOf } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type World } from './ports.ts'
-import { validateOrThrow } from './schema.ts'
+import { accept, validateOrThrow } from './schema.ts'
 import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
 
 /** A line of a run's history: a journal event and when it was observed. */
 export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & { at: number }
 
 /** What `get` and `list` show of a run. */
-export type RunView = Omit<RunRecord, 'secret' | 'epoch' | 'stimulus' | 'baseSeq'>
+export type RunView = Omit<RunRecord, 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'>
 
 export interface ListOptions {
   workflow?: string
@@ -182,13 +183,14 @@ export class Client {
     checkName('a signal name', name)
     if (typeof signal !== 'string') await validateOrThrow(signal.schema, payload, `the payload of signal '${name}'`)
     assertSurvivesJson(payload, `the payload of signal '${name}'`)
-    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : `key ${digest(`${name}\n${options.idempotencyKey}`)}`
+    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('signal', `${name}\n${options.idempotencyKey}`)
     return this.deliver(runId, { id, kind: 'signal', name, payload: throughJson(payload) as Json | undefined }, options)
   }
 
-  /** Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. */
+  /** Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. Asked again, what it waits for since then rejects too. */
   async cancel(runId: string, reason?: string, options: RepeatOptions = {}): Promise<void> {
-    await this.deliver(runId, { id: 'cancel', kind: 'cancel', ...(reason !== undefined && { reason }) }, options)
+    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('cancel', options.idempotencyKey)
+    await this.deliver(runId, { id, kind: 'cancel', ...(reason !== undefined && { reason }) }, options)
   }
 
   /** Ends the run at once. No code of it runs any more, clean-up included. */
@@ -204,20 +206,29 @@ export class Client {
   async retry(runId: string, options: RepeatOptions = {}): Promise<void> {
     const run = await this.record(runId)
     if (run.status === 'stuck') return this.reviveStuck(runId)
+    const events = (await this.world.store.frames(runId)).filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
     const key = options.idempotencyKey === undefined ? undefined : digest(options.idempotencyKey)
-    if (key !== undefined && (await this.journalHas(runId, (event) => event.type === 'run.retried' && event.key === key))) return
+    if (key !== undefined && events.some((event) => event.type === 'run.retried' && event.key === key)) return
     if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
-    const last = (await this.world.store.frames(runId)).at(-1)?.events.at(-1)
-    if (last?.type === 'run.failed' && last.compensated) {
-      throw new ConflictError(
-        `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step`,
-      )
-    }
-    const step = failedStep(run.error)
-    const event: EventOf<'run.retried'> = { type: 'run.retried', ...(step !== undefined && { step }), ...(key !== undefined && { key }) }
+    const plan = retryPlan(runId, events)
+    if ('refusal' in plan) throw new ConflictError(plan.refusal)
+    // Children first: a parent that waits for one that has not gone on would wait for ever.
+    for (const child of plan.children) await this.retryChild(runId, child, options)
+    const event: EventOf<'run.retried'> = { type: 'run.retried', ops: plan.ops, ...(key !== undefined && { key }) }
     const { revived, wakes } = await this.world.store.revive(runId, event)
     if (!revived) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
     await this.world.wakeups.send(wakes)
+  }
+
+  private async retryChild(parentId: string, runId: string, options: RepeatOptions): Promise<void> {
+    const child = await this.world.store.get(runId)
+    if (child?.status === 'failed') return this.retry(runId, options)
+    // Somebody has let it go on by itself. Its parent will hear of its end, or has only to ask.
+    if (child && (!hasEnded(child.status) || child.status === 'completed')) return
+    const state = child ? `was ${child.status}` : 'is gone: its retention has passed'
+    throw new ConflictError(
+      `run '${parentId}' failed with its child run '${runId}', which ${state} and cannot go on; start '${parentId}' anew, or rerun it from a step`,
+    )
   }
 
   /** A new run of the same workflow and input that takes over the journal up to, and without, the given step. */
@@ -228,12 +239,15 @@ export class Client {
     const journal = journalUpTo(options.from, run, await this.world.store.frames(runId), now)
     const key = options.idempotencyKey
     const id = options.id ?? (key === undefined ? this.world.ids.runId() : `k${digest(`rerun\n${runId}\n${options.from}\n${key}`)}`)
-    const { workflow, version, input, tags, retentionMs } = run
+    const { workflow, version, format, input, parsed, reparse, tags, retentionMs } = run
     const result = await this.world.store.create({
       id,
       workflow,
       version,
+      format,
       input,
+      ...(parsed !== undefined && { parsed }),
+      ...(reparse && { reparse }),
       tags,
       retentionMs,
       secret: this.world.ids.secret(),
@@ -252,7 +266,7 @@ export class Client {
     const run = await this.record(runId)
     if (run.status === 'stuck') return this.reviveStuck(runId)
     if (run.status === 'pending') throw new ConflictError(`run '${runId}' has not started yet, so there is no sleep to skip`)
-    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : `wake ${digest(options.idempotencyKey)}`
+    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('wake', options.idempotencyKey)
     await this.deliver(runId, { id, kind: 'wake' }, options)
   }
 
@@ -313,8 +327,7 @@ export class Client {
     if (idempotencyKey !== undefined) checkName('an idempotency key', idempotencyKey)
     if (startAt !== undefined && delay !== undefined) throw new InvalidInputError('give startAt or delay, not both')
     for (const tag of tags) checkName('a tag', tag)
-    assertSurvivesJson(input, `the input of workflow '${definition.name}'`)
-    await validateOrThrow(definition.options.input, input, `the input of workflow '${definition.name}'`)
+    const accepted = await accept(definition.options.input, input, `the input of workflow '${definition.name}'`)
     const now = this.world.clock.now()
     const wakeAt =
       startAt !== undefined ? Math.max(now, pointInTime(startAt, now, "'startAt'")) : delay !== undefined ? now + milliseconds(delay, "'delay'") : now
@@ -322,7 +335,8 @@ export class Client {
       id: id ?? (idempotencyKey === undefined ? this.world.ids.runId() : `k${digest(`${definition.name}\n${idempotencyKey}`)}`),
       workflow: definition.name,
       version: definition.version,
-      input: throughJson(input) as Json | undefined,
+      format: FORMAT,
+      ...accepted,
       secret: this.world.ids.secret(),
       createdAt: now,
       wakeAt,
@@ -374,15 +388,12 @@ function cameFrom(event: JournalEvent): string | undefined {
   return event.type === 'sleep.completed' ? event.skippedBy : 'from' in event ? event.from : undefined
 }
 
-function viewOf({ secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, ...view }: RunRecord): RunView {
+function viewOf({ secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, format: _f, parsed: _p, reparse: _r, ...view }: RunRecord): RunView {
+  // What it waited for is on record until it is given up again, and nobody's business meanwhile.
+  if (view.status === 'running') delete view.waitingFor
   return view
 }
 
 function notFound(runId: string): RunNotFoundError {
   return new RunNotFoundError(`no run '${runId}'`)
-}
-
-function failedStep(error: RunRecord['error']): string | undefined {
-  for (let e = error; e; e = e.cause) if (e.step !== undefined) return e.step
-  return undefined
 }

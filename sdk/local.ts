@@ -1,22 +1,22 @@
 import { Client } from './client.ts'
 import type { NamedHandler } from './definitions/define.ts'
+import { Runner, type RunnerOptions } from './runner.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
 import { Schedules } from './schedules.ts'
 import { Registry } from './workflow.ts'
-import { LocalRunner, type LocalRunnerOptions } from './worlds/local/runner.ts'
 import { LocalWorld, type LocalWorldOptions } from './worlds/local/world.ts'
 
-export { LocalRunner, LocalWorld }
+export { LocalWorld, Runner }
 
-export type LocalOptions = LocalWorldOptions & LocalRunnerOptions & { schedules?: readonly Schedule[] }
+export type LocalOptions = LocalWorldOptions & RunnerOptions & { schedules?: readonly Schedule[] }
 
 /** A world, a runner and a client in this process. */
 export class Local extends Client {
   override readonly world: LocalWorld
-  readonly runner: LocalRunner
+  readonly runner: Runner
   readonly schedules: Schedules = new Schedules(this)
 
-  private constructor(world: LocalWorld, runner: LocalRunner, registry: Registry, handlers?: readonly NamedHandler[]) {
+  private constructor(world: LocalWorld, runner: Runner, registry: Registry, handlers?: readonly NamedHandler[]) {
     super(world, registry, handlers)
     this.world = world
     this.runner = runner
@@ -26,7 +26,7 @@ export class Local extends Client {
     const world = new LocalWorld(options)
     const schedules = options.schedules ?? []
     const workflows = withSchedules(options.workflows, schedules)
-    const local = new Local(world, new LocalRunner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
+    const local = new Local(world, new Runner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
     await local.runner.start()
     await local.schedules.sync(schedules)
     return local

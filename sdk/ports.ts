@@ -38,12 +38,22 @@ export const hasEnded = (status: RunStatus): status is EndStatus => ENDED[status
 
 /** What a suspended run waits for; `until` where a timer will end the wait. */
 export interface Waiting {
-  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'task' | 'retry' | 'pause'
-  /** The operation's identity. */
+  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'task' | 'retry' | 'pause' | 'code'
+  /** The operation's identity; of `code`, the workflow that no runner knows. */
   id: string
-  /** The signal's name, the child's run id, or the task's type. */
+  /** The signal's name, the child's run id, the task's type, or the workflow's version. */
   on?: string
   until?: number
+  /** Since when nobody knows the code. */
+  since?: number
+}
+
+/** Which call of which run a child answers to. */
+export interface ParentLink {
+  runId: string
+  op: string
+  /** Of the parent. Absent in runs of format 1. */
+  generation?: number
 }
 
 export interface RunRecord {
@@ -51,7 +61,13 @@ export interface RunRecord {
   workflow: string
   version: number
   status: RunStatus
+  /** How it was written: identities and randomness of a run stay what they were when it began. */
+  format: number
   input: Json | undefined
+  /** What the schema made of the input when it was accepted, where that is something else. */
+  parsed?: Json
+  /** What the schema makes of the input cannot be stored (a Date, say), and is made anew at every wake. */
+  reparse?: true
   output?: Json
   error?: ErrorRecord
   /** Counts continue-as-new and whole-run retries; each generation has a journal of its own. */
@@ -69,7 +85,7 @@ export interface RunRecord {
   waitingFor?: Waiting[]
   /** Key for callback tokens. Never leaves the store and the engine. */
   secret: string
-  parent?: { runId: string; op: string }
+  parent?: ParentLink
   tags: string[]
   progress?: Json
   heartbeat?: { step: string; at: number; details?: Json }
@@ -84,12 +100,15 @@ export interface NewRun {
   id: string
   workflow: string
   version: number
+  format: number
   input: Json | undefined
+  parsed?: Json
+  reparse?: true
   secret: string
   createdAt: number
   /** When it is to start; equal to `createdAt` for at once. */
   wakeAt: number
-  parent?: { runId: string; op: string }
+  parent?: ParentLink
   tags: string[]
   retentionMs?: number
   /** A run made by `rerun` begins with the journal of the run it repeats. */
@@ -101,7 +120,8 @@ export type Message = { id: string } & (
   | { kind: 'signal'; name: string; payload?: Json }
   | { kind: 'callback'; generation: number; op: string; result?: Json }
   | { kind: 'callback.failed'; generation: number; op: string; error: ErrorRecord }
-  | { kind: 'child'; run: string; op: string; status: EndStatus; result?: Json; error?: ErrorRecord }
+  /** `generation`: of the parent that the child was started for. Absent in messages of format 1. */
+  | { kind: 'child'; run: string; op: string; generation?: number; status: EndStatus; result?: Json; error?: ErrorRecord }
   | { kind: 'task'; generation: number; round: number; op: string; attempt: number; iteration: number; result?: Json }
   | { kind: 'task.failed'; generation: number; round: number; op: string; attempt: number; error: ErrorRecord }
   | { kind: 'cancel'; reason?: string }
@@ -133,11 +153,11 @@ export type Next =
   | { kind: 'keep' }
   /** Give the run up until `wakeAt` or a stimulus; refused when the stimulus counter is not `seen` (I6). */
   | { kind: 'suspend'; status: 'sleeping' | 'waiting'; wakeAt?: number; waitingFor: Waiting[]; seen: number }
-  /** Give the run up for another runner to go on at once. */
-  | { kind: 'release' }
+  /** Give the run up for another runner to go on, at once or from `wakeAt` on. */
+  | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[] }
   | { kind: 'end'; event: TerminalEvent }
   /** Begin the next generation. */
-  | { kind: 'continue'; input: Json | undefined; attempt: number; wakeAt: number }
+  | { kind: 'continue'; input: Json | undefined; parsed?: Json; attempt: number; wakeAt: number }
   | { kind: 'park'; error: ErrorRecord }
 
 /** What a commit causes in other runs: done with the commit, or again by whoever recovers the run. */
@@ -146,7 +166,7 @@ export type Outgoing =
   | { kind: 'deliver'; to: string; message: Message }
   | { kind: 'terminate'; run: string; reason: string }
   | { kind: 'dispatch'; task: NewTask }
-  | { kind: 'withdraw'; task: Pick<NewTask, 'id' | 'generation' | 'round'> }
+  | { kind: 'withdraw'; task: Pick<NewTask, 'id' | 'life' | 'generation' | 'round'> }
 
 export interface Commit {
   runId: string
@@ -163,13 +183,20 @@ export interface Commit {
 export type CommitResult =
   /**
    * `suspended` is false when a stimulus came in between: the frame stands, the run goes on. `stimulus` is the counter,
-   * where the world learnt it on the way. `obsolete` are wake-ups that were armed and are not wanted any more.
+   * where the world learnt it on the way.
    */
-  | { ok: true; stimulus?: number; suspended: boolean; wakes: Wake[]; obsolete?: Wake[] }
+  | { ok: true; stimulus?: number; suspended: boolean; wakes: Wake[] }
   /** Somebody else has moved the run on. */
   | { ok: false }
 
 export type DeliverResult = { outcome: 'accepted' | 'duplicate' | 'ended' | 'missing'; wakes: Wake[] }
+
+/** What has come to a run and was not consumed. `epoch` tells its holder whether it still is the holder. */
+export interface Inbox {
+  stimulus: number
+  epoch: number
+  messages: Message[]
+}
 
 export interface RunFilter {
   workflow?: string
@@ -207,7 +234,7 @@ export interface RunStore {
   /** Prolongs the lease; undefined when it is lost. */
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined>
   /** The stimulus counter and then the messages, read in this order. */
-  inbox(runId: string): Promise<{ stimulus: number; messages: Message[] }>
+  inbox(runId: string): Promise<Inbox>
   commit(commit: Commit): Promise<CommitResult>
   /** Ends the run from outside, at once; false when it had already ended. */
   terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }>
@@ -220,8 +247,11 @@ export interface RunStore {
   park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'>
   /** Runs that somebody should have looked at by now: lost wake-ups, dead runners, runs never started. */
   overdue(before: number, limit: number): Promise<Wake[]>
-  /** Calls back when the run may have changed or got a message, whoever did it. May call without a reason, and a little late. */
-  watch(runId: string, onChange: () => void): () => void
+  /**
+   * Calls back when the run may have changed or got a message, whoever did it. May call without a reason, and a little
+   * late. `seen`: how the caller knows it, where it does.
+   */
+  watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void
 }
 
 /** A small named record that is not a run. */
@@ -262,8 +292,6 @@ export interface Wake {
 /** Hints that a run is due. May arrive twice, late, out of order or never: the truth is `wakeAt` (I5). */
 export interface Wakeups {
   send(wakes: Wake[]): Promise<void>
-  /** Takes back what was sent for a later time, where that saves anything. */
-  cancel(wakes: Wake[]): Promise<void>
 }
 
 export interface Clock {
@@ -306,6 +334,20 @@ export interface TaskStore {
   save(task: Task): Promise<boolean>
   /** Saves a settled task and tells its run. Doing it again is harmless. */
   settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }>
+}
+
+/**
+ * For a world whose runs are taken by processes that stay: who of them is alive, and what there is to do next. Where a
+ * process comes into being with each message, as on Lambda, nobody needs it.
+ */
+export interface Residence {
+  /** Frees what dead processes left behind. `onHint` is called when there may be something to do; with what, where that is known. */
+  enter(owner: string, onHint: (wake?: Wake) => void): Promise<void>
+  /** `handBack`: the runs it still holds are free for others. */
+  leave(owner: string, handBack: boolean): Promise<void>
+  /** When the next run after `now` is due, if any is. */
+  nextWake(now: number): number | undefined
+  stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[]
 }
 
 /** Functions outside the workflow: Lambda functions on AWS. */

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidInputError, type Problem } from './engine/errors.ts'
-import { pathStep } from './engine/json.ts'
+import { assertSurvivesJson, canonicalJson, type Json, pathStep, survivesJson, throughJson } from './engine/json.ts'
 
 /** Any Standard Schema: zod, valibot, arktype, … */
 export type Schema<In = unknown, Out = In> = StandardSchemaV1<In, Out>
@@ -26,4 +26,24 @@ export async function validateOrThrow<T>(schema: Schema<unknown, T> | undefined,
 function jsonPath(path: readonly (PropertyKey | StandardSchemaV1.PathSegment)[] | undefined): string {
   const keys = (path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
   return `$${keys.map((key) => pathStep(typeof key === 'symbol' ? String(key) : key)).join('')}`
+}
+
+/** An input as a run keeps it. It is parsed once: a default that is random or dated stays what it was. */
+export interface Accepted {
+  input: Json | undefined
+  /** What the schema made of it, where that is something else. */
+  parsed?: Json
+  /** What the schema makes of it cannot be stored, and is made anew at every wake. */
+  reparse?: true
+}
+
+/** Throws if the input cannot be stored, or does not fit the schema. Nothing has been written then. */
+export async function accept(schema: Schema | undefined, input: unknown, what: string): Promise<Accepted> {
+  assertSurvivesJson(input, what)
+  const kept = throughJson(input) as Json | undefined
+  if (!schema) return { input: kept }
+  const value = await validateOrThrow(schema, input, what)
+  if (!survivesJson(value)) return { input: kept, reparse: true }
+  const parsed = throughJson(value) as Json | undefined
+  return parsed === undefined || canonicalJson(parsed) === canonicalJson(kept) ? { input: kept } : { input: kept, parsed }
 }

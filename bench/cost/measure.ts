@@ -63,7 +63,7 @@ async function takeToItsEnd(world: AwsWorld, clock: VirtualClock, { workflow }: 
       inFlight.push({ ...wake, arrives: isLong ? wake.at - 60_000 : wake.at })
     }
   }
-  const recording: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, wakeups: { send, cancel: (wakes) => world.wakeups.cancel(wakes) } }
+  const recording: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, wakeups: { send } }
   await new Client(recording, registry).start(workflow, { order: 4711 })
   for (let wake = inFlight.shift(); wake; wake = inFlight.shift()) {
     clock.moveTo(wake.arrives)

@@ -19,9 +19,21 @@ export const LONG_WAIT_MS = 30 * UNIT_MS.d!
 
 /** Milliseconds of a duration; `what` names the thing in the error, as in "the sleep 'cool-off'". */
 export function milliseconds(duration: Duration, what: string): number {
+  const ms = finite(duration, what)
+  if (ms <= 0) throw new InvalidInputError(`${what}: a duration must be positive, got ${show(duration)}`)
+  return ms
+}
+
+/** The same for a wait that code may have worked out to be none at all. */
+export function millisecondsOrZero(duration: Duration, what: string): number {
+  const ms = finite(duration, what)
+  if (ms < 0) throw new InvalidInputError(`${what}: a duration must not be negative, got ${show(duration)}`)
+  return ms
+}
+
+function finite(duration: Duration, what: string): number {
   const ms = Math.round(parse(duration, what))
   if (!Number.isFinite(ms)) throw new InvalidInputError(`${what}: the duration ${show(duration)} is not a finite number`)
-  if (ms <= 0) throw new InvalidInputError(`${what}: a duration must be positive, got ${show(duration)}`)
   if (ms > MAX_WAIT_MS) throw new InvalidInputError(`${what}: a duration may be at most 365 days, got ${show(duration)}`)
   return ms
 }

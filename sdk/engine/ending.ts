@@ -1,10 +1,10 @@
-import type { EndStatus, Outgoing, RunRecord } from '../ports.ts'
+import type { EndStatus, Message, Outgoing, ParentLink, RunRecord } from '../ports.ts'
 import { validate } from '../schema.ts'
-import { taskId } from '../tasks/task.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { CancelledError, InvalidInputError, recordError, StepError } from './errors.ts'
-import type { EventOf, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
+import type { ErrorRecord, EventOf, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
 import { assertSurvivesJson, type Json, throughJson } from './json.ts'
+import { taskId } from './names.ts'
 import type { CodeEnd } from './replay.ts'
 
 export const END_STATUS: Record<TerminalEvent['type'], EndStatus> = {
@@ -46,37 +46,47 @@ export function rootError(thrown: unknown): Error {
  * tasks are taken back.
  * Worked out from events alone, so that whoever finishes a dead runner's work does the same.
  */
-export function outgoingAtEnd(run: RunRecord, terminal: TerminalEvent, events: readonly JournalEvent[]): Outgoing[] {
-  const outgoing: Outgoing[] = []
-  if (run.parent) {
-    const message = {
-      id: `child ${run.id}`,
-      kind: 'child' as const,
-      run: run.id,
-      op: run.parent.op,
-      status: END_STATUS[terminal.type],
-      ...(terminal.type === 'run.completed' && { result: terminal.output }),
-      ...(terminal.type === 'run.failed' && { error: terminal.error }),
-    }
-    outgoing.push({ kind: 'deliver', to: run.parent.runId, message })
+export function outgoingAtEnd(run: Ending, terminal: TerminalEvent, seq: number, events: readonly JournalEvent[]): Outgoing[] {
+  const started = outgoingToStarted(run, `ended (${END_STATUS[terminal.type]})`, events)
+  if (!run.parent) return started
+  const output = terminal.type === 'run.completed' ? terminal.output : undefined
+  const error = terminal.type === 'run.failed' ? terminal.error : undefined
+  const message = messageOfEnd(run.id, run.parent, seq, END_STATUS[terminal.type], output, error)
+  return [{ kind: 'deliver', to: run.parent.runId, message }, ...started]
+}
+
+/** What the end of a run is worked out from, beside its journal. */
+type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'>
+
+/** `seq`: the slot of the frame that ended it. A run that failed and was told to go on ends a second time, in another slot. */
+export function messageOfEnd(run: string, parent: ParentLink, seq: number, status: EndStatus, result?: Json, error?: ErrorRecord): Message {
+  const { op, generation } = parent
+  return {
+    id: `child ${run} ${seq}`,
+    kind: 'child',
+    run,
+    op,
+    ...(generation !== undefined && { generation }),
+    status,
+    ...(status === 'completed' && { result }),
+    ...(status === 'failed' && error && { error }),
   }
-  return [...outgoing, ...outgoingToStarted(run, `ended (${END_STATUS[terminal.type]})`, events)]
 }
 
 /** Children that outlive this generation of their parent are dealt with as they asked for; nobody waits for its tasks any more. */
-export function outgoingToStarted(run: RunRecord, what: string, events: readonly JournalEvent[]): Outgoing[] {
+export function outgoingToStarted(run: Ending, what: string, events: readonly JournalEvent[]): Outgoing[] {
   return [...childrenStillOpen(events).map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
 }
 
 /** Children that are to be told when their parent is cancelled, and tasks that are not wanted any more. */
-export function outgoingAtCancel(run: RunRecord, events: readonly JournalEvent[]): Outgoing[] {
+export function outgoingAtCancel(run: Ending, events: readonly JournalEvent[]): Outgoing[] {
   const toChildren = childrenStillOpen(events).map((child) =>
     endChild({ ...child, onParentEnd: child.onParentEnd === 'terminate' ? 'terminate' : 'cancel' }, `its parent run '${run.id}' was cancelled`),
   )
   return [...toChildren, ...withdrawals(run, events)]
 }
 
-function withdrawals(run: RunRecord, events: readonly JournalEvent[]): Outgoing[] {
+function withdrawals(run: Ending, events: readonly JournalEvent[]): Outgoing[] {
   const open = new Set<string>()
   let round = 0
   for (const event of events) {
@@ -85,16 +95,24 @@ function withdrawals(run: RunRecord, events: readonly JournalEvent[]): Outgoing[
     else if (event.type === 'run.retried') round++
   }
   // A failed one may have been handed out again since. Taking back what is settled does nothing.
-  return [...open].map((op) => ({ kind: 'withdraw', task: { id: taskId(run.id, op), generation: run.generation, round } }))
+  return [...open].map((op) => ({
+    kind: 'withdraw',
+    task: { id: taskId(run, op), life: run.createdAt, generation: run.generation, round },
+  }))
 }
 
 type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'>
 
 function childrenStillOpen(events: readonly JournalEvent[]): OpenChild[] {
   const open = new Map<string, EventOf<'child.started'>>()
+  const started = new Map<string, EventOf<'child.started'>>()
   for (const event of events) {
-    if (event.type === 'child.started') open.set(event.id, event)
-    else if (event.type === 'child.completed' || event.type === 'child.failed') open.delete(event.id)
+    if (event.type === 'child.started') {
+      open.set(event.id, event)
+      started.set(event.id, event)
+    } else if (event.type === 'child.completed' || event.type === 'child.failed') open.delete(event.id)
+    // One that failed and was told to go on is under way again.
+    else if (event.type === 'run.retried') for (const op of event.ops ?? []) if (started.has(op)) open.set(op, started.get(op)!)
   }
   return [...open.values()].filter((child) => child.onParentEnd !== 'abandon')
 }

@@ -1,4 +1,6 @@
+import type { RunRecord } from '../ports.ts'
 import type { ErrorRecord } from './events.ts'
+import type { Json } from './json.ts'
 
 /**
  * Errors a user has to learn: `FatalError` (never retried) and `RetryableError` (retried, optionally
@@ -82,6 +84,14 @@ export class NonDeterminismError extends FatalError {
   override name = 'NonDeterminismError'
 }
 
+/** The code of today does not fit what was journaled: what was expected, what came, where, and what to do. */
+export function mismatch(run: Pick<RunRecord, 'id' | 'workflow' | 'version'>, expected: string, got: string, where: string): NonDeterminismError {
+  return new NonDeterminismError(
+    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the journal of run '${run.id}': after ${where}, ${expected}, but ${got}. ` +
+      `The run is parked and nothing is lost. Restore the old order for runs under way (give the changed code a new version, or guard it with ctx.patched), deploy, and retry the run`,
+  )
+}
+
 /** Workflow code awaited something that no replay can repeat. The run is parked, not failed. */
 export class ForeignAwaitError extends FatalError {
   override name = 'ForeignAwaitError'
@@ -118,53 +128,117 @@ export class RunFailedError extends FatalError {
   }
 }
 
-const REVIVED: Record<string, new (message: string) => Error> = {
-  FatalError,
-  RetryableError,
-  InvalidInputError,
-  StepInterruptedError,
-  TimeoutError,
-  CancelledError,
-  MisplacedCallError,
-  UnknownWorkflowError,
-  ConflictError,
-  TypeError,
-  RangeError,
+/** By name, and in a Map: a name such as `constructor` or `__proto__` is a name like any other. */
+const REVIVED: ReadonlyMap<string, new (message: string) => Error> = new Map<string, new (message: string) => Error>([
+  ['FatalError', FatalError],
+  ['RetryableError', RetryableError],
+  ['InvalidInputError', InvalidInputError],
+  ['StepInterruptedError', StepInterruptedError],
+  ['TimeoutError', TimeoutError],
+  ['CancelledError', CancelledError],
+  ['MisplacedCallError', MisplacedCallError],
+  ['UnknownWorkflowError', UnknownWorkflowError],
+  ['ConflictError', ConflictError],
+  ['TypeError', TypeError],
+  ['RangeError', RangeError],
+])
+
+/** Errors that users throw themselves. Of these, and of those we do not know, the stack helps; ours say everything in their message. */
+const THROWN_BY_USERS: ReadonlySet<string> = new Set(['FatalError', 'RetryableError', 'TypeError', 'RangeError'])
+
+/** How many errors of a chain of causes are recorded, beside the one it began with. */
+const CAUSE_DEPTH = 8
+const MOST_ERRORS = 20
+/** What an error carries beside its message is for people; a whole response body is not. */
+const MOST_FIELD_BYTES = 8_192
+
+/** Whatever was thrown, as an error. Never throws itself, whatever it is given. */
+export function asError(thrown: unknown): Error {
+  try {
+    if (thrown instanceof Error) return thrown
+    if (typeof thrown === 'string') return new Error(thrown)
+    const error = new Error(`a value that is not an Error was thrown: ${preview(thrown)}`)
+    return typeof thrown === 'object' && thrown !== null ? Object.assign(error, fieldsOf(thrown)) : error
+  } catch {
+    return new Error('a value was thrown that cannot be looked at')
+  }
 }
 
-/** How deep a chain of causes is recorded. */
-const CAUSE_DEPTH = 5
-
-export function recordError(thrown: unknown, depth = 0): ErrorRecord {
-  if (!(thrown instanceof Error)) {
-    return { name: 'Error', message: typeof thrown === 'string' ? thrown : `a value that is not an Error was thrown: ${preview(thrown)}` }
+export function recordError(thrown: unknown): ErrorRecord {
+  try {
+    return record(asError(thrown), 0)
+  } catch (error) {
+    return { name: 'Error', message: `an error was thrown that cannot be recorded: ${error instanceof Error ? error.message : 'it does not say why'}` }
   }
-  const record: ErrorRecord = { name: thrown.name, message: thrown.message }
-  // A stack helps with the user's own errors; ours say everything in their message.
-  if (thrown.stack !== undefined && (REVIVED[thrown.name] === undefined || thrown.name.endsWith('ableError') || thrown.name === 'FatalError'))
-    record.stack = thrown.stack
-  const details = thrown as { code?: unknown; step?: unknown; attempts?: unknown; runId?: unknown; status?: unknown }
-  if (typeof details.code === 'string' || typeof details.code === 'number') record.code = details.code
-  if (thrown instanceof StepError) Object.assign(record, { step: thrown.step, attempts: thrown.attempts })
-  if (thrown instanceof ChildRunError) Object.assign(record, { runId: thrown.runId, status: thrown.status })
-  if (thrown.cause !== undefined && depth < CAUSE_DEPTH) record.cause = recordError(thrown.cause, depth + 1)
-  return record
+}
+
+function record(error: Error, depth: number): ErrorRecord {
+  const kept: ErrorRecord = { name: String(error.name), message: String(error.message) }
+  if (typeof error.stack === 'string' && (!REVIVED.has(kept.name) || THROWN_BY_USERS.has(kept.name))) kept.stack = error.stack
+  const { code } = error as { code?: unknown }
+  if (typeof code === 'string' || typeof code === 'number') kept.code = code
+  if (error instanceof StepError) Object.assign(kept, { step: error.step, attempts: error.attempts })
+  else if (error instanceof ChildRunError) Object.assign(kept, { runId: error.runId, status: error.status })
+  else {
+    const fields = fieldsOf(error)
+    if (Object.keys(fields).length > 0) kept.fields = fields
+  }
+  if (error instanceof AggregateError && depth < CAUSE_DEPTH) kept.errors = error.errors.slice(0, MOST_ERRORS).map((each) => record(asError(each), depth + 1))
+  if (error.cause !== undefined) kept.cause = record(asError(depth < CAUSE_DEPTH ? error.cause : rootOf(error.cause)), depth + 1)
+  if (depth > CAUSE_DEPTH) delete kept.cause
+  return kept
+}
+
+/** The error a chain of causes began with. */
+function rootOf(cause: unknown): unknown {
+  const seen = new Set<unknown>()
+  let root = cause
+  while (root instanceof Error && root.cause !== undefined && !seen.has(root)) {
+    seen.add(root)
+    root = root.cause
+  }
+  return root
+}
+
+/** Kept under names of their own. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['name', 'message', 'stack', 'cause', 'code', 'errors', 'after', 'problems'])
+
+/** What somebody has put on an error, as far as JSON can hold it. */
+function fieldsOf(thrown: object): { [key: string]: Json } {
+  const fields: [string, Json][] = []
+  let bytes = 0
+  for (const key of Object.keys(thrown)) {
+    if (OWN_FIELDS.has(key)) continue
+    try {
+      const text = JSON.stringify((thrown as Record<string, unknown>)[key])
+      if (text === undefined || (bytes += text.length) > MOST_FIELD_BYTES) continue
+      fields.push([key, JSON.parse(text) as Json])
+    } catch {
+      // A getter that throws, a circle: the error is worth more than this field of it.
+    }
+  }
+  return Object.fromEntries(fields)
 }
 
 /** The live run and every replay must see the same error, so both see the one revived from its record. */
-export function reviveError(record: ErrorRecord): Error {
-  const cause = record.cause === undefined ? undefined : reviveError(record.cause)
-  let error: Error
-  if (record.name === 'StepError' && record.step !== undefined && cause) error = new StepError(record.step, record.attempts ?? 1, cause)
-  else if (record.name === 'ChildRunError' && record.runId !== undefined) error = new ChildRunError(record.runId, record.status ?? 'failed', cause)
-  else {
-    const Type = REVIVED[record.name] ?? Error
-    error = new Type(record.message)
-    if (error.name !== record.name) error.name = record.name
-    if (cause) error.cause = cause
+export function reviveError(kept: ErrorRecord): Error {
+  const cause = kept.cause === undefined ? undefined : reviveError(kept.cause)
+  const error = revived(kept, cause)
+  for (const [key, value] of Object.entries(kept.fields ?? {})) {
+    Object.defineProperty(error, key, { value, enumerable: true, configurable: true, writable: true })
   }
-  if (record.code !== undefined) Object.assign(error, { code: record.code })
-  if (record.stack !== undefined) error.stack = record.stack
+  if (kept.code !== undefined) Object.assign(error, { code: kept.code })
+  if (kept.stack !== undefined) error.stack = kept.stack
+  return error
+}
+
+function revived(kept: ErrorRecord, cause: Error | undefined): Error {
+  if (kept.name === 'StepError' && kept.step !== undefined && cause) return new StepError(kept.step, kept.attempts ?? 1, cause)
+  if (kept.name === 'ChildRunError' && kept.runId !== undefined) return new ChildRunError(kept.runId, kept.status ?? 'failed', cause)
+  const Type = REVIVED.get(kept.name) ?? Error
+  const error = kept.errors ? new AggregateError(kept.errors.map(reviveError), kept.message) : new Type(kept.message)
+  if (error.name !== kept.name) error.name = kept.name
+  if (cause) error.cause = cause
   return error
 }
 

@@ -7,6 +7,10 @@ export interface ErrorRecord {
   stack?: string
   code?: string | number
   cause?: ErrorRecord
+  /** Of an AggregateError. */
+  errors?: ErrorRecord[]
+  /** Whatever else the error carried, as far as JSON can hold it. */
+  fields?: { [key: string]: Json }
   /** Which step gave up, and after how many attempts (a StepError). */
   step?: string
   attempts?: number
@@ -37,10 +41,15 @@ export type JournalEvent =
   | { type: 'wait.timedOut'; id: string }
   /** A signal that does not fit the schema of the wait that met it: kept on record, not delivered. */
   | { type: 'signal.rejected'; id: string; from: string; reason: string }
-  | { type: 'callback.created'; id: string; until?: number; ms?: number }
+  /** `checked`: what completes it has to fit a schema. */
+  | { type: 'callback.created'; id: string; until?: number; ms?: number; checked?: true }
+  /** A result that does not fit the schema: kept on record, not delivered. The run waits on. */
+  | { type: 'callback.rejected'; id: string; from: string; reason: string }
   | { type: 'callback.completed'; id: string; result?: Json }
   | { type: 'callback.failed'; id: string; error: ErrorRecord }
   | { type: 'child.started'; id: string; run: string; workflow: string; version: number; input?: Json; detached?: true; onParentEnd: OnParentEnd }
+  /** A detached child has been accepted. */
+  | { type: 'child.detached'; id: string }
   | { type: 'child.completed'; id: string; result?: Json }
   | { type: 'child.failed'; id: string; error: ErrorRecord }
   /** `task`: its type, by which workers ask for it. */
@@ -48,19 +57,25 @@ export type JournalEvent =
   | { type: 'task.completed'; id: string; result?: Json; attempt?: number; iteration?: number }
   | { type: 'task.failed'; id: string; attempt: number; error: ErrorRecord }
   | { type: 'patch'; id: string }
+  /** What a map goes over: how many items, and a digest of them, so that a change is noticed. */
+  | { type: 'map'; id: string; count: number; digest: string }
   /** The code now asks for another duration than the journaled one, which stands. */
   | { type: 'changed'; id: string; field: string; journaled: Json; now: Json }
   | { type: 'run.cancelRequested'; from: string; reason?: string }
   | { type: 'run.timedOut' }
   | { type: 'run.completed'; output?: Json; abandoned?: string[] }
-  | { type: 'run.failed'; error: ErrorRecord; compensated?: true; abandoned?: string[] }
+  /** `because`: the operations whose failures the error goes back to, as far as it tells. */
+  | { type: 'run.failed'; error: ErrorRecord; because?: string[]; compensated?: true; abandoned?: string[] }
   | { type: 'run.cancelled'; reason?: string; abandoned?: string[] }
   | { type: 'run.terminated'; reason?: string }
   /** The first event of the next generation: continue-as-new, or the workflow's own retry policy. */
   | { type: 'run.continued'; input?: Json }
   | { type: 'run.retrying'; error: ErrorRecord; attempt: number; until: number }
-  /** An operator asked a failed run to go on: the named step's failure no longer counts. `key` tells a repeated request. */
-  | { type: 'run.retried'; step?: string; key?: string }
+  /**
+   * An operator asked a failed run to go on: the failures of these operations no longer count. `key` tells a repeated
+   * request. In format 1 it names one step.
+   */
+  | { type: 'run.retried'; ops?: string[]; step?: string; key?: string }
 
 export type EventType = JournalEvent['type']
 export type EventOf<T extends EventType> = Extract<JournalEvent, { type: T }>
@@ -83,9 +98,11 @@ export const OP_KIND: Record<OperationEvent['type'], OpKind> = {
   'wait.completed': 'wait',
   'wait.timedOut': 'wait',
   'callback.created': 'callback',
+  'callback.rejected': 'callback',
   'callback.completed': 'callback',
   'callback.failed': 'callback',
   'child.started': 'child',
+  'child.detached': 'child',
   'child.completed': 'child',
   'child.failed': 'child',
   'task.dispatched': 'task',
@@ -95,10 +112,10 @@ export const OP_KIND: Record<OperationEvent['type'], OpKind> = {
 
 /**
  * What replay does with an event. `fact`: it is looked up when its operation is called. `settles`: it is
- * delivered to workflow code, in journal order. `run`: it concerns the run as a whole. `remark`: for readers.
- * A new event type does not compile until it is classified here.
+ * delivered to workflow code, in journal order. `stops`: so is it, and it concerns the run as a whole, as does `run`.
+ * `remark`: it is noted. A new event type does not compile until it is classified here, and read where its role is.
  */
-export const EVENT_ROLE: Record<EventType, 'fact' | 'settles' | 'run' | 'remark'> = {
+export const EVENT_ROLE = {
   'step.started': 'fact',
   'step.completed': 'settles',
   'step.retrying': 'fact',
@@ -112,18 +129,21 @@ export const EVENT_ROLE: Record<EventType, 'fact' | 'settles' | 'run' | 'remark'
   'wait.timedOut': 'settles',
   'signal.rejected': 'remark',
   'callback.created': 'fact',
+  'callback.rejected': 'remark',
   'callback.completed': 'settles',
   'callback.failed': 'settles',
   'child.started': 'fact',
+  'child.detached': 'settles',
   'child.completed': 'settles',
   'child.failed': 'settles',
   'task.dispatched': 'fact',
   'task.completed': 'settles',
   'task.failed': 'settles',
-  patch: 'fact',
+  patch: 'remark',
+  map: 'remark',
   changed: 'remark',
-  'run.cancelRequested': 'run',
-  'run.timedOut': 'run',
+  'run.cancelRequested': 'stops',
+  'run.timedOut': 'stops',
   'run.completed': 'run',
   'run.failed': 'run',
   'run.cancelled': 'run',
@@ -131,7 +151,22 @@ export const EVENT_ROLE: Record<EventType, 'fact' | 'settles' | 'run' | 'remark'
   'run.continued': 'run',
   'run.retrying': 'run',
   'run.retried': 'run',
+} as const satisfies Record<EventType, 'fact' | 'settles' | 'stops' | 'run' | 'remark'>
+
+type Role = (typeof EVENT_ROLE)[EventType]
+type EventOfRole<R extends Role> = EventOf<{ [T in EventType]: (typeof EVENT_ROLE)[T] extends R ? T : never }[EventType]>
+
+/** What is handed to workflow code, in this order. */
+export type Delivery = EventOfRole<'settles' | 'stops'>
+export type FactEvent = EventOfRole<'fact'>
+export type Remark = EventOfRole<'remark'>
+
+export function isDelivery(event: JournalEvent): event is Delivery {
+  const role: Role = EVENT_ROLE[event.type]
+  return role === 'settles' || role === 'stops'
 }
+export const isFact = (event: JournalEvent): event is FactEvent => EVENT_ROLE[event.type] === 'fact'
+export const isRemark = (event: JournalEvent): event is Remark => EVENT_ROLE[event.type] === 'remark'
 
 export type TerminalEvent = EventOf<'run.completed' | 'run.failed' | 'run.cancelled' | 'run.terminated'>
 

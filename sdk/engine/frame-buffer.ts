@@ -10,10 +10,12 @@ export class FrameBuffer {
   private readonly world: World
   private readonly runId: string
   private readonly epoch: number
-  private lastSeq: number
+  private lastSlot: number
   private lastAt: number
   private frameAt = 0
   private events: FrameEvent[] = []
+  /** Events that can wait for the next frame that there is a reason for. */
+  private asides: JournalEvent[] = []
   private consumed: string[] = []
   private outgoing: Outgoing[] = []
   private onDurable: (() => void)[] = []
@@ -26,9 +28,14 @@ export class FrameBuffer {
     this.world = world
     this.runId = run.id
     this.epoch = run.epoch
-    this.lastSeq = lastSeq
+    this.lastSlot = lastSeq
     this.lastAt = lastAt
     this.savedProgress = canonicalJson(run.progress)
+  }
+
+  /** The slot that the next frame takes. */
+  get nextSeq(): number {
+    return this.lastSlot + 1
   }
 
   /** Returns the event's journal time, which never runs backwards, also when runners disagree about the clock. */
@@ -39,6 +46,11 @@ export class FrameBuffer {
     if (event.type.startsWith('child.') || event.type.startsWith('task.')) this.startedElsewhere.push(event)
     if (durable) this.onDurable.push(durable)
     return this.lastAt
+  }
+
+  /** For what nobody has to wait for: it goes along with the next frame. */
+  addAside(event: JournalEvent): void {
+    this.asides.push(event)
   }
 
   consume(messageId: string): void {
@@ -59,9 +71,11 @@ export class FrameBuffer {
 
   async commit(next: Next): Promise<CommitResult> {
     const commit: Commit = { runId: this.runId, epoch: this.epoch, next }
-    const events = this.events
     const durable = this.onDurable
-    if (events.length > 0) commit.frame = { seq: this.lastSeq + 1, at: this.frameAt, epoch: this.epoch, events }
+    if (this.events.length > 0) {
+      commit.frame = { seq: this.nextSeq, at: this.frameAt, epoch: this.epoch, events: this.asides.length > 0 ? [...this.asides, ...this.events] : this.events }
+      this.asides = []
+    }
     if (this.consumed.length > 0) commit.consumed = this.consumed
     if (this.outgoing.length > 0) commit.outgoing = this.outgoing
     if (this.progressChanged()) {
@@ -74,9 +88,8 @@ export class FrameBuffer {
     this.onDurable = []
     const result = await this.world.store.commit(commit)
     if (!result.ok) return result
-    if (commit.frame) this.lastSeq++
+    if (commit.frame) this.lastSlot++
     for (const callback of durable) callback()
-    if (result.obsolete) await this.world.wakeups.cancel(result.obsolete)
     if (result.wakes.length > 0) await this.world.wakeups.send(result.wakes)
     return result
   }

@@ -1,5 +1,20 @@
-import { EVENT_ROLE, type EventOf, type Frame, isTerminal, type JournalEvent, OP_KIND, type OpKind, type TerminalEvent } from './events.ts'
+import {
+  type Delivery,
+  type EventOf,
+  type FactEvent,
+  type Frame,
+  isDelivery,
+  isFact,
+  isRemark,
+  isTerminal,
+  type JournalEvent,
+  OP_KIND,
+  type OpKind,
+  type Remark,
+  type TerminalEvent,
+} from './events.ts'
 import type { Json } from './json.ts'
+import { findUndone, type Undone } from './undone.ts'
 
 /** What the journal knows of an operation that has not settled. */
 export interface Facts {
@@ -16,24 +31,9 @@ export interface Facts {
   checkpoint?: Json
   /** An at-most-once attempt that began and never reported back. */
   underWay?: number
+  /** A child that was ended because its parent failed, and is wanted again. */
+  isLost?: boolean
 }
-
-/** What is handed to workflow code, in this order. */
-export type Delivery = EventOf<
-  | 'step.completed'
-  | 'step.failed'
-  | 'sleep.completed'
-  | 'wait.completed'
-  | 'wait.timedOut'
-  | 'callback.completed'
-  | 'callback.failed'
-  | 'child.completed'
-  | 'child.failed'
-  | 'task.completed'
-  | 'task.failed'
-  | 'run.cancelRequested'
-  | 'run.timedOut'
->
 
 /** A failure that an operator undid, and what came after it until then; see `Replay.nextRecalled`. */
 export interface Forgotten {
@@ -54,12 +54,18 @@ export class Journal {
   readonly deliveries: Delivery[] = []
   /** The time of each delivery. */
   readonly times: number[] = []
-  readonly patches = new Set<string>()
+  /** Behind which delivery a patch was first found to be in force. */
+  readonly patches = new Map<string, number>()
+  readonly maps = new Map<string, EventOf<'map'>>()
+  /** Detached children that the code was told of. In format 1 it was told nothing. */
+  readonly accepted = new Set<string>()
   /** Messages whose content is in the journal. */
   readonly consumed = new Set<string>()
   /** Changes of parameters that were already reported. */
   readonly reported = new Set<string>()
   readonly forgotten: Forgotten[] = []
+  /** The signal that a wait was for, where that may have to be known later. */
+  readonly signalOf = new Map<string, string>()
   /** How often an operator has let the run go on. */
   retries = 0
   terminal: TerminalEvent | undefined
@@ -78,48 +84,47 @@ export class Journal {
       this.lastSeq = last.seq
       this.lastAt = last.at + (last.events.at(-1)?.dt ?? 0)
     }
-    if (frames.some((frame) => frame.events[0]?.type === 'run.retried')) this.addExceptUndone(frames, findUndone(frames))
+    const undone = findUndone(frames)
+    if (undone.length > 0) this.addExceptUndone(frames, undone)
     else for (const frame of frames) for (const event of frame.events) this.add(event, event.dt === undefined ? frame.at : frame.at + event.dt)
   }
 
-  add(event: JournalEvent, at: number): void {
-    const role = EVENT_ROLE[event.type]
-    if (role === 'settles') {
+  private add(event: JournalEvent, at: number): void {
+    if (isDelivery(event)) {
       this.isEmpty = false
-      this.deliveries.push(event as Delivery)
+      this.deliveries.push(event)
       this.times.push(at)
-      if (event.type === 'wait.completed') this.consumed.add(event.from)
-      else if (event.type === 'sleep.completed' && event.skippedBy !== undefined) this.consumed.add(event.skippedBy)
-      return
-    }
-    if (role === 'fact') {
+      this.noteConsumed(event)
+    } else if (isFact(event)) {
       this.isEmpty = false
-      if (event.type === 'patch') this.patches.add(event.id)
-      else this.addFact(event as FactEvent, at)
-      return
-    }
-    this.addRunEvent(event, at)
+      this.addFact(event, at)
+    } else if (isRemark(event)) this.addRemark(event)
+    else if (isTerminal(event)) this.terminal = event
   }
 
-  private addRunEvent(event: JournalEvent, at: number): void {
+  /** The message that a delivery took over is not to be had a second time. */
+  noteConsumed(event: Delivery): void {
+    if (event.type === 'wait.completed' || event.type === 'run.cancelRequested') this.consumed.add(event.from)
+    else if (event.type === 'child.detached') this.accepted.add(event.id)
+    else if (event.type === 'sleep.completed' && event.skippedBy !== undefined) this.consumed.add(event.skippedBy)
+  }
+
+  private addRemark(event: Remark): void {
     switch (event.type) {
-      case 'run.cancelRequested':
-        this.consumed.add(event.from)
-        this.deliveries.push(event)
-        this.times.push(at)
-        break
-      case 'run.timedOut':
-        this.deliveries.push(event)
-        this.times.push(at)
-        break
       case 'signal.rejected':
+      case 'callback.rejected':
         this.consumed.add(event.from)
+        break
+      case 'patch':
+        this.isEmpty = false
+        if (!this.patches.has(event.id)) this.patches.set(event.id, this.deliveries.length)
+        break
+      case 'map':
+        this.maps.set(event.id, event)
         break
       case 'changed':
         this.reported.add(changeKey(event))
         break
-      default:
-        if (isTerminal(event)) this.terminal = event
     }
   }
 
@@ -130,37 +135,39 @@ export class Journal {
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */
-  private addExceptUndone(frames: readonly Frame[], undone: { from: number; to: number }[]): void {
+  private addExceptUndone(frames: readonly Frame[], undone: readonly Undone[]): void {
+    const settled = new Set<string>()
     let position = 0
     let open: Forgotten | undefined
     for (const frame of frames) {
       for (const event of frame.events) {
         const at = frame.at + (event.dt ?? 0)
-        const range = undone.find((r) => position >= r.from && position <= r.to)
-        if (range && position === range.from) this.forgotten.push((open = { at: this.deliveries.length, events: [] }))
-        else if (range && open && event.type !== 'patch') open.events.push({ event, at })
-        else this.add(event, at)
+        const range = undone.find(({ from, to }) => position >= from && position <= to)
+        if (position === range?.from) this.forgotten.push((open = { at: this.deliveries.length, events: [] }))
+        if (event.type === 'wait.started') this.signalOf.set(event.id, event.signal)
+        if (!range?.drops.has(position)) {
+          if (isDelivery(event) && 'id' in event) settled.add(event.id)
+          if (range && open && !isRemark(event)) open.events.push({ event, at })
+          else this.add(event, at)
+        }
+        if (range && position === range.to) this.loseChildren(settled, range.ops)
         position++
       }
     }
-    this.terminal = undefined
+    const last = frames.at(-1)?.events.at(-1)
+    this.terminal = last && isTerminal(last) ? last : undefined
     this.retries = undone.length
-    const lastEvent = frames.at(-1)?.events.at(-1)
-    if (lastEvent && isTerminal(lastEvent)) this.terminal = lastEvent
+  }
+
+  /** Children that were open when the run failed were ended with it, except those whose own failure is taken up again. */
+  private loseChildren(settled: ReadonlySet<string>, retried: ReadonlySet<string>): void {
+    for (const [id, facts] of this.facts) {
+      const { opened } = facts
+      if (opened?.type !== 'child.started' || opened.detached || opened.onParentEnd === 'abandon') continue
+      if (!settled.has(id) && !retried.has(id)) facts.isLost = true
+    }
   }
 }
-
-export type FactEvent = EventOf<
-  | 'step.started'
-  | 'step.retrying'
-  | 'step.checkpoint'
-  | 'step.paused'
-  | 'sleep.started'
-  | 'wait.started'
-  | 'callback.created'
-  | 'child.started'
-  | 'task.dispatched'
->
 
 export function applyFact(facts: Facts, event: FactEvent): Facts {
   switch (event.type) {
@@ -182,32 +189,18 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
     case 'step.checkpoint':
       facts.checkpoint = event.data
       break
-    default:
+    case 'sleep.started':
+    case 'wait.started':
+    case 'callback.created':
+    case 'child.started':
+    case 'task.dispatched':
       facts.opened = event
+      delete facts.isLost
+      break
   }
   return facts
 }
 
 export function changeKey(event: { id: string; field: string; now: Json }): string {
   return `${event.id}\n${event.field}\n${JSON.stringify(event.now)}`
-}
-
-/** Each request to go on (always a frame of its own) undoes the last failure of the step it names and what followed from it. */
-function findUndone(frames: readonly Frame[]): { from: number; to: number }[] {
-  const found: { from: number; to: number }[] = []
-  const failedAt = new Map<string, number>()
-  let endedAt = 0
-  let position = 0
-  for (const frame of frames) {
-    for (const event of frame.events) {
-      if (event.type === 'step.failed' || event.type === 'task.failed') failedAt.set(event.id, position)
-      else if (isTerminal(event)) endedAt = position
-      else if (event.type === 'run.retried') {
-        const from = event.step === undefined ? endedAt : (failedAt.get(event.step) ?? endedAt)
-        found.push({ from, to: position })
-      }
-      position++
-    }
-  }
-  return found
 }

@@ -1,4 +1,5 @@
 import { InvalidInputError, type Problem } from './errors.ts'
+import { fnv1a } from './random.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
@@ -19,7 +20,23 @@ export function assertSurvivesJson(value: unknown, what: string): void {
 
 /** What a replay would see: the value after a trip through the journal. */
 export function throughJson<T>(value: T): T {
-  return typeof value === 'object' && value !== null ? (JSON.parse(JSON.stringify(value)) as T) : value
+  if (typeof value === 'object' && value !== null) return JSON.parse(JSON.stringify(value)) as T
+  // JSON knows no -0.
+  return value === 0 ? (0 as T) : value
+}
+
+export function survivesJson(value: unknown): boolean {
+  return value === undefined || firstProblem(value, '$', []) === undefined
+}
+
+/** Tells lists of items apart; undefined for what cannot be written down. Not meant to withstand anybody's ill will. */
+export function digestOf(items: readonly unknown[]): string | undefined {
+  try {
+    const text = items.map((item) => canonicalJson(item)).join('\n')
+    return `${fnv1a(text, 0x811c9dc5).toString(36)}${fnv1a(text, 0x9e3779b9).toString(36)}`
+  } catch {
+    return undefined
+  }
 }
 
 /** The same text for the same data, whatever the order of its keys. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { RunRecord } from '../ports.ts'
 import { InvalidInputError } from './errors.ts'
 
 const MAX_NAME = 100
@@ -28,18 +29,48 @@ export function escapeName(name: string): string {
 }
 const NEEDS_ESCAPE = /[~/:]/
 
-/** The id of a child run: readable where the parts allow it, and always unique to its parent and operation. */
-export function childRunId(parentId: string, generation: number, opId: string): string {
-  const suffix = generation === 0 ? opId : `g${generation}.${opId}`
-  const readable = `${parentId}.${suffix}`
+/**
+ * What runs are written as. 1 is version 0.1.0, in which some identities could coincide. A run keeps the identities it
+ * began with, so whatever is made of them here depends on its format.
+ */
+export const FORMAT = 2
+
+type Identified = Pick<RunRecord, 'id' | 'format' | 'generation'>
+
+/**
+ * The id of a child run: readable where the parts allow it, and always unique to its parent and operation. The last dot
+ * parts the two. `round`: how often the parent was told to go on after a failure that ended its children.
+ */
+export function childRunId({ id, format, generation }: Identified, opId: string, round = 0): string {
+  if (format === 1 && round === 0) return shortened(id, `${id}.${generation === 0 ? opId : `g${generation}.${opId}`}`)
+  const later = `${generation === 0 ? '' : `~g${generation}`}${round === 0 ? '' : `~r${round}`}`
+  return shortened(id, `${id}.${opId.replaceAll('.', '~3')}${later}`)
+}
+
+function shortened(parentId: string, readable: string): string {
   return RUN_ID.test(readable) ? readable : `${parentId.slice(0, 120)}.${digest(readable)}`
 }
 
 /** The same on every attempt of a step, different for every other step of every other run. */
-export function idempotencyKey(runId: string, generation: number, opId: string): string {
-  const readable = generation === 0 ? `${runId}/${opId}` : `${runId}/g${generation}/${opId}`
+export function idempotencyKey({ id, format, generation }: Identified, opId: string): string {
+  // No escaped name begins with `~g`, so no scope can look like a generation.
+  const readable = generation === 0 ? `${id}/${opId}` : `${id}/${format === 1 ? 'g' : '~g'}${generation}/${opId}`
   return readable.length <= 200 ? readable : `${readable.slice(0, 150)}~${digest(readable)}`
 }
+
+/** `{run}.{step}`, as the protocol of workers has it. The first dot parts the two, so those of the run are escaped. */
+export function taskId({ id, format }: Pick<Identified, 'id' | 'format'>, opId: string): string {
+  return `${format === 1 ? id : id.replaceAll('~', '~0').replaceAll('.', '~1')}.${opId}`
+}
+
+/** The id of a message whose sender gave it a key: the same key again is the same message. */
+export function keyedMessageId(kind: string, key: string): string {
+  return `${KEYED}${kind} ${digest(key)}`
+}
+
+/** Whether its sender may send it again after a long time. */
+export const isKeyed = (messageId: string): boolean => messageId.startsWith(KEYED)
+export const KEYED = 'key '
 
 export function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)

@@ -1,8 +1,8 @@
 import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../context.ts'
 import type { TaskPolicy } from '../tasks/task.ts'
 import type { AnyWorkflow, Signal } from '../workflow.ts'
-import type { OpKind } from './events.ts'
-import type { Facts } from './journal.ts'
+import type { FactEvent, OpKind } from './events.ts'
+import { applyFact, type Facts } from './journal.ts'
 
 /** What the code asked for, by kind. */
 export type Request =
@@ -11,28 +11,35 @@ export type Request =
   | { kind: 'sleep'; until?: number; ms?: number }
   | { kind: 'wait'; signal: Signal; ms?: number }
   | { kind: 'callback'; ms?: number; schema: CallbackOptions<unknown>['schema'] }
-  | { kind: 'child'; workflow: AnyWorkflow; input: unknown; runId: string; options: ChildOptions }
+  | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
   | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy }
+
+/** Where and when the code called. */
+export interface Call {
+  /** In which turn: what is called later knows more. */
+  turn: number
+  /** How often the run had been asked to stop by then. */
+  stops: number
+  /** Part of an undo, which no request to stop is meant for. */
+  isCleanUp: boolean
+}
 
 /** One call of the workflow code, from the call to its settlement. */
 export class Operation {
   readonly id: string
   readonly request: Request
-  facts: Facts | undefined
+  readonly call: Call
   readonly promise: Promise<unknown>
-  settled = false
-  /** Called before the run was asked to stop; what is called afterwards is clean-up and runs as usual. */
-  readonly calledBeforeStop: boolean
-  /** When a timer ends or resumes it. */
-  dueAt: number | undefined
+  private known: Facts | undefined
+  private isSettled = false
   private resolvePromise!: (value: unknown) => void
   private rejectPromise!: (error: Error) => void
 
-  constructor(id: string, request: Request, facts: Facts | undefined, calledBeforeStop: boolean) {
+  constructor(id: string, request: Request, facts: Facts | undefined, call: Call) {
     this.id = id
     this.request = request
-    this.facts = facts
-    this.calledBeforeStop = calledBeforeStop
+    this.known = facts
+    this.call = call
     this.promise = new Promise((resolve, reject) => {
       this.resolvePromise = resolve
       this.rejectPromise = reject
@@ -43,13 +50,32 @@ export class Operation {
     return this.request.kind
   }
 
+  get settled(): boolean {
+    return this.isSettled
+  }
+
+  /** What the journal says of it. */
+  get facts(): Facts | undefined {
+    return this.known
+  }
+
+  /** The journal says more of it from now on. */
+  learn(event: FactEvent): void {
+    this.known = applyFact(this.known ?? { kind: this.kind, failures: 0 }, event)
+  }
+
+  /** Whether the nth request to stop the run is meant for it: not for an undo, nor for what was called since. */
+  isStoppedBy(nth: number): boolean {
+    return !this.call.isCleanUp && this.call.stops < nth
+  }
+
   resolve(value: unknown): void {
-    this.settled = true
+    this.isSettled = true
     this.resolvePromise(value)
   }
 
   reject(error: Error): void {
-    this.settled = true
+    this.isSettled = true
     // A branch that nobody awaits any more must not take the whole process down.
     this.promise.catch(() => {})
     this.rejectPromise(error)

@@ -35,7 +35,7 @@ export class SeededRandom {
   }
 }
 
-function fnv1a(text: string, offset: number): number {
+export function fnv1a(text: string, offset: number): number {
   let hash = offset
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return hash >>> 0

@@ -1,18 +1,17 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import type { RunRecord } from '../ports.ts'
-import { CancelledError, ForeignAwaitError, MisplacedCallError, NonDeterminismError, reviveError, StepError, TimeoutError } from './errors.ts'
-import { EVENT_ROLE, type JournalEvent, OP_KIND } from './events.ts'
-import { applyFact, type Delivery, type FactEvent, type Forgotten, type Journal } from './journal.ts'
-import { throughJson } from './json.ts'
+import type { Message, RunRecord } from '../ports.ts'
+import { CancelledError, ForeignAwaitError, MisplacedCallError, mismatch, type NonDeterminismError, reviveError, StepError, TimeoutError } from './errors.ts'
+import { type Delivery, isDelivery, isFact, type JournalEvent, OP_KIND } from './events.ts'
+import type { Forgotten, Journal } from './journal.ts'
+import { digestOf, throughJson } from './json.ts'
 import { escapeName } from './names.ts'
 import { Operation, type Request } from './operation.ts'
 import { SeededRandom } from './random.ts'
+import { running } from './running.ts'
 
 /** How the code of a generation ended. */
 export type CodeEnd = { kind: 'returned'; value: unknown } | { kind: 'threw'; error: unknown } | { kind: 'continued'; input: unknown }
 
-/** Which step's body the current call stack belongs to, if any. */
-export const insideStep = new AsyncLocalStorage<string | undefined>()
+type KeptSignal = Extract<Message, { kind: 'signal' }>
 
 /**
  * Runs workflow code against a journal. Code moves only in *turns*: one delivery, then everything that follows
@@ -22,37 +21,90 @@ export const insideStep = new AsyncLocalStorage<string | undefined>()
 export class Replay {
   readonly run: RunRecord
   readonly journal: Journal
-  private seeded: SeededRandom | undefined
   readonly operations = new Map<string, Operation>()
-  /** Called and not yet looked at by the run loop. */
-  fresh: Operation[] = []
-  pending = 0
-  end: CodeEnd | undefined
-  /** Why this code cannot go on with this journal. */
-  violation: Error | undefined
-  /** The journal time of the last delivery. */
-  now: number
-  /** True until something happens that the journal does not know. */
-  replaying: boolean
-  /** Patch ids decided in this execution and not yet journaled. */
-  newPatches: string[] = []
-  stopRequested: Error | undefined
+  private readonly onStray: () => void
   private readonly repeats = new Map<string, number>()
+  private readonly failed = new WeakMap<object, string>()
+  private seeded: SeededRandom | undefined
+  private draws = 0
+  private fresh: Operation[] = []
+  private notes: JournalEvent[] = []
+  private returned: KeptSignal[] = []
+  private open = 0
+  private ending: CodeEnd | undefined
+  private wrong: Error | undefined
+  private time: number
+  private isReplaying: boolean
+  private readonly stops: Error[] = []
+  private turns = 0
+  private delivered = 0
   private inTurn = false
   private closed: string | undefined
   private lastDelivered = 'its start'
+  private lastCalled = ''
 
-  constructor(run: RunRecord, journal: Journal) {
+  /** `onStray` is called when the code has moved without being told anything. */
+  constructor(run: RunRecord, journal: Journal, onStray: () => void = () => {}) {
     this.run = run
     this.journal = journal
-    this.now = journal.begunAt
-    this.replaying = !journal.isEmpty
+    this.onStray = onStray
+    this.time = journal.begunAt
+    this.isReplaying = !journal.isEmpty
   }
 
-  /** Most workflows want none of it. */
-  get random(): SeededRandom {
-    this.seeded ??= new SeededRandom(`${this.run.id}/${this.run.generation}`)
-    return this.seeded
+  /** Operations called and not settled. */
+  get pending(): number {
+    return this.open
+  }
+
+  get end(): CodeEnd | undefined {
+    return this.ending
+  }
+
+  /** Why this code cannot go on with this journal. */
+  get violation(): Error | undefined {
+    return this.wrong
+  }
+
+  /** The journal time of the last delivery. */
+  get now(): number {
+    return this.time
+  }
+
+  /** True until something happens that the journal does not know. */
+  get replaying(): boolean {
+    return this.isReplaying
+  }
+
+  /** With what the run was last asked to stop. */
+  get stopRequested(): Error | undefined {
+    return this.stops.at(-1)
+  }
+
+  /** How often it was. */
+  get stopsRequested(): number {
+    return this.stops.length
+  }
+
+  /** Operations called since the last time. */
+  takeFresh(): Operation[] {
+    const { fresh } = this
+    if (fresh.length > 0) this.fresh = []
+    return fresh
+  }
+
+  /** What the code has decided since the last time, for the journal. Nobody has to wait for it to be there. */
+  takeNotes(): JournalEvent[] {
+    const { notes } = this
+    if (notes.length > 0) this.notes = []
+    return notes
+  }
+
+  /** Signals whose waits an operator undid, for whoever waits for them now. */
+  takeReturned(): KeptSignal[] {
+    const kept = this.returned.filter(({ id }) => !this.journal.consumed.has(id))
+    this.returned = []
+    return kept
   }
 
   /** Starts the code and takes it through the whole journal. */
@@ -64,17 +116,20 @@ export class Replay {
       )
     })
     await this.deliverJournal()
-    this.violation ??= this.findUnreached()
+    this.wrong ??= this.findUnreached()
   }
 
   /** One live turn. */
   async deliver(event: Delivery, at: number): Promise<void> {
-    this.replaying = false
-    await this.turn(() => this.apply(event, at))
+    this.isReplaying = false
+    await this.turn(() => {
+      this.delivered++
+      this.apply(event, at)
+    })
   }
 
   /** Registers an operation; every `ctx` method that waits ends here. */
-  call(scope: string, name: string, request: Request): Operation {
+  call(scope: string, name: string, request: Request, isCleanUp = false): Operation {
     this.assertCallable(`ctx operation '${name}'`)
     const base = scope + escapeName(name)
     let id = base
@@ -85,22 +140,49 @@ export class Replay {
     }
     const facts = this.journal.facts.size > 0 ? this.journal.facts.get(id) : undefined
     if (facts && facts.kind !== request.kind) {
-      this.violation ??= changedCode(this.run, `the journal has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
+      this.wrong ??= mismatch(this.run, `the journal has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
-    const operation = new Operation(id, request, facts, this.stopRequested === undefined)
+    const operation = new Operation(id, request, facts, { turn: this.turns, stops: this.stops.length, isCleanUp })
     this.operations.set(id, operation)
     this.fresh.push(operation)
-    this.pending++
+    this.open++
+    this.lastCalled = id
+    this.draws = 0
     return operation
   }
 
+  /** Settles an operation that has nothing to wait for. */
+  settleAtOnce(operation: Operation, value: unknown): void {
+    this.open--
+    operation.resolve(value)
+  }
+
+  /** True for code that is new at this point of the run. Once it is in force it stays so, and what lies before it stays as it was. */
   patched(id: string): boolean {
     this.assertCallable(`ctx.patched('${id}')`)
-    if (this.journal.patches.has(id)) return true
-    if (this.replaying) return false
-    this.journal.patches.add(id)
-    this.newPatches.push(id)
+    const since = this.journal.patches.get(id)
+    if (since !== undefined) return this.delivered >= since
+    if (this.isReplaying) return false
+    this.journal.patches.set(id, this.delivered)
+    this.notes.push({ type: 'patch', id })
     return true
+  }
+
+  /** Results of a map go to its items by position: items that have changed their places are noticed. */
+  checkMap(id: string, items: readonly unknown[]): void {
+    const noted = this.journal.maps.get(id)
+    if (noted) {
+      const digest = items.length < noted.count ? undefined : digestOf(items.slice(0, noted.count))
+      if (digest === noted.digest) return
+      const now = items.length < noted.count ? `the code has ${items.length}` : 'the code has others, or in another order'
+      this.wrong ??= mismatch(this.run, `map '${id}' went over ${noted.count} items`, now, this.lastDelivered)
+      return
+    }
+    const digest = this.isReplaying ? undefined : digestOf(items)
+    if (digest === undefined) return
+    const event = { type: 'map' as const, id, count: items.length, digest }
+    this.journal.maps.set(id, event)
+    this.notes.push(event)
   }
 
   continueAsNew(input: unknown): Promise<never> {
@@ -109,8 +191,15 @@ export class Replay {
     return new Promise(() => {})
   }
 
+  /** The same numbers on every replay. Those between two operations depend on nothing but the first of the two. */
+  random(): SeededRandom {
+    const seed = `${this.run.id}/${this.run.generation}`
+    if (this.run.format === 1) return (this.seeded ??= new SeededRandom(seed))
+    return new SeededRandom(`${seed}/${this.lastCalled}#${this.draws++}`)
+  }
+
   assertCallable(what: string): void {
-    const step = insideStep.getStore()
+    const step = running.getStore()?.step
     if (step !== undefined) {
       throw new MisplacedCallError(
         `${what} was called inside the body of step '${step}'. A body's effects are not replayed, so ctx cannot work there: call it in the workflow function, before or after the step`,
@@ -122,7 +211,7 @@ export class Replay {
       const error = new ForeignAwaitError(
         `workflow '${this.run.workflow}' called ${what} after it had awaited something that is not a ctx operation (a fetch, a timer, a file), somewhere after ${this.lastDelivered}. A replay cannot repeat that: move it into ctx.step`,
       )
-      this.violation ??= error
+      this.wrong ??= error
       throw error
     }
   }
@@ -139,9 +228,27 @@ export class Replay {
     )
   }
 
+  /** The operations whose failures an error goes back to, as far as it carries them along. */
+  failuresBehind(error: unknown): string[] {
+    const found = new Set<string>()
+    const seen = new Set<unknown>()
+    const look = (e: unknown): void => {
+      if (typeof e !== 'object' || e === null || seen.has(e) || seen.size > MOST_LOOKED_AT) return
+      seen.add(e)
+      const op = this.failed.get(e)
+      if (op !== undefined) return void found.add(op)
+      const { cause, errors } = e as { cause?: unknown; errors?: unknown }
+      look(cause)
+      if (Array.isArray(errors)) errors.forEach(look)
+    }
+    look(error)
+    return [...found]
+  }
+
   private async turn(act: () => void): Promise<void> {
     // In a microtask, so that nextTick means: once the microtask queue has run empty.
     await null
+    this.turns++
     this.inTurn = true
     act()
     await new Promise<void>((resolve) => process.nextTick(resolve))
@@ -149,30 +256,37 @@ export class Replay {
   }
 
   private ended(end: CodeEnd): void {
-    this.end ??= end
+    if (this.closed !== undefined) return
+    if (!this.inTurn) {
+      // Nothing of ours moved it: a foreign promise won a race.
+      this.wrong ??= this.foreignAwait()
+      return this.onStray()
+    }
+    this.ending ??= end
   }
 
   /** The same turns as `deliver` makes, without a promise for each: most of a replay's time is spent here. */
   private deliverJournal(): Promise<void> {
     const { deliveries, times, forgotten } = this.journal
-    let cursor = 0
     let undone = 0
     return new Promise((resolve) => {
       const next = () => {
         this.inTurn = false
-        if (this.violation) return resolve()
-        const recalled = forgotten[undone]?.at === cursor ? this.nextRecalled(forgotten[undone]!) : undefined
+        if (this.wrong) return resolve()
+        const recalled = forgotten[undone]?.at === this.delivered ? this.nextRecalled(forgotten[undone]!) : undefined
         if (recalled) return deliver(recalled.event, recalled.at)
-        while (forgotten[undone]?.at === cursor) undone++
+        while (forgotten[undone]?.at === this.delivered) undone++
+        const cursor = this.delivered
         if (cursor === deliveries.length) return resolve()
-        if (this.end) {
-          this.violation = changedCode(this.run, `the journal goes on with ${describe(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
+        if (this.ending) {
+          this.wrong = mismatch(this.run, `the journal goes on with ${describe(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
           return resolve()
         }
-        cursor++
-        deliver(deliveries[cursor - 1]!, times[cursor - 1]!)
+        this.delivered++
+        deliver(deliveries[cursor]!, times[cursor]!)
       }
       const deliver = (event: Delivery, at: number) => {
+        this.turns++
         this.inTurn = true
         this.apply(event, at)
         queueMicrotask(afterMicrotasks)
@@ -187,42 +301,84 @@ export class Replay {
    * stands, and is known by this: when its turn comes, the code has called for it.
    */
   private nextRecalled(undone: Forgotten): { event: Delivery; at: number } | undefined {
-    for (let next = undone.events.shift(); next && !this.end; next = undone.events.shift()) {
+    for (let next = undone.events.shift(); next; next = undone.events.shift()) {
       const { event, at } = next
-      const operation = 'id' in event ? this.operations.get(event.id) : undefined
-      if (!operation || operation.settled) continue
-      if (isDelivery(event)) return { event, at }
-      if (EVENT_ROLE[event.type] === 'fact') operation.facts = applyFact(operation.facts ?? { kind: operation.kind, failures: 0 }, event as FactEvent)
+      const operation = 'id' in event && !this.ending ? this.operations.get(event.id) : undefined
+      if (!operation || operation.settled) {
+        if (event.type === 'wait.completed') this.giveBack(event)
+      } else if (isDelivery(event)) {
+        this.journal.noteConsumed(event)
+        return { event, at }
+      } else if (isFact(event)) operation.learn(event)
     }
     return undefined
   }
 
+  /** I9: a signal that was consumed on the way that is forgotten was accepted all the same. */
+  private giveBack({ id, from, payload }: Extract<Delivery, { type: 'wait.completed' }>): void {
+    const name = this.journal.signalOf.get(id)
+    if (name !== undefined) this.returned.push({ id: from, kind: 'signal', name, ...(payload !== undefined && { payload }) })
+  }
+
   private apply(event: Delivery, at: number): void {
-    this.now = at
+    this.time = at
     if (event.type === 'run.cancelRequested') return this.stopWaits(new CancelledError(event.reason ?? `run '${this.run.id}' was cancelled`))
     if (event.type === 'run.timedOut') return this.stopWaits(new TimeoutError(`run '${this.run.id}' took longer than the timeout of its workflow`))
     const operation = this.operations.get(event.id)
     if (!operation) {
-      this.violation = this.unreached(event)
+      this.wrong = this.unreached(event)
       return
     }
     if (operation.settled) return
     const kind = OP_KIND[event.type]
     if (kind !== operation.kind) {
-      this.violation = changedCode(this.run, `the journal has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
+      this.wrong = mismatch(this.run, `the journal has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
       return
     }
     this.lastDelivered = describe(event)
-    this.pending--
-    settle(operation, event)
+    this.open--
+    this.settle(operation, event)
+  }
+
+  /** The code gets copies: what it does to them must not reach the journal, nor another replay of it. */
+  private settle(operation: Operation, event: Extract<Delivery, { id: string }>): void {
+    switch (event.type) {
+      case 'step.completed':
+      case 'callback.completed':
+      case 'child.completed':
+      case 'task.completed':
+        return operation.resolve(throughJson(event.result))
+      case 'child.detached': {
+        const opened = operation.facts?.opened
+        return operation.resolve({ runId: opened?.type === 'child.started' ? opened.run : '' })
+      }
+      case 'sleep.completed':
+      case 'wait.timedOut':
+        return operation.resolve(undefined)
+      case 'wait.completed':
+        return operation.resolve(throughJson(event.payload))
+      case 'callback.failed':
+      case 'child.failed':
+        return this.reject(operation, reviveError(event.error))
+      case 'step.failed':
+      case 'task.failed': {
+        const cause = reviveError(event.error)
+        return this.reject(operation, cause instanceof CancelledError ? cause : new StepError(event.id, event.attempt, cause))
+      }
+    }
+  }
+
+  private reject(operation: Operation, error: Error): void {
+    this.failed.set(error, operation.id)
+    operation.reject(error)
   }
 
   /** Waits end with the error; steps end by themselves, because only their bodies know what they did. */
   private stopWaits(error: Error): void {
-    this.stopRequested ??= error
+    this.stops.push(error)
     for (const operation of this.operations.values()) {
-      if (operation.settled || operation.kind === 'step') continue
-      this.pending--
+      if (operation.settled || operation.kind === 'step' || !operation.isStoppedBy(this.stops.length)) continue
+      this.open--
       operation.reject(error)
     }
   }
@@ -237,52 +393,18 @@ export class Replay {
   private unreached(journaled: Delivery | { id: string; kind: string }): NonDeterminismError {
     const expected = 'type' in journaled ? describe(journaled) : `${journaled.kind} '${journaled.id}'`
     const waiting = [...this.operations.values()].filter((operation) => !operation.settled).map((operation) => `${operation.kind} '${operation.id}'`)
-    const got = this.end
+    const got = this.ending
       ? 'the code had already ended'
       : waiting.length > 0
         ? `the code waits for ${waiting.slice(0, 5).join(', ')}`
         : 'the code waits for nothing'
-    return changedCode(this.run, `the journal goes on with ${expected}`, got, this.lastDelivered)
+    return mismatch(this.run, `the journal goes on with ${expected}`, got, this.lastDelivered)
   }
 }
 
-function isDelivery(event: JournalEvent): event is Delivery {
-  return EVENT_ROLE[event.type] === 'settles'
-}
-
-type OperationDelivery = Extract<Delivery, { id: string }>
-
-/** The code gets copies: what it does to them must not reach the journal, nor another replay of it. */
-function settle(operation: Operation, event: OperationDelivery): void {
-  switch (event.type) {
-    case 'step.completed':
-    case 'callback.completed':
-    case 'child.completed':
-    case 'task.completed':
-      return operation.resolve(throughJson(event.result))
-    case 'sleep.completed':
-    case 'wait.timedOut':
-      return operation.resolve(undefined)
-    case 'wait.completed':
-      return operation.resolve(throughJson(event.payload))
-    case 'callback.failed':
-    case 'child.failed':
-      return operation.reject(reviveError(event.error))
-    case 'step.failed':
-    case 'task.failed': {
-      const cause = reviveError(event.error)
-      return operation.reject(cause instanceof CancelledError ? cause : new StepError(event.id, event.attempt, cause))
-    }
-  }
-}
+/** An error may point at very many others. */
+const MOST_LOOKED_AT = 1_000
 
 function describe(event: Delivery): string {
   return 'id' in event ? `${OP_KIND[event.type]} '${event.id}'` : event.type === 'run.timedOut' ? 'the timeout of the run' : 'the cancellation of the run'
-}
-
-function changedCode(run: RunRecord, expected: string, got: string, where: string): NonDeterminismError {
-  return new NonDeterminismError(
-    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the journal of run '${run.id}': after ${where}, ${expected}, but ${got}. ` +
-      `The run is parked and nothing is lost. Restore the old order for runs under way (give the changed code a new version, or guard it with ctx.patched), deploy, and retry the run`,
-  )
 }

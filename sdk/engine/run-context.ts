@@ -14,10 +14,10 @@ import type {
 import type { Functions, LogLevel, LogSink } from '../ports.ts'
 import type { AnyWorkflow, Signal } from '../workflow.ts'
 import { callbackToken } from './callback-token.ts'
-import { type Duration, milliseconds, pointInTime } from './duration.ts'
+import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
 import { FatalError, InvalidInputError } from './errors.ts'
 import { assertSurvivesJson, type Json, throughJson } from './json.ts'
-import { checkName, checkRunId, childRunId, escapeName } from './names.ts'
+import { checkName, checkRunId, escapeName } from './names.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
 import { taskPolicy } from './task-policy.ts'
@@ -47,11 +47,13 @@ export class RunContext implements Context {
   private readonly shared: Shared
   private readonly replay: Replay
   private readonly path: string
+  private readonly isCleanUp: boolean
 
-  constructor(shared: Shared, path = '') {
+  constructor(shared: Shared, path = '', isCleanUp = false) {
     this.shared = shared
     this.replay = shared.replay
     this.path = path
+    this.isCleanUp = isCleanUp
   }
 
   get info(): RunInfo {
@@ -71,7 +73,7 @@ export class RunContext implements Context {
       if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
     }
     const stub = this.shared.stubs?.get(name)
-    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }).promise as Promise<T>
+    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }, this.isCleanUp).promise as Promise<T>
   }
 
   invoke<T>(functionName: string, payload?: unknown, options: InvokeOptions = {}): Promise<T> {
@@ -97,7 +99,7 @@ export class RunContext implements Context {
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {
     const [name, duration] = maybeDuration === undefined ? ['sleep', nameOrDuration] : [nameOrDuration as string, maybeDuration]
     checkName('a sleep name', name)
-    const ms = milliseconds(duration, `the sleep '${name}'`)
+    const ms = millisecondsOrZero(duration, `the sleep '${name}'`)
     return this.replay.call(this.path, name, { kind: 'sleep', ms }).promise as Promise<void>
   }
 
@@ -123,13 +125,11 @@ export class RunContext implements Context {
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   run(workflow: AnyWorkflow, input: unknown, options: ChildOptions = {}): Promise<any> {
     if (options.id !== undefined) checkRunId(options.id)
-    const { run } = this.replay
-    const request = { kind: 'child' as const, workflow, input, runId: options.id ?? '', options }
-    const operation = this.replay.call(this.path, workflow.name, request)
-    request.runId ||= childRunId(run.id, run.generation, operation.id)
-    if (options.detached) {
-      this.replay.pending--
-      operation.resolve({ runId: request.runId })
+    const operation = this.replay.call(this.path, workflow.name, { kind: 'child', workflow, input, options })
+    const opened = operation.facts?.opened
+    // In format 1, and where the code did not wait for it, a detached child was taken for granted.
+    if (opened?.type === 'child.started' && opened.detached && !this.replay.journal.accepted.has(operation.id)) {
+      this.replay.settleAtOnce(operation, { runId: opened.run })
     }
     return operation.promise
   }
@@ -145,6 +145,7 @@ export class RunContext implements Context {
     const { concurrency = items.length, tolerate } = options
     if (items.length > 0 && !(concurrency >= 1)) throw new InvalidInputError(`map '${name}': concurrency must be at least 1, got ${concurrency}`)
     const outer = this.inside(name)
+    this.replay.checkMap(outer.path, items)
     const results: PromiseSettledResult<O>[] = new Array(items.length)
     let next = 0
     let failures = 0
@@ -188,12 +189,12 @@ export class RunContext implements Context {
 
   random(): number {
     this.replay.assertCallable('ctx.random')
-    return this.replay.random.next()
+    return this.replay.random().next()
   }
 
   uuid(): string {
     this.replay.assertCallable('ctx.uuid')
-    return this.replay.random.uuid()
+    return this.replay.random().uuid()
   }
 
   progress(value: unknown): void {
@@ -201,8 +202,8 @@ export class RunContext implements Context {
     this.shared.setProgress(throughJson(value) as Json)
   }
 
-  inside(name: string): RunContext {
-    return new RunContext(this.shared, `${this.path}${escapeName(name)}/`)
+  inside(name: string, isCleanUp = this.isCleanUp): RunContext {
+    return new RunContext(this.shared, `${this.path}${escapeName(name)}/`, isCleanUp)
   }
 }
 

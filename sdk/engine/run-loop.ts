@@ -12,21 +12,24 @@
  * I6 No lost wake-up. Whatever comes from outside bumps a counter; suspending is refused unless the counter is the one
  *    this loop has seen.
  * I7 One runner at a time, by lease; correct without it.
+ * I8 Nothing of an open run can expire. Whatever it may still read outlives every wait it may be in.
+ * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
 import type { RunInfo } from '../context.ts'
 import type { Claimed, CommitResult, EndStatus, Lease, RunRecord, World } from '../ports.ts'
-import { validate } from '../schema.ts'
+import { accept, type Validated, validate } from '../schema.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import { END_STATUS, outgoingAtCancel, outgoingAtEnd, outgoingToStarted, rootError, terminalEvent } from './ending.ts'
 import { FatalError, InvalidInputError, recordError, UnknownWorkflowError } from './errors.ts'
-import type { EventOf, JournalEvent, TerminalEvent } from './events.ts'
+import type { Delivery, EventOf, JournalEvent, TerminalEvent } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
-import { type Delivery, Journal } from './journal.ts'
-import type { Json } from './json.ts'
+import { Journal } from './journal.ts'
+import { type Json, throughJson } from './json.ts'
 import type { Operation } from './operation.ts'
-import { insideStep, Replay } from './replay.ts'
+import { Replay } from './replay.ts'
 import { retryDelay } from './retry.ts'
 import { replayAwareLogger, type StepBody } from './run-context.ts'
+import { running, watchStrayRejections } from './running.ts'
 import { Steps } from './steps.ts'
 import { Waits } from './waits.ts'
 import { type BodyState, runBody } from './workflow-body.ts'
@@ -39,8 +42,10 @@ export type RunOutcome =
   | { status: EndStatus | 'suspended' | 'continued' | 'released' | 'stuck' }
   /** Somebody else has it now. */
   | { status: 'superseded' }
-  /** There was nothing to do: not due, leased, ended or unknown. */
+  /** There was nothing to do: not due, leased, ended or missing. */
   | { status: 'skipped' }
+  /** The code for it is not here; somebody else may have it. */
+  | { status: 'unknown' }
 
 export interface RunnerOptions {
   lease: Lease
@@ -48,6 +53,8 @@ export interface RunnerOptions {
   deadline?: number
   /** How many runners in a row may die of the run, without taking it any further, before it is parked. Default 10. */
   mostDeaths?: number
+  /** How long a run whose code is not here is left alone. Default: not at all, because others may look at once. */
+  unknownDelayMs?: number
   /** Replaces the bodies of steps, by name; for tests. */
   stubs?: ReadonlyMap<string, StepBody>
 }
@@ -56,13 +63,17 @@ export interface RunnerOptions {
 const STOP_STARTING_MS = 5_000
 const LET_GO_MS = 1_000
 const MOST_DEATHS = 10
+/** Old and new code live side by side for a while. A run whose code nobody has known for so long is parked. */
+const UNKNOWN_FOR_MS = 600_000
 
 /** Claims a run, takes it as far as it goes, and says how far that was. */
 export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
   const claimed = await world.store.claim(runId, options.lease)
   if (!claimed) return { status: 'skipped' }
+  watchStrayRejections()
   // A runner may itself have been called from a step's body; what it runs is not inside that step.
-  const outcome = await insideStep.run(undefined, () => new RunLoop(world, claimed, options).go(workflows))
+  const whose = { runId, workflow: claimed.run.workflow, log: world.log }
+  const outcome = await running.run(whose, () => new RunLoop(world, claimed, options).go(workflows))
   if (outcome.status === 'superseded') await giveBack(world, claimed.run)
   return outcome
 }
@@ -90,6 +101,8 @@ class RunLoop {
   private leaseLost = false
   private wakeLoop: (() => void) | undefined
   private lastRenewal: number
+  /** What the code is to be told of operations that were over as soon as they were opened. */
+  private readonly settledAtOpening: Delivery[] = []
 
   constructor(world: World, claimed: Claimed, options: RunnerOptions) {
     this.world = world
@@ -98,17 +111,18 @@ class RunLoop {
     this.run = claimed.run
     const begunAt = claimed.begunAt ?? claimed.run.startedAt ?? claimed.run.createdAt
     this.journal = new Journal(claimed.frames, claimed.run.baseSeq, begunAt)
-    this.replay = new Replay(this.run, this.journal)
+    this.replay = new Replay(this.run, this.journal, () => this.wakeLoop?.())
     this.buffer = new FrameBuffer(world, this.run, this.journal.lastSeq, this.journal.lastAt)
     this.seenStimulus = this.run.stimulus
     this.lastRenewal = world.clock.now()
   }
 
   async go(workflows: WorkflowSource): Promise<RunOutcome> {
-    const unwatch = this.world.store.watch(this.run.id, () => {
+    const changed = () => {
       this.inboxIsStale = true
       this.wakeLoop?.()
-    })
+    }
+    const unwatch = this.world.store.watch(this.run.id, changed, this.run)
     try {
       // A runner before this one may have died between the last frame and closing the run.
       if (this.journal.terminal) return await this.end(this.journal.terminal)
@@ -117,9 +131,9 @@ class RunLoop {
       if (this.isCancelledBeforeStart()) return await this.end(this.note({ type: 'run.cancelled', reason: 'cancelled before it started' }))
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
-      if (workflow instanceof Error) return await this.park(workflow)
+      if (workflow instanceof Error) return await this.leaveToOthers(workflow)
       this.workflow = workflow
-      const input = await validate(workflow.options.input, this.run.input)
+      const input = await this.input()
       if (input.ok) return await this.takeAsFarAsItGoes(input.value)
       const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'; deploy a fix and retry the run`
       return await this.park(new InvalidInputError(why, input.problems))
@@ -132,7 +146,6 @@ class RunLoop {
 
   private async takeAsFarAsItGoes(input: unknown): Promise<RunOutcome> {
     this.waits = new Waits(this.world, this.replay, this.buffer, { recovered: this.claimed.recovered, timeoutMs: this.workflow.timeoutMs })
-    this.waits.receive(this.claimed.inbox)
     const steps = new Steps(this.world, this.replay, this.buffer, this.waits, {
       onReport: () => this.wakeLoop?.(),
       onHeartbeat: (heartbeat) => this.beat(heartbeat),
@@ -146,6 +159,7 @@ class RunLoop {
       functions: this.world.functions,
       stubs: this.options.stubs,
     })
+    this.waits.receive([...this.replay.takeReturned(), ...this.claimed.inbox])
 
     for (;;) {
       if (this.replay.violation) return this.park(this.replay.violation)
@@ -154,6 +168,8 @@ class RunLoop {
       if (opening) await opening
       const telling = this.tellTheCode(steps)
       if (telling && (await telling)) continue
+      if (this.leaseLost) return { status: 'superseded' }
+      if (this.replay.violation) continue
       if (this.replay.pending === 0) return this.park(this.replay.foreignAwait())
 
       steps.queueDue()
@@ -168,7 +184,7 @@ class RunLoop {
       if (steps.areRunning || staysHere) {
         // Most bodies have ended by then; the others are worth a timer.
         if (!steps.haveReported) await microtasksAreDone()
-        if (!steps.haveReported) await this.somethingHappens()
+        if (!steps.haveReported && !this.replay.violation) await this.somethingHappens()
         if (this.leaseLost) return { status: 'superseded' }
         continue
       }
@@ -201,7 +217,7 @@ class RunLoop {
 
   /** At once where it can be: a promise for every step of every run is most of the garbage this loop makes. */
   private nextDelivery(steps: Steps): Next {
-    const settled = steps.nextSettled()
+    const settled = this.settledAtOpening.shift() ?? steps.nextSettled()
     if (settled) return settled
     if (this.inboxIsStale) return this.readInbox().then(() => this.waits.next(this.world.clock.now()))
     return this.waits.next(this.world.clock.now())
@@ -213,10 +229,9 @@ class RunLoop {
   }
 
   private openWhatTheCodeAskedFor(steps: Steps): Promise<void> | undefined {
-    const { newPatches, fresh } = this.replay
-    if (newPatches.length > 0) for (const id of newPatches.splice(0)) this.buffer.add({ type: 'patch', id })
+    this.noteDecisions()
+    const fresh = this.replay.takeFresh()
     if (fresh.length === 0) return undefined
-    this.replay.fresh = []
     if (fresh.some(({ kind }) => kind !== 'step')) return this.openInOrder(fresh, steps)
     for (const operation of fresh) if (!operation.settled) steps.prepare(operation)
     return undefined
@@ -226,7 +241,18 @@ class RunLoop {
     for (const operation of fresh) {
       if (operation.kind === 'step') {
         if (!operation.settled) steps.prepare(operation)
-      } else if (!operation.settled || isDetached(operation)) await this.waits.open(operation)
+      } else if (!operation.settled || isDetached(operation)) {
+        const delivery = await this.waits.open(operation)
+        if (delivery) this.settledAtOpening.push(delivery)
+      }
+    }
+  }
+
+  /** What the code has decided by itself. A patch is durable before what follows from it; the rest goes along some time. */
+  private noteDecisions(): void {
+    for (const event of this.replay.takeNotes()) {
+      if (event.type === 'patch') this.buffer.add(event)
+      else this.buffer.addAside(event)
     }
   }
 
@@ -243,6 +269,7 @@ class RunLoop {
   }
 
   private async release(steps: Steps): Promise<RunOutcome> {
+    steps.cutOff()
     steps.abandon('the runner has to stop; the step will run again elsewhere')
     const result = await this.buffer.commit({ kind: 'release' })
     return { status: result.ok ? 'released' : 'superseded' }
@@ -251,22 +278,29 @@ class RunLoop {
   private async finish(): Promise<RunOutcome> {
     const end = this.replay.end!
     // Patches decided and children started in the last turn count, also if the code did not wait for them.
-    for (const id of this.replay.newPatches) this.buffer.add({ type: 'patch', id })
-    for (const operation of this.replay.fresh) if (isDetached(operation)) await this.waits.open(operation)
-    if (end.kind === 'continued') {
-      const input = end.input as Json | undefined
-      return this.nextGeneration(input, 1, this.world.clock.now(), { type: 'run.continued', input })
-    }
+    this.noteDecisions()
+    await this.openDetached()
+    if (end.kind === 'continued') return this.continueAsNew(end.input)
     const event = await terminalEvent(this.workflow, end, this.replay.stopRequested)
     const retry = this.workflow.options.retry
     if (event.type === 'run.failed' && retry && end.kind === 'threw') {
       const delay = retryDelay(retry, this.run.attempt, rootError(end.error), () => this.world.ids.random(), `workflow '${this.workflow.name}'`)
       if (delay !== undefined) {
         const until = this.world.clock.now() + delay
-        return this.nextGeneration(this.run.input, this.run.attempt + 1, until, { type: 'run.retrying', error: event.error, attempt: this.run.attempt, until })
+        const { input, parsed } = this.run
+        return this.nextGeneration({ input, parsed }, this.run.attempt + 1, until, {
+          type: 'run.retrying',
+          error: event.error,
+          attempt: this.run.attempt,
+          until,
+        })
       }
     }
-    if (event.type === 'run.failed' && this.body.compensated) event.compensated = true
+    if (event.type === 'run.failed') {
+      const because = end.kind === 'threw' ? this.replay.failuresBehind(end.error) : []
+      if (because.length > 0) event.because = because
+      if (this.body.compensated) event.compensated = true
+    }
     this.noteAbandoned(event)
     return this.end(this.note(event))
   }
@@ -286,22 +320,63 @@ class RunLoop {
     }
   }
 
+  private async openDetached(): Promise<void> {
+    for (const operation of this.replay.takeFresh()) {
+      const delivery = isDetached(operation) ? await this.waits.open(operation) : undefined
+      if (delivery?.type !== 'child.failed') continue
+      const why = `workflow '${this.run.workflow}' ended without awaiting the start of detached child '${delivery.id}', which was refused: ${delivery.error.message}`
+      this.world.log('error', why, { runId: this.run.id })
+    }
+  }
+
+  /** The next generation's input is parsed here and now, and never again. */
+  private async continueAsNew(given: unknown): Promise<RunOutcome> {
+    try {
+      const { input, parsed } = await accept(this.workflow.options.input, given, `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`)
+      return await this.nextGeneration({ input, parsed }, 1, this.world.clock.now(), { type: 'run.continued', input })
+    } catch (error) {
+      if (error instanceof InvalidInputError) return this.park(error)
+      throw error
+    }
+  }
+
   private async end(event: TerminalEvent): Promise<RunOutcome> {
-    for (const message of outgoingAtEnd(this.run, event, this.allEvents())) this.buffer.send(message)
+    const isJournaled = this.journal.terminal !== undefined
+    const seq = isJournaled ? this.journal.lastSeq : this.buffer.nextSeq
+    for (const message of outgoingAtEnd(this.run, event, seq, this.allEvents())) this.buffer.send(message)
     const result = await this.buffer.commit({ kind: 'end', event })
     return { status: result.ok ? END_STATUS[event.type] : 'superseded' }
   }
 
   private async nextGeneration(
-    input: Json | undefined,
+    { input, parsed }: { input: Json | undefined; parsed?: Json | undefined },
     attempt: number,
     wakeAt: number,
     event: EventOf<'run.continued' | 'run.retrying'>,
   ): Promise<RunOutcome> {
     this.buffer.add(event)
     for (const message of outgoingToStarted(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
-    const result = await this.buffer.commit({ kind: 'continue', input, attempt, wakeAt })
+    const result = await this.buffer.commit({ kind: 'continue', input, ...(parsed !== undefined && { parsed }), attempt, wakeAt })
     return { status: result.ok ? 'continued' : 'superseded' }
+  }
+
+  /** Parsed when it was accepted, and so the same at every wake. Format 1 did it every time. */
+  private async input(): Promise<Validated<unknown>> {
+    const { format, reparse, input, parsed } = this.run
+    if (format === 1 || reparse) return validate(this.workflow.options.input, input)
+    return { ok: true, value: parsed === undefined ? input : throughJson(parsed) }
+  }
+
+  /** Whoever knows this code may have it; only if nobody does for long does it need people. */
+  private async leaveToOthers(why: UnknownWorkflowError): Promise<RunOutcome> {
+    const now = this.world.clock.now()
+    const { workflow, version, waitingFor } = this.run
+    const since = waitingFor?.find(({ kind }) => kind === 'code')?.since ?? now
+    if (now - since >= UNKNOWN_FOR_MS) return this.park(why)
+    const waiting = { kind: 'code' as const, id: workflow, on: String(version), since }
+    const wakeAt = now + (this.options.unknownDelayMs ?? 0)
+    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: [waiting] })
+    return { status: result.ok ? 'unknown' : 'superseded' }
   }
 
   /** The run waits for people, not for time: its journal is left exactly as it was. */
@@ -320,7 +395,9 @@ class RunLoop {
 
   private async readInbox(): Promise<void> {
     this.inboxIsStale = false
-    const { stimulus, messages } = await this.world.store.inbox(this.run.id)
+    const { stimulus, epoch, messages } = await this.world.store.inbox(this.run.id)
+    // Ended from outside, or in other hands: nothing that begins now would count.
+    if (epoch !== this.run.epoch) this.leaseLost = true
     this.seenStimulus = stimulus
     this.waits.receive(messages)
   }
@@ -360,7 +437,7 @@ class RunLoop {
   }
 
   private isCancelledBeforeStart(): boolean {
-    return this.journal.isEmpty && this.run.generation === 0 && this.claimed.inbox.some(({ kind }) => kind === 'cancel')
+    return this.run.epoch === 1 && this.journal.isEmpty && this.claimed.inbox.some(({ kind }) => kind === 'cancel')
   }
 
   private note<E extends TerminalEvent>(event: E): E {

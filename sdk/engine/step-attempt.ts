@@ -1,19 +1,20 @@
 import type { StepTools } from '../context.ts'
 import type { Clock, Ids, RunRecord } from '../ports.ts'
 import { type Duration, milliseconds } from './duration.ts'
-import { CancelledError, recordError, TimeoutError } from './errors.ts'
+import { asError, CancelledError, recordError, TimeoutError } from './errors.ts'
 import type { EventOf } from './events.ts'
 import { assertSurvivesJson, type Json, throughJson } from './json.ts'
 import { checkName, idempotencyKey } from './names.ts'
 import type { Operation, Request } from './operation.ts'
-import { insideStep } from './replay.ts'
 import { retryDelay } from './retry.ts'
+import { type Running, running } from './running.ts'
 
 /** What an attempt reports. The loop journals it; only the first two settle the step. */
 export type AttemptReport = EventOf<'step.completed' | 'step.failed' | 'step.retrying' | 'step.paused' | 'step.checkpoint'>
 
 export interface AttemptHost {
   readonly run: RunRecord
+  readonly whose: Running
   readonly clock: Clock
   readonly ids: Ids
   /** `durable` is called once the report is in the journal. */
@@ -31,6 +32,7 @@ export class StepAttempt implements StepTools {
   private readonly startedAt: number
   private over = false
   private cancelled = false
+  private hasSaved = false
   private controller: AbortController | undefined
   private abortedWith: Error | undefined
   private stopTimer: (() => void) | undefined
@@ -48,7 +50,7 @@ export class StepAttempt implements StepTools {
     const { timeoutMs, body } = this.request
     if (timeoutMs !== undefined) this.stopTimer = this.host.clock.at(this.startedAt + timeoutMs, () => this.timeOut(timeoutMs))
     try {
-      const result = insideStep.run(this.operation.id, body, this)
+      const result = running.run({ ...this.host.whose, step: this.operation.id }, body, this)
       if (isThenable(result)) {
         result.then(
           (value) => this.complete(value),
@@ -74,9 +76,16 @@ export class StepAttempt implements StepTools {
     this.finish()
   }
 
+  /** An at-most-once attempt is on record already; whoever finds it there knows that it was interrupted. */
+  cutOff(reason: Error): void {
+    this.abort(reason)
+    if (this.request.options.semantics === 'at-most-once' || this.hasSaved) this.finish()
+    else this.fail(reason)
+  }
+
   get idempotencyKey(): string {
     const { run } = this.host
-    return idempotencyKey(run.id, run.generation, this.operation.id)
+    return idempotencyKey(run, this.operation.id)
   }
 
   get signal(): AbortSignal {
@@ -98,7 +107,11 @@ export class StepAttempt implements StepTools {
     assertSurvivesJson(data, `the checkpoint of step '${this.operation.id}'`)
     if (this.over) return Promise.reject(this.abortedWith ?? new Error(`step '${this.operation.id}' is over; its checkpoint was not saved`))
     return new Promise((resolve) => {
-      this.host.report(this.operation, { type: 'step.checkpoint', id: this.operation.id, data: (throughJson(data) ?? null) as Json }, resolve)
+      const saved = () => {
+        this.hasSaved = true
+        resolve()
+      }
+      this.host.report(this.operation, { type: 'step.checkpoint', id: this.operation.id, data: (throughJson(data) ?? null) as Json }, saved)
     })
   }
 
@@ -106,7 +119,9 @@ export class StepAttempt implements StepTools {
     checkName(`the pause of step '${this.operation.id}'`, name)
     const ms = milliseconds(duration, `the pause '${name}' of step '${this.operation.id}'`)
     assertSurvivesJson(data, `the data of pause '${name}' in step '${this.operation.id}'`)
-    if (!this.over && !this.abortedWith) {
+    // A body that is to stop does not get a rest first.
+    if (this.abortedWith) return Promise.reject(this.abortedWith)
+    if (!this.over) {
       this.finish()
       const until = this.host.clock.now() + ms
       this.host.report(this.operation, { type: 'step.paused', id: this.operation.id, name, until, data: throughJson(data) as Json | undefined })
@@ -132,7 +147,7 @@ export class StepAttempt implements StepTools {
     if (this.over) return
     const { id } = this.operation
     const { options } = this.request
-    const error = this.cancelled ? this.abortedWith! : thrown instanceof Error ? thrown : new Error(String(thrown))
+    const error = this.cancelled ? this.abortedWith! : asError(thrown)
     const policy = options.semantics === 'at-most-once' ? { attempts: 1, ...options.retry } : (options.retry ?? {})
     let delay: number | undefined
     let last: unknown = error

@@ -1,8 +1,7 @@
 import type { RunRecord, World } from '../ports.ts'
-import { CancelledError, recordError, StepInterruptedError } from './errors.ts'
+import { CancelledError, recordError, StepInterruptedError, TimeoutError } from './errors.ts'
 import type { EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
-import { applyFact } from './journal.ts'
 import type { Json } from './json.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
@@ -20,6 +19,7 @@ export interface StepsOwner {
 /** The steps of one execution: which are to start, which bodies run, and what they have reported. */
 export class Steps implements AttemptHost {
   readonly run: RunRecord
+  readonly whose
   readonly clock
   readonly ids
   private readonly replay: Replay
@@ -34,6 +34,7 @@ export class Steps implements AttemptHost {
   constructor(world: World, replay: Replay, buffer: FrameBuffer, waits: Waits, owner: StepsOwner) {
     this.run = replay.run
     this.clock = world.clock
+    this.whose = { runId: replay.run.id, workflow: replay.run.workflow, log: world.log }
     this.ids = world.ids
     this.replay = replay
     this.buffer = buffer
@@ -56,7 +57,7 @@ export class Steps implements AttemptHost {
   /** Decides what becomes of a step that the code asks for and the journal has no result of. */
   prepare(operation: Operation): void {
     const { facts } = operation
-    if (this.replay.stopRequested && operation.calledBeforeStop) this.report(operation, this.stopped(operation))
+    if (operation.isStoppedBy(this.replay.stopsRequested)) this.report(operation, this.stopped(operation))
     else if (facts?.underWay !== undefined) {
       const error = new StepInterruptedError(
         `the runner of at-most-once step '${operation.id}' died during attempt ${facts.underWay}: whether its effect happened is unknown`,
@@ -91,7 +92,7 @@ export class Steps implements AttemptHost {
       if (report.type !== 'step.checkpoint') this.running.delete(operation)
       if (report.type === 'step.completed' || report.type === 'step.failed') return report
       this.buffer.add(report, durable)
-      operation.facts = applyFact(operation.facts ?? { kind: 'step', failures: 0 }, report)
+      operation.learn(report)
       if (report.type !== 'step.checkpoint') this.waits.resumeLater(operation, report.until)
     }
     return undefined
@@ -99,13 +100,32 @@ export class Steps implements AttemptHost {
 
   /** On cancellation and timeout: bodies see their signal, steps between two attempts end at once. */
   stop(reason: Error): void {
-    for (const attempt of this.running.values()) attempt.abort(new CancelledError(reason.message, { cause: reason }))
+    const nth = this.replay.stopsRequested
+    for (const [operation, attempt] of this.running) {
+      if (operation.isStoppedBy(nth)) attempt.abort(new CancelledError(reason.message, { cause: reason }))
+    }
+    const reported = new Set(this.reports.map(({ operation }) => operation))
     for (const operation of this.replay.operations.values()) {
-      if (operation.settled || operation.kind !== 'step' || this.running.has(operation) || !operation.calledBeforeStop) continue
+      if (operation.settled || operation.kind !== 'step' || this.running.has(operation) || reported.has(operation) || !operation.isStoppedBy(nth)) continue
       this.waits.forget(operation)
       this.report(operation, this.stopped(operation))
     }
-    this.toStart = this.toStart.filter((operation) => !operation.calledBeforeStop)
+    this.toStart = this.toStart.filter((operation) => !operation.isStoppedBy(nth))
+  }
+
+  /**
+   * The runner's time is up. An attempt that is cut off counts, or a step that takes longer than any runner has would
+   * begin anew for ever; one that has saved a checkpoint got somewhere and may go on from there.
+   */
+  cutOff(): void {
+    for (const [operation, attempt] of this.running) {
+      attempt.cutOff(
+        new TimeoutError(
+          `step '${operation.id}' was cut off: it takes longer than its runner has. Make it shorter, save a checkpoint and go on from there, or hand it to a worker with ctx.task`,
+        ),
+      )
+    }
+    for (let settled = this.nextSettled(); settled; settled = this.nextSettled()) this.buffer.add(settled)
   }
 
   /** The runner lets go of the run: whatever bodies still do is not heard any more. */

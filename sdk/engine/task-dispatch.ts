@@ -1,8 +1,9 @@
 import type { RunRecord, TaskStore } from '../ports.ts'
-import { MOST_PAYLOAD_BYTES, type NewTask, taskId } from '../tasks/task.ts'
+import { MOST_PAYLOAD_BYTES, type NewTask } from '../tasks/task.ts'
 import { FatalError, InvalidInputError, recordError } from './errors.ts'
 import type { ErrorRecord } from './events.ts'
 import { assertSurvivesJson, type Json } from './json.ts'
+import { taskId } from './names.ts'
 import type { Request } from './operation.ts'
 
 type TaskRequest = Extract<Request, { kind: 'task' }>
@@ -24,8 +25,9 @@ export function refusalOfTask(tasks: TaskStore, op: string, { type, input }: Tas
 /** What a run hands out. `round`: how often an operator has let it go on. */
 export function taskOf(run: RunRecord, op: string, { type, policy }: TaskRequest, input: Json | undefined, round: number, now: number): NewTask {
   return {
-    id: taskId(run.id, op),
+    id: taskId(run, op),
     runId: run.id,
+    life: run.createdAt,
     op,
     generation: run.generation,
     round,

@@ -27,7 +27,7 @@ export async function runBody(workflow: AnyWorkflow, input: unknown, replay: Rep
 
 /** An undo that gives up does not keep the others from running: a half-undone order is worse than a noisy one. */
 async function compensate(ctx: RunContext, shared: Omit<Shared, 'replay'>): Promise<void> {
-  const undos = ctx.inside('compensate')
+  const undos = ctx.inside('compensate', true)
   for (const { name, undo, options } of shared.compensations.toReversed()) {
     try {
       await undos.step(name, undo, options)

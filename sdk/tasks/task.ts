@@ -25,6 +25,8 @@ export interface NewTask {
   runId: string
   /** The operation that waits for it. */
   op: string
+  /** When the run was created: an id may be used again once its run is past its retention. */
+  life: number
   /** Of the run: the same step of a later generation is another task under the same id. */
   generation: number
   /** How often an operator has let the run go on: each time, what was open is handed out anew. */
@@ -59,16 +61,18 @@ export interface Task extends Omit<NewTask, 'input'> {
   receipt?: string
 }
 
-export const taskId = (runId: string, op: string): string => `${runId}.${op}`
-
 export function asWaiting({ input: _, ...task }: NewTask, version: number): Task {
   return { ...task, version, state: 'waiting', attempt: 1, iteration: 0, lookAt: task.dispatchedAt }
 }
 
-/** The same task, handed out before, or one of a later life of its step? */
-export function isNewer(task: Pick<NewTask, 'generation' | 'round'>, than: Pick<NewTask, 'generation' | 'round'>): boolean {
+/** The same task, handed out before, or one of a later life of its step? Tasks of 0.1.0 do not say which life they are of. */
+export function isNewer(task: Which, than: Which): boolean {
+  if (task.life !== undefined && than.life !== undefined && task.life !== than.life) return task.life > than.life
+  if (task.life !== undefined && than.life === undefined && task.life > (than.dispatchedAt ?? Number.POSITIVE_INFINITY)) return true
   return task.generation > than.generation || (task.generation === than.generation && task.round > than.round)
 }
+
+type Which = Pick<NewTask, 'generation' | 'round'> & Partial<Pick<NewTask, 'life' | 'dispatchedAt'>>
 
 /** What the run hears of it, once: the message's id is the same however often it is sent. */
 export function messageOf({ generation, round, op, attempt, iteration, outcome }: Task): Message | undefined {

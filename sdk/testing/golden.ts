@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { HistoryEvent } from '../client.ts'
 import { isTerminal, type JournalEvent } from '../engine/events.ts'
 import { Journal } from '../engine/journal.ts'
+import { FORMAT } from '../engine/names.ts'
 import { Replay } from '../engine/replay.ts'
 import { replayAwareLogger } from '../engine/run-context.ts'
 import { runBody } from '../engine/workflow-body.ts'
@@ -57,6 +58,7 @@ export async function replayHistory(workflow: AnyWorkflow, history: readonly His
     workflow: workflow.name,
     version: workflow.version,
     status: 'running',
+    format: FORMAT,
     input: started && 'input' in started ? started.input : undefined,
     generation: 0,
     attempt: 1,
@@ -83,5 +85,8 @@ export async function replayHistory(workflow: AnyWorkflow, history: readonly His
     stubs: undefined,
   })
   if (replay.violation) throw replay.violation
-  return replay.fresh.filter((operation) => !operation.settled).map(({ id, kind }) => ({ id, kind }))
+  return replay
+    .takeFresh()
+    .filter((operation) => !operation.settled)
+    .map(({ id, kind }) => ({ id, kind }))
 }

@@ -6,13 +6,13 @@ import type { NamedHandler } from '../definitions/define.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import type { StepBody } from '../engine/run-context.ts'
 import type { DocumentStore, LogLevel, RunStatus, RunStore } from '../ports.ts'
+import { Runner } from '../runner.ts'
 import { type Schedule, withSchedules } from '../schedule.ts'
 import { Schedules } from '../schedules.ts'
 import { TaskBroker } from '../tasks/broker.ts'
 import type { TaskHandler } from '../worker/task.ts'
 import { Worker } from '../worker/worker.ts'
 import { type AnyWorkflow, Registry, type Signal, type Workflow } from '../workflow.ts'
-import { LocalRunner } from '../worlds/local/runner.ts'
 import { LocalWorld } from '../worlds/local/world.ts'
 import { brokerWire } from './broker-wire.ts'
 import { mortalStore } from './mortal-store.ts'
@@ -57,7 +57,7 @@ export class TestEnv {
   private handlers: readonly NamedHandler[]
   private readonly stubs = new Map<string, StepBody>()
   private readonly origin: LocalWorld
-  private runner!: LocalRunner
+  private runner!: Runner
   private readonly owners: string[] = []
   private currentClient!: Client
   private readonly workers: { type: string; worker: Worker }[] = []
@@ -122,7 +122,7 @@ export class TestEnv {
     this.die?.()
     if (workflows) this.workflows = withSchedules(workflows, this.scheduled)
     if (handlers) this.handlers = handlers
-    for (const owner of this.owners) await this.origin.store.releaseOwner(owner)
+    for (const owner of this.owners) await this.origin.residence.release(owner)
     const { store, die } = mortalStore(this.origin.store)
     const { store: documents, die: dieToo } = mortalStore(this.origin.documents)
     this.die = () => {
@@ -130,7 +130,7 @@ export class TestEnv {
       dieToo()
     }
     const world = Object.assign(Object.create(Object.getPrototypeOf(this.origin)), this.origin, { store, documents, inlineWaitMs: -1 }) as LocalWorld
-    this.runner = new LocalRunner(world, { workflows: this.workflows, handlers: this.handlers, stubs: this.stubs, leaseMs: FOREVER_MS })
+    this.runner = new Runner(world, { workflows: this.workflows, handlers: this.handlers, stubs: this.stubs, leaseMs: FOREVER_MS })
     this.currentClient = new Client(world, new Registry(this.workflows), this.handlers)
     this.owners.push(this.runner.owner)
     await this.runner.start()

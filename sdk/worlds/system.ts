@@ -5,6 +5,29 @@ import type { Clock, Ids, LogSink } from '../ports.ts'
 
 /** setTimeout counts in 32 bits; a longer wait is made of several. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1
+/** How often the wall clock is compared with the one that nobody sets, while somebody waits for longer than this. */
+const COMPARE_EVERY_MS = 1_000
+const IS_A_JUMP_MS = 250
+
+/** Timers that would not notice that the clock was set, or that the machine slept. */
+const longTimers = new Set<() => void>()
+let comparing: NodeJS.Timeout | undefined
+
+function watchForJumps(): void {
+  let offset = Date.now() - performance.now()
+  comparing ??= setInterval(() => {
+    const now = Date.now() - performance.now()
+    const hasJumped = Math.abs(now - offset) > IS_A_JUMP_MS
+    offset = now
+    if (hasJumped) for (const rearm of [...longTimers]) rearm()
+  }, COMPARE_EVERY_MS).unref()
+}
+
+function forget(rearm: () => void): void {
+  if (!longTimers.delete(rearm) || longTimers.size > 0) return
+  clearInterval(comparing)
+  comparing = undefined
+}
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -12,12 +35,24 @@ export const systemClock: Clock = {
     if (time === Number.POSITIVE_INFINITY) return () => {}
     let timer: NodeJS.Timeout
     const arm = () => {
+      clearTimeout(timer)
       timer = setTimeout(check, Math.min(Math.max(0, time - Date.now()), LONGEST_TIMEOUT))
     }
     // A timer may fire a millisecond before the wall clock agrees: never early means asking again.
-    const check = () => (Date.now() >= time ? callback() : arm())
+    const check = () => {
+      if (Date.now() < time) return arm()
+      forget(arm)
+      callback()
+    }
     arm()
-    return () => clearTimeout(timer)
+    if (time - Date.now() > COMPARE_EVERY_MS) {
+      longTimers.add(arm)
+      watchForJumps()
+    }
+    return () => {
+      clearTimeout(timer)
+      forget(arm)
+    }
   },
 }
 

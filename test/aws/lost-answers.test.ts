@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Frame } from '../../sdk/engine/events.ts'
+import { FORMAT } from '../../sdk/engine/names.ts'
 import type { Claimed, NewRun, Next } from '../../sdk/ports.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
@@ -34,6 +35,7 @@ describe('an operation whose answer gets lost after it was carried out', () => {
     id: `lost-${++serial}`,
     workflow: 'order',
     version: 1,
+    format: FORMAT,
     input: { n: 1 },
     secret: 'secret',
     createdAt: clock.now(),

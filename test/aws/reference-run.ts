@@ -51,7 +51,6 @@ export async function takeToItsEnd(
         await world.wakeups.send(sent)
         wakes.push(...sent)
       },
-      cancel: (obsolete) => world.wakeups.cancel(obsolete),
     },
   }
   const client = new Client(recording, registry)

@@ -4,6 +4,7 @@ import { DeleteCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { itemSize } from '../../bench/cost/item-size.ts'
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
+import { FORMAT } from '../../sdk/engine/names.ts'
 import type { Claimed, NewRun, Next } from '../../sdk/ports.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
@@ -36,6 +37,7 @@ describe('the DynamoDB store', () => {
     id: `store-${++serial}`,
     workflow: 'order',
     version: 1,
+    format: FORMAT,
     input: { n: serial },
     secret: 'secret',
     createdAt: clock.now(),

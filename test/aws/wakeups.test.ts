@@ -1,6 +1,7 @@
 import { GetScheduleCommand, ListSchedulesCommand } from '@aws-sdk/client-scheduler'
 import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FORMAT } from '../../sdk/engine/names.ts'
 import type { Wake } from '../../sdk/ports.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
@@ -146,14 +147,14 @@ describe('wake-ups', () => {
     expect(lateness[count - 2]).toBeLessThan(1_000)
   })
 
-  it('that are armed for a run and not wanted any more are named by the commit that knows', async () => {
+  it('that are armed for a run and not wanted any more are taken back by whoever ends it', async () => {
     const clock = new VirtualClock(Date.parse('2030-01-01T00:00:00Z'))
     const { store, wakeups } = world({ clock })
     const schedules = async () =>
       (await clients.scheduler.send(new ListSchedulesCommand({ GroupName: resources.schedulerGroup }))).Schedules!.map(({ Name }) => Name)
     const lease = { owner: 'a', ms: 30_000 }
     async function asleep(id: string) {
-      const run = { id, workflow: 'w', version: 1, input: {}, secret: 's', createdAt: clock.now(), wakeAt: clock.now(), tags: [] }
+      const run = { id, workflow: 'w', version: 1, format: FORMAT, input: {}, secret: 's', createdAt: clock.now(), wakeAt: clock.now(), tags: [] }
       await store.create(run)
       const { epoch, stimulus } = (await store.claim(id, lease))!.run
       const next = { kind: 'suspend', status: 'sleeping', wakeAt: clock.now() + DAY, waitingFor: [], seen: stimulus } as const
@@ -168,7 +169,8 @@ describe('wake-ups', () => {
     const { epoch } = (await store.claim('cancelled', lease))!.run
     const event = { type: 'run.cancelled' } as const
     const ended = await store.commit({ runId: 'cancelled', epoch, frame: { seq: 1, at: clock.now(), epoch, events: [event] }, next: { kind: 'end', event } })
-    expect(ended).toMatchObject({ ok: true, obsolete: [cancelled] })
+    expect(ended.ok).toBe(true)
+    expect(await schedules()).not.toContain(scheduleName(cancelled))
 
     const terminated = await asleep('terminated')
     await store.terminate('terminated', 'enough')

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
+import { FORMAT } from '../../sdk/engine/names.ts'
 import type { Claimed, Commit, Lease, NewRun, Next, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 
@@ -29,6 +30,7 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         id,
         workflow: 'order',
         version: 1,
+        format: FORMAT,
         input: { n: serial },
         secret: 'secret',
         createdAt: now(),

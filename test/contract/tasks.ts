@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FORMAT, taskId } from '../../sdk/engine/names.ts'
 import type { TaskNotice } from '../../sdk/ports.ts'
 import { offer } from '../../sdk/tasks/lifecycle.ts'
-import { messageOf, type NewTask, type Task, taskId } from '../../sdk/tasks/task.ts'
+import { messageOf, type NewTask, type Task } from '../../sdk/tasks/task.ts'
 import type { WorldUnderTest } from './contract.ts'
 
 /** Queues are made beforehand, one for each test. */
@@ -23,8 +24,9 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
     function newTask(changes: Partial<NewTask> = {}): NewTask {
       const runId = `tasked-${++serial}`
       return {
-        id: taskId(runId, 'ask'),
+        id: taskId({ id: runId, format: FORMAT }, 'ask'),
         runId,
+        life: 1,
         op: 'ask',
         generation: 0,
         round: 0,
@@ -39,7 +41,18 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
     async function commit(runId: string, ...outgoing: ({ dispatch: NewTask } | { withdraw: NewTask })[]): Promise<void> {
       const { store } = under.world
       const at = now()
-      await store.create({ id: runId, workflow: 'w', version: 1, input: null, secret: 's', createdAt: at, wakeAt: at, tags: [], retentionMs: 3_600_000 })
+      await store.create({
+        id: runId,
+        workflow: 'w',
+        version: 1,
+        format: FORMAT,
+        input: null,
+        secret: 's',
+        createdAt: at,
+        wakeAt: at,
+        tags: [],
+        retentionMs: 3_600_000,
+      })
       const claimed = await store.claim(runId, { owner: 'a', ms: 30_000 })
       if (!claimed) throw new Error('the claim was refused')
       const sent = outgoing.map((item) =>

@@ -196,7 +196,7 @@ describe('code that changed under a sleeping run', () => {
     expect(await oldRun.result()).toBe('one')
   })
 
-  it('a run whose version is not deployed any more is parked, and says which are', async () => {
+  it('a run whose version nobody has is left to those who may, and parked after ten minutes with the versions that there are', async () => {
     const v1 = workflow('w', { version: 1 }, async (ctx) => {
       await ctx.sleep('nap', '1h')
       return 'one'
@@ -207,6 +207,8 @@ describe('code that changed under a sleeping run', () => {
     await env.settle()
     await env.restart([v2])
     await env.advance('1h')
+    expect(await run.get()).toMatchObject({ status: 'pending', waitingFor: [{ kind: 'code', id: 'w', on: '1' }] })
+    await env.advance('11m')
     expect(await run.get()).toMatchObject({ status: 'stuck', error: { name: 'UnknownWorkflowError', message: expect.stringContaining('known versions: 2') } })
     await env.restart([v1, v2])
     expect(await run.result()).toBe('one')

@@ -154,7 +154,7 @@ describe('a runner near its deadline', () => {
       store,
       documents,
       tasks,
-      wakeups: { send: async () => {}, cancel: async () => {} },
+      wakeups: { send: async () => {} },
       clock,
       ids: seededIds(2),
       log: () => {},

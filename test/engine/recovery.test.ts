@@ -116,7 +116,7 @@ describe('journal time', () => {
       store,
       documents,
       tasks,
-      wakeups: { send: async () => {}, cancel: async () => {} },
+      wakeups: { send: async () => {} },
       clock: { now: () => clock.now() - 5_000, at: (time, callback) => clock.at(time, callback) },
       ids: seededIds(2),
       log: () => {},

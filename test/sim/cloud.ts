@@ -4,11 +4,13 @@ import { SeededRandom } from '../../sdk/engine/random.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import type { AnyWorkflow } from '../../sdk/index.ts'
 import type { Clock, Commit, CommitResult, RunStore, Wake, World } from '../../sdk/ports.ts'
+import { Runs } from '../../sdk/rules/run-store.ts'
 import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
 import { Registry } from '../../sdk/workflow.ts'
+import { Bulletin } from '../../sdk/worlds/local/bulletin.ts'
 import { Database } from '../../sdk/worlds/local/database.ts'
 import { SqliteDocuments } from '../../sdk/worlds/local/documents.ts'
-import { SqliteRunStore } from '../../sdk/worlds/local/store.ts'
+import { SqliteStorage } from '../../sdk/worlds/local/storage.ts'
 import { SqliteTaskStore } from '../../sdk/worlds/local/tasks.ts'
 import type { Mutant } from './mutants.ts'
 import { MOST_BLOWS, type Trouble } from './trouble.ts'
@@ -59,7 +61,7 @@ export class Cloud {
 
   /** A process without trouble, for the test itself. */
   observer(): World {
-    return this.worldOf({ id: OBSERVER, isAlive: true, clock: this.clock }, new SqliteRunStore(this.db, this.clock))
+    return this.worldOf({ id: OBSERVER, isAlive: true, clock: this.clock }, new Runs(this.storageOf(this.clock)))
   }
 
   /** A process that may fail at any call. */
@@ -95,6 +97,10 @@ export class Cloud {
     return true
   }
 
+  private storageOf(clock: Clock): SqliteStorage {
+    return new SqliteStorage(this.db, clock, new Bulletin(this.db))
+  }
+
   private newProcess(): Process {
     const skew = this.trouble.skew === 0 ? 0 : Math.round((this.random.next() - 0.5) * this.trouble.skew)
     const clock: Clock = { now: () => this.clock.now() + skew, at: (time, callback) => this.clock.at(time - skew, callback) }
@@ -105,14 +111,13 @@ export class Cloud {
     return {
       store,
       documents: this.spoilt(process, new SqliteDocuments(this.db, process.clock)),
-      tasks: this.spoilt(process, new SqliteTaskStore(this.db, process.clock, () => {})),
+      tasks: this.spoilt(process, new SqliteTaskStore(this.db, process.clock, this.storageOf(process.clock))),
       wakeups: {
         send: async (wakes) => {
           if (this.dies(process)) return NEVER
           for (const wake of wakes) this.post(wake)
           if (this.dies(process)) return NEVER
         },
-        cancel: async () => {},
       },
       clock: process.clock,
       ids: this.ids,
@@ -145,7 +150,7 @@ export class Cloud {
   }
 
   private sweepForever(): void {
-    const store = new SqliteRunStore(this.db, this.clock)
+    const store = new Runs(this.storageOf(this.clock))
     const sweep = async () => {
       for (const wake of await store.overdue(this.clock.now() - this.trouble.skew, 1_000)) this.post(wake)
       this.clock.at(this.clock.now() + SWEEP_EVERY_MS, sweep)
@@ -154,7 +159,7 @@ export class Cloud {
   }
 
   private faulty(process: Process): RunStore {
-    let store: RunStore = new SqliteRunStore(this.db, process.clock)
+    let store: RunStore = new Runs(this.storageOf(process.clock))
     if (this.mutant) store = this.mutant(store, { db: this.db, clock: this.clock, isAlive: () => process.isAlive })
     return this.spoilt(process, store)
   }

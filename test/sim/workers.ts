@@ -1,7 +1,7 @@
 import type { World } from '../../sdk/ports.ts'
 import { TaskBroker } from '../../sdk/tasks/broker.ts'
 import type { TaskPayload } from '../../sdk/tasks/wire.ts'
-import { nextLook, tasksToLookAt } from '../../sdk/worlds/local/operations/tasks.ts'
+import { nextLook, tasksToLookAt } from '../../sdk/worlds/local/task-rows.ts'
 import type { Cloud, Process } from './cloud.ts'
 
 /** The one type of task that programs hand out. */

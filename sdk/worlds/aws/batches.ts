@@ -1,16 +1,17 @@
+import type { Clock } from '../../ports.ts'
+
 /** A batch call succeeds even if DynamoDB was too busy for part of it; the SDK does not repeat that part. */
 
 const FIRST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 2_000
 
-/** Sends what is left until nothing is, with a pause that grows and never falls into step with others. */
-export async function untilNothingIsLeft<T extends object>(all: T, send: (part: T) => Promise<T | undefined>): Promise<void> {
+/** Sends what is left until nothing is, with a pause that grows. */
+export async function untilNothingIsLeft<T extends object>(clock: Clock, all: T, send: (part: T) => Promise<T | undefined>): Promise<void> {
   let left: T | undefined = all
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     left = await send(left)
     if (!left || Object.keys(left).length === 0) return
-    const jittered = Math.random() * pause
-    await new Promise((resolve) => setTimeout(resolve, jittered))
+    await new Promise<void>((resolve) => clock.at(clock.now() + pause, resolve))
   }
 }
 

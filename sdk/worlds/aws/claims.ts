@@ -1,6 +1,4 @@
-import type { Aws } from './context.ts'
 import { runIdOf } from './keys.ts'
-import { getRunItem } from './partition.ts'
 import type { RunItem } from './run-item.ts'
 
 /** Claims under way in one process are few; more than this can only be left over from runners that threw. */
@@ -15,12 +13,8 @@ export class Claims {
     if (this.held.size > MOST) this.held.delete(this.held.keys().next().value!)
   }
 
-  /** The claim of that epoch, also if another process made it; undefined if there is a newer one. */
-  async find(aws: Aws, runId: string, epoch: number): Promise<RunItem | undefined> {
-    const known = this.held.get(key(runId, epoch))
-    if (known) return known
-    const item = await getRunItem(aws, runId)
-    return item?.epoch === epoch && item.claim !== undefined ? item : undefined
+  find(runId: string, epoch: number): RunItem | undefined {
+    return this.held.get(key(runId, epoch))
   }
 
   forget(runId: string, epoch: number): void {

@@ -1,35 +1,36 @@
-import { all, any, type Expression } from './expressions.ts'
+import type { Guard } from '../../rules/storage.ts'
+import { absent, all, any, type Expression, exists } from './expressions.ts'
 
-/** The conditions under which anything is written, by name. */
+/** The guards of the rules as conditions of DynamoDB. */
+export function conditionOf(guard: Guard): Expression {
+  const parts: Expression[] = [exists]
+  if (guard.open) parts.push({ text: 'attribute_not_exists(#endedAt)' })
+  if (guard.status) parts.push(statusIn(guard.status, 'is'))
+  if (guard.notStatus) parts.push(negated(statusIn(guard.notStatus, 'not')))
+  if (guard.due !== undefined) parts.push({ text: '#wakeAt <= :due', values: { ':due': guard.due } })
+  if (guard.free !== undefined)
+    parts.push(any({ text: 'attribute_not_exists(#leaseUntil)' }, { text: '#leaseUntil <= :free', values: { ':free': guard.free } }))
+  if (guard.leased !== undefined) parts.push({ text: '#leaseUntil > :leased', values: { ':leased': guard.leased } })
+  if (guard.heldBy !== undefined) parts.push({ text: '#epoch = :held AND #status = :running', values: { ':held': guard.heldBy, ':running': 'running' } })
+  if (guard.stimulus !== undefined) parts.push({ text: '#stimulus = :seen', values: { ':seen': guard.stimulus } })
+  return all(...parts)
+}
 
-export const absent: Expression = { text: 'attribute_not_exists(#pk)' }
-export const exists: Expression = { text: 'attribute_exists(#pk)' }
+function statusIn(statuses: readonly string[], prefix: string): Expression {
+  const names = statuses.map((status) => `:${prefix}_${status}`)
+  return { text: `#status IN (${names.join(', ')})`, values: Object.fromEntries(statuses.map((status, i) => [names[i]!, status])) }
+}
 
-/** There, and without an end. */
-export const open: Expression = all(exists, { text: 'attribute_not_exists(#endedAt)' })
+const negated = ({ text, values }: Expression): Expression => ({ text: `NOT (${text})`, values })
 
 /** Past its retention: DynamoDB may take days to remove it, but it counts as gone. */
-export const expired = (now: number): Expression => ({ text: '#ttl <= :nowSeconds', values: { ':nowSeconds': Math.floor(now / 1000) } })
+const expired = (now: number): Expression => ({ text: '#ttl <= :nowSeconds', values: { ':nowSeconds': Math.floor(now / 1000) } })
+export const freeId = (now: number): Expression => any(absent, expired(now))
 
-/** Left behind by an earlier run of the same id whose retention has passed: its slots and message ids are free again. */
-export const ofAnotherLife = (life: string): Expression => ({ text: '#life <> :life', values: { ':life': life } })
+/** Nothing there, or what an earlier run of the same id left behind: its slots and message ids are free again. */
+export const freeSlot = (life: string): Expression => any(absent, { text: '#life <> :life', values: { ':life': life } })
 
-export const leased = (now: number): Expression => ({ text: '#leaseUntil > :now', values: { ':now': now } })
-export const free = (now: number): Expression => any({ text: 'attribute_not_exists(#leaseUntil)' }, { text: '#leaseUntil <= :now', values: { ':now': now } })
-
-/** A run that nobody wants woken has no `wakeAt`, and is never due. */
-export const due = (now: number): Expression => ({ text: '#wakeAt <= :now', values: { ':now': now } })
-
-/** Fences every write of a runner: nobody has claimed, ended or freed the run since. */
-export const heldBy = (epoch: number): Expression => ({
-  text: '#epoch = :heldEpoch AND #status = :running',
-  values: { ':heldEpoch': epoch, ':running': 'running' },
-})
-
-/** I6: nothing has come in that the runner has not seen. */
-export const nothingNewSince = (stimulus: number): Expression => ({ text: '#stimulus = :seen', values: { ':seen': stimulus } })
-
-export const hasStatus = (...statuses: string[]): Expression => ({
-  text: `#status IN (${statuses.map((status) => `:is_${status}`).join(', ')})`,
-  values: Object.fromEntries(statuses.map((status) => [`:is_${status}`, status])),
-})
+/** Nobody has prolonged the life of what the run owns since it was read. */
+export function keptAsSeen(keepUntil: number | undefined): Expression {
+  return keepUntil === undefined ? { text: 'attribute_not_exists(#keepUntil)' } : { text: '#keepUntil = :keepUntil', values: { ':keepUntil': keepUntil } }
+}

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Clock, Wake } from '../../ports.ts'
-import type { Claims } from './claims.ts'
 import type { Payloads } from './payloads.ts'
 import type { TaskQueues } from './task-queues.ts'
 
@@ -11,7 +10,6 @@ export interface Aws {
   table: string
   clock: Clock
   payloads: Payloads
-  claims: Claims
   thresholds: Thresholds
   /** Takes back wake-ups that were armed and are not wanted any more. */
   disarm(wakes: Wake[]): Promise<void>

@@ -1,11 +1,10 @@
-import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Json } from '../../engine/json.ts'
 import type { Document, DocumentRange, DocumentStore } from '../../ports.ts'
-import { updateIf } from './conditional.ts'
-import { absent, exists } from './conditions.ts'
+import { inParallel } from '../../rules/procedure.ts'
 import { type Aws, newToken } from './context.ts'
-import { all, any, change, type Expression } from './expressions.ts'
-import { inParallel } from './in-parallel.ts'
+import { absent, all, any, change, type Expression, exists } from './expressions.ts'
+import { getItem, updateIf } from './items.ts'
 import { documentKey, type Key } from './keys.ts'
 import type { Packed } from './payloads.ts'
 
@@ -72,8 +71,7 @@ export class DynamoDocuments implements DocumentStore {
   }
 
   private async find(collection: string, key: string): Promise<DocumentItem | undefined> {
-    const { Item } = await this.aws.db.send(new GetCommand({ TableName: this.aws.table, Key: documentKey(collection, key), ConsistentRead: true }))
-    const item = Item as DocumentItem | undefined
+    const item = await getItem<DocumentItem>(this.aws, documentKey(collection, key))
     return item && this.lives(item) ? item : undefined
   }
 

@@ -15,9 +15,9 @@ export function any(...parts: Expression[]): Expression {
   return join(parts, ' OR ')
 }
 
-export function not({ text, values }: Expression): Expression {
-  return { text: `NOT (${text})`, values }
-}
+/** There is an item, or there is none. */
+export const absent: Expression = { text: 'attribute_not_exists(#pk)' }
+export const exists: Expression = { text: 'attribute_exists(#pk)' }
 
 /** Sets the attributes that have a value and removes those that are undefined; `computed` are further SET clauses. */
 export function change(attributes: Record<string, unknown>, ...computed: Expression[]): Expression {

@@ -1,38 +1,50 @@
-import { updateIf } from './conditional.ts'
-import { exists } from './conditions.ts'
+import { expiryOf } from '../../rules/guard.ts'
+import { inParallel } from '../../rules/procedure.ts'
+import type { RunFields } from '../../rules/storage.ts'
 import type { Aws } from './context.ts'
-import { change } from './expressions.ts'
-import { inParallel } from './in-parallel.ts'
-import { AFTER_MESSAGES, FIRST_DATA, runIdOf } from './keys.ts'
-import { queryKeys } from './partition.ts'
+import { change, exists } from './expressions.ts'
+import { queryRange, updateIf } from './items.ts'
+import { AFTER_MESSAGES, FIRST_DATA, type Key, runIdOf } from './keys.ts'
 import type { RunItem } from './run-item.ts'
 
 /**
- * How DynamoDB's TTL clears up after a run, for nothing. The run item gets its `ttl` when the run ends. Setting one on
- * each frame then would cost a write per frame, as much as writing the journal did; so a frame gets its `ttl` when it is
- * written, far enough ahead for nearly every run, and in the rare run that is about to sleep past it all frames get a
- * later one first. `keepUntil` on the run item is the earliest of them. What remains after the run item is gone is
- * told from a new run of the same id by its `life`.
+ * How DynamoDB's TTL clears up after a run, for nothing, and why nothing of an open run can expire (I8).
+ *
+ * The run item gets its `ttl` when the run ends. Setting one on each frame then would cost a write per frame, as much as
+ * writing the journal did (16 write units would become 27 for a run of ten steps). So whatever a run owns gets its `ttl`
+ * when it is written, and two things hold at any time:
+ *
+ *  - everything the run owns stays at least until `keepUntil`, which is on the run item;
+ *  - nobody gives the run up without a `keepUntil` beyond the time at which it will be looked at again.
+ *
+ * Whoever needs a later `keepUntil` prolongs everything first and then says so in the change that gives the run up.
+ * Whoever writes something for the run says under which `keepUntil`, and the change that makes it count is refused if
+ * that is not the present one any more (`keptAsSeen`). So neither can overlook the other.
  */
 const DAY = 86_400_000
 /** Longer means less upkeep for runs that wait for months, shorter less storage for what all the others leave behind. */
 const AHEAD = 60 * DAY
 /** A run may be woken late, and take some time to end. */
 const MARGIN = 10 * DAY
+/** For a run that waits for people: nobody knows how long. Its end takes it back. */
+const FOR_GOOD = Date.UTC(9999, 0)
 
-/** A run that waits without a time limit is looked at this often, only so that its frames can be kept. */
+/** A run that waits without a time limit is looked at this often, only so that what it owns can be kept. */
 export const UPKEEP_MS = 30 * DAY
 
-type Kept = Pick<RunItem, 'createdAt' | 'retentionMs' | 'keepUntil'>
+export type Kept = Pick<RunItem, 'createdAt' | 'retentionMs' | 'keepUntil'>
+
+const keptUntil = (run: Kept): number => run.keepUntil ?? run.createdAt + AHEAD + run.retentionMs!
+const seconds = (ms: number): number => Math.ceil(ms / 1000)
 
 /** The `ttl` of what is written for a run now, in seconds; none for a run that is kept for good. */
 export function ttlNow(run: Kept, now: number): number | undefined {
-  if (run.retentionMs === undefined) return undefined
-  return seconds(Math.max(now + AHEAD + run.retentionMs, keptUntil(run)))
+  return run.retentionMs === undefined ? undefined : seconds(Math.max(now + AHEAD + run.retentionMs, keptUntil(run)))
 }
 
-export function ttlAfterEnd(run: Kept, now: number): number | undefined {
-  return run.retentionMs === undefined ? undefined : seconds(now + run.retentionMs)
+export function ttlAfterEnd(run: Kept, endedAt: number): number | undefined {
+  const expiry = expiryOf(endedAt, run.retentionMs)
+  return expiry === undefined ? undefined : seconds(expiry)
 }
 
 /** The first `keepUntil` of a run that starts later: its input, and what is sent to it before, must be there then. */
@@ -40,14 +52,23 @@ export function keepUntilStart({ createdAt, wakeAt, retentionMs }: { createdAt: 
   return retentionMs === undefined || wakeAt <= createdAt ? undefined : wakeAt + AHEAD + retentionMs
 }
 
-/** Makes sure that the run finds everything in place when it wakes, and returns the new `keepUntil` if there is one. */
-export async function keepUntilAfter(aws: Aws, run: RunItem, wakeAt: number): Promise<number | undefined> {
-  if (run.retentionMs === undefined || keptUntil(run) >= wakeAt + MARGIN + run.retentionMs) return undefined
-  const keepUntil = wakeAt + AHEAD + run.retentionMs
-  const keys = await queryKeys(aws, runIdOf(run.pk), FIRST_DATA, AFTER_MESSAGES)
-  await inParallel(keys, (key) => updateIf(aws, key, change({ ttl: seconds(keepUntil) }), exists))
-  return keepUntil
+/** The `keepUntil` that a change needs, where it is another one. `lookAt`: when the run will be looked at next. */
+export function neededKeepUntil(run: Kept, set: RunFields, lookAt: number | undefined): number | undefined {
+  const { retentionMs } = run
+  if (retentionMs === undefined) return undefined
+  if (set.status === 'stuck') return keptUntil(run) >= FOR_GOOD ? undefined : FOR_GOOD
+  if (set.endedAt !== undefined) return keptUntil(run) >= FOR_GOOD ? expiryOf(set.endedAt, retentionMs) : undefined
+  if (lookAt === undefined || keptUntil(run) >= lookAt + MARGIN + retentionMs) return undefined
+  return lookAt + AHEAD + retentionMs
 }
 
-const keptUntil = (run: Kept): number => run.keepUntil ?? run.createdAt + AHEAD + run.retentionMs!
-const seconds = (ms: number): number => Math.ceil(ms / 1000)
+/** Gives everything the run owns this lifetime: frames, messages, payloads, and the objects they point at. */
+export async function keep(aws: Aws, run: RunItem, keepUntil: number): Promise<void> {
+  const runId = runIdOf(run.pk)
+  const owned = await queryRange<Key & Partial<Record<'events' | 'body' | 'data', unknown>>>(aws, runId, FIRST_DATA, AFTER_MESSAGES)
+  await inParallel(owned, async ({ pk, sk, events, body, data }) => {
+    await aws.payloads.renew(events ?? body ?? data)
+    await updateIf(aws, { pk, sk }, change({ ttl: seconds(keepUntil) }), exists)
+  })
+  for (const stored of [run.input, run.parsed, run.progress, run.seed, run.error]) await aws.payloads.renew(stored)
+}

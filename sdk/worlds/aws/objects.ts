@@ -4,8 +4,14 @@ const ATTEMPTS = 6
 /** Payloads of megabytes take their time. */
 const TIMEOUT_MS = 30_000
 
+/** Payloads too large for an item of the table. */
+export interface ObjectStore {
+  put(key: string, body: Uint8Array): Promise<void>
+  get(key: string): Promise<Uint8Array>
+}
+
 /** The objects of one S3 bucket. */
-export class Objects {
+export class Objects implements ObjectStore {
   private readonly aws: SignedFetch
   private readonly bucket: string
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { Json } from '../../engine/json.ts'
+import { UnreadableRunError } from '../../rules/limits.ts'
 import { dataKey, partition } from './keys.ts'
-import type { Objects } from './objects.ts'
+import type { ObjectStore } from './objects.ts'
 
 /** JSON as it lies in an attribute: as text, or deflated where that is smaller. */
 export type Packed = string | Uint8Array
@@ -27,30 +29,31 @@ export function pack(value: unknown): Packed {
   return deflated.length < Buffer.byteLength(text) ? deflated : text
 }
 
-export function unpack(packed: Packed): Json {
-  return JSON.parse(typeof packed === 'string' ? packed : inflateRawSync(packed).toString()) as Json
-}
+export const unpackText = (packed: Packed): string => (typeof packed === 'string' ? packed : inflateRawSync(packed).toString())
+export const unpack = (packed: Packed): Json => JSON.parse(unpackText(packed)) as Json
 
 /** Payloads that are too large for where they belong. They are written before anything that points at them. */
 export class Payloads {
   private readonly db: DynamoDBDocumentClient
-  private readonly objects: Objects
+  private readonly objects: ObjectStore
   private readonly table: string
 
-  constructor(db: DynamoDBDocumentClient, objects: Objects, table: string) {
+  constructor(db: DynamoDBDocumentClient, objects: ObjectStore, table: string) {
     this.db = db
     this.objects = objects
     this.table = table
   }
 
-  /** For the run item. The name is the content's hash: writing it twice is harmless. */
+  /** For the run item. The name is the content's hash: writing it twice is harmless, and never shortens its life. */
   async storeBeside(runId: string, value: unknown, ttl: number | undefined): Promise<Stored | undefined> {
     if (value === undefined) return undefined
     const packed = pack(value)
     if (isSmall(packed)) return packed
     if (sizeOf(packed) > FITS_AN_ITEM) return this.upload(folderOf(runId), packed)
     const item = hash(packed)
-    await this.db.send(new PutCommand({ TableName: this.table, Item: { pk: partition(runId), sk: dataKey(item), data: packed, ttl } }))
+    const Item = { pk: partition(runId), sk: dataKey(item), data: packed, ttl }
+    if (ttl === undefined) await this.db.send(new PutCommand({ TableName: this.table, Item }))
+    else await this.putUnlessKeptLonger(Item, ttl)
     return { item }
   }
 
@@ -67,19 +70,45 @@ export class Payloads {
   }
 
   async load(runId: string, stored: Exclude<Stored, { frame: number }>): Promise<Json> {
-    if (typeof stored === 'string' || stored instanceof Uint8Array) return unpack(stored)
-    if ('s3' in stored) return unpack(await this.objects.get(stored.s3))
-    const { Item } = await this.db.send(
-      new GetCommand({ TableName: this.table, Key: { pk: partition(runId), sk: dataKey(stored.item) }, ConsistentRead: true }),
-    )
-    if (!Item) throw new Error(`a payload of run '${runId}' is missing from the table: ${dataKey(stored.item)}`)
-    return unpack(Item.data as Packed)
+    return JSON.parse(await this.loadText(runId, stored)) as Json
+  }
+
+  async loadText(runId: string, stored: Exclude<Stored, { frame: number }>): Promise<string> {
+    if (typeof stored === 'string' || stored instanceof Uint8Array) return unpackText(stored)
+    if ('s3' in stored) return unpackText(await this.objects.get(stored.s3))
+    const Key = { pk: partition(runId), sk: dataKey(stored.item) }
+    const { Item } = await this.db.send(new GetCommand({ TableName: this.table, Key, ConsistentRead: true }))
+    if (!Item)
+      throw new UnreadableRunError(
+        `a payload of run '${runId}' is missing from the table: ${Key.sk}. Restore the table to a point in time at which it was there`,
+      )
+    return unpackText(Item.data as Packed)
+  }
+
+  /** The bucket clears objects away by their age: one that is still needed is made young again. */
+  async renew(stored: unknown): Promise<void> {
+    if (typeof stored === 'object' && stored !== null && 's3' in stored) await this.objects.put(String(stored.s3), await this.objects.get(String(stored.s3)))
+  }
+
+  private async putUnlessKeptLonger(Item: Record<string, unknown>, ttl: number): Promise<void> {
+    try {
+      await this.db.send(
+        new PutCommand({
+          TableName: this.table,
+          Item,
+          ConditionExpression: 'attribute_not_exists(#pk) OR #ttl < :ttl',
+          ExpressionAttributeNames: { '#pk': 'pk', '#ttl': 'ttl' },
+          ExpressionAttributeValues: { ':ttl': ttl },
+        }),
+      )
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error
+    }
   }
 
   private async upload(folder: string, packed: Packed): Promise<{ s3: string }> {
     const key = `${folder}/${hash(packed)}`
-    const deflated = typeof packed === 'string' ? deflateRawSync(packed) : packed
-    await this.objects.put(key, deflated)
+    await this.objects.put(key, typeof packed === 'string' ? deflateRawSync(packed) : packed)
     return { s3: key }
   }
 }

@@ -1,9 +1,9 @@
-import { END_STATUS } from '../../engine/ending.ts'
-import type { ErrorRecord, TerminalEvent } from '../../engine/events.ts'
+import type { ErrorRecord } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
-import type { RunRecord, RunStatus, Waiting } from '../../ports.ts'
-import type { Aws } from './context.ts'
-import { readFrame } from './frame-item.ts'
+import { FORMAT } from '../../engine/names.ts'
+import type { ParentLink, RunRecord, RunStatus, Waiting } from '../../ports.ts'
+import { refuseNewer } from '../../rules/limits.ts'
+import type { StoredRun } from '../../rules/storage.ts'
 import { type Key, runIdOf } from './keys.ts'
 import { type Packed, type Stored, unpack } from './payloads.ts'
 
@@ -14,6 +14,8 @@ import { type Packed, type Stored, unpack } from './payloads.ts'
 export interface RunItem extends Key {
   /** Unique to this run, also where an earlier one had the same id; its frames and messages carry it too. */
   life: string
+  /** Absent in runs of format 1. */
+  format?: number
   workflow: string
   version: number
   status: RunStatus
@@ -32,40 +34,76 @@ export interface RunItem extends Key {
   /** The wake-up for which a schedule was armed. */
   armedAt?: number
   leaseUntil?: number
-  /** The lease that the claim before left behind; 0 if it was given up in good order. */
-  leftBehind?: number
   /** Claims since the run was last given up in good order. */
   claims?: number
   /** Token of the claim that holds the run. */
   claim?: string
-  /** Token of the commit that freed the run. */
+  /** Token of the last change that gave the run up, ended, parked or revived it. */
   commit?: string
   waitingFor?: Packed
   input?: Stored
+  parsed?: Stored
+  reparse?: true
   output?: Stored
   error?: Stored
   progress?: Stored
   heartbeat?: Stored
   /** The first frame of a run made by `rerun`. */
   seed?: Stored
-  parent?: { runId: string; op: string }
+  parent?: ParentLink
   tags?: string[]
   startedAt?: number
   endedAt?: number
   retentionMs?: number
-  /** Everything the run has in the table stays at least until then. */
+  /** Everything the run owns in the table stays at least until then. */
   keepUntil?: number
   ttl?: number
 }
 
-export async function toRecord(aws: Aws, item: RunItem): Promise<RunRecord> {
+/** A run as the rules see it, and the item behind it. */
+export interface AwsRun extends StoredRun {
+  readonly item: RunItem
+  /** What was written for the run under this view of it, and does not count yet. */
+  readonly written: Key[]
+}
+
+export function toRun(item: RunItem): AwsRun {
+  const { format = 1, workflow, version, status, epoch, stimulus, createdAt, wakeAt, leaseUntil, endedAt, retentionMs, parent } = item
   const id = runIdOf(item.pk)
-  const [input, output, error, progress, heartbeat] = await Promise.all([
-    load(aws, id, item.input),
-    load(aws, id, item.output),
-    load(aws, id, item.error),
-    load(aws, id, item.progress),
-    load(aws, id, item.heartbeat),
+  if (format > FORMAT) refuseNewer(`run '${id}'`, format)
+  return {
+    id,
+    workflow,
+    version,
+    format,
+    status,
+    generation: item.generation ?? 0,
+    baseSeq: item.baseSeq ?? 0,
+    epoch,
+    stimulus,
+    claims: item.claims ?? 0,
+    createdAt,
+    ...(wakeAt !== undefined && { wakeAt }),
+    ...(leaseUntil !== undefined && { leaseUntil }),
+    ...(endedAt !== undefined && { endedAt }),
+    ...(retentionMs !== undefined && { retentionMs }),
+    ...(parent && { parent }),
+    ...(item.seed !== undefined && !item.generation && { hasSeed: true }),
+    item,
+    written: [],
+  }
+}
+
+/** `load` finds a payload, wherever it is. */
+export async function toRecord(item: RunItem, load: (stored: Stored | undefined) => Promise<Json | undefined>): Promise<RunRecord> {
+  const id = runIdOf(item.pk)
+  const [input, parsed, output, error, progress, heartbeat] = await Promise.all([
+    load(item.input),
+    load(item.parsed),
+    load(item.output),
+    load(item.error),
+    load(item.progress),
+    load(item.heartbeat),
   ])
   const wakeAt = item.status === 'stuck' ? undefined : (item.leaseUntil ?? (item.untimed ? undefined : item.wakeAt))
   const { workflow, version, status, epoch, stimulus, secret, createdAt } = item
@@ -73,6 +111,7 @@ export async function toRecord(aws: Aws, item: RunItem): Promise<RunRecord> {
     id,
     workflow,
     version,
+    format: item.format ?? 1,
     status,
     input,
     generation: item.generation ?? 0,
@@ -83,6 +122,8 @@ export async function toRecord(aws: Aws, item: RunItem): Promise<RunRecord> {
     secret,
     tags: item.tags ?? [],
     createdAt,
+    ...(parsed !== undefined && { parsed }),
+    ...(item.reparse && { reparse: true as const }),
     ...(output !== undefined && { output }),
     ...(error !== undefined && { error: error as unknown as ErrorRecord }),
     ...(wakeAt !== undefined && { wakeAt }),
@@ -94,30 +135,4 @@ export async function toRecord(aws: Aws, item: RunItem): Promise<RunRecord> {
     ...(item.endedAt !== undefined && { endedAt: item.endedAt }),
     ...(item.retentionMs !== undefined && { retentionMs: item.retentionMs }),
   }
-}
-
-export const isExpired = (item: RunItem, now: number): boolean => item.ttl !== undefined && item.ttl <= Math.floor(now / 1000)
-
-export const isLeased = (item: RunItem, now: number): boolean => item.leaseUntil !== undefined && item.leaseUntil > now
-
-/** What a run's end leaves as its output or its error. */
-export function outcomeOf(event: TerminalEvent): { output?: Json; error?: ErrorRecord } {
-  switch (event.type) {
-    case 'run.completed':
-      return { output: event.output }
-    case 'run.failed':
-      return { error: event.error }
-    case 'run.cancelled':
-      return { error: { name: 'CancelledError', message: event.reason ?? END_STATUS[event.type] } }
-    case 'run.terminated':
-      return { error: { name: 'TerminatedError', message: event.reason ?? END_STATUS[event.type] } }
-  }
-}
-
-async function load(aws: Aws, runId: string, stored: Stored | undefined): Promise<Json | undefined> {
-  if (stored === undefined) return undefined
-  if (typeof stored === 'string' || stored instanceof Uint8Array || !('frame' in stored)) return aws.payloads.load(runId, stored)
-  const frame = await readFrame(aws, runId, stored.frame)
-  const { output, error } = outcomeOf(frame.events.at(-1) as TerminalEvent)
-  return output ?? (error as unknown as Json)
 }

@@ -1,9 +1,10 @@
 import type { Json } from '../../engine/json.ts'
 import type { DeliverResult, TaskNotice, TaskStore, Wake } from '../../ports.ts'
-import { messageOf, type Task } from '../../tasks/task.ts'
+import { settleTask } from '../../rules/tasks.ts'
+import type { Task } from '../../tasks/task.ts'
 import type { Aws } from './context.ts'
-import { deliverMessage } from './operations/deliver.ts'
-import { findTask, inputOf, toTask, writeTask } from './task-item.ts'
+import type { DynamoStorage } from './storage.ts'
+import { findTask, inputOf, toTask, writeTask } from './task-items.ts'
 
 /** A queue keeps a message for 14 days. */
 const HAND_OUT_AGAIN_MS = 10 * 86_400_000
@@ -13,9 +14,11 @@ export class DynamoTaskStore implements TaskStore {
   readonly isOpenToWorkers = true
   readonly handOutAgainMs = HAND_OUT_AGAIN_MS
   private readonly aws: Aws
+  private readonly storage: DynamoStorage
 
-  constructor(aws: Aws) {
+  constructor(aws: Aws, storage: DynamoStorage) {
     this.aws = aws
+    this.storage = storage
   }
 
   refusal(type: string): string | undefined {
@@ -54,13 +57,8 @@ export class DynamoTaskStore implements TaskStore {
     return true
   }
 
-  /** A crash between the two writes leaves the message in the queue; whoever meets it there comes here again. */
-  async settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
-    if (!(await writeTask(this.aws, task))) return { saved: false, wakes: [] }
-    const message = messageOf(task)
-    const delivered = message ? await deliverMessage(this.aws, task.runId, message) : { wakes: [] }
-    await this.aws.queues.remove(noticeOf(task))
-    return { saved: true, ...delivered }
+  settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
+    return this.storage.perform(() => settleTask(this.storage, task))
   }
 }
 

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { ConflictException, CreateScheduleCommand, DeleteScheduleCommand, ResourceNotFoundException, type SchedulerClient } from '@aws-sdk/client-scheduler'
 import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs'
 import type { Clock, Wake, Wakeups } from '../../ports.ts'
+import { inParallel } from '../../rules/procedure.ts'
 import { inBatchesOf } from './batches.ts'
 import type { Thresholds } from './context.ts'
-import { inParallel } from './in-parallel.ts'
+import { runIdOf } from './keys.ts'
+import type { RunItem } from './run-item.ts'
 import { remaining, writeWake } from './wake-message.ts'
 
 export interface WakeupTargets {
@@ -49,6 +51,7 @@ export class AwsWakeups implements Wakeups {
     ])
   }
 
+  /** Takes back what was armed for a later time. */
   async cancel(wakes: Wake[]): Promise<void> {
     await inParallel(wakes, async (wake) => {
       try {
@@ -115,4 +118,15 @@ export class AwsWakeups implements Wakeups {
 /** A name that says nothing and that everybody finds again: at most 64 of [0-9a-zA-Z-_.], whatever a run's id is made of. */
 export function scheduleName({ runId, at }: Wake): string {
   return `wake-${createHash('sha256').update(`${at} ${runId}`).digest('base64url')}`
+}
+
+/** The time for which a schedule will be armed, if the wait is long enough for one; noted so that it can be taken back. */
+export function scheduledFor({ longWaitMs }: Thresholds, wakeAt: number, now: number): number | undefined {
+  return wakeAt - now >= longWaitMs ? wakeAt : undefined
+}
+
+/** The schedule that was armed for the run and will not be needed; one that has fired by now is gone by itself. */
+export function obsoleteSchedule({ leadMs }: Thresholds, { pk, armedAt }: RunItem, wanted: number | undefined, now: number): Wake[] {
+  if (armedAt === undefined || armedAt === wanted || armedAt - leadMs <= now) return []
+  return [{ runId: runIdOf(pk), at: armedAt }]
 }

@@ -1,15 +1,19 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
+import type { RunRecord } from '../../ports.ts'
 import type { Aws } from './context.ts'
 import { runKey } from './keys.ts'
 
+type Seen = Pick<RunRecord, 'epoch' | 'stimulus'>
+
 /**
- * DynamoDB does not call back, so this looks at the run item, at first often and then less so. The first look always
- * reports: what happened between the caller's own look and ours would otherwise go unnoticed.
+ * DynamoDB does not call back, so this looks at the run item, at first often and then less so. A holder knows what it
+ * has seen. For everybody else the first look always reports: what happened between the caller's own look and ours
+ * would otherwise go unnoticed.
  */
-export function watchRun(aws: Aws, runId: string, onChange: () => void): () => void {
+export function watchRun(aws: Aws, runId: string, onChange: () => void, seen?: Seen): () => void {
   const { first, most } = aws.thresholds.pollMs
   let pause = first
-  let known: string | undefined
+  let known = seen && forHolder(seen)
   let timer: NodeJS.Timeout | undefined
   let isOver = false
 
@@ -20,7 +24,7 @@ export function watchRun(aws: Aws, runId: string, onChange: () => void): () => v
   }
   const look = async () => {
     try {
-      const state = await fingerprint(aws, runId)
+      const state = await fingerprint(aws, runId, seen !== undefined)
       if (isOver) return
       if (state !== known) {
         known = state
@@ -40,7 +44,7 @@ export function watchRun(aws: Aws, runId: string, onChange: () => void): () => v
 }
 
 /** Changes with everything that a message, a claim, a commit or an end does to the run item. */
-async function fingerprint(aws: Aws, runId: string): Promise<string> {
+async function fingerprint(aws: Aws, runId: string, isHolder: boolean): Promise<string> {
   const { Item } = await aws.db.send(
     new GetCommand({
       TableName: aws.table,
@@ -49,5 +53,8 @@ async function fingerprint(aws: Aws, runId: string): Promise<string> {
       ExpressionAttributeNames: { '#epoch': 'epoch', '#stimulus': 'stimulus', '#status': 'status', '#commit': 'commit' },
     }),
   )
+  if (Item && isHolder) return forHolder(Item as Seen)
   return Item ? `${Item.epoch} ${Item.stimulus} ${Item.status} ${Item.commit}` : 'missing'
 }
+
+const forHolder = ({ epoch, stimulus }: Seen): string => `${epoch} ${stimulus}`

@@ -1,15 +1,15 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import type { Clock, Ids, LogSink, World } from '../../ports.ts'
+import type { Clock, Ids, LogSink, RunStore, World } from '../../ports.ts'
+import { Runs } from '../../rules/run-store.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
-import { Claims } from './claims.ts'
 import { type AwsClients, awsClients } from './clients.ts'
 import { type Aws, THRESHOLDS, type Thresholds } from './context.ts'
 import { DynamoDocuments } from './documents.ts'
 import { LambdaFunctions } from './lambda-functions.ts'
-import { Objects } from './objects.ts'
+import { type ObjectStore, Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
 import { SignedFetch } from './signed-fetch.ts'
-import { DynamoRunStore } from './store.ts'
+import { DynamoStorage } from './storage.ts'
 import { TaskQueues } from './task-queues.ts'
 import { DynamoTaskStore } from './tasks.ts'
 import { AwsWakeups, type WakeupTargets } from './wakeups.ts'
@@ -21,6 +21,8 @@ export interface AwsWorldConfig extends WakeupTargets {
   /** The queue of each type of task, by its URL. */
   taskQueues?: Record<string, string>
   clients?: AwsClients
+  /** In the place of the bucket. */
+  objects?: ObjectStore
   clock?: Clock
   ids?: Ids
   log?: LogSink
@@ -29,7 +31,7 @@ export interface AwsWorldConfig extends WakeupTargets {
 
 /** A world of one DynamoDB table, one queue, one schedule group and one bucket. */
 export class AwsWorld implements World {
-  readonly store: DynamoRunStore
+  readonly store: RunStore
   readonly documents: DynamoDocuments
   readonly tasks: DynamoTaskStore
   readonly wakeups: AwsWakeups
@@ -56,14 +58,14 @@ export class AwsWorld implements World {
       db,
       table: config.table,
       clock: this.clock,
-      payloads: new Payloads(db, new Objects(signedFetch, config.bucket), config.table),
-      claims: new Claims(),
+      payloads: new Payloads(db, config.objects ?? new Objects(signedFetch, config.bucket), config.table),
       thresholds,
       queues: new TaskQueues(sqs, this.clock, config.taskQueues ?? {}),
       disarm: (wakes) => this.wakeups.cancel(wakes),
     }
-    this.tasks = new DynamoTaskStore(aws)
-    this.store = new DynamoRunStore(aws)
+    const storage = new DynamoStorage(aws)
+    this.tasks = new DynamoTaskStore(aws, storage)
+    this.store = new Runs(storage)
     this.documents = new DynamoDocuments(aws)
   }
 

@@ -14,11 +14,13 @@ CREATE TABLE IF NOT EXISTS runs (
   workflow TEXT NOT NULL,
   version INTEGER NOT NULL,
   status TEXT NOT NULL,
+  format INTEGER NOT NULL DEFAULT 1,
   generation INTEGER NOT NULL DEFAULT 0,
   attempt INTEGER NOT NULL DEFAULT 1,
   base_seq INTEGER NOT NULL DEFAULT 0,
   epoch INTEGER NOT NULL DEFAULT 0,
   stimulus INTEGER NOT NULL DEFAULT 0,
+  claims INTEGER NOT NULL DEFAULT 0,
   owner TEXT,
   lease_until INTEGER,
   wake_at INTEGER,
@@ -26,6 +28,7 @@ CREATE TABLE IF NOT EXISTS runs (
   secret TEXT NOT NULL,
   parent_id TEXT,
   parent_op TEXT,
+  parent_generation INTEGER,
   tags TEXT,
   progress TEXT,
   heartbeat TEXT,
@@ -33,19 +36,21 @@ CREATE TABLE IF NOT EXISTS runs (
   started_at INTEGER,
   ended_at INTEGER,
   retention_ms INTEGER,
-  expires_at INTEGER
+  expires_at INTEGER,
+  reparse INTEGER
 ) STRICT;
-CREATE INDEX IF NOT EXISTS runs_due ON runs (wake_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runs_to_look_at ON runs (coalesce(lease_until, wake_at)) WHERE wake_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS runs_by_workflow ON runs (workflow, key);
 CREATE INDEX IF NOT EXISTS runs_in_trouble ON runs (status, key) WHERE status IN ('stuck', 'failed');
 CREATE INDEX IF NOT EXISTS runs_expiring ON runs (expires_at) WHERE expires_at IS NOT NULL;
-CREATE TABLE IF NOT EXISTS payloads (run INTEGER PRIMARY KEY, input TEXT, output TEXT, error TEXT) STRICT;
+CREATE TABLE IF NOT EXISTS payloads (run INTEGER PRIMARY KEY, input TEXT, parsed TEXT, output TEXT, error TEXT) STRICT;
 CREATE TABLE IF NOT EXISTS frames (
   run INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   at INTEGER NOT NULL,
   epoch INTEGER NOT NULL,
   events TEXT NOT NULL,
+  format INTEGER NOT NULL DEFAULT 1,
   PRIMARY KEY (run, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS inbox (
@@ -53,9 +58,9 @@ CREATE TABLE IF NOT EXISTS inbox (
   run INTEGER NOT NULL,
   id TEXT NOT NULL,
   body TEXT,
+  at INTEGER NOT NULL DEFAULT 0,
   UNIQUE (run, id)
 ) STRICT;
-CREATE TABLE IF NOT EXISTS deaths (run INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, count INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS tags (tag TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (tag, run)) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS tasks (
   id TEXT PRIMARY KEY,

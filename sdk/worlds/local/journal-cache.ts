@@ -1,6 +1,7 @@
 import type { Frame } from '../../engine/events.ts'
 import type { Database } from './database.ts'
-import { selectFrames } from './rows.ts'
+import { selectFrames } from './frames.ts'
+import type { Row } from './rows.ts'
 
 /** Shorter journals load faster than they are worth remembering; sleepers by the million have short ones. */
 const WORTH_IT = 64
@@ -14,18 +15,19 @@ export class JournalCache {
   private readonly journals = new Map<number, { base: number; frames: Frame[] }>()
   private size = 0
 
-  load(db: Database, run: number, baseSeq: number): Frame[] {
-    const known = this.journals.get(run)
+  load(db: Database, row: Row): Frame[] {
+    const { key, baseSeq } = row
+    const known = this.journals.get(key)
     if (known?.base !== baseSeq) {
-      if (known) this.forget(run)
-      const frames = selectFrames(db, run, baseSeq + 1)
-      if (frames.length >= WORTH_IT) this.remember(run, baseSeq, frames)
+      if (known) this.forget(key)
+      const frames = selectFrames(db, row, baseSeq + 1)
+      if (frames.length >= WORTH_IT) this.remember(key, baseSeq, frames)
       return frames
     }
-    const newer = selectFrames(db, run, known.frames.at(-1)!.seq + 1)
-    this.forget(run)
+    const newer = selectFrames(db, row, known.frames.at(-1)!.seq + 1)
+    this.forget(key)
     const frames = known.frames.concat(newer)
-    this.remember(run, baseSeq, frames)
+    this.remember(key, baseSeq, frames)
     return frames
   }
 

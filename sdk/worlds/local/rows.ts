@@ -1,100 +1,104 @@
-import type { Frame, JournalEvent } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
-import type { Message, RunRecord, RunStatus } from '../../ports.ts'
+import { FORMAT } from '../../engine/names.ts'
+import type { RunRecord, RunStatus } from '../../ports.ts'
+import { refuseNewer } from '../../rules/limits.ts'
+import type { StoredRun } from '../../rules/storage.ts'
 import type { Database, Value } from './database.ts'
 
-/** Between the tables and the types of the ports. */
+/** Between the tables and the types of the ports. By position: an object with a name for each column takes SQLite twice as long to make. */
 
-const RUN_COLUMNS = `r.key, r.id, r.workflow, r.version, r.status, r.generation, r.attempt, r.base_seq, r.epoch, r.stimulus, r.owner, r.lease_until,
-  r.wake_at, r.waiting, r.secret, r.parent_id, r.parent_op, r.tags, r.progress, r.heartbeat, r.created_at, r.started_at, r.ended_at, r.retention_ms, p.input, p.output, p.error`
-
-/** `runs r` and `payloads p`, in the order that `toFound` reads. */
-export const SELECT_RUNS = `SELECT ${RUN_COLUMNS} FROM runs r JOIN payloads p ON p.run = r.key`
+/** What the rules look at: narrow, because it is read again and again. */
+const STATE = `r.key, r.id, r.workflow, r.version, r.format, r.status, r.generation, r.base_seq, r.epoch, r.stimulus, r.claims, r.wake_at,
+  r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation`
+/** What only readers want. */
+const REST = 'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error'
 
 /** A run and what only this world knows of it. */
-export interface Found {
-  key: number
-  /** When the lease ends of whoever holds it. */
-  heldUntil: number | undefined
-  run: RunRecord
+export interface Row extends StoredRun {
+  readonly key: number
+  /** For a run that this process has just made. */
+  readonly fresh?: RunRecord
 }
 
-export function selectRun(db: Database, runId: string): Found | undefined {
-  const values = db.values(`${SELECT_RUNS} WHERE r.id = ?`, runId)
-  return values && toFound(values)
+export function selectState(db: Database, runId: string): Row | undefined {
+  const values = db.values(`SELECT ${STATE} FROM runs r WHERE r.id = ?`, runId)
+  return values && toRow(values)
 }
 
-/** By position: an object with a name for each of these columns takes SQLite twice as long to make. */
-export function toFound(values: Value[]): Found {
-  const [key, id, workflow, version, status, generation, attempt, baseSeq, epoch, stimulus, owner, leaseUntil] = values
-  const [wakeAt, waiting, secret, parentId, parentOp, tags, progress, heartbeat, createdAt, startedAt, endedAt, retentionMs, input, output, error] =
-    values.slice(12)
-  const run: RunRecord = {
+export function selectRecord(db: Database, row: Row): RunRecord {
+  return toRecord(row, db.values(`SELECT ${REST} FROM runs r JOIN payloads p ON p.run = r.key WHERE r.key = ?`, row.key)!)
+}
+
+const STATE_COLUMNS = STATE.split(',').length
+
+/** `where` may speak of `runs r` and `payloads p`. */
+export function selectRecords(db: Database, where: string, ...values: Value[]): { key: number; run: RunRecord }[] {
+  return db.allValues(`SELECT ${STATE}, ${REST} FROM runs r JOIN payloads p ON p.run = r.key ${where}`, ...values).map((all) => {
+    const row = toRow(all)
+    return { key: row.key, run: toRecord(row, all.slice(STATE_COLUMNS)) }
+  })
+}
+
+function toRow(values: Value[]): Row {
+  const [key, id, workflow, version, format, status, generation, baseSeq, epoch, stimulus, claims, wakeAt, leaseUntil] = values
+  const row: { -readonly [K in keyof Row]: Row[K] } = {
+    key: key as number,
     id: id as string,
     workflow: workflow as string,
     version: version as number,
+    format: format as number,
     status: status as RunStatus,
-    input: parse(input),
     generation: generation as number,
-    attempt: attempt as number,
     baseSeq: baseSeq as number,
     epoch: epoch as number,
     stimulus: stimulus as number,
+    claims: claims as number,
+    createdAt: values[13] as number,
+  }
+  if (row.format > FORMAT) refuseNewer(`run '${row.id}'`, row.format)
+  if (wakeAt !== null) row.wakeAt = wakeAt as number
+  if (leaseUntil !== null) row.leaseUntil = leaseUntil as number
+  if (values[14] !== null) row.endedAt = values[14] as number
+  if (values[15] !== null) row.retentionMs = values[15] as number
+  if (values[16] !== null) {
+    const generationOfParent = values[18] as number | null
+    row.parent = { runId: values[16] as string, op: values[17] as string, ...(generationOfParent !== null && { generation: generationOfParent }) }
+  }
+  return row
+}
+
+function toRecord(row: Row, rest: Value[]): RunRecord {
+  const { id, workflow, version, format, status, generation, baseSeq, epoch, stimulus, createdAt, wakeAt, leaseUntil, endedAt, retentionMs, parent } = row
+  const [attempt, waiting, secret, tags, progress, heartbeat, startedAt, reparse, input, parsed, output, error] = rest
+  const lookAt = leaseUntil ?? wakeAt
+  return {
+    id,
+    workflow,
+    version,
+    format,
+    status,
+    generation,
+    baseSeq,
+    epoch,
+    stimulus,
+    createdAt,
+    attempt: attempt as number,
     secret: secret as string,
+    input: parse(input),
     tags: (parse(tags) as string[] | undefined) ?? [],
-    createdAt: createdAt as number,
+    ...(lookAt !== undefined && { wakeAt: lookAt }),
+    ...(endedAt !== undefined && { endedAt }),
+    ...(retentionMs !== undefined && { retentionMs }),
+    ...(parent && { parent }),
+    ...(reparse !== null && { reparse: true as const }),
+    ...(startedAt !== null && { startedAt: startedAt as number }),
+    ...(parsed !== null && { parsed: parse(parsed)! }),
+    ...(output !== null && { output: parse(output)! }),
+    ...(error !== null && { error: parse(error) as unknown as RunRecord['error'] }),
+    ...(waiting !== null && { waitingFor: parse(waiting) as unknown as RunRecord['waitingFor'] }),
+    ...(progress !== null && { progress: parse(progress)! }),
+    ...(heartbeat !== null && { heartbeat: parse(heartbeat) as unknown as RunRecord['heartbeat'] }),
   }
-  if (output !== null) run.output = parse(output)!
-  if (error !== null) run.error = parse(error) as unknown as RunRecord['error']
-  if (wakeAt !== null) run.wakeAt = wakeAt as number
-  if (waiting !== null) run.waitingFor = parse(waiting) as unknown as RunRecord['waitingFor']
-  if (parentId !== null) run.parent = { runId: parentId as string, op: parentOp as string }
-  if (progress !== null) run.progress = parse(progress)!
-  if (heartbeat !== null) run.heartbeat = parse(heartbeat) as unknown as RunRecord['heartbeat']
-  if (startedAt !== null) run.startedAt = startedAt as number
-  if (endedAt !== null) run.endedAt = endedAt as number
-  if (retentionMs !== null) run.retentionMs = retentionMs as number
-  return { key: key as number, heldUntil: owner === null ? undefined : (leaseUntil as number), run }
-}
-
-/** I1: false when the slot is taken. */
-export function insertFrame(db: Database, run: Value, frame: Frame): boolean {
-  const events = JSON.stringify(frame.events).slice(1, -1)
-  return db.run('INSERT OR IGNORE INTO frames (run, seq, at, epoch, events) VALUES (?, ?, ?, ?, ?)', run, frame.seq, frame.at, frame.epoch, events) === 1
-}
-
-/**
- * All frames from one slot on. SQLite joins them into a single flat array, `[at, event, event, at, event, …]`, because
- * one large JSON.parse is several times faster than a row and a parse for each frame. Slots have no gaps, so the first
- * one tells the others. The epoch, of use only to people, is left out.
- */
-export function selectFrames(db: Database, run: Value, fromSeq: number): Frame[] {
-  const row = db.row(
-    `SELECT min(seq) AS first, '[' || group_concat(at || ',' || events, ',') || ']' AS journal
-     FROM (SELECT seq, at, events FROM frames WHERE run = ? AND seq >= ? ORDER BY seq)`,
-    run,
-    fromSeq,
-  )
-  if (typeof row?.journal !== 'string') return []
-  const flat = JSON.parse(row.journal) as (number | JournalEvent)[]
-  const frames: Frame[] = []
-  let seq = row.first as number
-  let events: JournalEvent[] = []
-  for (const part of flat) {
-    if (typeof part === 'number') frames.push({ seq: seq++, at: part, epoch: 0, events: (events = []) })
-    else events.push(part)
-  }
-  return frames
-}
-
-/** One that is known to be there. */
-export function selectFrame(db: Database, run: Value, seq: number): Frame {
-  const row = db.row('SELECT at, epoch, events FROM frames WHERE run = ? AND seq = ?', run, seq)!
-  return { seq, at: row.at as number, epoch: row.epoch as number, events: JSON.parse(`[${row.events}]`) as JournalEvent[] }
-}
-
-export function selectInbox(db: Database, run: Value): Message[] {
-  return db.rows('SELECT body FROM inbox WHERE run = ? AND body IS NOT NULL ORDER BY position', run).map((row) => JSON.parse(row.body as string) as Message)
 }
 
 export function text(value: unknown): string | null {

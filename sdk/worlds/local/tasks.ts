@@ -1,9 +1,10 @@
 import type { Json } from '../../engine/json.ts'
 import type { Clock, DeliverResult, TaskNotice, TaskStore, Wake } from '../../ports.ts'
-import { messageOf, type Task } from '../../tasks/task.ts'
+import { settleTask } from '../../rules/tasks.ts'
+import type { Task } from '../../tasks/task.ts'
 import type { Database } from './database.ts'
-import { deliverMessage } from './operations/deliver.ts'
-import { nextLook, selectInput, selectTask, tasksToLookAt, updateTask } from './operations/tasks.ts'
+import type { SqliteStorage } from './storage.ts'
+import { nextLook, selectInput, selectTask, tasksToLookAt, updateTask } from './task-rows.ts'
 
 /** A poll that was told of a task and died has this long before another is told. */
 const ACT_WITHIN_MS = 10_000
@@ -17,13 +18,12 @@ export class SqliteTaskStore implements TaskStore {
   private readonly waiting = new Set<() => void>()
   /** Told to a poll of this process that has not acted on it yet, and until when it may. */
   private readonly told = new Map<string, number>()
-  private readonly onDelivered: (runId: string) => void
+  private readonly storage: SqliteStorage
 
-  /** `onDelivered` hears of each run that has heard from its task. */
-  constructor(db: Database, clock: Clock, onDelivered: (runId: string) => void) {
+  constructor(db: Database, clock: Clock, storage: SqliteStorage) {
     this.db = db
     this.clock = clock
-    this.onDelivered = onDelivered
+    this.storage = storage
   }
 
   refusal(): undefined {
@@ -63,16 +63,9 @@ export class SqliteTaskStore implements TaskStore {
     return saved
   }
 
-  /** One transaction covers the task and its run, so nothing can get lost between them. */
   async settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
-    const now = this.clock.now()
-    const message = messageOf(task)
-    const result = await this.db.write(() => {
-      if (!updateTask(this.db, task, now)) return { saved: false, wakes: [] }
-      return message ? { saved: true, ...deliverMessage(this.db, task.runId, message, now) } : { saved: true, wakes: [] }
-    })
+    const result = await this.storage.perform(() => settleTask(this.storage, task))
     this.told.delete(task.id)
-    if (result.saved) this.onDelivered(task.runId)
     return result
   }
 

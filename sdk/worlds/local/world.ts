@@ -1,9 +1,12 @@
 import { FatalError } from '../../engine/errors.ts'
-import type { Clock, Functions, Ids, LogSink, Wake, Wakeups, World } from '../../ports.ts'
+import type { Clock, Functions, Ids, LogSink, RunStore, Wakeups, World } from '../../ports.ts'
+import { Runs } from '../../rules/run-store.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
+import { Bulletin } from './bulletin.ts'
 import { Database } from './database.ts'
 import { SqliteDocuments } from './documents.ts'
-import { SqliteRunStore } from './store.ts'
+import { SqliteResidence } from './residence.ts'
+import { SqliteStorage } from './storage.ts'
 import { SqliteTaskStore } from './tasks.ts'
 
 export interface LocalWorldOptions {
@@ -19,16 +22,19 @@ export interface LocalWorldOptions {
 /** A world in one file and one process; several processes may share the file. */
 export class LocalWorld implements World {
   readonly path: string
-  readonly store: SqliteRunStore
+  readonly store: RunStore
   readonly documents: SqliteDocuments
-  readonly wakeups: LocalWakeups
+  readonly wakeups: Wakeups
   readonly tasks: SqliteTaskStore
+  readonly residence: SqliteResidence
   readonly clock: Clock
   readonly ids: Ids
   readonly log: LogSink
   readonly functions: Functions
   /** Suspending costs one commit here, and waking another: not worth it for less than this. */
   readonly inlineWaitMs = 20
+  private readonly db: Database
+  private readonly bulletin: Bulletin
 
   constructor(options: LocalWorldOptions) {
     this.path = options.path
@@ -36,32 +42,23 @@ export class LocalWorld implements World {
     this.ids = options.ids ?? systemIds
     this.log = options.log ?? consoleLog
     const db = new Database(options.path)
-    this.store = new SqliteRunStore(db, this.clock)
+    const bulletin = new Bulletin(db)
+    const storage = new SqliteStorage(db, this.clock, bulletin)
+    this.db = db
+    this.bulletin = bulletin
+    this.store = new Runs(storage)
     this.documents = new SqliteDocuments(db, this.clock)
-    this.wakeups = new LocalWakeups()
-    this.tasks = new SqliteTaskStore(db, this.clock, (runId) => this.store.notify([runId]))
-    this.store.onDispatch = () => this.tasks.lookAgain()
-    this.store.onForeignWrite(() => this.tasks.lookAgain())
+    this.tasks = new SqliteTaskStore(db, this.clock, storage)
+    this.residence = new SqliteResidence({ path: options.path, db, storage, documents: this.documents, bulletin, clock: this.clock, log: this.log })
+    this.wakeups = { send: async (wakes) => this.residence.hint(wakes) }
+    bulletin.onDispatch = () => this.tasks.lookAgain()
+    bulletin.onForeignWrite(() => this.tasks.lookAgain())
     this.functions = localFunctions(options.functions ?? {})
   }
 
   close(): void {
-    this.store.close()
-  }
-}
-
-/** The truth is the due index of the database; this only tells the runner of this process to look. */
-class LocalWakeups implements Wakeups {
-  private listener: ((wake: Wake) => void) | undefined
-
-  async send(wakes: Wake[]): Promise<void> {
-    if (this.listener) for (const wake of wakes) this.listener(wake)
-  }
-
-  async cancel(): Promise<void> {}
-
-  listen(listener: ((wake: Wake) => void) | undefined): void {
-    this.listener = listener
+    this.bulletin.close()
+    this.db.close()
   }
 }
 

@@ -1,0 +1,77 @@
+import type { ErrorRecord, EventOf, Frame, JournalEvent } from './events.ts'
+import { isTerminal } from './events.ts'
+
+/** What a request to go on takes back, by position in the journal. */
+export interface Undone {
+  /** The first failure that no longer counts, and the request itself. */
+  from: number
+  to: number
+  ops: ReadonlySet<string>
+  /** The failures themselves, and the end they led to. */
+  drops: ReadonlySet<number>
+}
+
+type Failure = EventOf<'step.failed' | 'task.failed' | 'child.failed' | 'callback.failed'>
+const isFailure = (event: JournalEvent): event is Failure => FAILURES.has(event.type)
+const FAILURES: ReadonlySet<string> = new Set<Failure['type']>(['step.failed', 'task.failed', 'child.failed', 'callback.failed'])
+
+/** Each request to go on (always a frame of its own) undoes the last failures of the operations it names and what followed from them. */
+export function findUndone(frames: readonly Frame[]): Undone[] {
+  if (!frames.some((frame) => frame.events[0]?.type === 'run.retried')) return []
+  const found: Undone[] = []
+  const failedAt = new Map<string, number>()
+  let endedAt = 0
+  let position = 0
+  for (const frame of frames) {
+    for (const event of frame.events) {
+      if (isFailure(event)) failedAt.set(event.id, position)
+      else if (isTerminal(event)) endedAt = position
+      else if (event.type === 'run.retried') {
+        const ops = event.ops ?? (event.step === undefined ? [] : [event.step])
+        const failures = ops.flatMap((op) => failedAt.get(op) ?? [])
+        found.push({ from: Math.min(endedAt, ...failures), to: position, ops: new Set(ops), drops: new Set([...failures, endedAt, position]) })
+      }
+      position++
+    }
+  }
+  return found
+}
+
+export type RetryPlan = { ops: string[]; children: string[] } | { refusal: string }
+
+/**
+ * What it takes for a failed run to go on: the operations whose failures are undone, and the failed children that have
+ * to go on first. Worked out from the journal of its generation alone.
+ */
+export function retryPlan(runId: string, events: readonly JournalEvent[]): RetryPlan {
+  const failed = events.at(-1)
+  if (failed?.type !== 'run.failed') return { refusal: `the journal of run '${runId}' does not end with its failure; look at its history` }
+  if (failed.compensated) {
+    return {
+      refusal: `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step`,
+    }
+  }
+  const lastFailure = new Map<string, Failure>()
+  const childOf = new Map<string, string>()
+  for (const event of events) {
+    if (isFailure(event)) {
+      // Anew, so that the last one is the last of the map.
+      lastFailure.delete(event.id)
+      lastFailure.set(event.id, event)
+    } else if (event.type === 'child.started') childOf.set(event.id, event.run)
+    // A word that came before is no longer the last one on these.
+    else if (event.type === 'run.retried') for (const op of event.ops ?? []) lastFailure.delete(op)
+  }
+  const named = failed.because ?? namedBy(failed.error)
+  const known = named.filter((op) => lastFailure.has(op))
+  // An error that says nothing of where it comes from: then of what failed last.
+  const latest = [...lastFailure.keys()].at(-1)
+  const ops = known.length > 0 ? known : latest === undefined ? [] : [latest]
+  return { ops, children: ops.flatMap((op) => (lastFailure.get(op)?.type === 'child.failed' ? (childOf.get(op) ?? []) : [])) }
+}
+
+/** Errors of format 1 say which step gave up. What stands below a child's error is the child's. */
+function namedBy(error: ErrorRecord | undefined): string[] {
+  for (let e = error; e && e.runId === undefined; e = e.cause) if (e.step !== undefined) return [e.step]
+  return []
+}

@@ -1,0 +1,73 @@
+import type { Frame } from '../engine/events.ts'
+import { beginOf } from '../engine/journal.ts'
+import { type Claimed, hasEnded, type Lease, type RunRecord } from '../ports.ts'
+import { isLeased } from './guard.ts'
+import { ask, type Procedure } from './procedure.ts'
+import type { Change, Storage, StoredRun } from './storage.ts'
+
+/** The fields of a run that nobody holds, given up in good order. */
+export const FREE = { leaseUntil: undefined, owner: undefined, claims: undefined }
+
+/** One change and no look beforehand: most claims succeed. */
+function claiming(lease: Lease, now: number): Change {
+  return {
+    when: { open: true, due: now, free: now },
+    set: { status: 'running', leaseUntil: now + lease.ms, owner: lease.owner },
+    setOnce: { startedAt: now },
+    bump: ['epoch', 'claims'],
+  }
+}
+
+export function* claim(storage: Storage, runId: string, lease: Lease): Procedure<Claimed | undefined> {
+  for (;;) {
+    const now = storage.now()
+    const taken = yield* ask(storage.update(runId, claiming(lease, now)))
+    if (taken.ok) return yield* loadClaimed(storage, taken.run)
+    const there = taken.run
+    if (!there || hasEnded(there.status) || !isLeased(there, now)) return undefined
+    // I6: the holder may be about to suspend; the mark makes it look again. No lease to mark any more: ours to take.
+    const marked = yield* ask(storage.update(runId, { when: { open: true, leased: now }, bump: ['stimulus'] }))
+    if (marked.ok) return undefined
+  }
+}
+
+/**
+ * I6: the stimulus counter came with the claim, before the messages are read. Whoever delivers puts the message first
+ * and bumps the counter then, so a message that this load misses shows as a counter that has moved. In the other order
+ * a message could arrive between the two reads and be counted without having been seen.
+ */
+function* loadClaimed(storage: Storage, run: StoredRun): Procedure<Claimed> {
+  const record = yield* ask(storage.record(run))
+  if (isUntouched(run)) return { run: record, frames: [], inbox: [], recovered: false, deaths: 0 }
+  const { heading, frames, inbox } = yield* ask(storage.load(run))
+  return {
+    run: record,
+    frames,
+    inbox,
+    ...(heading && { begunAt: beginOf(heading) }),
+    // Whoever gives a run up in good order takes the count of claims back.
+    recovered: run.claims > 1,
+    deaths: deathsBefore(run, frames),
+  }
+}
+
+/** A run that was never claimed before and to which nothing has come has nothing to load. */
+const isUntouched = (run: StoredRun): boolean => run.epoch === 1 && run.stimulus === 0 && !run.hasSeed
+
+/** Claims that were neither given up nor left a frame. The one that wrote the last frame got somewhere, and died later. */
+function deathsBefore({ claims, epoch }: StoredRun, frames: readonly Frame[]): number {
+  const last = frames.at(-1)
+  return Math.min(claims - 1, last ? Math.max(0, epoch - 1 - last.epoch) : Number.POSITIVE_INFINITY)
+}
+
+export function* renew(
+  storage: Storage,
+  runId: string,
+  epoch: number,
+  lease: Lease,
+  heartbeat: RunRecord['heartbeat'],
+): Procedure<{ stimulus: number } | undefined> {
+  const set = { leaseUntil: storage.now() + lease.ms, ...(heartbeat && { heartbeat }) }
+  const renewed = yield* ask(storage.update(runId, { when: { heldBy: epoch }, set }))
+  return renewed.ok ? { stimulus: renewed.run.stimulus } : undefined
+}

@@ -1,0 +1,120 @@
+import { END_STATUS } from '../engine/ending.ts'
+import type { ErrorRecord, TerminalEvent } from '../engine/events.ts'
+import type { Json } from '../engine/json.ts'
+import type { Commit, CommitResult, Wake } from '../ports.ts'
+import { FREE } from './claim.ts'
+import { sendOutgoing } from './outgoing.ts'
+import { ask, type Procedure, together } from './procedure.ts'
+import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
+
+/**
+ * Where there is no transaction there is an order. The frame comes first: it is the truth, and from it whoever recovers
+ * the run after a crash does the rest again, each part of which may be done twice. The run itself comes last: while it
+ * still shows a holder, somebody will look after it.
+ */
+export function* commit(storage: Storage, said: Commit): Procedure<CommitResult> {
+  const run = yield* ask(storage.held(said.runId, said.epoch))
+  if (!run) return { ok: false }
+  if (said.frame && !(yield* ask(storage.append(run, said.frame)))) return { ok: false }
+  const sent = said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said) : []
+  const next = afterCommit(run, said, storage.now())
+  if (!next) return { ok: true, suspended: false, wakes: sent }
+  yield* tidy(storage, run, said)
+
+  const updated = yield* ask(storage.update(run, next.change))
+  const { kind } = said.next
+  if (updated.ok) {
+    if (kind === 'keep') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }
+    return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
+  }
+  // I6: something came in that the runner has not seen.
+  const isOurs = updated.run?.epoch === said.epoch && updated.run.status === 'running'
+  return kind === 'suspend' && isOurs ? { ok: true, suspended: false, stimulus: updated.run!.stimulus, wakes: sent } : { ok: false }
+}
+
+function* causeAndConsume(storage: Storage, run: StoredRun, { outgoing = [], consumed = [], next }: Commit): Procedure<Wake[]> {
+  // Before the run itself, because the next generation could not tell from its journal what was consumed.
+  // The mail of a run that has ended is read by nobody, unless it failed and is retried.
+  const marks = consumed.length > 0 && !(next.kind === 'end' && isFinal(next.event)) ? [ask(storage.consume(run, consumed))] : []
+  const [wakes] = yield* together<unknown>([sendOutgoing(storage, run, outgoing), ...marks])
+  return wakes as Wake[]
+}
+
+/** A failed run can be told to go on, with everything it has; the others have had their day. */
+export const isFinal = (event: TerminalEvent): boolean => event.type !== 'run.failed'
+
+/** A message whose sender gave it a key of his own is recognised for so long after it was sent. */
+export const KEYS_KEPT_MS = 30 * 86_400_000
+/** Longer than anybody goes on repeating one call. */
+const NO_MORE_REPEATS_MS = 900_000
+
+/** What the run has no use for any more. A run that goes on for ever, generation by generation, must not drag it all along. */
+function* tidy(storage: Storage, run: StoredRun, { next, frame }: Commit): Procedure<void> {
+  const now = storage.now()
+  if (next.kind === 'end' && isFinal(next.event)) yield* ask(storage.clearMail(run, 'all'))
+  if (next.kind !== 'continue') return
+  yield* together<void>([
+    ask(storage.dropFrames(run, frame!.seq)),
+    ask(storage.clearMail(run, { keyedBefore: now - KEYS_KEPT_MS, othersBefore: now - NO_MORE_REPEATS_MS })),
+  ])
+}
+
+/** Waits are shown to people; the journal has them all. */
+const WAITS_SHOWN = 50
+
+/** What the run is to say from now on; undefined when it says nothing new. */
+function afterCommit(run: StoredRun, { epoch, next, progress, frame }: Commit, now: number): { change: Change; wakes: Wake[] } | undefined {
+  const shown: RunFields = progress === undefined ? {} : { progress }
+  const change = (set: RunFields, rest: Partial<Change> = {}): Change => ({
+    when: { heldBy: epoch },
+    set: { ...set, ...shown },
+    frame: frame?.seq,
+    ...rest,
+  })
+  const wakeAt = (at: number | undefined): Wake[] => (at === undefined ? [] : [{ runId: run.id, at }])
+  switch (next.kind) {
+    case 'keep':
+      return progress === undefined ? undefined : { change: { when: { heldBy: epoch }, set: shown }, wakes: [] }
+    case 'suspend': {
+      const set = { ...FREE, status: next.status, wakeAt: next.wakeAt, waitingFor: next.waitingFor.slice(0, WAITS_SHOWN) }
+      return { change: change(set, { when: { heldBy: epoch, stimulus: next.seen } }), wakes: wakeAt(next.wakeAt) }
+    }
+    case 'release': {
+      const at = next.wakeAt ?? now
+      return { change: change({ ...FREE, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
+    }
+    case 'continue': {
+      const { attempt, input, parsed } = next
+      const set = { ...FREE, status: 'pending', attempt, baseSeq: frame!.seq, input, parsed, wakeAt: next.wakeAt, waitingFor: undefined } as const
+      return { change: change(set, { bump: ['generation'] }), wakes: wakeAt(next.wakeAt) }
+    }
+    case 'end':
+      return { change: change(ended(next.event, now)), wakes: [] }
+    case 'park':
+      return { change: change(parked(next.error)), wakes: [] }
+  }
+}
+
+/** The fields of a run that waits for people. */
+export function parked(error: ErrorRecord): RunFields {
+  return { ...FREE, wakeAt: undefined, waitingFor: undefined, status: 'stuck', error }
+}
+
+/** The fields of a run that has ended. */
+export function ended(event: TerminalEvent, now: number): RunFields {
+  return { ...FREE, wakeAt: undefined, waitingFor: undefined, heartbeat: undefined, status: END_STATUS[event.type], endedAt: now, ...outcomeOf(event) }
+}
+
+/** What a run's end leaves as its output or its error. */
+export function outcomeOf(event: TerminalEvent): { output?: Json; error?: ErrorRecord } {
+  switch (event.type) {
+    case 'run.completed':
+      return event.output === undefined ? {} : { output: event.output }
+    case 'run.failed':
+      return { error: event.error }
+    case 'run.cancelled':
+      return { error: { name: 'CancelledError', message: event.reason ?? END_STATUS[event.type] } }
+    case 'run.terminated':
+      return { error: { name: 'TerminatedError', message: event.reason ?? END_STATUS[event.type] } }
+  }
+}

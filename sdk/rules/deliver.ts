@@ -1,0 +1,42 @@
+import { type DeliverResult, hasEnded, type Message, type RunStatus, type Wake } from '../ports.ts'
+import { isLeased } from './guard.ts'
+import { ask, type Procedure } from './procedure.ts'
+import type { Change, Storage, StoredRun, Updated } from './storage.ts'
+
+export function* deliver(storage: Storage, runId: string, message: Message): Procedure<DeliverResult> {
+  const run = yield* ask(storage.find(runId))
+  if (!run) return { outcome: 'missing', wakes: [] }
+  if (hasEnded(run.status)) return { outcome: 'ended', wakes: [] }
+  const put = yield* ask(storage.putMessage(run, message))
+  if (put === 'consumed') return { outcome: 'duplicate', wakes: [] }
+  // I6: the counter is bumped after the message is there. Also for a duplicate that still waits: whoever sent it
+  // first may have died before coming this far.
+  const { outcome, wakes } = yield* stimulate(storage, run, message)
+  return { outcome: outcome === 'accepted' && put === 'waiting' ? 'duplicate' : outcome, wakes }
+}
+
+/** What a message means for the run depends on its state, which may change under our hands: then the next look decides. */
+function* stimulate(storage: Storage, seen: StoredRun, message: Message): Procedure<DeliverResult> {
+  let run: StoredRun | undefined = seen
+  while (run && !hasEnded(run.status)) {
+    const { change, wakes } = reaction(run, message, storage.now())
+    const updated: Updated = yield* ask(storage.update(run, change))
+    if (updated.ok) return { outcome: 'accepted', wakes }
+    run = updated.run
+  }
+  return { outcome: run ? 'ended' : 'missing', wakes: [] }
+}
+
+/** A stuck run waits for a fix and a run with a start time for that time; the message waits with them. */
+const SLEEPS_ON: readonly RunStatus[] = ['stuck', 'pending']
+const SLEEPS_ON_WHEN_CANCELLED: readonly RunStatus[] = ['stuck']
+
+function reaction(run: StoredRun, message: Message, now: number): { change: Change; wakes: Wake[] } {
+  const sleepsOn = message.kind === 'cancel' ? SLEEPS_ON_WHEN_CANCELLED : SLEEPS_ON
+  const bump = ['stimulus'] as const
+  if (isLeased(run, now)) return { change: { when: { open: true, leased: now }, bump }, wakes: [] }
+  if (sleepsOn.includes(run.status)) return { change: { when: { open: true, status: sleepsOn }, bump }, wakes: [] }
+  const wakeable = { open: true, free: now, notStatus: sleepsOn } as const
+  if (run.wakeAt !== undefined && run.wakeAt <= now) return { change: { when: { ...wakeable, due: now }, bump }, wakes: [{ runId: run.id, at: run.wakeAt }] }
+  return { change: { when: wakeable, set: { wakeAt: now }, bump }, wakes: [{ runId: run.id, at: now }] }
+}

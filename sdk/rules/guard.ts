@@ -1,0 +1,42 @@
+import { hasEnded } from '../ports.ts'
+import type { Change, Guard, StoredRun } from './storage.ts'
+
+/** Past its retention: whenever the world clears it away, it counts as gone, and its id is free. */
+export function isGone({ endedAt, retentionMs }: Pick<StoredRun, 'endedAt' | 'retentionMs'>, now: number): boolean {
+  const expiry = expiryOf(endedAt, retentionMs)
+  return expiry !== undefined && expiry <= now
+}
+
+/** When a run that ended may be cleared away; never, for one that is kept for good. In whole seconds, as DynamoDB counts. */
+export function expiryOf(endedAt: number | undefined, retentionMs: number | undefined): number | undefined {
+  return endedAt === undefined || retentionMs === undefined ? undefined : Math.ceil((endedAt + retentionMs) / 1_000) * 1_000
+}
+
+export const isLeased = ({ leaseUntil }: Pick<StoredRun, 'leaseUntil'>, now: number): boolean => leaseUntil !== undefined && leaseUntil > now
+
+/** For worlds that have the run in their hands when they decide. Those that do not say the same in their own language. */
+export function holds(guard: Guard, run: StoredRun): boolean {
+  if (guard.open && hasEnded(run.status)) return false
+  if (guard.status && !guard.status.includes(run.status)) return false
+  if (guard.notStatus?.includes(run.status)) return false
+  if (guard.due !== undefined && !(run.wakeAt !== undefined && run.wakeAt <= guard.due)) return false
+  if (guard.free !== undefined && isLeased(run, guard.free)) return false
+  if (guard.leased !== undefined && !isLeased(run, guard.leased)) return false
+  if (guard.heldBy !== undefined && !(run.epoch === guard.heldBy && run.status === 'running')) return false
+  return guard.stimulus === undefined || run.stimulus === guard.stimulus
+}
+
+/** The run after a change that its guard has let through. */
+export function changed<R extends StoredRun>(run: R, { set = {}, bump = [] }: Change): R {
+  const next = { ...run } as Record<string, unknown>
+  for (const field of SEEN_BY_RULES) {
+    if (!(field in set)) continue
+    if (set[field] === undefined) delete next[field]
+    else next[field] = set[field]
+  }
+  if ('claims' in set) next.claims = set.claims ?? 0
+  for (const counter of bump) next[counter] = (run[counter] ?? 0) + 1
+  return next as R
+}
+
+const SEEN_BY_RULES = ['status', 'wakeAt', 'leaseUntil', 'baseSeq', 'endedAt', 'parent'] as const

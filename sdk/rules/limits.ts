@@ -1,0 +1,24 @@
+import { FatalError } from '../engine/errors.ts'
+import { FORMAT } from '../engine/names.ts'
+
+/** A journal is loaded whole. One of more JSON than this would take its runner down. */
+export const MOST_JOURNAL_BYTES = 256 * 1_048_576
+
+/** The run cannot be gone on with as it is stored. */
+export class UnreadableRunError extends FatalError {
+  override name = 'UnreadableRunError'
+}
+
+export function refuseTooLarge(runId: string, bytes: number): void {
+  if (bytes <= MOST_JOURNAL_BYTES) return
+  throw new UnreadableRunError(
+    `the journal of run '${runId}' has ${Math.round(bytes / 1_048_576)} MB, and ${MOST_JOURNAL_BYTES / 1_048_576} MB can be loaded. ` +
+      'Keep large results elsewhere and return references to them, or begin a new journal now and then with ctx.continueAsNew',
+  )
+}
+
+export function refuseNewer(what: string, format: number): never {
+  throw new UnreadableRunError(
+    `${what} was written by a newer version of overwinter (format ${format}; this one reads up to ${FORMAT}). Nothing was changed. Use that version, or a newer one`,
+  )
+}

@@ -1,0 +1,78 @@
+import { messageOfEnd } from '../engine/ending.ts'
+import { canonicalJson } from '../engine/json.ts'
+import { hasEnded, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
+import { deliver } from './deliver.ts'
+import { ask, type Procedure, together } from './procedure.ts'
+import type { Storage, StoredRun } from './storage.ts'
+import { dispatchTask, withdrawTask } from './tasks.ts'
+import { terminate } from './terminate.ts'
+
+/** What a commit causes in other runs. Each part may be done twice, so whoever recovers the sender does all of it again. */
+export function* sendOutgoing(storage: Storage, from: StoredRun, outgoing: readonly Outgoing[]): Procedure<Wake[]> {
+  const wakes = yield* together(outgoing.map((item) => send(storage, from, item)))
+  return wakes.flat()
+}
+
+function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wake[]> {
+  switch (item.kind) {
+    case 'start':
+      return yield* startChild(storage, from, item.run)
+    case 'deliver':
+      return (yield* deliver(storage, item.to, item.message)).wakes
+    case 'terminate':
+      return (yield* terminate(storage, item.run, item.reason)).wakes
+    case 'dispatch':
+      yield* dispatchTask(storage, from, item.task)
+      return []
+    case 'withdraw':
+      yield* withdrawTask(storage, item.task)
+      return []
+  }
+}
+
+/**
+ * Starting it again is harmless. A child that is there is the parent's own if the parent asked for it before: then it
+ * is only made sure that the parent hears of its end. Otherwise its id belongs to somebody else.
+ */
+function* startChild(storage: Storage, from: StoredRun, child: NewRun): Procedure<Wake[]> {
+  const { inserted, run: there } = yield* ask(storage.insert(child))
+  if (inserted) return [{ runId: child.id, at: child.wakeAt }]
+  const { parent } = child
+  if (!parent) return []
+  if (isSameCall(there.parent, parent)) return hasEnded(there.status) ? yield* tellOfEnd(storage, there, parent) : []
+  if (yield* isOfEarlierGeneration(storage, there, child)) return yield* adopt(storage, there, parent)
+  const error = { name: 'ConflictError', message: `the id '${there.id}' belongs to another run (workflow '${there.workflow}'); give the child another id` }
+  const id = `conflict ${parent.generation ?? 0} ${parent.op} ${there.id}`
+  return (yield* deliver(storage, from.id, { id, kind: 'child', run: there.id, op: parent.op, status: 'failed', error })).wakes
+}
+
+function isSameCall(a: ParentLink | undefined, b: ParentLink): boolean {
+  return a?.runId === b.runId && a.op === b.op && (a.generation ?? 0) === (b.generation ?? 0)
+}
+
+/** The same call as an earlier generation of its parent made: the same parent, workflow and input under the same id. */
+function* isOfEarlierGeneration(storage: Storage, there: StoredRun, child: NewRun): Procedure<boolean> {
+  const { parent } = child
+  if (there.parent?.runId !== parent!.runId || there.workflow !== child.workflow) return false
+  if ((there.parent.generation ?? 0) >= (parent!.generation ?? 0)) return false
+  const { input } = yield* ask(storage.record(there))
+  return canonicalJson(input) === canonicalJson(child.input)
+}
+
+/** From now on it answers to this call. */
+function* adopt(storage: Storage, there: StoredRun, parent: ParentLink): Procedure<Wake[]> {
+  if (!hasEnded(there.status)) {
+    const updated = yield* ask(storage.update(there, { when: { open: true }, set: { parent } }))
+    if (updated.ok || !updated.run) return []
+  }
+  return yield* tellOfEnd(storage, there, parent)
+}
+
+/** It ended before the parent listened, or while the parent had ended itself. A repeat is recognised by its id. */
+function* tellOfEnd(storage: Storage, child: StoredRun, parent: ParentLink): Procedure<Wake[]> {
+  const { status, output, error, baseSeq } = yield* ask(storage.record(child))
+  if (!hasEnded(status)) return []
+  const seq = (yield* ask(storage.frames(child, baseSeq + 1))).at(-1)?.seq ?? baseSeq
+  const message = messageOfEnd(child.id, parent, seq, status, output, error)
+  return (yield* deliver(storage, parent.runId, message)).wakes
+}

@@ -1,0 +1,44 @@
+import type { ErrorRecord, EventOf } from '../engine/events.ts'
+import type { RunStatus, Wake } from '../ports.ts'
+import { parked } from './commit.ts'
+import { isLeased } from './guard.ts'
+import { ask, type Procedure } from './procedure.ts'
+import type { Storage, StoredRun } from './storage.ts'
+import { appendOutside } from './terminate.ts'
+
+const NOT_REVIVED = { revived: false, wakes: [] }
+
+/** Lets a failed run go on, with a word in its journal, or a stuck one. */
+export function* revive(storage: Storage, runId: string, event: EventOf<'run.retried'> | undefined): Procedure<{ revived: boolean; wakes: Wake[] }> {
+  const status: RunStatus = event ? 'failed' : 'stuck'
+  const run = yield* ask(storage.find(runId))
+  if (run?.status !== status) return NOT_REVIVED
+  if (event && !(yield* journalRetry(storage, run, event))) return NOT_REVIVED
+  const now = storage.now()
+  // One claim left in disorder is enough for the next runner to know that announced effects may be missing.
+  const claims = run.claims > 0 ? { claims: 1 } : {}
+  const set = { status: 'pending', error: undefined, endedAt: undefined, wakeAt: now, ...claims } as const
+  const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
+  return updated.ok ? { revived: true, wakes: [{ runId, at: now }] } : NOT_REVIVED
+}
+
+/** True also when the word is there already: whoever wrote it died before the run itself said so. */
+function* journalRetry(storage: Storage, run: StoredRun, event: EventOf<'run.retried'>): Procedure<boolean> {
+  const frames = yield* ask(storage.frames(run, run.baseSeq + 1))
+  if (frames.at(-1)?.events.at(-1)?.type === 'run.retried') return true
+  return (yield* appendOutside(storage, run, frames, event)) !== undefined
+}
+
+/** On the same terms as a claim: a run that somebody holds, or that is not due, is in no need of this. */
+export function* park(storage: Storage, runId: string, error: ErrorRecord): Procedure<'parked' | 'leased' | 'moved-on'> {
+  const run = yield* ask(storage.find(runId))
+  const now = storage.now()
+  if (run?.wakeAt === undefined || run.wakeAt > now) return 'moved-on'
+  if (isLeased(run, now)) return 'leased'
+  // The count of claims stays: it tells whoever takes the run next that its last holder did not give it up.
+  const { claims: _, ...set } = parked(error)
+  // The next epoch shuts out a runner whose lease ran out and who may come back to life.
+  const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump: ['epoch'] }))
+  if (updated.ok) return 'parked'
+  return updated.run && isLeased(updated.run, now) ? 'leased' : 'moved-on'
+}

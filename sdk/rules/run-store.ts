@@ -1,0 +1,101 @@
+import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
+import type { Claimed, Commit, CommitResult, DeliverResult, Inbox, Lease, Message, NewRun, RunFilter, RunPage, RunRecord, RunStore, Wake } from '../ports.ts'
+import { claim, renew } from './claim.ts'
+import { commit } from './commit.ts'
+import { deliver } from './deliver.ts'
+import { ask, type Procedure } from './procedure.ts'
+import { park, revive } from './rescue.ts'
+import type { Storage, StoredRun } from './storage.ts'
+import { terminate } from './terminate.ts'
+
+/** The run store of every world: the rules, carried out by its storage. */
+export class Runs implements RunStore {
+  private readonly storage: Storage
+
+  constructor(storage: Storage) {
+    this.storage = storage
+  }
+
+  create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
+    return this.storage.perform(() => create(this.storage, run))
+  }
+
+  get(runId: string): Promise<RunRecord | undefined> {
+    return this.reading(runId, (run) => ask(this.storage.record(run)), undefined)
+  }
+
+  frames(runId: string): Promise<Frame[]> {
+    // The frame that began the generation is for readers.
+    return this.reading<Frame[]>(runId, (run) => ask(this.storage.frames(run, Math.max(1, run.baseSeq))), [])
+  }
+
+  inbox(runId: string): Promise<Inbox> {
+    return this.reading<Inbox>(runId, (run) => readInbox(this.storage, run), { stimulus: 0, epoch: 0, messages: [] })
+  }
+
+  list(filter: RunFilter): Promise<RunPage> {
+    return this.storage.list(filter)
+  }
+
+  deliver(runId: string, message: Message): Promise<DeliverResult> {
+    return this.storage.perform(() => deliver(this.storage, runId, message))
+  }
+
+  claim(runId: string, lease: Lease): Promise<Claimed | undefined> {
+    // A claim that a power cut undoes was made by a process that is gone as well.
+    return this.storage.perform(() => claim(this.storage, runId, lease), 'mayBeLost')
+  }
+
+  renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {
+    return this.storage.perform(() => renew(this.storage, runId, epoch, lease, heartbeat))
+  }
+
+  commit(said: Commit): Promise<CommitResult> {
+    return this.storage.perform(() => commit(this.storage, said))
+  }
+
+  terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }> {
+    return this.storage.perform(() => terminate(this.storage, runId, reason))
+  }
+
+  revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }> {
+    return this.storage.perform(() => revive(this.storage, runId, event))
+  }
+
+  park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
+    return this.storage.perform(() => park(this.storage, runId, error))
+  }
+
+  overdue(before: number, limit: number): Promise<Wake[]> {
+    return this.storage.overdue(before, limit)
+  }
+
+  watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {
+    return this.storage.watch(runId, onChange, seen)
+  }
+
+  private reading<T>(runId: string, read: (run: StoredRun) => Procedure<T>, ifMissing: T): Promise<T> {
+    const { storage } = this
+    return storage.read(function* () {
+      const run = yield* ask(storage.find(runId))
+      return run ? yield* read(run) : ifMissing
+    })
+  }
+}
+
+function* create(storage: Storage, run: NewRun): Procedure<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
+  const { inserted, run: there } = yield* ask(storage.insert(run))
+  const record = inserted ? newRecord(run) : yield* ask(storage.record(there))
+  return { created: inserted, run: record, wakes: inserted ? [{ runId: run.id, at: run.wakeAt }] : [] }
+}
+
+/** A run as it is before anything has happened to it. */
+export function newRecord({ journal: _, ...run }: NewRun): RunRecord {
+  return { ...run, status: 'pending', generation: 0, attempt: 1, baseSeq: 0, epoch: 0, stimulus: 0 }
+}
+
+/** The counter first and then the messages, also where that takes two reads (I6, see claim). */
+function* readInbox(storage: Storage, run: StoredRun): Procedure<Inbox> {
+  const { stimulus, epoch } = run
+  return { stimulus, epoch, messages: yield* ask(storage.messages(run)) }
+}

@@ -1,0 +1,141 @@
+import type { ErrorRecord, Frame } from '../engine/events.ts'
+import type { Json } from '../engine/json.ts'
+import type { Message, NewRun, ParentLink, RunFilter, RunPage, RunRecord, RunStatus, RunStore, Waiting, Wake } from '../ports.ts'
+import type { NewTask, Task } from '../tasks/task.ts'
+import type { Procedure } from './procedure.ts'
+
+/** A run as far as the rules look at it. A world may hang more on it. */
+export interface StoredRun {
+  readonly id: string
+  readonly workflow: string
+  readonly version: number
+  readonly format: number
+  readonly status: RunStatus
+  readonly generation: number
+  readonly baseSeq: number
+  readonly epoch: number
+  readonly stimulus: number
+  /** Claims since the run was last given up in good order. */
+  readonly claims: number
+  readonly wakeAt?: number
+  readonly leaseUntil?: number
+  readonly createdAt: number
+  readonly endedAt?: number
+  readonly retentionMs?: number
+  readonly parent?: ParentLink
+  /** It was made with a journal (a rerun), which the first claim has to load. */
+  readonly hasSeed?: boolean
+}
+
+/** What must be true of a stored run for a change to count. All of it; each world says it in its own language. */
+export interface Guard {
+  /** There, and without an end. */
+  open?: true
+  status?: readonly RunStatus[]
+  notStatus?: readonly RunStatus[]
+  /** It was to be woken by then. A run that nobody wants woken is never due. */
+  due?: number
+  /** Nobody's lease lives then; or somebody's does. */
+  free?: number
+  leased?: number
+  /** Fences every write of a runner: nobody has claimed, ended or freed the run since (I7). */
+  heldBy?: number
+  /** I6: nothing has come in that the runner has not seen. */
+  stimulus?: number
+}
+
+/** What a change may say of a run; a key that is there with `undefined` removes the field. */
+export interface RunFields {
+  status?: RunStatus
+  wakeAt?: number | undefined
+  leaseUntil?: number | undefined
+  /** Who holds the lease. Only for worlds that can tell whether somebody is alive. */
+  owner?: string | undefined
+  claims?: number | undefined
+  attempt?: number
+  baseSeq?: number
+  endedAt?: number | undefined
+  input?: Json | undefined
+  parsed?: Json | undefined
+  output?: Json | undefined
+  error?: ErrorRecord | undefined
+  progress?: Json
+  heartbeat?: RunRecord['heartbeat'] | undefined
+  waitingFor?: Waiting[] | undefined
+  parent?: ParentLink
+}
+
+export type Counter = 'epoch' | 'stimulus' | 'generation' | 'claims'
+
+/** A decision: data that says what changes, and under which condition. */
+export interface Change {
+  when: Guard
+  set?: RunFields
+  /** Only where there is none yet. */
+  setOnce?: { startedAt: number }
+  bump?: readonly Counter[]
+  /** The slot of the frame that this change goes with: what is in there need not be stored twice. */
+  frame?: number | undefined
+}
+
+/** Consumed messages sent before these times: those whose senders gave them a key, and the others. */
+export interface Forgotten {
+  keyedBefore: number
+  othersBefore: number
+}
+
+export type Updated = { ok: true; run: StoredRun } | { ok: false; run: StoredRun | undefined }
+
+/** A world answers at once or later. */
+export type Answer<T> = T | Promise<T>
+
+/**
+ * All that a world has to be able to do: small things, none of which decides anything. The rules put them together
+ * (`procedure.ts` says how one text serves worlds with transactions and worlds without).
+ */
+export interface Storage {
+  now(): number
+  /** Carries a procedure out, in one transaction or call by call. `mayBeLost`: a power cut may undo it without harm. */
+  perform<T>(procedure: () => Procedure<T>, durability?: 'mayBeLost'): Promise<T>
+  /** The same for a procedure that only reads. */
+  read<T>(procedure: () => Procedure<T>): Promise<T>
+
+  find(runId: string): Answer<StoredRun | undefined>
+  /** The run as its holder knows it. Where that is from memory it may be out of date: the guard of the change decides. */
+  held(runId: string, epoch: number): Answer<StoredRun | undefined>
+  record(run: StoredRun): Answer<RunRecord>
+  /** Takes the id, unless a run has it that is not past its retention. */
+  insert(run: NewRun): Answer<{ inserted: boolean; run: StoredRun }>
+  /** Returns the run as it is afterwards, or as it was when the guard refused. By its id where nobody has looked at it yet. */
+  update(run: StoredRun | string, change: Change): Answer<Updated>
+
+  /** I1: false when the slot is taken. */
+  append(run: StoredRun, frame: Frame): Answer<boolean>
+  frames(run: StoredRun, fromSeq: number): Answer<Frame[]>
+  /** Frames after the generation's beginning, the frame that began it, and the messages not yet consumed, oldest first. */
+  load(run: StoredRun): Answer<{ heading?: Frame; frames: Frame[]; inbox: Message[] }>
+  /** Only frames from this slot on are of use any more. */
+  dropFrames(run: StoredRun, before: number): Answer<void>
+
+  /** Once per id. `consumed`: it was there, and the run has had it. */
+  putMessage(run: StoredRun, message: Message): Answer<'new' | 'waiting' | 'consumed'>
+  messages(run: StoredRun): Answer<Message[]>
+  /** The journal has their content; what stays is enough to recognise a repeat. */
+  consume(run: StoredRun, ids: readonly string[]): Answer<void>
+  /** Nobody will read the run's mail any more; or only what is there to recognise repeats is too old to be of use. */
+  clearMail(run: StoredRun, which: 'all' | Forgotten): Answer<void>
+
+  findTask(taskId: string): Answer<Task | undefined>
+  /** Where there is none, or in the place of `older`; else the one that is there. */
+  putTask(run: StoredRun, task: NewTask, older?: Task): Answer<{ ok: true; task: Task } | { ok: false; there: Task | undefined }>
+  /** False when it is not at the version that was read. */
+  writeTask(task: Task): Answer<boolean>
+  /** Tells whoever waits for tasks of its type. */
+  announceTask(task: Task, input: Json | undefined): Answer<void>
+  /** Nobody needs to hear of it any more. */
+  dismissTask(task: Task): Answer<void>
+
+  list(filter: RunFilter): Promise<RunPage>
+  overdue(before: number, limit: number): Promise<Wake[]>
+  watch: RunStore['watch']
+}

@@ -1,0 +1,88 @@
+import type { Frame, JournalEvent } from '../../engine/events.ts'
+import { FORMAT } from '../../engine/names.ts'
+import { refuseNewer, UnreadableRunError } from '../../rules/limits.ts'
+import { inParallel } from '../../rules/procedure.ts'
+import { freeSlot } from './conditions.ts'
+import { type Aws, newToken } from './context.ts'
+import { getItem, putIf } from './items.ts'
+import { frameKey, type Key, partition, seqOf } from './keys.ts'
+import { ttlNow } from './lifetime.ts'
+import type { Packed } from './payloads.ts'
+import type { AwsRun } from './run-item.ts'
+
+/** A frame as the table holds it. */
+export interface FrameItem extends Key {
+  life: string
+  /** Absent in frames of format 1. */
+  format?: number
+  epoch: number
+  /** Token of the claim, or of the call from outside, that wrote it. */
+  writer: string
+  at: number
+  events: Packed | { s3: string }
+  ttl?: number
+}
+
+/** Takes the frame's slot (I1); false if somebody else has it. */
+export async function appendFrame(aws: Aws, { id, item: run }: AwsRun, frame: Frame): Promise<boolean> {
+  const item: FrameItem = {
+    pk: partition(id),
+    sk: frameKey(frame.seq),
+    life: run.life,
+    format: FORMAT,
+    epoch: frame.epoch,
+    writer: (frame.epoch === run.epoch && run.claim) || newToken(),
+    at: frame.at,
+    events: await aws.payloads.storeInside(id, frame.events),
+    ttl: ttlNow(run, aws.clock.now()),
+  }
+  const written = await putIf(aws, item, freeSlot(run.life))
+  return written.ok || isSameFrame(written.old, item)
+}
+
+/** Those of this run, and none of an earlier one with its id. */
+export async function toFrames(aws: Aws, { id, item }: AwsRun, items: readonly FrameItem[], onBytes?: (bytes: number) => void): Promise<Frame[]> {
+  return inParallel(
+    items.filter(({ life }) => life === item.life),
+    async (frame) => {
+      const text = await aws.payloads.loadText(id, frame.events)
+      onBytes?.(text.length)
+      return toFrame(id, frame, text)
+    },
+  )
+}
+
+export async function readFrame(aws: Aws, runId: string, seq: number): Promise<Frame> {
+  const item = await getItem<FrameItem>(aws, { pk: partition(runId), sk: frameKey(seq) })
+  if (!item)
+    throw new UnreadableRunError(`frame ${seq} of run '${runId}' is missing from the table. Restore the table to a point in time at which it was there`)
+  return toFrame(runId, item, await aws.payloads.loadText(runId, item.events))
+}
+
+function toFrame(runId: string, { sk, at, epoch, format = 1 }: FrameItem, events: string): Frame {
+  if (format > FORMAT) refuseNewer(`the journal of run '${runId}'`, format)
+  return { seq: seqOf(sk), at, epoch, events: JSON.parse(events) as JournalEvent[] }
+}
+
+/** Better no run at all than one that takes journaled steps again because somebody deleted their frames. */
+export function refuseHoles({ id, baseSeq, item }: AwsRun, frames: readonly Frame[]): void {
+  let expected = baseSeq + 1
+  const missing = () =>
+    new UnreadableRunError(`the journal of run '${id}' has a hole: frame ${expected} is missing. Restore the table to a point in time at which it was there`)
+  for (const { seq } of frames) {
+    if (seq !== expected) throw missing()
+    expected++
+  }
+  if (expected <= (item.lastSeq ?? 0)) throw missing()
+}
+
+/** My own earlier attempt at this write, whose answer got lost. */
+function isSameFrame(old: FrameItem | undefined, mine: FrameItem): boolean {
+  return old !== undefined && old.life === mine.life && old.writer === mine.writer && sameContent(old.events, mine.events)
+}
+
+function sameContent(a: FrameItem['events'], b: FrameItem['events']): boolean {
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0
+  if (typeof a === 'object' && typeof b === 'object' && 's3' in a && 's3' in b) return a.s3 === b.s3
+  return a === b
+}

@@ -1,0 +1,69 @@
+import { isKeyed } from '../../engine/names.ts'
+import type { Message } from '../../ports.ts'
+import { inParallel } from '../../rules/procedure.ts'
+import type { Forgotten } from '../../rules/storage.ts'
+import { freeSlot } from './conditions.ts'
+import { type Aws, newToken } from './context.ts'
+import { change, exists } from './expressions.ts'
+import { deleteItems, putIf, queryRange, updateIf } from './items.ts'
+import { AFTER_MESSAGES, FIRST_MESSAGE, type Key, messageKey, partition } from './keys.ts'
+import { ttlNow } from './lifetime.ts'
+import type { Packed } from './payloads.ts'
+import type { AwsRun } from './run-item.ts'
+
+/**
+ * A message as the table holds it. Once consumed it loses its body and stays, so that a repeat is recognised, be it by
+ * the sender or by an SDK that never got its answer.
+ */
+export interface MessageItem extends Key {
+  life: string
+  /** Token of the call that delivered it. */
+  delivery: string
+  /** The run's stimulus counter when it was sent: one message sent after another has a higher one, whatever the clocks say. */
+  after: number
+  /** When it was sent: parts those that were under way together. */
+  at: number
+  body?: Packed | { s3: string }
+  ttl?: number
+}
+
+export async function putMessage(aws: Aws, run: AwsRun, message: Message): Promise<'new' | 'waiting' | 'consumed'> {
+  const now = aws.clock.now()
+  const item: MessageItem = {
+    pk: partition(run.id),
+    sk: messageKey(message.id),
+    life: run.item.life,
+    delivery: newToken(),
+    after: run.stimulus,
+    at: now,
+    body: await aws.payloads.storeInside(run.id, message),
+    ttl: ttlNow(run.item, now),
+  }
+  const written = await putIf(aws, item, freeSlot(run.item.life))
+  // Also one that was there before: whoever put it may have died before it counted.
+  run.written.push({ pk: item.pk, sk: item.sk })
+  if (written.ok || written.old?.delivery === item.delivery) return 'new'
+  return written.old?.body === undefined ? 'consumed' : 'waiting'
+}
+
+/** Oldest first. */
+export async function toMessages(aws: Aws, { id, item }: AwsRun, items: readonly MessageItem[]): Promise<Message[]> {
+  const waiting = items.filter(({ life, body }) => life === item.life && body !== undefined)
+  waiting.sort((a, b) => a.after - b.after || a.at - b.at || (a.sk < b.sk ? -1 : 1))
+  return inParallel(waiting, async ({ body }) => (await aws.payloads.load(id, body!)) as unknown as Message)
+}
+
+export async function loadMessages(aws: Aws, run: AwsRun): Promise<Message[]> {
+  return toMessages(aws, run, await queryRange<MessageItem>(aws, run.id, FIRST_MESSAGE, AFTER_MESSAGES))
+}
+
+export async function consume(aws: Aws, runId: string, messageIds: readonly string[]): Promise<void> {
+  // Only where there is one: the engine also names messages that it made up itself.
+  await inParallel(messageIds, (id) => updateIf(aws, { pk: partition(runId), sk: messageKey(id) }, change({ body: undefined }), exists))
+}
+
+export async function forgetConsumed(aws: Aws, { id }: AwsRun, { keyedBefore, othersBefore }: Forgotten): Promise<void> {
+  const messages = await queryRange<MessageItem>(aws, id, FIRST_MESSAGE, AFTER_MESSAGES)
+  const old = messages.filter(({ sk, body, at }) => body === undefined && at < (isKeyed(sk.slice(FIRST_MESSAGE.length)) ? keyedBefore : othersBefore))
+  await deleteItems(aws, old)
+}

@@ -1,0 +1,203 @@
+import type { Frame, TerminalEvent } from '../../engine/events.ts'
+import type { Json } from '../../engine/json.ts'
+import type { Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import { outcomeOf } from '../../rules/commit.ts'
+import { isGone } from '../../rules/guard.ts'
+import { refuseTooLarge } from '../../rules/limits.ts'
+import { callByCall, type Procedure } from '../../rules/procedure.ts'
+import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
+import type { NewTask, Task } from '../../tasks/task.ts'
+import { changeBlindly, changeRun } from './changes.ts'
+import { Claims } from './claims.ts'
+import { freeId } from './conditions.ts'
+import { type Aws, newToken } from './context.ts'
+import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from './frames.ts'
+import { getItem, putIf, queryRange } from './items.ts'
+import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey } from './keys.ts'
+import { keepUntilStart, ttlNow } from './lifetime.ts'
+import { listRuns, overdueRuns } from './list.ts'
+import { consume, forgetConsumed, loadMessages, type MessageItem, putMessage, toMessages } from './mail.ts'
+import type { Stored } from './payloads.ts'
+import { type AwsRun, type RunItem, toRecord, toRun } from './run-item.ts'
+import { findTask, putTask, toTask, writeTask } from './task-items.ts'
+import { scheduledFor } from './wakeups.ts'
+import { watchRun } from './watch.ts'
+
+/** Runs, journals and mail in one DynamoDB table. There is no transaction: the rules say in which order things are written. */
+export class DynamoStorage implements Storage {
+  private readonly aws: Aws
+  private readonly claims = new Claims()
+
+  constructor(aws: Aws) {
+    this.aws = aws
+  }
+
+  now(): number {
+    return this.aws.clock.now()
+  }
+
+  perform<T>(procedure: () => Procedure<T>): Promise<T> {
+    return callByCall(procedure())
+  }
+
+  read<T>(procedure: () => Procedure<T>): Promise<T> {
+    return callByCall(procedure())
+  }
+
+  async find(runId: string): Promise<AwsRun | undefined> {
+    const item = await getItem<RunItem>(this.aws, runKey(runId))
+    return item && !isGone(item, this.now()) ? toRun(item) : undefined
+  }
+
+  /** The claim of that epoch, also if another process made it; undefined if there is a newer one. */
+  held(runId: string, epoch: number): AwsRun | undefined | Promise<AwsRun | undefined> {
+    const known = this.claims.find(runId, epoch)
+    return known ? toRun(known) : this.find(runId).then((run) => (run?.epoch === epoch && run.item.claim !== undefined ? run : undefined))
+  }
+
+  record({ id, item }: AwsRun): Promise<RunRecord> {
+    return toRecord(item, (stored) => this.payload(id, stored))
+  }
+
+  async insert(run: NewRun): Promise<{ inserted: boolean; run: AwsRun }> {
+    const item = await this.newItem(run)
+    const written = await putIf(this.aws, item, freeId(this.now()))
+    const isOurs = written.ok || written.old?.life === item.life
+    return { inserted: isOurs, run: toRun(isOurs ? item : written.old!) }
+  }
+
+  async update(run: AwsRun | string, change: Change): Promise<Updated> {
+    const [runId, epoch] = [typeof run === 'string' ? run : run.id, change.when.heldBy]
+    const held = typeof run === 'string' && epoch !== undefined ? await this.held(runId, epoch) : run
+    if (held === undefined) return { ok: false, run: undefined }
+    const updated = typeof held === 'string' ? await changeBlindly(this.aws, held, change) : await changeRun(this.aws, held, change)
+    if (updated.ok && change.bump?.includes('claims')) this.claims.remember((updated.run as AwsRun).item)
+    else if (epoch !== undefined && !(updated.run?.epoch === epoch && updated.run.status === 'running')) this.claims.forget(runId, epoch)
+    return updated
+  }
+
+  append(run: AwsRun, frame: Frame): Promise<boolean> {
+    return appendFrame(this.aws, run, frame)
+  }
+
+  async frames(run: AwsRun, fromSeq: number): Promise<Frame[]> {
+    const frames = await toFrames(this.aws, run, await queryRange<FrameItem>(this.aws, run.id, frameKey(fromSeq), AFTER_FRAMES))
+    const seed = fromSeq <= 1 ? await this.seedOf(run) : undefined
+    return seed ? [seed, ...frames] : frames
+  }
+
+  /** One Query: frames and messages are neighbours. */
+  async load(run: AwsRun): Promise<{ heading?: Frame; frames: Frame[]; inbox: Message[] }> {
+    const { aws } = this
+    const items = await queryRange(aws, run.id, frameKey(Math.max(1, run.baseSeq)), AFTER_MESSAGES)
+    let bytes = 0
+    const count = (more: number) => refuseTooLarge(run.id, (bytes += more))
+    const [found, inbox] = await Promise.all([toFrames(aws, run, items.filter(isFrame), count), toMessages(aws, run, items.filter(isMessage))])
+    const heading = found[0]?.seq === run.baseSeq ? found.shift() : undefined
+    const seed = await this.seedOf(run)
+    const frames = seed ? [seed, ...found] : found
+    refuseHoles(run, frames)
+    return { frames, inbox, ...(heading && { heading }) }
+  }
+
+  /** They have their time to live, and cost nothing to be cleared away. */
+  dropFrames(): void {}
+
+  putMessage(run: AwsRun, message: Message): Promise<'new' | 'waiting' | 'consumed'> {
+    return putMessage(this.aws, run, message)
+  }
+
+  messages(run: AwsRun): Promise<Message[]> {
+    return loadMessages(this.aws, run)
+  }
+
+  consume({ id }: AwsRun, messageIds: readonly string[]): Promise<void> {
+    return consume(this.aws, id, messageIds)
+  }
+
+  clearMail(run: AwsRun, which: 'all' | Forgotten): void | Promise<void> {
+    if (which !== 'all') return forgetConsumed(this.aws, run, which)
+  }
+
+  async findTask(taskId: string): Promise<Task | undefined> {
+    const item = await findTask(this.aws, taskId)
+    return item && toTask(this.aws, item)
+  }
+
+  putTask(run: AwsRun, task: NewTask, older?: Task): Promise<{ ok: true; task: Task } | { ok: false; there: Task | undefined }> {
+    return putTask(this.aws, run, task, older)
+  }
+
+  async writeTask(task: Task): Promise<boolean> {
+    return (await writeTask(this.aws, task)) !== undefined
+  }
+
+  announceTask(task: Task, input: Json | undefined): Promise<void> {
+    return this.aws.queues.send(task, input)
+  }
+
+  dismissTask({ id, type, receipt }: Task): Promise<void> {
+    return this.aws.queues.remove({ taskId: id, type, ...(receipt !== undefined && { receipt }) })
+  }
+
+  list(filter: RunFilter): Promise<RunPage> {
+    return listRuns(this.aws, filter, (item) => this.record(toRun(item)))
+  }
+
+  overdue(before: number, limit: number): Promise<Wake[]> {
+    return overdueRuns(this.aws, before, limit)
+  }
+
+  watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {
+    return watchRun(this.aws, runId, onChange, seen)
+  }
+
+  private async newItem(run: NewRun): Promise<RunItem> {
+    const { payloads, thresholds } = this.aws
+    const now = this.now()
+    const keepUntil = keepUntilStart(run)
+    const ttl = ttlNow({ ...run, keepUntil }, now)
+    const stored = (value: unknown) => payloads.storeBeside(run.id, value, ttl)
+    const [input, parsed, seed] = await Promise.all([stored(run.input), stored(run.parsed), stored(run.journal)])
+    return {
+      ...runKey(run.id),
+      life: newToken(),
+      format: run.format,
+      workflow: run.workflow,
+      version: run.version,
+      status: 'pending',
+      epoch: 0,
+      stimulus: 0,
+      secret: run.secret,
+      createdAt: run.createdAt,
+      wakeAt: run.wakeAt,
+      armedAt: scheduledFor(thresholds, run.wakeAt, now),
+      input,
+      parsed,
+      reparse: run.reparse,
+      seed,
+      parent: run.parent,
+      tags: run.tags.length > 0 ? run.tags : undefined,
+      retentionMs: run.retentionMs,
+      keepUntil,
+      ...dueIndex(run.id, run.wakeAt + thresholds.graceMs),
+      ...listIndex(run.id, run.createdAt),
+    }
+  }
+
+  private async seedOf({ id, hasSeed, item }: AwsRun): Promise<Frame | undefined> {
+    if (!hasSeed) return undefined
+    return (await this.aws.payloads.load(id, item.seed as Exclude<Stored, { frame: number }>)) as unknown as Frame
+  }
+
+  private async payload(runId: string, stored: Stored | undefined): Promise<Json | undefined> {
+    if (stored === undefined) return undefined
+    if (typeof stored === 'string' || stored instanceof Uint8Array || !('frame' in stored)) return this.aws.payloads.load(runId, stored)
+    const frame = await readFrame(this.aws, runId, stored.frame)
+    const { output, error } = outcomeOf(frame.events.at(-1) as TerminalEvent)
+    return output ?? (error as unknown as Json)
+  }
+}
+
+const isFrame = (item: Key): item is FrameItem => item.sk.startsWith('J#')
+const isMessage = (item: Key): item is MessageItem => item.sk.startsWith('M#')

@@ -1,0 +1,59 @@
+import type { Database } from './database.ts'
+
+const GLANCE_EVERY_MS = 100
+
+/** Tells those who wait in this process of what was written, by this process or by another one. */
+export class Bulletin {
+  private readonly db: Database
+  private readonly watchers = new Map<string, Set<() => void>>()
+  private readonly foreignWriteListeners = new Set<() => void>()
+  private readonly glance: NodeJS.Timeout | undefined
+  /** Called when a run has handed out tasks. */
+  onDispatch: (() => void) | undefined
+
+  constructor(db: Database) {
+    this.db = db
+    if (!db.isInMemory) this.glance = this.watchOtherProcesses()
+  }
+
+  watch(runId: string, onChange: () => void): () => void {
+    const watchers = this.watchers.get(runId) ?? new Set()
+    this.watchers.set(runId, watchers.add(onChange))
+    return () => {
+      watchers.delete(onChange)
+      if (watchers.size === 0 && this.watchers.get(runId) === watchers) this.watchers.delete(runId)
+    }
+  }
+
+  changed(runIds: readonly string[]): void {
+    if (this.watchers.size === 0) return
+    for (const runId of new Set(runIds)) for (const onChange of [...(this.watchers.get(runId) ?? [])]) onChange()
+  }
+
+  dispatched(): void {
+    this.onDispatch?.()
+  }
+
+  /** Calls back when another process has written to the file. */
+  onForeignWrite(listener: () => void): () => void {
+    this.foreignWriteListeners.add(listener)
+    return () => this.foreignWriteListeners.delete(listener)
+  }
+
+  close(): void {
+    clearInterval(this.glance)
+  }
+
+  /** SQLite cannot call across processes; a glance at a counter is as cheap as it gets. */
+  private watchOtherProcesses(): NodeJS.Timeout {
+    const version = () => this.db.row('PRAGMA data_version')!.data_version as number
+    let seen = version()
+    return setInterval(() => {
+      const now = version()
+      if (now === seen) return
+      seen = now
+      this.changed([...this.watchers.keys()])
+      for (const listener of this.foreignWriteListeners) listener()
+    }, GLANCE_EVERY_MS).unref()
+  }
+}

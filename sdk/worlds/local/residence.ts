@@ -1,0 +1,89 @@
+import type { Clock, LogSink, Residence, RunRecord, Wake } from '../../ports.ts'
+import type { Bulletin } from './bulletin.ts'
+import type { Database } from './database.ts'
+import type { SqliteDocuments } from './documents.ts'
+import { deadOwners, Liveness } from './liveness.ts'
+import type { SqliteStorage } from './storage.ts'
+
+const PURGE_EVERY_MS = 3_600_000
+const PURGE_BATCH = 500
+
+interface Parts {
+  path: string
+  db: Database
+  storage: SqliteStorage
+  documents: SqliteDocuments
+  bulletin: Bulletin
+  clock: Clock
+  log: LogSink
+}
+
+/** The processes that share one file, and what they find in it to do. */
+export class SqliteResidence implements Residence {
+  private readonly parts: Parts
+  private liveness: Liveness | undefined
+  private housekeeping: NodeJS.Timeout | undefined
+  private stopListening: (() => void) | undefined
+  private onHint: ((wake?: Wake) => void) | undefined
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  async enter(owner: string, onHint: (wake?: Wake) => void): Promise<void> {
+    const { path, db, bulletin } = this.parts
+    this.onHint = onHint
+    if (db.isInMemory) return
+    for (const dead of deadOwners(path)) await this.release(dead)
+    this.liveness = new Liveness(path, owner)
+    this.stopListening = bulletin.onForeignWrite(() => onHint())
+    this.housekeeping = setInterval(() => void this.purge(), PURGE_EVERY_MS).unref()
+    await this.purge()
+  }
+
+  async leave(owner: string, handBack: boolean): Promise<void> {
+    this.onHint = undefined
+    clearInterval(this.housekeeping)
+    this.stopListening?.()
+    // Whoever is next need not wait for our leases to run out. What still runs here can write nothing any more.
+    if (handBack) await this.free(owner, `status = 'pending', epoch = epoch + 1, claims = 0,`)
+    this.liveness?.release()
+  }
+
+  nextWake(now: number): number | undefined {
+    const sql = 'SELECT min(coalesce(lease_until, wake_at)) AS at FROM runs WHERE coalesce(lease_until, wake_at) > ? AND wake_at IS NOT NULL'
+    return (this.parts.db.row(sql, now)?.at as number | null) ?? undefined
+  }
+
+  stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[] {
+    const rows = this.parts.db.rows(`SELECT id, workflow, version FROM runs WHERE status = 'stuck'`)
+    return rows.map(({ id, workflow, version }) => ({ id: id as string, workflow: workflow as string, version: version as number }))
+  }
+
+  /** Tells the runner of this process, if there is one. The truth is in the file. */
+  hint(wakes: readonly Wake[]): void {
+    if (this.onHint) for (const wake of wakes) this.onHint(wake)
+  }
+
+  /** Frees the runs of a runner that is known to be dead. Their claims still count, so whoever takes them knows. */
+  release(owner: string): Promise<number> {
+    return this.free(owner, '')
+  }
+
+  private free(owner: string, also: string): Promise<number> {
+    const { db, clock } = this.parts
+    const sql = `UPDATE runs SET ${also} owner = NULL, lease_until = NULL, wake_at = min(wake_at, ?) WHERE owner = ?`
+    return db.write(() => db.run(sql, clock.now(), owner))
+  }
+
+  private async purge(): Promise<void> {
+    const { storage, documents, log } = this.parts
+    try {
+      while ((await storage.purgeExpired(PURGE_BATCH)) === PURGE_BATCH);
+      await documents.purgeExpired()
+    } catch (error) {
+      // It is only about room; the next hour will do.
+      log('warn', `what has expired could not be cleared away: ${error}`, {})
+    }
+  }
+}

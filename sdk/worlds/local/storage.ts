@@ -1,0 +1,252 @@
+import type { Frame } from '../../engine/events.ts'
+import { KEYED } from '../../engine/names.ts'
+import type { Clock, Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import { changed, holds, isGone } from '../../rules/guard.ts'
+import { refuseTooLarge } from '../../rules/limits.ts'
+import { inOneGo, type Procedure } from '../../rules/procedure.ts'
+import { newRecord } from '../../rules/run-store.ts'
+import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
+import type { NewTask, Task } from '../../tasks/task.ts'
+import { write } from './changes.ts'
+import type { Database } from './database.ts'
+import { insertFrame, journalBytes, selectFrames } from './frames.ts'
+import { JournalCache } from './journal-cache.ts'
+import { listRuns } from './list.ts'
+import { type Row, selectRecord, selectState, text } from './rows.ts'
+import { insertTask, selectTask, updateTask } from './task-rows.ts'
+
+/** Where nobody claims, nothing piles up. */
+const MOST_FRESH = 2_000
+
+/** Who is told of what was written, once it is. */
+export interface Audience {
+  changed(runIds: readonly string[]): void
+  dispatched(): void
+}
+
+/** Runs, journals and mail in one SQLite file. A procedure is one transaction, or shares one with others (group commit). */
+export class SqliteStorage implements Storage {
+  private readonly db: Database
+  private readonly clock: Clock
+  private readonly audience: Audience & { watch: Storage['watch'] }
+  private readonly journals = new JournalCache()
+  /** Runs made here and not yet claimed. */
+  private readonly fresh = new Map<string, Row>()
+  /** What this transaction has read: nobody else can change it meanwhile. */
+  private readonly seen = new Map<string, Row>()
+  private touched: string[] = []
+  private hasDispatched = false
+
+  constructor(db: Database, clock: Clock, audience: Audience & { watch: Storage['watch'] }) {
+    this.db = db
+    this.clock = clock
+    this.audience = audience
+  }
+
+  now(): number {
+    return this.clock.now()
+  }
+
+  async perform<T>(procedure: () => Procedure<T>, durability?: 'mayBeLost'): Promise<T> {
+    let touched: string[] = []
+    let hasDispatched = false
+    const result = await this.db.write(() => {
+      this.seen.clear()
+      this.touched = []
+      this.hasDispatched = false
+      const done = inOneGo(procedure())
+      touched = this.touched
+      hasDispatched = this.hasDispatched
+      return done
+    }, durability)
+    if (touched.length > 0) this.audience.changed(touched)
+    if (hasDispatched) this.audience.dispatched()
+    return result
+  }
+
+  async read<T>(procedure: () => Procedure<T>): Promise<T> {
+    this.seen.clear()
+    return inOneGo(procedure())
+  }
+
+  find(runId: string): Row | undefined {
+    const row = this.row(runId)
+    return row && !isGone(row, this.now()) ? row : undefined
+  }
+
+  held(runId: string, epoch: number): Row | undefined {
+    const row = this.row(runId)
+    return row?.epoch === epoch && row.status === 'running' ? row : undefined
+  }
+
+  record(row: Row): RunRecord {
+    if (!row.fresh) return selectRecord(this.db, row)
+    return { ...row.fresh, status: row.status, epoch: row.epoch, wakeAt: (row.leaseUntil ?? row.wakeAt)! }
+  }
+
+  insert(run: NewRun): { inserted: boolean; run: Row } {
+    const key = this.insertRun(run)
+    if (key === undefined) {
+      const there = this.row(run.id)!
+      if (!isGone(there, this.now())) return { inserted: false, run: there }
+      this.purge(there.key)
+      this.seen.delete(run.id)
+      return this.insert(run)
+    }
+    this.db.run('INSERT INTO payloads (run, input, parsed) VALUES (?, ?, ?)', key, text(run.input), text(run.parsed))
+    for (const tag of run.tags) this.db.run('INSERT OR IGNORE INTO tags (tag, run) VALUES (?, ?)', tag, key)
+    if (run.journal) insertFrame(this.db, key, run.journal)
+    const row: Row = { ...newRecord(run), claims: 0, key, fresh: newRecord(run) }
+    if (!run.journal && this.fresh.size < MOST_FRESH && run.wakeAt <= this.now()) this.fresh.set(run.id, row)
+    return { inserted: true, run: row }
+  }
+
+  update(run: Row | string, change: Change): Updated {
+    const runId = typeof run === 'string' ? run : run.id
+    const claimed = change.setOnce && this.updateFresh(runId, change)
+    if (claimed) return { ok: true, run: claimed }
+    const row = this.row(runId)
+    if (!row || !holds(change.when, row)) return { ok: false, run: row }
+    write(this.db, row, change)
+    // Nobody waits for a claim, and its holder knows.
+    if (change.set?.status !== undefined && change.set.status !== 'running') this.touched.push(runId)
+    const next = changed(row, change)
+    this.seen.set(runId, next)
+    return { ok: true, run: next }
+  }
+
+  append(row: Row, frame: Frame): boolean {
+    return insertFrame(this.db, row.key, frame)
+  }
+
+  frames(row: Row, fromSeq: number): Frame[] {
+    return selectFrames(this.db, row, fromSeq)
+  }
+
+  load(row: Row): { heading?: Frame; frames: Frame[]; inbox: Message[] } {
+    if (row.epoch > 1) refuseTooLarge(row.id, journalBytes(this.db, row, row.baseSeq + 1))
+    const frames = row.epoch === 1 ? [] : this.journals.load(this.db, row)
+    const heading = row.baseSeq > 0 ? selectFrames(this.db, row, row.baseSeq, row.baseSeq)[0]! : undefined
+    return { ...(heading && { heading }), frames, inbox: row.stimulus > 0 ? this.messages(row) : [] }
+  }
+
+  dropFrames(row: Row, before: number): void {
+    this.db.run('DELETE FROM frames WHERE run = ? AND seq < ?', row.key, before)
+  }
+
+  putMessage(row: Row, message: Message): 'new' | 'waiting' | 'consumed' {
+    const { db } = this
+    if (db.run('INSERT OR IGNORE INTO inbox (run, id, body, at) VALUES (?, ?, ?, ?)', row.key, message.id, JSON.stringify(message), this.now()) === 1) {
+      this.touched.push(row.id)
+      return 'new'
+    }
+    return db.row('SELECT body FROM inbox WHERE run = ? AND id = ?', row.key, message.id)!.body === null ? 'consumed' : 'waiting'
+  }
+
+  messages(row: Row): Message[] {
+    const rows = this.db.rows('SELECT body FROM inbox WHERE run = ? AND body IS NOT NULL ORDER BY position', row.key)
+    return rows.map(({ body }) => JSON.parse(body as string) as Message)
+  }
+
+  consume(row: Row, ids: readonly string[]): void {
+    for (const id of ids) this.db.run('UPDATE inbox SET body = NULL WHERE run = ? AND id = ?', row.key, id)
+  }
+
+  clearMail(row: Row, which: 'all' | Forgotten): void {
+    if (row.stimulus === 0) return
+    if (which === 'all') this.db.run('DELETE FROM inbox WHERE run = ?', row.key)
+    // No call is ever repeated here, so what has no key need not be recognised again.
+    else this.db.run(`DELETE FROM inbox WHERE run = ? AND body IS NULL AND (at < ? OR id NOT GLOB '${KEYED}*')`, row.key, which.keyedBefore)
+  }
+
+  findTask(taskId: string): Task | undefined {
+    return selectTask(this.db, taskId)
+  }
+
+  putTask(_run: Row, task: NewTask, older?: Task): { ok: true; task: Task } | { ok: false; there: Task } {
+    const there = selectTask(this.db, task.id)
+    if (there && there.version !== older?.version) return { ok: false, there }
+    return { ok: true, task: insertTask(this.db, task, (there?.version ?? 0) + 1) }
+  }
+
+  writeTask(task: Task): boolean {
+    return updateTask(this.db, task, this.now())
+  }
+
+  announceTask(): void {
+    this.hasDispatched = true
+  }
+
+  dismissTask(): void {}
+
+  async list(filter: RunFilter): Promise<RunPage> {
+    return listRuns(this.db, filter, this.now())
+  }
+
+  async overdue(before: number, limit: number): Promise<Wake[]> {
+    const sql = `SELECT id, coalesce(lease_until, wake_at) AS at FROM runs WHERE coalesce(lease_until, wake_at) <= ? AND wake_at IS NOT NULL
+      ORDER BY coalesce(lease_until, wake_at) LIMIT ?`
+    return this.db.rows(sql, before, limit).map(({ id, at }) => ({ runId: id as string, at: at as number }))
+  }
+
+  watch(runId: string, onChange: () => void): () => void {
+    return this.audience.watch(runId, onChange)
+  }
+
+  /** Deletes runs whose retention has passed, at most so many; and tasks. */
+  purgeExpired(limit: number): Promise<number> {
+    return this.db.write(() => {
+      const rows = this.db.rows('SELECT key FROM runs WHERE expires_at <= ? LIMIT ?', this.now(), limit)
+      for (const { key } of rows) this.purge(key as number)
+      this.db.run('DELETE FROM tasks WHERE expires_at <= ?', this.now())
+      return rows.length
+    })
+  }
+
+  private purge(key: number): void {
+    for (const table of ['frames', 'payloads', 'inbox', 'tags']) this.db.run(`DELETE FROM ${table} WHERE run = ?`, key)
+    this.db.run('DELETE FROM runs WHERE key = ?', key)
+  }
+
+  private row(runId: string): Row | undefined {
+    const known = this.seen.get(runId)
+    if (known) return known
+    const row = selectState(this.db, runId)
+    if (row) this.seen.set(runId, row)
+    return row
+  }
+
+  /** What most claims are: the first one of a run made a moment ago. Undefined when somebody has touched it since. */
+  private updateFresh(runId: string, change: Change): Row | undefined {
+    const row = this.fresh.get(runId)
+    if (!row) return undefined
+    this.fresh.delete(runId)
+    if (!holds(change.when, row) || !write(this.db, row, change, true)) return undefined
+    const next = { ...changed(row, change), fresh: { ...row.fresh!, ...change.setOnce } }
+    this.seen.set(runId, next)
+    return next
+  }
+
+  private insertRun(run: NewRun): number | undefined {
+    const row = this.db.row(
+      `INSERT INTO runs (id, workflow, version, format, status, wake_at, secret, parent_id, parent_op, parent_generation, tags, created_at, retention_ms, reparse, epoch)
+       VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING key`,
+      run.id,
+      run.workflow,
+      run.version,
+      run.format,
+      run.wakeAt,
+      run.secret,
+      run.parent?.runId ?? null,
+      run.parent?.op ?? null,
+      run.parent?.generation ?? null,
+      run.tags.length > 0 ? JSON.stringify(run.tags) : null,
+      run.createdAt,
+      run.retentionMs ?? null,
+      run.reparse ? 1 : null,
+      // A run that was never claimed has no journal and need not look for one; a rerun comes with one.
+      run.journal ? 1 : 0,
+    )
+    return row?.key as number | undefined
+  }
+}
