@@ -1,10 +1,10 @@
+import { Callbacks } from './callbacks.ts'
 import type { DefinedWorkflow } from './definitions/as-workflow.ts'
 import { Catalogue } from './definitions/catalogue.ts'
 import type { NamedHandler } from './definitions/define.ts'
 import type { StepView } from './definitions/step-states.ts'
-import { readCallbackToken } from './engine/callback-token.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
-import { ConflictError, InvalidInputError, RunNotFoundError, recordError } from './engine/errors.ts'
+import { ConflictError, InvalidInputError, RunNotFoundError } from './engine/errors.ts'
 import type { EventOf, JournalEvent } from './engine/events.ts'
 import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
@@ -19,7 +19,10 @@ import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
 export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & { at: number }
 
 /** What `get` and `list` show of a run. */
-export type RunView = Omit<RunRecord, 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'>
+export interface RunView extends Omit<RunRecord, 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'> {
+  /** Signals that were sent to the run and that it has not waited for so far: how many of each name. Only `get` tells. */
+  keptSignals?: Record<string, number>
+}
 
 export interface ListOptions {
   workflow?: string
@@ -53,12 +56,14 @@ export class Client {
   readonly registry: Registry
   /** Workflows that are not in the code. */
   readonly definitions: Catalogue
+  private readonly callbacks: Callbacks
 
   /** `handlers` are what stored definitions may call by name. */
   constructor(world: World, registry: Registry, handlers: readonly NamedHandler[] = []) {
     this.world = world
     this.registry = registry
     this.definitions = new Catalogue(world, registry, handlers)
+    this.callbacks = new Callbacks(world, this.definitions)
   }
 
   /** The same id and input again give the first run; the same id with another input is a conflict. */
@@ -106,7 +111,17 @@ export class Client {
   }
 
   async get(runId: string): Promise<RunView> {
-    return viewOf(await this.record(runId))
+    const run = await this.record(runId)
+    const keptSignals = run.stimulus > 0 && !(hasEnded(run.status) && run.status !== 'failed') ? await this.keptSignals(runId) : undefined
+    return { ...viewOf(run), ...(keptSignals && { keptSignals }) }
+  }
+
+  /** A signal that nobody waits for may be one whose name was misspelt. */
+  private async keptSignals(runId: string): Promise<Record<string, number> | undefined> {
+    const kept = new Map<string, number>()
+    const { messages } = await this.world.store.inbox(runId)
+    for (const message of messages) if (message.kind === 'signal') kept.set(message.name, (kept.get(message.name) ?? 0) + 1)
+    return kept.size === 0 ? undefined : Object.fromEntries(kept)
   }
 
   async list(options: ListOptions = {}): Promise<{ runs: RunView[]; cursor?: string }> {
@@ -270,39 +285,13 @@ export class Client {
     await this.deliver(runId, { id, kind: 'wake' }, options)
   }
 
+  /** Refused with a GoneError when it comes too late, and with a MisfitError when it does not fit the callback's schema. */
   async completeCallback(token: string, result?: unknown, options: RepeatOptions = {}): Promise<void> {
-    assertSurvivesJson(result, 'the result of a callback')
-    await this.settleCallback(token, (address) => ({ ...address, kind: 'callback', result: throughJson(result) as Json | undefined }), options)
+    await this.callbacks.complete(token, result, options.idempotencyKey !== undefined)
   }
 
   async failCallback(token: string, error: unknown, options: RepeatOptions = {}): Promise<void> {
-    await this.settleCallback(token, (address) => ({ ...address, kind: 'callback.failed', error: recordError(error) }), options)
-  }
-
-  private async settleCallback(
-    token: string,
-    toMessage: (address: { id: string; op: string; generation: number }) => SettledCallback,
-    options: RepeatOptions,
-  ): Promise<void> {
-    const { runId, opId, generation, isFrom } = readCallbackToken(token)
-    const run = await this.world.store.get(runId)
-    if (!run || !isFrom(run)) throw new RunNotFoundError('no run waits for this callback token: it is not genuine, or its run has moved on')
-    const message = toMessage({ id: `callback ${generation} ${opId}`, op: opId, generation })
-    const { outcome, wakes } = await this.world.store.deliver(runId, message)
-    await this.world.wakeups.send(wakes)
-    if (outcome === 'accepted' || (options.idempotencyKey !== undefined && (await this.wasSettledAlike(runId, message)))) return
-    throw outcome === 'ended' ? this.alreadyEnded(await this.record(runId)) : new ConflictError('this callback was settled before; the first result stands')
-  }
-
-  /** A callback's message goes from the inbox to the journal in one commit: looked for in this order, it cannot be missed. */
-  private async wasSettledAlike(runId: string, message: SettledCallback): Promise<boolean> {
-    const said = ({ result, error }: { result?: Json; error?: { message: string } }) => canonicalJson({ result, error: error?.message })
-    const { messages } = await this.world.store.inbox(runId)
-    if (messages.some((other) => other.id === message.id && said(other as SettledCallback) === said(message))) return true
-    return this.journalHas(
-      runId,
-      (event) => (event.type === 'callback.completed' || event.type === 'callback.failed') && event.id === message.op && said(event) === said(message),
-    )
+    await this.callbacks.fail(token, error, options.idempotencyKey !== undefined)
   }
 
   private async deliver(runId: string, message: Message, options: RepeatOptions): Promise<{ accepted: boolean }> {
@@ -380,8 +369,6 @@ export class Client {
     return new ConflictError(`run '${run.id}' has already ended (${run.status})`)
   }
 }
-
-type SettledCallback = Extract<Message, { kind: 'callback' | 'callback.failed' }>
 
 /** The message that an event took over, if it is of that kind. */
 function cameFrom(event: JournalEvent): string | undefined {

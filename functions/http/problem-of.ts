@@ -1,4 +1,4 @@
-import { ConflictError, InvalidInputError, RunNotFoundError, UnknownWorkflowError } from '../../sdk/index.ts'
+import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, UnknownWorkflowError } from '../../sdk/index.ts'
 import { HttpProblem } from './problem.ts'
 
 const DEFAULT_RETRY_AFTER_S = 1
@@ -25,6 +25,8 @@ const SQLITE_BUSY = new Set([5, 6])
 /** The problem that a thrown error stands for; undefined for one that nobody expected. */
 export function problemOf(error: unknown, knownWorkflows: () => string[]): HttpProblem | undefined {
   if (error instanceof HttpProblem) return error
+  if (error instanceof MisfitError) return new HttpProblem('misfit', error.message.split('\n')[0]!, { problems: error.problems })
+  if (error instanceof GoneError) return new HttpProblem('gone', error.message)
   if (error instanceof InvalidInputError) return invalidInput(error)
   if (error instanceof UnknownWorkflowError) return new HttpProblem('unknown-workflow', error.message, { known: knownWorkflows() })
   if (error instanceof RunNotFoundError) return new HttpProblem('unknown-run', error.message)

@@ -40,6 +40,11 @@ export interface Problem {
   message: string
 }
 
+/** What was sent to a run does not fit what the run asked for. Nothing was written, and the run waits on. */
+export class MisfitError extends InvalidInputError {
+  override name = 'MisfitError'
+}
+
 /** A step gave up: its `cause` is the last attempt's error. */
 export class StepError extends Error {
   override name = 'StepError'
@@ -113,6 +118,11 @@ export class RunNotFoundError extends FatalError {
 /** The request contradicts what is already there: another input under the same id, a run that ended. */
 export class ConflictError extends FatalError {
   override name = 'ConflictError'
+}
+
+/** What was asked for is over and will not come back. The message says what happened. */
+export class GoneError extends FatalError {
+  override name = 'GoneError'
 }
 
 /** The run ended otherwise than `completed`, or is stuck; thrown by `result()`. */

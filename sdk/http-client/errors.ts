@@ -1,4 +1,4 @@
-import { ConflictError, InvalidInputError, RunNotFoundError, UnknownWorkflowError } from '../engine/errors.ts'
+import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, UnknownWorkflowError } from '../engine/errors.ts'
 import { PROBLEM_BASE, type ProblemJson } from './wire.ts'
 
 /** An answer that has no error class of its own: not authorized, too large, throttled, a fault of the server. */
@@ -17,6 +17,8 @@ export class HttpError extends Error {
 
 const REVIVED: Record<string, (problem: ProblemJson) => Error> = {
   'invalid-input': ({ detail, problems }) => new InvalidInputError(detail, problems?.map(fromTheBody)),
+  misfit: ({ detail, problems }) => new MisfitError(detail, problems),
+  gone: ({ detail }) => new GoneError(detail),
   'unknown-run': ({ detail }) => new RunNotFoundError(detail),
   'unknown-definition': ({ detail }) => new UnknownWorkflowError(detail),
   'unknown-workflow': ({ detail }) => new UnknownWorkflowError(detail),

@@ -14,11 +14,14 @@ export interface PollOptions {
 
 export type Resolved = { ok: true; deadline?: number } | { ok: false; refusal: Refusal; task?: Task }
 
+/** A task that could not be read is looked at again after this long. */
+const UNREADABLE_FOR_MS = 10_000
+
 /** Between workers and the store of tasks. It holds nothing itself: any number of them may serve the same world. */
 export class TaskBroker {
-  private readonly world: Pick<World, 'tasks' | 'store' | 'wakeups' | 'clock' | 'ids'>
+  private readonly world: Pick<World, 'tasks' | 'store' | 'wakeups' | 'clock' | 'ids' | 'log'>
 
-  constructor(world: Pick<World, 'tasks' | 'store' | 'wakeups' | 'clock' | 'ids'>) {
+  constructor(world: Pick<World, 'tasks' | 'store' | 'wakeups' | 'clock' | 'ids' | 'log'>) {
     this.world = world
   }
 
@@ -28,9 +31,13 @@ export class TaskBroker {
     const until = clock.now() + timeoutMs
     for (;;) {
       const notices = await tasks.receive(types, most, { until, ...(signal && { signal }) })
-      const taken = await Promise.all(notices.map((notice) => this.take(notice, worker, signal)))
-      const payloads = taken.filter((payload) => payload !== undefined)
+      const taken = await Promise.allSettled(notices.map((notice) => this.take(notice, worker, signal)))
+      const payloads = taken.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []))
+      // One task that cannot be read must not keep its neighbours from being done, nor the worker from hearing of them.
+      const failed = taken.find((each) => each.status === 'rejected')
+      if (failed) this.world.log('error', `a task could not be handed out: ${failed.reason}`, { tasks: notices.map(({ taskId }) => taskId) })
       if (payloads.length > 0 || notices.length === 0) return payloads
+      if (failed && clock.now() >= until) return []
     }
   }
 
@@ -87,7 +94,7 @@ export class TaskBroker {
       if (offered.kind === 'settle') return void (await this.settle(offered.task, received))
       return await this.hand(offered.task, received)
     } catch (error) {
-      await tasks.putBack(notice, clock.now())
+      await tasks.putBack(notice, clock.now() + UNREADABLE_FOR_MS)
       throw error
     }
   }

@@ -10,7 +10,7 @@ export class Workers {
   readonly tokens: WorkerTokens
 
   /** `token`: one that the environment gives, beside those that are made here. */
-  constructor(world: Omit<World, 'functions' | 'inlineWaitMs' | 'log'>, token?: string) {
+  constructor(world: Omit<World, 'functions' | 'inlineWaitMs'>, token?: string) {
     this.broker = new TaskBroker(world)
     this.directory = new WorkerDirectory(world)
     this.tokens = new WorkerTokens(world, token)

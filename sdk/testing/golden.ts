@@ -2,13 +2,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { HistoryEvent } from '../client.ts'
 import { isTerminal, type JournalEvent } from '../engine/events.ts'
-import { Journal } from '../engine/journal.ts'
 import { FORMAT } from '../engine/names.ts'
-import { Replay } from '../engine/replay.ts'
-import { replayAwareLogger } from '../engine/run-context.ts'
-import { runBody } from '../engine/workflow-body.ts'
+import { replaySilently } from '../engine/silent-replay.ts'
 import type { RunRecord } from '../ports.ts'
-import { validateOrThrow } from '../schema.ts'
+import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 
 /** A history as a golden file keeps it: times count from the start, stacks and measured durations are left out. */
@@ -59,7 +56,7 @@ export async function replayHistory(workflow: AnyWorkflow, history: readonly His
     version: workflow.version,
     status: 'running',
     format: FORMAT,
-    input: started && 'input' in started ? started.input : undefined,
+    ...(await accept(workflow.options.input, started && 'input' in started ? started.input : undefined, `the recorded input of workflow '${workflow.name}'`)),
     generation: 0,
     attempt: 1,
     baseSeq: 0,
@@ -72,18 +69,7 @@ export async function replayHistory(workflow: AnyWorkflow, history: readonly His
   }
   const events = history.slice(0, upTo).filter((event) => event.type !== 'run.started' && !isTerminal(event as JournalEvent))
   const frames = events.map((event, index) => ({ seq: index + 1, at: event.at, epoch: 1, events: [event as JournalEvent] }))
-  const replay = new Replay(run, new Journal(frames, 0, at))
-  const input = await validateOrThrow(workflow.options.input, run.input, `the recorded input of workflow '${workflow.name}'`)
-  const silent = () => {}
-  const info = { runId: run.id, workflow: run.workflow, version: run.version, tags: [], attempt: 1, generation: 0 }
-  await runBody(workflow, input, replay, {
-    info,
-    log: replayAwareLogger(replay, silent),
-    compensations: [],
-    setProgress: silent,
-    functions: undefined,
-    stubs: undefined,
-  })
+  const replay = await replaySilently(workflow, run, frames)
   if (replay.violation) throw replay.violation
   return replay
     .takeFresh()

@@ -1,8 +1,5 @@
 import { type Frame, isTerminal, type JournalEvent } from '../../sdk/engine/events.ts'
-import { Journal } from '../../sdk/engine/journal.ts'
-import { Replay } from '../../sdk/engine/replay.ts'
-import { replayAwareLogger } from '../../sdk/engine/run-context.ts'
-import { runBody } from '../../sdk/engine/workflow-body.ts'
+import { replaySilently } from '../../sdk/engine/silent-replay.ts'
 import type { AnyWorkflow } from '../../sdk/index.ts'
 import type { RunRecord } from '../../sdk/ports.ts'
 
@@ -18,16 +15,7 @@ export async function calledByPrefix(workflow: AnyWorkflow, run: RunRecord, fram
   let before: string[] = []
   for (let length = 0; length <= events.length; length++) {
     const prefix = events.slice(0, length).map(({ at, event }, index) => ({ seq: run.baseSeq + index + 1, at, epoch: 1, events: [event] }))
-    const replay = new Replay(run, new Journal(prefix, run.baseSeq, run.startedAt ?? run.createdAt))
-    const silent = () => {}
-    await runBody(workflow, run.input, replay, {
-      info: { runId: run.id, workflow: run.workflow, version: run.version, tags: run.tags, attempt: run.attempt, generation: run.generation },
-      log: replayAwareLogger(replay, silent),
-      compensations: [],
-      setProgress: silent,
-      functions: undefined,
-      stubs: undefined,
-    })
+    const replay = await replaySilently(workflow, run, prefix)
     if (replay.violation) return `after ${length} events: ${replay.violation.message}`
     const called = [...replay.operations.values()].map((operation) => `${operation.kind} ${operation.id}`)
     const differs = before.findIndex((call, index) => called[index] !== call)

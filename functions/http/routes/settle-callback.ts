@@ -11,7 +11,7 @@ export const settleCallback: Route = {
   takesKey: true,
   body: ref('CallbackRequest'),
   responses: { 202: { description: 'Accepted.', schema: ref('Accepted') } },
-  problems: ['invalid-input', 'malformed-json', 'unknown-run', 'conflict', 'too-large', 'unsupported-media-type'],
+  problems: ['invalid-input', 'malformed-json', 'unknown-run', 'conflict', 'gone', 'misfit', 'too-large', 'unsupported-media-type'],
   async handle(c, api) {
     const body = await readJson(c, api.bodyLimit)
     const checks = new Checks()

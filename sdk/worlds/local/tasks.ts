@@ -51,8 +51,9 @@ export class SqliteTaskStore implements TaskStore {
     return []
   }
 
-  async putBack({ taskId }: TaskNotice): Promise<void> {
-    this.told.delete(taskId)
+  async putBack({ taskId }: TaskNotice, lookAt: number | undefined): Promise<void> {
+    if (lookAt !== undefined && lookAt > this.clock.now()) this.told.set(taskId, lookAt)
+    else this.told.delete(taskId)
     this.lookAgain()
   }
 

@@ -33,7 +33,8 @@ export const poll: WorkerRoute = {
     await tell(inHand)
     const tasks = await workers.broker.poll({ types, most, timeoutMs, signal, ...(worker !== undefined && { worker }) })
     // A worker that has hung up may be gone for good, and what is told here would bring it back.
-    if (!signal.aborted) await tell(inHand + tasks.length)
+    // The list of workers is for people: that it could not be written must not cost anybody the tasks just taken.
+    if (!signal.aborted) await tell(inHand + tasks.length).catch(() => {})
     if (signal.aborted) await workers.broker.takeBack(tasks)
     return json(tasks)
 

@@ -1,0 +1,97 @@
+import { type CallbackAddress, readCallbackToken } from './engine/callback-token.ts'
+import { ConflictError, GoneError, MisfitError, RunNotFoundError, recordError } from './engine/errors.ts'
+import type { EventOf, Frame, JournalEvent } from './engine/events.ts'
+import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
+import { replaySilently } from './engine/silent-replay.ts'
+import { hasEnded, type Message, type RunRecord, type World } from './ports.ts'
+import { validate } from './schema.ts'
+import type { WorkflowSource } from './workflow.ts'
+
+type SettledCallback = Extract<Message, { kind: 'callback' | 'callback.failed' }>
+type Created = EventOf<'callback.created'>
+
+/** Settles what runs wait for outside. Whoever is too late, or sends what does not fit, hears so, and nothing is written. */
+export class Callbacks {
+  private readonly world: World
+  private readonly workflows: WorkflowSource
+
+  constructor(world: World, workflows: WorkflowSource) {
+    this.world = world
+    this.workflows = workflows
+  }
+
+  /** `isRepeat`: it may have been sent before; then the same again is no conflict. */
+  async complete(token: string, result: unknown, isRepeat: boolean): Promise<void> {
+    assertSurvivesJson(result, 'the result of a callback')
+    await this.settle(token, (address) => ({ ...address, kind: 'callback', result: throughJson(result) as Json | undefined }), isRepeat)
+  }
+
+  async fail(token: string, error: unknown, isRepeat: boolean): Promise<void> {
+    await this.settle(token, (address) => ({ ...address, kind: 'callback.failed', error: recordError(error) }), isRepeat)
+  }
+
+  private async settle(
+    token: string,
+    toMessage: (address: { id: string; op: string; generation: number }) => SettledCallback,
+    isRepeat: boolean,
+  ): Promise<void> {
+    const address = readCallbackToken(token)
+    const { runId, opId: op, generation } = address
+    const run = await this.world.store.get(runId)
+    if (!run || !address.isFrom(run)) throw new RunNotFoundError('no run waits for this callback token: it is not genuine, or its run is gone')
+    const frames = await this.world.store.frames(runId)
+    const events = frames.filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
+    // One that was set aside does not stand in the way of the next.
+    const rejected = events.filter((event) => event.type === 'callback.rejected' && event.id === op).length
+    const message = toMessage({ id: `callback ${generation} ${op}${rejected === 0 ? '' : ` ${rejected}`}`, op, generation })
+    if (isRepeat && (await this.wasSettledAlike(run, events, message))) return
+    this.refuseLate(run, address, events)
+    await this.refuseMisfit(run, frames, events, message)
+
+    const { outcome, wakes } = await this.world.store.deliver(runId, message)
+    await this.world.wakeups.send(wakes)
+    if (outcome === 'accepted') return
+    if (outcome === 'ended' || outcome === 'missing') throw new GoneError(`run '${runId}' has ended meanwhile; the result came too late`)
+    throw new ConflictError('this callback was settled before; the first result stands')
+  }
+
+  /** A callback's message goes from the inbox to the journal in one commit: looked for in this order, it cannot be missed. */
+  private async wasSettledAlike(run: RunRecord, events: readonly JournalEvent[], message: SettledCallback): Promise<boolean> {
+    const said = ({ result, error }: { result?: Json; error?: { message: string } }) => canonicalJson({ result, error: error?.message })
+    const { messages } = await this.world.store.inbox(run.id)
+    if (messages.some((other) => other.id === message.id && said(other as SettledCallback) === said(message))) return true
+    return events.some((event) => isSettlement(event) && event.id === message.op && said(event) === said(message))
+  }
+
+  private refuseLate(run: RunRecord, { generation, opId }: CallbackAddress, events: readonly JournalEvent[]): void {
+    if (run.generation > generation) throw new GoneError(`run '${run.id}' has begun anew since this token was handed out, and does not wait for it any more`)
+    const settled = events.find((event) => isSettlement(event) && event.id === opId)
+    if (settled?.type === 'callback.failed' && settled.error.name === 'TimeoutError') throw new GoneError(`too late: ${settled.error.message}`)
+    if (settled) throw new ConflictError('this callback was settled before; the first result stands')
+    if (hasEnded(run.status)) throw new GoneError(`run '${run.id}' has ended (${run.status}) and does not wait for this callback any more`)
+    if (events.some(({ type }) => type === 'run.cancelRequested') && isStopped(events, opId)) {
+      throw new GoneError(`run '${run.id}' was cancelled and does not wait for this callback any more`)
+    }
+  }
+
+  /** The schema is in the code, so the code is asked: it is taken through the journal, up to where it waits. */
+  private async refuseMisfit(run: RunRecord, frames: readonly Frame[], events: readonly JournalEvent[], message: SettledCallback): Promise<void> {
+    const created = events.find((event): event is Created => event.type === 'callback.created' && event.id === message.op)
+    if (!created?.checked || message.kind !== 'callback') return
+    const workflow = await this.workflows.exact(run.workflow, run.version)
+    const replay = await replaySilently(workflow, run, frames)
+    const request = replay.operations.get(message.op)?.request
+    if (replay.violation || request?.kind !== 'callback') return
+    const checked = await validate(request.schema, message.result)
+    if (!checked.ok) throw new MisfitError(`the result does not fit what callback '${message.op}' asks for; the run waits on`, checked.problems)
+  }
+}
+
+const isSettlement = (event: JournalEvent): event is EventOf<'callback.completed' | 'callback.failed'> =>
+  event.type === 'callback.completed' || event.type === 'callback.failed'
+
+/** A wait that was open when the run was asked to stop has ended with that. */
+function isStopped(events: readonly JournalEvent[], opId: string): boolean {
+  const created = events.findIndex((event) => event.type === 'callback.created' && event.id === opId)
+  return created !== -1 && events.slice(created).some(({ type }) => type === 'run.cancelRequested')
+}

@@ -1,0 +1,289 @@
+import type { Frame } from '../../../sdk/engine/events.ts'
+import type { Json } from '../../../sdk/engine/json.ts'
+import { isKeyed } from '../../../sdk/engine/names.ts'
+import type {
+  Clock,
+  Document,
+  DocumentRange,
+  DocumentStore,
+  Message,
+  NewRun,
+  RunFilter,
+  RunPage,
+  RunRecord,
+  TaskNotice,
+  TaskStore,
+  Wake,
+  World,
+} from '../../../sdk/ports.ts'
+import { changed, holds, isGone, isLeased } from '../../../sdk/rules/guard.ts'
+import { inOneGo, type Procedure } from '../../../sdk/rules/procedure.ts'
+import { newRecord, Runs } from '../../../sdk/rules/run-store.ts'
+import type { Change, Forgotten, Storage, StoredRun, Updated } from '../../../sdk/rules/storage.ts'
+import { settleTask } from '../../../sdk/rules/tasks.ts'
+import { asWaiting, type NewTask, type Task } from '../../../sdk/tasks/task.ts'
+import { consoleLog, systemIds } from '../../../sdk/worlds/system.ts'
+
+/** What a world takes: primitives over a few maps. Everything that decides something is in sdk/rules. */
+
+const copy = <T>(value: T): T => structuredClone(value)
+
+interface Held {
+  state: StoredRun
+  rest: RunRecord
+  frames: Map<number, Frame>
+  mail: Map<string, { body: Message | undefined; at: number }>
+}
+
+class MemoryStorage implements Storage {
+  private readonly runs = new Map<string, Held>()
+  readonly tasks = new Map<string, { task: Task; input: Json | undefined }>()
+  private readonly watchers = new Map<string, Set<() => void>>()
+  private readonly clock: Clock
+  onAnnounced = () => {}
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  now = () => this.clock.now()
+  perform = async <T>(procedure: () => Procedure<T>): Promise<T> => inOneGo(procedure())
+  read = this.perform
+
+  find(runId: string): StoredRun | undefined {
+    const state = this.runs.get(runId)?.state
+    return state && !isGone(state, this.now()) ? state : undefined
+  }
+
+  held(runId: string, epoch: number): StoredRun | undefined {
+    const state = this.find(runId)
+    return state?.epoch === epoch && state.status === 'running' ? state : undefined
+  }
+
+  record({ id }: StoredRun): RunRecord {
+    const { state, rest } = this.runs.get(id)!
+    const { claims: _c, leaseUntil, wakeAt, hasSeed: _s, ...seen } = state
+    const { wakeAt: _w, ...others } = rest
+    const lookAt = leaseUntil ?? wakeAt
+    const record = { ...others, ...seen, ...(lookAt !== undefined && { wakeAt: lookAt }) }
+    if (state.endedAt === undefined) delete record.endedAt
+    return copy(record)
+  }
+
+  insert(run: NewRun): { inserted: boolean; run: StoredRun } {
+    const there = this.find(run.id)
+    if (there) return { inserted: false, run: there }
+    const rest = copy(newRecord(run))
+    const { id, workflow, version, format, createdAt, wakeAt, retentionMs, parent } = run
+    const numbers = { generation: 0, baseSeq: 0, epoch: 0, stimulus: 0, claims: 0 }
+    const state: StoredRun = {
+      id,
+      workflow,
+      version,
+      format,
+      status: 'pending',
+      ...numbers,
+      createdAt,
+      wakeAt,
+      retentionMs,
+      parent,
+      hasSeed: run.journal !== undefined,
+    }
+    this.runs.set(run.id, { state, rest, frames: new Map(run.journal && [[1, copy(run.journal)]]), mail: new Map() })
+    return { inserted: true, run: state }
+  }
+
+  update(run: StoredRun | string, change: Change): Updated {
+    const held = this.runs.get(typeof run === 'string' ? run : run.id)
+    if (!held || !holds(change.when, held.state)) return { ok: false, run: held?.state }
+    held.state = changed(held.state, change)
+    const { owner: _o, claims: _c, leaseUntil: _l, ...fields } = change.set ?? {}
+    for (const [name, value] of Object.entries(fields)) {
+      if (value === undefined) delete (held.rest as unknown as Record<string, unknown>)[name]
+      else Object.assign(held.rest, { [name]: copy(value) })
+    }
+    if (change.setOnce) held.rest.startedAt ??= change.setOnce.startedAt
+    this.tell(held.state.id)
+    return { ok: true, run: held.state }
+  }
+
+  append({ id }: StoredRun, frame: Frame): boolean {
+    const { frames } = this.runs.get(id)!
+    if (frames.has(frame.seq)) return false
+    frames.set(frame.seq, copy(frame))
+    return true
+  }
+
+  frames({ id }: StoredRun, fromSeq: number): Frame[] {
+    const frames = [...this.runs.get(id)!.frames.values()].filter(({ seq }) => seq >= fromSeq)
+    return copy(frames.sort((a, b) => a.seq - b.seq))
+  }
+
+  load(run: StoredRun): { heading?: Frame; frames: Frame[]; inbox: Message[] } {
+    const frames = this.frames(run, Math.max(1, run.baseSeq))
+    const heading = frames[0]?.seq === run.baseSeq ? frames.shift() : undefined
+    return { ...(heading && { heading }), frames, inbox: this.messages(run) }
+  }
+
+  dropFrames({ id }: StoredRun, before: number): void {
+    const { frames } = this.runs.get(id)!
+    for (const seq of frames.keys()) if (seq < before) frames.delete(seq)
+  }
+
+  putMessage({ id }: StoredRun, message: Message): 'new' | 'waiting' | 'consumed' {
+    const { mail } = this.runs.get(id)!
+    const there = mail.get(message.id)
+    if (there) return there.body ? 'waiting' : 'consumed'
+    mail.set(message.id, { body: copy(message), at: this.now() })
+    this.tell(id)
+    return 'new'
+  }
+
+  messages({ id }: StoredRun): Message[] {
+    return copy([...this.runs.get(id)!.mail.values()].flatMap(({ body }) => body ?? []))
+  }
+
+  consume({ id }: StoredRun, ids: readonly string[]): void {
+    const { mail } = this.runs.get(id)!
+    for (const each of ids) if (mail.has(each)) mail.set(each, { ...mail.get(each)!, body: undefined })
+  }
+
+  clearMail({ id }: StoredRun, which: 'all' | Forgotten): void {
+    const { mail } = this.runs.get(id)!
+    if (which === 'all') return mail.clear()
+    for (const [each, { body, at }] of mail) if (!body && at < (isKeyed(each) ? which.keyedBefore : which.othersBefore)) mail.delete(each)
+  }
+
+  findTask = (taskId: string): Task | undefined => copy(this.tasks.get(taskId)?.task)
+
+  putTask(_run: StoredRun, task: NewTask, older?: Task): { ok: true; task: Task } | { ok: false; there: Task } {
+    const there = this.findTask(task.id)
+    if (there && there.version !== older?.version) return { ok: false, there }
+    const waiting = asWaiting(copy(task), (there?.version ?? 0) + 1)
+    this.tasks.set(task.id, { task: waiting, input: copy(task.input) })
+    return { ok: true, task: waiting }
+  }
+
+  writeTask(task: Task): boolean {
+    const there = this.tasks.get(task.id)
+    if (there?.task.version !== task.version) return false
+    there.task = { ...copy(task), version: task.version + 1 }
+    return true
+  }
+
+  announceTask = (): void => this.onAnnounced()
+  dismissTask = (): void => {}
+
+  async list(filter: RunFilter): Promise<RunPage> {
+    const { workflow, status, tag, isOpen, from, to, cursor, limit } = filter
+    const all = [...this.runs.keys()].reverse().flatMap((id) => (this.find(id) ? [this.record(this.find(id)!)] : []))
+    const found = all.filter(
+      (run) =>
+        (workflow ?? run.workflow) === run.workflow &&
+        (status ?? run.status) === run.status &&
+        (tag === undefined || run.tags.includes(tag)) &&
+        !(isOpen && run.endedAt !== undefined) &&
+        run.createdAt >= (from ?? 0) &&
+        run.createdAt < (to ?? Number.POSITIVE_INFINITY),
+    )
+    const begin = cursor === undefined ? 0 : found.findIndex(({ id }) => id === cursor) + 1
+    const runs = found.slice(begin, begin + limit)
+    return { runs, ...(begin + limit < found.length && { cursor: runs.at(-1)!.id }) }
+  }
+
+  async overdue(before: number, limit: number): Promise<Wake[]> {
+    const due = [...this.runs.values()].filter(({ state }) => state.wakeAt !== undefined && state.wakeAt <= before && !isLeased(state, before))
+    return due.slice(0, limit).map(({ state }) => ({ runId: state.id, at: state.leaseUntil ?? state.wakeAt! }))
+  }
+
+  watch = (runId: string, onChange: () => void): (() => void) => {
+    const watchers = this.watchers.get(runId) ?? new Set()
+    this.watchers.set(runId, watchers.add(onChange))
+    return () => watchers.delete(onChange)
+  }
+
+  private tell(runId: string): void {
+    for (const onChange of [...(this.watchers.get(runId) ?? [])]) queueMicrotask(onChange)
+  }
+}
+
+class MemoryDocuments implements DocumentStore {
+  private readonly all = new Map<string, Document & { collection: string }>()
+  private readonly clock: Clock
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  async get(collection: string, key: string): Promise<Document | undefined> {
+    const found = this.all.get(`${collection}\n${key}`)
+    if (!found || (found.expiresAt !== undefined && found.expiresAt <= this.clock.now())) return undefined
+    const { collection: _, ...document } = copy(found)
+    return document
+  }
+
+  async list(collection: string, { after, limit, backwards = false }: DocumentRange = {}): Promise<Document[]> {
+    const keys = [...this.all.values()].filter((each) => each.collection === collection).map(({ key }) => key)
+    keys.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    if (backwards) keys.reverse()
+    const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) * (backwards ? -1 : 1)
+    const wanted = keys.filter((key) => after === undefined || order(key, after) > 0)
+    const documents = (await Promise.all(wanted.map((key) => this.get(collection, key)))).filter((each) => each !== undefined)
+    return documents.slice(0, limit)
+  }
+
+  async put(collection: string, key: string, value: Json, options: { ifVersion?: number; expiresAt?: number } = {}): Promise<Document | undefined> {
+    const before = this.versionOf(collection, key) ?? 0
+    const { ifVersion, expiresAt } = options
+    if (ifVersion !== undefined && ifVersion !== before) return undefined
+    this.all.set(`${collection}\n${key}`, { collection, key, value: copy(value), version: before + 1, ...(expiresAt !== undefined && { expiresAt }) })
+    return this.get(collection, key)
+  }
+
+  async delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
+    const version = this.versionOf(collection, key)
+    if (version === undefined || (ifVersion !== undefined && ifVersion !== version)) return false
+    return this.all.delete(`${collection}\n${key}`)
+  }
+
+  private versionOf(collection: string, key: string): number | undefined {
+    const found = this.all.get(`${collection}\n${key}`)
+    return found && !(found.expiresAt !== undefined && found.expiresAt <= this.clock.now()) ? found.version : undefined
+  }
+}
+
+export function memoryWorld(clock: Clock): World {
+  const storage = new MemoryStorage(clock)
+  const told = new Map<string, number>()
+  const tasks: TaskStore = {
+    isOpenToWorkers: false,
+    refusal: () => undefined,
+    get: async (taskId) => storage.findTask(taskId),
+    inputOf: async ({ id }) => copy(storage.tasks.get(id)?.input),
+    async receive(types, most) {
+      const now = clock.now()
+      const open = [...storage.tasks.values()].filter(
+        ({ task }) => types.includes(task.type) && (task.lookAt ?? Number.POSITIVE_INFINITY) <= now && !((told.get(task.id) ?? 0) > now),
+      )
+      const notices: TaskNotice[] = open.slice(0, most).map(({ task }) => ({ taskId: task.id, type: task.type }))
+      for (const { taskId } of notices) told.set(taskId, now + 10_000)
+      return notices
+    },
+    putBack: async ({ taskId }, lookAt) => void told.set(taskId, lookAt ?? 0),
+    async save(task) {
+      told.delete(task.id)
+      return storage.writeTask(task)
+    },
+    settle: (task) => storage.perform(() => settleTask(storage, task)),
+  }
+  return {
+    store: new Runs(storage),
+    documents: new MemoryDocuments(clock),
+    tasks,
+    wakeups: { send: async () => {} },
+    clock,
+    ids: systemIds,
+    log: consoleLog,
+    inlineWaitMs: 0,
+  }
+}
