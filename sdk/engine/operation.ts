@@ -81,3 +81,8 @@ export class Operation {
     this.rejectPromise(error)
   }
 }
+
+/** Started to go its own way: nobody waits for its end. */
+export function isDetached({ request }: Operation): boolean {
+  return request.kind === 'child' && request.options.detached === true
+}

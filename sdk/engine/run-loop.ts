@@ -16,18 +16,18 @@
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
 import type { RunInfo } from '../context.ts'
-import type { Claimed, CommitResult, EndStatus, Lease, RunRecord, World } from '../ports.ts'
-import { accept, type Validated, validate } from '../schema.ts'
+import type { Claimed, CommitResult, Lease, RunRecord, World } from '../ports.ts'
+import { type Validated, validate } from '../schema.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
-import { END_STATUS, outgoingAtCancel, outgoingAtEnd, outgoingToStarted, rootError, terminalEvent } from './ending.ts'
-import { FatalError, InvalidInputError, recordError, UnknownWorkflowError } from './errors.ts'
-import type { Delivery, EventOf, JournalEvent, TerminalEvent } from './events.ts'
+import { Closing, deadly, type RunOutcome } from './closing.ts'
+import { outgoingAtCancel } from './ending.ts'
+import { InvalidInputError, UnknownWorkflowError } from './errors.ts'
+import type { Delivery } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import { Journal } from './journal.ts'
 import { type Json, throughJson } from './json.ts'
-import type { Operation } from './operation.ts'
+import { isDetached, type Operation } from './operation.ts'
 import { Replay } from './replay.ts'
-import { retryDelay } from './retry.ts'
 import { replayAwareLogger, type StepBody } from './run-context.ts'
 import { running, watchStrayRejections } from './running.ts'
 import { Steps } from './steps.ts'
@@ -36,16 +36,6 @@ import { type BodyState, runBody } from './workflow-body.ts'
 
 /** The next thing to tell the code; a promise where it has to be looked for. */
 type Next = Delivery | undefined | Promise<Delivery | undefined>
-
-/** What became of the run in the hands of this runner. */
-export type RunOutcome =
-  | { status: EndStatus | 'suspended' | 'continued' | 'released' | 'stuck' }
-  /** Somebody else has it now. */
-  | { status: 'superseded' }
-  /** There was nothing to do: not due, leased, ended or missing. */
-  | { status: 'skipped' }
-  /** The code for it is not here; somebody else may have it. */
-  | { status: 'unknown' }
 
 export interface RunnerOptions {
   lease: Lease
@@ -63,8 +53,6 @@ export interface RunnerOptions {
 const STOP_STARTING_MS = 5_000
 const LET_GO_MS = 1_000
 const MOST_DEATHS = 10
-/** Old and new code live side by side for a while. A run whose code nobody has known for so long is parked. */
-const UNKNOWN_FOR_MS = 600_000
 
 /** Claims a run, takes it as far as it goes, and says how far that was. */
 export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
@@ -92,6 +80,7 @@ class RunLoop {
   private readonly journal: Journal
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
+  private readonly closing: Closing
   private waits!: Waits
   private steps: Steps | undefined
   private workflow!: AnyWorkflow
@@ -113,6 +102,7 @@ class RunLoop {
     this.journal = new Journal(claimed.frames, claimed.run.baseSeq, begunAt)
     this.replay = new Replay(this.run, this.journal, () => this.wakeLoop?.())
     this.buffer = new FrameBuffer(world, this.run, this.journal.lastSeq, this.journal.lastAt)
+    this.closing = new Closing(world, claimed.frames, this.replay, this.buffer)
     this.seenStimulus = this.run.stimulus
     this.lastRenewal = world.clock.now()
   }
@@ -125,18 +115,18 @@ class RunLoop {
     const unwatch = this.world.store.watch(this.run.id, changed, this.run)
     try {
       // A runner before this one may have died between the last frame and closing the run.
-      if (this.journal.terminal) return await this.end(this.journal.terminal)
+      if (this.journal.terminal) return await this.closing.end(this.journal.terminal)
       const { deaths } = this.claimed
-      if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.park(deadly(this.run, deaths))
-      if (this.isCancelledBeforeStart()) return await this.end(this.note({ type: 'run.cancelled', reason: 'cancelled before it started' }))
+      if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
+      if (this.isCancelledBeforeStart()) return await this.closing.endWith({ type: 'run.cancelled', reason: 'cancelled before it started' })
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
-      if (workflow instanceof Error) return await this.leaveToOthers(workflow)
+      if (workflow instanceof Error) return await this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
       this.workflow = workflow
       const input = await this.input()
       if (input.ok) return await this.takeAsFarAsItGoes(input.value)
       const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'; deploy a fix and retry the run`
-      return await this.park(new InvalidInputError(why, input.problems))
+      return await this.closing.park(new InvalidInputError(why, input.problems))
     } finally {
       unwatch()
       this.steps?.abandon('the runner has let go of this run')
@@ -162,15 +152,15 @@ class RunLoop {
     this.waits.receive([...this.replay.takeReturned(), ...this.claimed.inbox])
 
     for (;;) {
-      if (this.replay.violation) return this.park(this.replay.violation)
-      if (this.replay.end) return this.finish()
+      if (this.replay.violation) return this.closing.park(this.replay.violation)
+      if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
       const opening = this.openWhatTheCodeAskedFor(steps)
       if (opening) await opening
       const telling = this.tellTheCode(steps)
       if (telling && (await telling)) continue
       if (this.leaseLost) return { status: 'superseded' }
       if (this.replay.violation) continue
-      if (this.replay.pending === 0) return this.park(this.replay.foreignAwait())
+      if (this.replay.pending === 0) return this.closing.park(this.replay.foreignAwait())
 
       steps.queueDue()
       const staysHere = steps.areRunning || this.timerIsClose()
@@ -225,11 +215,11 @@ class RunLoop {
 
   private stop(steps: Steps): void {
     steps.stop(this.replay.stopRequested!)
-    for (const message of outgoingAtCancel(this.run, this.allEvents())) this.buffer.send(message)
+    for (const message of outgoingAtCancel(this.run, this.closing.allEvents())) this.buffer.send(message)
   }
 
   private openWhatTheCodeAskedFor(steps: Steps): Promise<void> | undefined {
-    this.noteDecisions()
+    this.closing.noteDecisions()
     const fresh = this.replay.takeFresh()
     if (fresh.length === 0) return undefined
     if (fresh.some(({ kind }) => kind !== 'step')) return this.openInOrder(fresh, steps)
@@ -245,14 +235,6 @@ class RunLoop {
         const delivery = await this.waits.open(operation)
         if (delivery) this.settledAtOpening.push(delivery)
       }
-    }
-  }
-
-  /** What the code has decided by itself. A patch is durable before what follows from it; the rest goes along some time. */
-  private noteDecisions(): void {
-    for (const event of this.replay.takeNotes()) {
-      if (event.type === 'patch') this.buffer.add(event)
-      else this.buffer.addAside(event)
     }
   }
 
@@ -275,116 +257,11 @@ class RunLoop {
     return { status: result.ok ? 'released' : 'superseded' }
   }
 
-  private async finish(): Promise<RunOutcome> {
-    const end = this.replay.end!
-    // Patches decided and children started in the last turn count, also if the code did not wait for them.
-    this.noteDecisions()
-    await this.openDetached()
-    if (end.kind === 'continued') return this.continueAsNew(end.input)
-    const event = await terminalEvent(this.workflow, end, this.replay.stopRequested)
-    const retry = this.workflow.options.retry
-    if (event.type === 'run.failed' && retry && end.kind === 'threw') {
-      const delay = retryDelay(retry, this.run.attempt, rootError(end.error), () => this.world.ids.random(), `workflow '${this.workflow.name}'`)
-      if (delay !== undefined) {
-        const until = this.world.clock.now() + delay
-        const { input, parsed } = this.run
-        return this.nextGeneration({ input, parsed }, this.run.attempt + 1, until, {
-          type: 'run.retrying',
-          error: event.error,
-          attempt: this.run.attempt,
-          until,
-        })
-      }
-    }
-    if (event.type === 'run.failed') {
-      const because = end.kind === 'threw' ? this.replay.failuresBehind(end.error) : []
-      if (because.length > 0) event.because = because
-      if (this.body.compensated) event.compensated = true
-    }
-    this.noteAbandoned(event)
-    return this.end(this.note(event))
-  }
-
-  /** A workflow may end while operations are pending (the losers of a race, say). They are dropped, on record. */
-  private noteAbandoned(event: TerminalEvent): void {
-    if (event.type === 'run.terminated') return
-    const abandoned = [...this.replay.operations.values()].filter((operation) => !operation.settled)
-    if (abandoned.length === 0) return
-    event.abandoned = abandoned.map(({ id }) => id)
-    const steps = abandoned.filter(({ kind }) => kind === 'step').map(({ id }) => id)
-    if (steps.length > 0) {
-      this.world.log('warn', `workflow '${this.run.workflow}' ended while steps were pending; they were aborted. Is an await missing?`, {
-        runId: this.run.id,
-        steps,
-      })
-    }
-  }
-
-  private async openDetached(): Promise<void> {
-    for (const operation of this.replay.takeFresh()) {
-      const delivery = isDetached(operation) ? await this.waits.open(operation) : undefined
-      if (delivery?.type !== 'child.failed') continue
-      const why = `workflow '${this.run.workflow}' ended without awaiting the start of detached child '${delivery.id}', which was refused: ${delivery.error.message}`
-      this.world.log('error', why, { runId: this.run.id })
-    }
-  }
-
-  /** The next generation's input is parsed here and now, and never again. */
-  private async continueAsNew(given: unknown): Promise<RunOutcome> {
-    try {
-      const { input, parsed } = await accept(this.workflow.options.input, given, `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`)
-      return await this.nextGeneration({ input, parsed }, 1, this.world.clock.now(), { type: 'run.continued', input })
-    } catch (error) {
-      if (error instanceof InvalidInputError) return this.park(error)
-      throw error
-    }
-  }
-
-  private async end(event: TerminalEvent): Promise<RunOutcome> {
-    const isJournaled = this.journal.terminal !== undefined
-    const seq = isJournaled ? this.journal.lastSeq : this.buffer.nextSeq
-    for (const message of outgoingAtEnd(this.run, event, seq, this.allEvents())) this.buffer.send(message)
-    const result = await this.buffer.commit({ kind: 'end', event })
-    return { status: result.ok ? END_STATUS[event.type] : 'superseded' }
-  }
-
-  private async nextGeneration(
-    { input, parsed }: { input: Json | undefined; parsed?: Json | undefined },
-    attempt: number,
-    wakeAt: number,
-    event: EventOf<'run.continued' | 'run.retrying'>,
-  ): Promise<RunOutcome> {
-    this.buffer.add(event)
-    for (const message of outgoingToStarted(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
-    const result = await this.buffer.commit({ kind: 'continue', input, ...(parsed !== undefined && { parsed }), attempt, wakeAt })
-    return { status: result.ok ? 'continued' : 'superseded' }
-  }
-
   /** Parsed when it was accepted, and so the same at every wake. Format 1 did it every time. */
   private async input(): Promise<Validated<unknown>> {
     const { format, reparse, input, parsed } = this.run
     if (format === 1 || reparse) return validate(this.workflow.options.input, input)
     return { ok: true, value: parsed === undefined ? input : throughJson(parsed) }
-  }
-
-  /** Whoever knows this code may have it; only if nobody does for long does it need people. */
-  private async leaveToOthers(why: UnknownWorkflowError): Promise<RunOutcome> {
-    const now = this.world.clock.now()
-    const { workflow, version, waitingFor } = this.run
-    const since = waitingFor?.find(({ kind }) => kind === 'code')?.since ?? now
-    if (now - since >= UNKNOWN_FOR_MS) return this.park(why)
-    const waiting = { kind: 'code' as const, id: workflow, on: String(version), since }
-    const wakeAt = now + (this.options.unknownDelayMs ?? 0)
-    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: [waiting] })
-    return { status: result.ok ? 'unknown' : 'superseded' }
-  }
-
-  /** The run waits for people, not for time: its journal is left exactly as it was. */
-  private async park(error: Error): Promise<RunOutcome> {
-    this.world.log('error', error.message, { runId: this.run.id, workflow: this.run.workflow })
-    const parked = new FrameBuffer(this.world, this.run, this.journal.lastSeq, this.journal.lastAt)
-    const result = await parked.commit({ kind: 'park', error: recordError(error) })
-    return { status: result.ok ? 'stuck' : 'superseded' }
   }
 
   private continuesAfter(result: CommitResult): boolean {
@@ -440,34 +317,13 @@ class RunLoop {
     return this.run.epoch === 1 && this.journal.isEmpty && this.claimed.inbox.some(({ kind }) => kind === 'cancel')
   }
 
-  private note<E extends TerminalEvent>(event: E): E {
-    this.buffer.add(event)
-    return event
-  }
-
-  /** Enough of the journal, committed or not, to know what the run has started elsewhere. */
-  private allEvents(): JournalEvent[] {
-    return [...this.claimed.frames.flatMap((frame) => frame.events), ...this.buffer.startedElsewhere]
-  }
-
   private beat(heartbeat: NonNullable<RunRecord['heartbeat']>): void {
     const failed = (error: unknown) => this.world.log('warn', 'a heartbeat could not be stored', { runId: this.run.id, error: String(error) })
     this.renewLease(heartbeat).catch(failed)
   }
 }
 
-function deadly({ id }: RunRecord, deaths: number): FatalError {
-  return new FatalError(
-    `${deaths} runners in a row died with run '${id}' in their hands, without taking it any further: out of memory, killed, or ended by its own code. ` +
-      `It is parked so that it takes no more of them along. See the runner's log, fix the cause and retry the run`,
-  )
-}
-
 const microtasksAreDone = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
-
-function isDetached(operation: Operation): boolean {
-  return operation.request.kind === 'child' && operation.request.options.detached === true
-}
 
 function find(workflows: WorkflowSource, run: RunRecord): Found | Promise<Found> {
   try {

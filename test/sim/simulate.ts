@@ -1,6 +1,7 @@
 import { Client } from '../../sdk/client.ts'
 import { isTerminal, type JournalEvent } from '../../sdk/engine/events.ts'
 import { canonicalJson } from '../../sdk/engine/json.ts'
+import { idempotencyKey } from '../../sdk/engine/names.ts'
 import { SeededRandom } from '../../sdk/engine/random.ts'
 import { hasEnded, type RunRecord, type World } from '../../sdk/ports.ts'
 import { Cloud, START, slotKey } from './cloud.ts'
@@ -174,14 +175,13 @@ async function check(run: RunRecord, world: World, cloud: Cloud, trouble: Troubl
 
 /** I4: a result in the journal has an effect behind it, and at-most-once means it. */
 function checkEffects(run: RunRecord, events: JournalEvent[], effects: Effect[], fail: (message: string) => void): void {
-  const prefix = run.generation === 0 ? `${run.id}/` : `${run.id}/g${run.generation}/`
+  const keyOf = (op: string) => idempotencyKey(run, op)
   for (const event of events) {
     if (event.type === 'step.started') {
-      const runs = effects.filter((effect) => effect.key === prefix + event.id && effect.attempt === event.attempt).length
+      const runs = effects.filter((effect) => effect.key === keyOf(event.id) && effect.attempt === event.attempt).length
       if (runs > 1) fail(`I4: at-most-once step '${event.id}' ran ${runs} times in attempt ${event.attempt}`)
     }
-    if (event.type === 'step.completed' && !effects.some((effect) => effect.key === prefix + event.id))
-      fail(`I4: step '${event.id}' has a result and never ran`)
+    if (event.type === 'step.completed' && !effects.some((effect) => effect.key === keyOf(event.id))) fail(`I4: step '${event.id}' has a result and never ran`)
   }
   const settled = new Map<string, number>()
   for (const event of events) {

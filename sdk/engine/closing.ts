@@ -1,0 +1,176 @@
+import type { EndStatus, RunRecord, World } from '../ports.ts'
+import { accept } from '../schema.ts'
+import type { AnyWorkflow } from '../workflow.ts'
+import { END_STATUS, outgoingAtEnd, outgoingToStarted, rootError, terminalEvent } from './ending.ts'
+import { FatalError, InvalidInputError, recordError, type UnknownWorkflowError } from './errors.ts'
+import type { EventOf, Frame, JournalEvent, TerminalEvent } from './events.ts'
+import { FrameBuffer } from './frame-buffer.ts'
+import type { Journal } from './journal.ts'
+import type { Json } from './json.ts'
+import { isDetached } from './operation.ts'
+import type { Replay } from './replay.ts'
+import { retryDelay } from './retry.ts'
+import type { Waits } from './waits.ts'
+
+/** What became of the run in the hands of this runner. */
+export type RunOutcome =
+  | { status: EndStatus | 'suspended' | 'continued' | 'released' | 'stuck' }
+  /** Somebody else has it now. */
+  | { status: 'superseded' }
+  /** There was nothing to do: not due, leased, ended or missing. */
+  | { status: 'skipped' }
+  /** The code for it is not here; somebody else may have it. */
+  | { status: 'unknown' }
+
+/** Old and new code live side by side for a while. A run whose code nobody has known for so long is parked. */
+const UNKNOWN_FOR_MS = 600_000
+
+/** The ways out: how a run leaves the hands of a runner other than by waiting. */
+export class Closing {
+  private readonly world: World
+  private readonly run: RunRecord
+  private readonly journal: Journal
+  private readonly frames: readonly Frame[]
+  private readonly replay: Replay
+  private readonly buffer: FrameBuffer
+
+  constructor(world: World, frames: readonly Frame[], replay: Replay, buffer: FrameBuffer) {
+    this.world = world
+    this.run = replay.run
+    this.journal = replay.journal
+    this.frames = frames
+    this.replay = replay
+    this.buffer = buffer
+  }
+
+  async finish(workflow: AnyWorkflow, waits: Waits, hasCompensated: boolean): Promise<RunOutcome> {
+    const end = this.replay.end!
+    // Patches decided and children started in the last turn count, also if the code did not wait for them.
+    this.noteDecisions()
+    await this.openDetached(waits)
+    if (end.kind === 'continued') return this.continueAsNew(workflow, end.input)
+    const event = await terminalEvent(workflow, end, this.replay.stopRequested)
+    const retry = workflow.options.retry
+    if (event.type === 'run.failed' && retry && end.kind === 'threw') {
+      const delay = retryDelay(retry, this.run.attempt, rootError(end.error), () => this.world.ids.random(), `workflow '${workflow.name}'`)
+      if (delay !== undefined) {
+        const until = this.world.clock.now() + delay
+        const { input, parsed } = this.run
+        return this.nextGeneration({ input, parsed }, this.run.attempt + 1, until, {
+          type: 'run.retrying',
+          error: event.error,
+          attempt: this.run.attempt,
+          until,
+        })
+      }
+    }
+    if (event.type === 'run.failed') {
+      const because = end.kind === 'threw' ? this.replay.failuresBehind(end.error) : []
+      if (because.length > 0) event.because = because
+      if (hasCompensated) event.compensated = true
+    }
+    this.noteAbandoned(event)
+    return this.endWith(event)
+  }
+
+  /** A workflow may end while operations are pending (the losers of a race, say). They are dropped, on record. */
+  private noteAbandoned(event: TerminalEvent): void {
+    if (event.type === 'run.terminated') return
+    const abandoned = [...this.replay.operations.values()].filter((operation) => !operation.settled)
+    if (abandoned.length === 0) return
+    event.abandoned = abandoned.map(({ id }) => id)
+    const steps = abandoned.filter(({ kind }) => kind === 'step').map(({ id }) => id)
+    if (steps.length > 0) {
+      this.world.log('warn', `workflow '${this.run.workflow}' ended while steps were pending; they were aborted. Is an await missing?`, {
+        runId: this.run.id,
+        steps,
+      })
+    }
+  }
+
+  private async openDetached(waits: Waits): Promise<void> {
+    for (const operation of this.replay.takeFresh()) {
+      const delivery = isDetached(operation) ? await waits.open(operation) : undefined
+      if (delivery?.type !== 'child.failed') continue
+      const why = `workflow '${this.run.workflow}' ended without awaiting the start of detached child '${delivery.id}', which was refused: ${delivery.error.message}`
+      this.world.log('error', why, { runId: this.run.id })
+    }
+  }
+
+  /** The next generation's input is parsed here and now, and never again. */
+  private async continueAsNew(workflow: AnyWorkflow, given: unknown): Promise<RunOutcome> {
+    try {
+      const { input, parsed } = await accept(workflow.options.input, given, `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`)
+      return await this.nextGeneration({ input, parsed }, 1, this.world.clock.now(), { type: 'run.continued', input })
+    } catch (error) {
+      if (error instanceof InvalidInputError) return this.park(error)
+      throw error
+    }
+  }
+
+  async end(event: TerminalEvent): Promise<RunOutcome> {
+    const isJournaled = this.journal.terminal !== undefined
+    const seq = isJournaled ? this.journal.lastSeq : this.buffer.nextSeq
+    for (const message of outgoingAtEnd(this.run, event, seq, this.allEvents())) this.buffer.send(message)
+    const result = await this.buffer.commit({ kind: 'end', event })
+    return { status: result.ok ? END_STATUS[event.type] : 'superseded' }
+  }
+
+  private async nextGeneration(
+    { input, parsed }: { input: Json | undefined; parsed?: Json | undefined },
+    attempt: number,
+    wakeAt: number,
+    event: EventOf<'run.continued' | 'run.retrying'>,
+  ): Promise<RunOutcome> {
+    this.buffer.add(event)
+    for (const message of outgoingToStarted(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
+    const result = await this.buffer.commit({ kind: 'continue', input, ...(parsed !== undefined && { parsed }), attempt, wakeAt })
+    return { status: result.ok ? 'continued' : 'superseded' }
+  }
+
+  /** What the code has decided by itself. A patch is durable before what follows from it; the rest goes along some time. */
+  noteDecisions(): void {
+    for (const event of this.replay.takeNotes()) {
+      if (event.type === 'patch') this.buffer.add(event)
+      else this.buffer.addAside(event)
+    }
+  }
+
+  /** Whoever knows this code may have it; only if nobody does for long does it need people. */
+  async leaveToOthers(why: UnknownWorkflowError, delayMs = 0): Promise<RunOutcome> {
+    const now = this.world.clock.now()
+    const { workflow, version, waitingFor } = this.run
+    const since = waitingFor?.find(({ kind }) => kind === 'code')?.since ?? now
+    if (now - since >= UNKNOWN_FOR_MS) return this.park(why)
+    const waiting = { kind: 'code' as const, id: workflow, on: String(version), since }
+    const wakeAt = now + delayMs
+    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: [waiting] })
+    return { status: result.ok ? 'unknown' : 'superseded' }
+  }
+
+  /** The run waits for people, not for time: its journal is left exactly as it was. */
+  async park(error: Error): Promise<RunOutcome> {
+    this.world.log('error', error.message, { runId: this.run.id, workflow: this.run.workflow })
+    const parked = new FrameBuffer(this.world, this.run, this.journal.lastSeq, this.journal.lastAt)
+    const result = await parked.commit({ kind: 'park', error: recordError(error) })
+    return { status: result.ok ? 'stuck' : 'superseded' }
+  }
+
+  /** Journals the end and closes the run. */
+  endWith(event: TerminalEvent): Promise<RunOutcome> {
+    this.buffer.add(event)
+    return this.end(event)
+  }
+
+  /** Enough of the journal, committed or not, to know what the run has started elsewhere. */
+  allEvents(): JournalEvent[] {
+    return [...this.frames.flatMap((frame) => frame.events), ...this.buffer.startedElsewhere]
+  }
+}
+
+export function deadly({ id }: RunRecord, deaths: number): FatalError {
+  return new FatalError(
+    `${deaths} runners in a row died with run '${id}' in their hands, without taking it any further: out of memory, killed, or ended by its own code. ` +
+      `It is parked so that it takes no more of them along. See the runner's log, fix the cause and retry the run`,
+  )
+}
