@@ -18,6 +18,7 @@ export class HttpError extends Error {
 const REVIVED: Record<string, (problem: ProblemJson) => Error> = {
   'invalid-input': ({ detail, problems }) => new InvalidInputError(detail, problems?.map(fromTheBody)),
   'unknown-run': ({ detail }) => new RunNotFoundError(detail),
+  'unknown-schedule': ({ detail }) => new RunNotFoundError(detail),
   'unknown-definition': ({ detail }) => new UnknownWorkflowError(detail),
   'unknown-workflow': ({ detail }) => new UnknownWorkflowError(detail),
   conflict: ({ detail }) => new ConflictError(detail),

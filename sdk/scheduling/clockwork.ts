@@ -1,0 +1,213 @@
+import type { Context } from '../context.ts'
+import { MAX_WAIT_MS } from '../engine/duration.ts'
+import { canonicalJson, type Json } from '../engine/json.ts'
+import type { Schedule } from '../schedule.ts'
+import { type AnyWorkflow, Registry, workflow } from '../workflow.ts'
+import { type Control, control } from './control.ts'
+import { latestTime, nextTime, type Plan, timesBetween } from './plan.ts'
+
+/** Where a schedule stands between two generations of its run. */
+export interface ScheduleState {
+  plan: Plan
+  /** Which of the schedule's plans this is. Runs that 0.1.0 began do not know it until they are told. */
+  serial?: number
+  isPaused: boolean
+  /** The last time it was due. */
+  lastDue?: number
+  /** Started so far, and left out because the one before was still under way. */
+  started: number
+  skipped: number
+  /** What went wrong with the last run: it could not be started, or it did not complete. */
+  lastError?: { at: number; message: string }
+}
+
+/** What the run shows of itself. Without `nextDue` it waits for something else than the time. */
+export type ScheduleProgress = ScheduleState & { nextDue?: number }
+
+export const SCHEDULE_WORKFLOW = 'overwinter schedule'
+
+/** Where the run of a schedule stands; what it began with, if nobody has looked at it yet. */
+export function stateOf(run: { progress?: Json; input: Json | undefined }): ScheduleProgress {
+  return (run.progress ?? run.input) as unknown as ScheduleProgress
+}
+
+/** A generation ends after so many events, so that the journal of a schedule stays short for ever. */
+const EVENTS_PER_GENERATION = 20
+
+type Find = (name: string, version: number) => AnyWorkflow
+
+/** The workflows of a module that also has schedules: theirs, and the one that every schedule's own run is of. */
+export function withSchedules(workflows: Iterable<AnyWorkflow>, schedules: readonly Schedule[]): AnyWorkflow[] {
+  const all = new Set([...workflows, ...schedules.map((each) => each.workflow)])
+  if (schedules.length === 0) return [...all]
+  const registry = new Registry(all)
+  return [...all, scheduleWorkflow((name, version) => registry.exact(name, version))]
+}
+
+/**
+ * A schedule is a run like any other: it sleeps until it is due, which costs nothing, starts the workflow, and
+ * continues as new. So it survives what every run survives, and needs nothing that runs do not have.
+ *
+ * Its journals outlive the code that wrote them, like everybody's, and it must never fail. So what it does next
+ * depends on its journal alone, and not on which workflows the code of the day has: see `cannotStart`.
+ */
+function scheduleWorkflow(find: Find): AnyWorkflow {
+  return workflow(SCHEDULE_WORKFLOW, async (ctx, state: ScheduleState) => new Clockwork(ctx, structuredClone(state), find).run())
+}
+
+type Event = 'due' | 'part of the way' | 'ended' | Control
+
+class Clockwork {
+  private readonly ctx: Context
+  private readonly state: ScheduleState
+  private readonly find: Find
+  /** Generations that 0.1.0 began have journaled every time that they left out, and go on like that. */
+  private readonly restsMeanwhile: boolean
+  private sleeping: { due: number; woken: Promise<Event> } | undefined
+  private commanded: Promise<Control> | undefined
+  private underWay: Promise<'ended'> | undefined
+  private waiting = 0
+
+  constructor(ctx: Context, state: ScheduleState, find: Find) {
+    this.ctx = ctx
+    this.state = state
+    this.find = find
+    this.restsMeanwhile = state.serial !== undefined
+    state.lastDue ??= ctx.now()
+  }
+
+  async run(): Promise<never> {
+    for (let events = 0; events < EVENTS_PER_GENERATION || this.underWay; events++) {
+      this.show()
+      const event = await this.nextEvent()
+      if (event === 'due') this.onDue()
+      else if (event === 'part of the way') this.sleeping = undefined
+      else if (event === 'ended') this.onEnded()
+      else this.obey(event)
+    }
+    return this.ctx.continueAsNew(this.state)
+  }
+
+  private show(): void {
+    const nextDue = this.due()
+    this.ctx.progress({ ...this.state, ...(nextDue !== undefined && { nextDue }) } satisfies ScheduleProgress)
+  }
+
+  private nextEvent(): Promise<Event> {
+    this.commanded ??= this.ctx.waitFor(control)
+    const events: Promise<Event>[] = [this.commanded]
+    if (this.underWay) events.push(this.underWay)
+    const due = this.due()
+    if (due !== undefined) {
+      if (this.sleeping?.due !== due) this.sleeping = { due, woken: this.sleepTowards(due) }
+      events.push(this.sleeping.woken)
+    }
+    return Promise.race(events)
+  }
+
+  /** A time may be further away than a run can sleep: the next 29 February, and every date across a leap year. */
+  private async sleepTowards(due: number): Promise<Event> {
+    const until = Math.min(due, this.ctx.now() + MAX_WAIT_MS)
+    await this.ctx.sleepUntil('next', until)
+    return until === due ? 'due' : 'part of the way'
+  }
+
+  private due(): number | undefined {
+    if (this.state.isPaused || this.isResting()) return undefined
+    return nextTime(this.state.plan, this.state.lastDue!)
+  }
+
+  /** What comes due beside a run that takes a year is counted when it ends, or the journal would have to hold it all. */
+  private isResting(): boolean {
+    return this.restsMeanwhile && this.underWay !== undefined && this.state.plan.overlap === 'skip'
+  }
+
+  private onDue(): void {
+    const { plan } = this.state
+    const { due } = this.sleeping!
+    this.sleeping = undefined
+    this.state.lastDue = plan.catchUp ? due : latestTime(plan, due, this.ctx.now())
+    this.launch(new Date(due).toISOString())
+  }
+
+  private launch(when: string): void {
+    const { plan } = this.state
+    if (this.underWay && plan.overlap !== 'allow') {
+      if (plan.overlap === 'queue') this.waiting++
+      else this.state.skipped++
+      return
+    }
+    this.state.started++
+    delete this.state.lastError
+    const ending = this.start(`${this.ctx.info.runId}.${when.replaceAll(':', '-')}`).catch((error: Error) => this.note(error))
+    if (plan.overlap !== 'allow') this.underWay = ending.then(() => 'ended')
+  }
+
+  /** Rejects if the run cannot be started, or, unless it may overlap with others, when it does not complete. */
+  private async start(id: string): Promise<unknown> {
+    const { workflow: name, version, input, overlap } = this.state.plan
+    let target: AnyWorkflow
+    try {
+      target = this.find(name, version)
+    } catch (error) {
+      return this.ctx.run(cannotStart(name, version, error as Error), input, { id, onParentEnd: 'abandon' })
+    }
+    return this.ctx.run(target, input, overlap === 'allow' ? { id, detached: true } : { id, onParentEnd: 'abandon' })
+  }
+
+  private note({ message }: Error): void {
+    this.state.lastError = { at: this.ctx.now(), message }
+    this.show()
+  }
+
+  private onEnded(): void {
+    const { plan, lastDue, isPaused } = this.state
+    if (this.isResting() && !isPaused) {
+      const { count, last } = timesBetween(plan, lastDue!, this.ctx.now())
+      this.state.skipped += count
+      this.state.lastDue = last
+    }
+    this.underWay = undefined
+    if (this.waiting === 0) return
+    this.waiting--
+    this.launch(`${new Date(this.ctx.now()).toISOString()}-queued-${this.state.started}`)
+  }
+
+  private obey(command: Control): void {
+    this.commanded = undefined
+    if (command.action === 'trigger') return this.launch(`${new Date(this.ctx.now()).toISOString()}-triggered-${this.state.started}`)
+    if (command.action === 'update') {
+      if (!this.takeUp(command.plan, command.serial)) return
+    } else this.state.isPaused = command.action === 'pause'
+    // A new plan counts from now, and what was due during a pause is not made up for.
+    this.state.lastDue = this.ctx.now()
+  }
+
+  /** False when nothing is new about it. An update may come twice, and after one that was sent later. */
+  private takeUp(plan: Plan, serial: number | undefined): boolean {
+    const before = this.state
+    // As 0.1.0 sent them.
+    if (serial === undefined) {
+      before.plan = plan
+      return true
+    }
+    if (serial <= (before.serial ?? 0)) return false
+    before.serial = serial
+    if (canonicalJson(before.plan) === canonicalJson(plan)) return false
+    before.plan = plan
+    return true
+  }
+}
+
+/**
+ * Stands in for a workflow that the code does not have. A run that the journal knows goes on under it; a new one is refused
+ * by the check that comes before a start, and the refusal is journaled. Not calling `ctx.run` at all would not fit a
+ * journal in which it was called, by code that had the workflow.
+ */
+function cannotStart(name: string, version: number, why: Error): AnyWorkflow {
+  const refuse = (): never => {
+    throw why
+  }
+  const input = { '~standard': { version: 1, vendor: 'overwinter', validate: refuse } } as const
+  return workflow(name, { version, input }, refuse)
+}

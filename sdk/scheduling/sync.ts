@@ -1,0 +1,192 @@
+import type { Client } from '../client.ts'
+import { ConflictError, InvalidInputError } from '../engine/errors.ts'
+import { canonicalJson, type Json } from '../engine/json.ts'
+import { earlierScheduleRunId, scheduleRunId } from '../engine/names.ts'
+import { type Document, hasEnded, type RunRecord } from '../ports.ts'
+import type { Schedule } from '../schedule.ts'
+import { validateOrThrow } from '../schema.ts'
+import { SCHEDULE_WORKFLOW, type ScheduleState, stateOf } from './clockwork.ts'
+import { control } from './control.ts'
+import type { Plan } from './plan.ts'
+import { type ScheduleRecord, ScheduleRecords } from './records.ts'
+
+type Found = Document<ScheduleRecord> | undefined
+
+const NO_LONGER = 'the code no longer has this schedule'
+const PAGE = 1_000
+/** Longer than anybody who is about to start a run can be held up. */
+const ID_USED_UP_MS = 30 * 86_400_000
+
+/**
+ * Brings the schedules in the store in line with those in the code. First a schedule's record says what is to be, then its
+ * run is made to follow. Each write can be the last before a crash, and several processes may be at it: whoever comes
+ * next finds what is missing from record and run alone, and does it under the same ids.
+ */
+export class ScheduleSync {
+  private readonly client: Client
+  private readonly records: ScheduleRecords
+
+  constructor(client: Client) {
+    this.client = client
+    this.records = new ScheduleRecords(client.world)
+  }
+
+  /** One that cannot be brought in line keeps none of the others back. */
+  async run(schedules: readonly Schedule[]): Promise<void> {
+    const wanted = byName(schedules)
+    const found = new Map((await this.records.all()).map((document) => [document.key, document]))
+    const problems: { name: string; error: Error }[] = []
+    const attempt = async (name: string, act: () => Promise<void>) => {
+      await act().catch((error: unknown) => problems.push({ name, error: error as Error }))
+    }
+    for (const schedule of schedules) await attempt(schedule.name, () => this.bringInLine(schedule, found.get(schedule.name)))
+    for (const [name, document] of found) if (!wanted.has(name)) await attempt(name, () => this.remove(document))
+    await attempt('runs of 0.1.0', () => this.removeEarlierRuns(wanted))
+    if (problems.length > 0) throw notInLine(problems)
+  }
+
+  private async bringInLine({ plan, workflow }: Schedule, found: Found): Promise<void> {
+    await validateOrThrow(workflow.options.input, plan.input, `the input of schedule '${plan.name}'`)
+    let document = found
+    let record = await this.recordFor(plan, document?.value)
+    while (record !== document?.value && !(await this.records.put(record, document?.version ?? 0))) {
+      document = await this.records.get(plan.name)
+      record = await this.recordFor(plan, document?.value)
+    }
+    await this.makeRunFollow(record)
+  }
+
+  /** What the record should say; the same object if it says so already. */
+  private async recordFor(plan: Plan, before: ScheduleRecord | undefined): Promise<ScheduleRecord> {
+    const serial = (before?.serial ?? 0) + 1
+    const run = before && (await this.client.world.store.get(before.runId))
+    if (before?.phase === 'active' && (!run || isAlive(run))) {
+      return canonicalJson(before.plan) === canonicalJson(plan) ? before : { ...before, plan, serial }
+    }
+    if (before?.phase === 'ending') await this.endRun(before)
+    const earlier = await this.earlierRun(plan.name)
+    if (earlier) return { plan, serial, runId: earlier.id, phase: 'active' }
+    const inherited = before?.phase === 'active' && run?.workflow === SCHEDULE_WORKFLOW ? inheritedFrom(run) : undefined
+    return { plan, serial, runId: scheduleRunId(plan.name, serial), phase: 'active', ...(inherited && { inherited }) }
+  }
+
+  private async makeRunFollow(record: ScheduleRecord): Promise<void> {
+    const { runId, plan, serial } = record
+    const run = await this.startOrFind(record)
+    if (!run) return
+    // Parked by a deployment that had half arrived, most likely. If it is not that, it will be parked again.
+    if (run.status === 'stuck') await this.client.retry(runId).catch(unlessConflict)
+    if (stateOf(run).serial === serial) return
+    await this.client.signal(runId, control, { action: 'update', plan, serial }, { idempotencyKey: `plan ${serial}` })
+  }
+
+  /** The run, unless it was started here and so knows its plan. */
+  private async startOrFind(record: ScheduleRecord): Promise<RunRecord | undefined> {
+    const { store } = this.client.world
+    const run = await store.get(record.runId)
+    if (run) return run
+    try {
+      await this.client.start(SCHEDULE_WORKFLOW, firstState(record), { id: record.runId })
+      return undefined
+    } catch (error) {
+      // Somebody else has just started it, with the plan of before or after.
+      unlessConflict(error)
+      return store.get(record.runId)
+    }
+  }
+
+  private async remove(found: Document<ScheduleRecord>): Promise<void> {
+    const name = found.key
+    let document: Found = found
+    while (document && document.value.phase === 'active')
+      document = (await this.records.put({ ...document.value, phase: 'ending' }, document.version)) ?? (await this.records.get(name))
+    if (document?.value.phase !== 'ending') return
+    await this.endRun(document.value)
+    // If somebody has changed it meanwhile, it is theirs.
+    const { inherited: _, ...rest } = document.value
+    await this.records.put({ ...rest, phase: 'removed' }, document.version)
+  }
+
+  /**
+   * Also uses up the id of a run that is not there: whoever wrote the record may still be about to start it, and would
+   * start a schedule that nobody knows of.
+   */
+  private async endRun(record: ScheduleRecord): Promise<void> {
+    const { store, wakeups, clock, ids } = this.client.world
+    const now = clock.now()
+    if (!(await store.get(record.runId))) {
+      const input = firstState(record) as unknown as Json
+      const time = { createdAt: now, wakeAt: now, retentionMs: ID_USED_UP_MS }
+      await store.create({ id: record.runId, workflow: SCHEDULE_WORKFLOW, version: 1, input, secret: ids.secret(), tags: [], ...time })
+    }
+    const { wakes } = await store.terminate(record.runId, NO_LONGER)
+    await wakeups.send(wakes)
+  }
+
+  /** The run that 0.1.0 started for this schedule, where it is still going. */
+  private async earlierRun(name: string): Promise<RunRecord | undefined> {
+    const run = await this.client.world.store.get(earlierScheduleRunId(name))
+    return run && isAlive(run) && scheduleOf(run) === name ? run : undefined
+  }
+
+  /**
+   * 0.1.0 found its schedules by walking over all runs. This is done once more, for those that the code had dropped by the
+   * time it came to keep records; the others have been taken over by now.
+   */
+  private async removeEarlierRuns(wanted: ReadonlySet<string>): Promise<void> {
+    if (await this.records.hasSeenEarlierRuns()) return
+    const { store, wakeups } = this.client.world
+    let cursor: string | undefined
+    do {
+      const page = await store.list({ workflow: SCHEDULE_WORKFLOW, isOpen: true, limit: PAGE, ...(cursor !== undefined && { cursor }) })
+      for (const run of page.runs) {
+        const name = scheduleOf(run)
+        if (name === undefined || wanted.has(name) || run.id !== earlierScheduleRunId(name)) continue
+        await wakeups.send((await store.terminate(run.id, NO_LONGER)).wakes)
+      }
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    await this.records.markEarlierRunsSeen()
+  }
+}
+
+const isAlive = (run: RunRecord): boolean => run.workflow === SCHEDULE_WORKFLOW && !hasEnded(run.status)
+
+/** Nothing keeps people from starting a run of this workflow by hand, with whatever input. */
+const scheduleOf = (run: RunRecord): string | undefined => stateOf(run)?.plan?.name
+
+function firstState({ plan, serial, inherited }: ScheduleRecord): ScheduleState {
+  return { isPaused: false, started: 0, skipped: 0, ...inherited, plan, serial }
+}
+
+/** A pause and the counts outlive the run. One that failed also leaves what it missed since, as an outage does. */
+function inheritedFrom(run: RunRecord): NonNullable<ScheduleRecord['inherited']> {
+  const { isPaused, started, skipped, lastDue } = stateOf(run)
+  const why = run.error === undefined ? '' : `: ${run.error.message}`
+  return {
+    isPaused,
+    started,
+    skipped,
+    lastError: { at: run.endedAt!, message: `its own run '${run.id}' ended (${run.status})${why}; another one took over` },
+    ...(run.status === 'failed' && lastDue !== undefined && { lastDue }),
+  }
+}
+
+function byName(schedules: readonly Schedule[]): Set<string> {
+  const names = new Set<string>()
+  for (const { name } of schedules) {
+    if (names.has(name)) throw new InvalidInputError(`two schedules are named '${name}'; give one of them another name`)
+    names.add(name)
+  }
+  return names
+}
+
+function unlessConflict(error: unknown): void {
+  if (!(error instanceof ConflictError)) throw error
+}
+
+function notInLine(problems: { name: string; error: Error }[]): AggregateError {
+  const errors = problems.map(({ error }) => error)
+  const list = problems.map(({ name, error }) => `  '${name}': ${error.message}`).join('\n')
+  return new AggregateError(errors, `not every schedule could be brought in line with the code; the others were. The next sync tries these again:\n${list}`)
+}
