@@ -67,13 +67,22 @@ export class ScheduleSync {
     const earlier = await this.earlierRun(plan.name)
     if (earlier) return { plan, serial, runId: earlier.id, phase: 'active' }
     const inherited = before?.phase === 'active' && run?.workflow === SCHEDULE_WORKFLOW ? inheritedFrom(run) : undefined
-    return { plan, serial, runId: scheduleRunId(plan.name, serial), phase: 'active', ...(inherited && { inherited }) }
+    return { plan, ...(await this.freeId(plan.name, serial)), phase: 'active', ...(inherited && { inherited }) }
+  }
+
+  /** Anybody can give a run of theirs the id that the schedule's should have. */
+  private async freeId(name: string, from: number): Promise<{ serial: number; runId: string }> {
+    for (let serial = from; ; serial++) {
+      const runId = scheduleRunId(name, serial)
+      if (!(await this.client.world.store.get(runId))) return { serial, runId }
+    }
   }
 
   private async makeRunFollow(record: ScheduleRecord): Promise<void> {
     const { runId, plan, serial } = record
     const run = await this.startOrFind(record)
     if (!run) return
+    if (!isAlive(run)) throw new ConflictError(`its own run '${runId}' has just ended, or is somebody else's; it will get another`)
     // Parked by a deployment that had half arrived, most likely. If it is not that, it will be parked again.
     if (run.status === 'stuck') await this.client.retry(runId).catch(unlessConflict)
     if (stateOf(run).serial === serial) return

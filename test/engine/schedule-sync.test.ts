@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { Client, Registry, type Schedule, Schedules, schedule, workflow } from '../../sdk/index.ts'
+import type { World } from '../../sdk/ports.ts'
+import { withSchedules } from '../../sdk/schedule.ts'
+import { SCHEDULE_WORKFLOW } from '../../sdk/scheduling/clockwork.ts'
+import { type TestEnv, testEnv } from '../../sdk/testing/index.ts'
+
+const report = workflow('report', async () => 'done')
+const hourly = schedule('tick', { every: '1h' }, report, undefined)
+const often = schedule('tick', { every: '10m' }, report, undefined)
+const other = schedule('other', { every: '1h' }, report, undefined)
+
+/** The code of a deployment that has schedules, whichever they are: nothing is synced yet. */
+const CODE = withSchedules([report], [hourly])
+const deployed = () => testEnv({ workflows: CODE })
+
+async function started(env: TestEnv, duration: string): Promise<number> {
+  const count = async () => (await env.client.list({ workflow: 'report', limit: 1000 })).runs.length
+  await env.settle()
+  const before = await count()
+  await env.advance(duration)
+  return (await count()) - before
+}
+
+async function ownRuns(env: TestEnv) {
+  const { runs } = await env.client.list({ workflow: SCHEDULE_WORKFLOW, limit: 1000 })
+  return runs.filter(({ endedAt }) => endedAt === undefined).map(({ id }) => id)
+}
+
+describe('schedules that the code changes', () => {
+  it('fire again when they are removed and put back', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    await env.schedules.sync([])
+    expect(await started(env, '3h')).toBe(0)
+    await env.schedules.sync([hourly])
+    expect(await started(env, '3h')).toBe(3)
+    expect(await env.schedules.list()).toMatchObject([{ name: 'tick', runId: 'schedule.tick.2', started: 3 }])
+  })
+
+  it('are put back with another plan, and keep none of the others back', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    await env.schedules.sync([])
+    await env.schedules.sync([often, other])
+    expect(await started(env, '1h')).toBe(7)
+    expect(await env.schedules.list()).toMatchObject([{ name: 'other' }, { name: 'tick', everyMs: 600_000 }])
+  })
+
+  it('follow a plan that comes back, however often it does', async () => {
+    const env = await deployed()
+    for (const plan of [hourly, often, hourly, often, hourly, often]) {
+      await env.schedules.sync([plan])
+      await env.settle()
+      expect(await env.schedules.list()).toMatchObject([{ everyMs: plan.plan.everyMs }])
+    }
+    expect(await started(env, '1h')).toBe(6)
+    expect(await ownRuns(env)).toEqual(['schedule.tick.1'])
+  })
+
+  it('follow the last of several plans that come before they have looked at the first', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    await env.settle()
+    for (const plan of [often, hourly, often, hourly]) await env.schedules.sync([plan])
+    expect(await started(env, '3h')).toBe(3)
+  })
+
+  it('stay paused when their plan changes or their run is ended, and not when they were removed', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    await env.schedules.pause('tick')
+    await env.settle()
+    await env.schedules.sync([often])
+    expect(await started(env, '1h')).toBe(0)
+    await env.client.terminate((await ownRuns(env))[0]!)
+    await env.schedules.sync([often])
+    expect(await started(env, '1h')).toBe(0)
+    await env.schedules.sync([])
+    await env.schedules.sync([often])
+    expect(await started(env, '1h')).toBe(6)
+  })
+
+  it('keep their distance when the plan only seems to be new', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    await env.advance('50m')
+    await env.schedules.sync([often])
+    await env.schedules.sync([hourly])
+    await env.schedules.sync([hourly])
+    expect(await started(env, '55m')).toBe(0)
+    expect(await started(env, '5m')).toBe(1)
+  })
+
+  it('get another run when theirs was ended by hand, and say so', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    await env.advance('2h')
+    await env.client.terminate('schedule.tick.1', 'by hand')
+    const ended = "its own run 'schedule.tick.1' ended (terminated); the next sync starts another"
+    expect(await env.schedules.list()).toMatchObject([{ started: 2, lastError: { message: ended } }])
+    await expect(env.schedules.trigger('tick')).rejects.toThrow("schedule 'tick' cannot be steered now: run 'schedule.tick.1' has already ended")
+    await env.schedules.sync([hourly])
+    await env.settle()
+    expect(await env.schedules.list()).toMatchObject([{ started: 2, lastError: { message: expect.stringContaining('another one took over') } }])
+    expect(await started(env, '2h')).toBe(2)
+    expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
+  })
+
+  it('go on when their run was parked by code that did not fit it', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    await env.settle()
+    await env.restart([report, workflow(SCHEDULE_WORKFLOW, async (ctx) => ctx.sleep('something else', '1h'))])
+    await env.advance('1h')
+    expect(await env.client.get('schedule.tick.1')).toMatchObject({ status: 'stuck' })
+    expect(await env.schedules.list()).toMatchObject([{ lastError: { message: expect.stringContaining('is stuck: ') } }])
+    await env.restart(CODE)
+    await env.schedules.sync([hourly])
+    await env.advance('1h')
+    expect(await env.schedules.list()).toMatchObject([{ started: 2 }])
+  })
+})
+
+describe('syncing schedules', () => {
+  const checked = workflow('checked', { input: z.object({ day: z.string() }) }, async () => 'done')
+  const invalid = schedule('invalid', { every: '1h' }, checked, { day: 1 } as never)
+
+  it('brings the others in line when one cannot be, and names each that could not', async () => {
+    const taken = schedule('taken', { every: '1h' }, checked, { day: 'monday' })
+    const env = await testEnv({ workflows: withSchedules([report], [invalid, taken, hourly]) })
+    await env.schedules.sync([taken])
+    const failing = withFaults(env, (call) => {
+      if (call === 'store.deliver') throw new Error('the store is away')
+    })
+    const later = schedule('taken', { every: '2h' }, checked, { day: 'monday' })
+    const error = await failing.sync([invalid, later, hourly]).then(
+      () => undefined,
+      (error: AggregateError) => error,
+    )
+    expect(error).toBeInstanceOf(AggregateError)
+    expect(error!.errors).toHaveLength(2)
+    expect(error!.message).toMatch(/'invalid': the input of schedule 'invalid' does not fit its schema\n[^']*\n? *'taken': the store is away$/s)
+    expect((await env.schedules.list()).map(({ name }) => name)).toEqual(['taken', 'tick'])
+    await env.schedules.sync([later, hourly])
+    await env.settle()
+    expect(await env.schedules.list()).toMatchObject([{ name: 'taken', everyMs: 7_200_000 }, { name: 'tick' }])
+  })
+
+  it('refuses two of one name before anything is written', async () => {
+    const env = await deployed()
+    await expect(env.schedules.sync([other, hourly, often])).rejects.toThrow("two schedules are named 'tick'")
+    expect(await env.schedules.list()).toEqual([])
+    expect(await ownRuns(env)).toEqual([])
+  })
+
+  it('does not take an id that somebody else has', async () => {
+    const env = await deployed()
+    await env.client.start(report, undefined, { id: 'schedule.tick.1' })
+    const faulty = withFaults(env, async (call) => {
+      if (call === 'store.create') await env.client.start(report, undefined, { id: 'schedule.tick.2' })
+    })
+    await expect(faulty.sync([hourly])).rejects.toThrow("'schedule.tick.2' has just ended, or is somebody else's")
+    await env.schedules.sync([hourly])
+    expect(await started(env, '2h')).toBe(2)
+    expect(await ownRuns(env)).toEqual(['schedule.tick.3'])
+  })
+
+  it('walks over no runs, however many there are', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    const reads: string[] = []
+    const watched = withFaults(env, (call) => void reads.push(call))
+    await watched.sync([hourly, other])
+    await watched.sync([])
+    await watched.list()
+    expect(reads).not.toContain('store.list')
+    const quiet: string[] = []
+    await withFaults(env, (call) => void quiet.push(call)).sync([])
+    expect(quiet).toEqual(['documents.list', 'documents.get'])
+  })
+
+  it('agrees with others that do it at the same time', async () => {
+    const env = await deployed()
+    for (const schedules of [[hourly, other], [often], [], [often, other]]) {
+      await Promise.all(Array.from({ length: 5 }, () => withFaults(env, () => new Promise((resolve) => setImmediate(resolve))).sync(schedules)))
+      await env.settle()
+      expect((await env.schedules.list()).map(({ everyMs }) => everyMs)).toEqual(schedules.map(({ plan }) => plan.everyMs).reverse().sort((a, b) => b! - a!))
+      expect(await ownRuns(env)).toHaveLength(schedules.length)
+    }
+    expect(await started(env, '1h')).toBe(7)
+  })
+
+  it('does not start what was removed while it was held up', async () => {
+    const env = await deployed()
+    let isHeldUp = true
+    const heldUp = withFaults(env, async (call) => {
+      if (call !== 'store.create' || !isHeldUp) return
+      isHeldUp = false
+      await env.schedules.sync([])
+    })
+    await heldUp.sync([hourly])
+    expect(await ownRuns(env)).toEqual([])
+    expect(await started(env, '5h')).toBe(0)
+  })
+})
+
+describe('a crash in the middle of a sync', () => {
+  const earlierState = { plan: hourly.plan, isPaused: false, started: 0, skipped: 0 }
+  const histories: Record<string, { before: (env: TestEnv) => Promise<unknown>; then: Schedule[] }> = {
+    'that adds a schedule': { before: async () => {}, then: [hourly] },
+    'that changes a plan': { before: (env) => env.schedules.sync([often]), then: [hourly] },
+    'that removes a schedule': { before: (env) => env.schedules.sync([often]), then: [] },
+    'that puts one back': { before: async (env) => [await env.schedules.sync([often]), await env.schedules.sync([])], then: [hourly] },
+    'that replaces a run': { before: async (env) => [await env.schedules.sync([often]), await env.client.terminate('schedule.tick.1')], then: [hourly] },
+    'that takes over a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), then: [often] },
+    'that ends a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), then: [] },
+  }
+
+  it.each(Object.keys(histories))('%s is made good by the next, wherever it happened and whatever that one wants', async (name) => {
+    const { before, then } = histories[name]!
+    for (const next of [then, [hourly], []]) {
+      for (let survived = false, writes = 0; !survived; writes++) {
+        const env = await deployed()
+        await before(env)
+        await env.settle()
+        let left = writes
+        const dying = withFaults(env, (call) => {
+          if (IS_WRITE.test(call) && left-- <= 0) throw new Error('killed')
+        })
+        survived = await dying.sync(then).then(
+          () => true,
+          () => false,
+        )
+        await env.restart()
+        await env.schedules.sync(next)
+        await env.settle()
+        expect(await ownRuns(env), `killed after ${writes} writes`).toHaveLength(next.length)
+        const expected = next.length === 0 ? 0 : 7_200_000 / next[0]!.plan.everyMs!
+        expect(await started(env, '2h'), `killed after ${writes} writes`).toBe(expected)
+      }
+    }
+  })
+})
+
+const IS_WRITE = /^(store\.(create|deliver|terminate|revive)|documents\.(put|delete))$/
+
+/** Schedules of another process on the same store, which asks `meanwhile` before every call. */
+function withFaults(env: TestEnv, meanwhile: (call: string) => unknown): Schedules {
+  const { world } = env.client
+  const asking = <T extends object>(port: 'store' | 'documents', target: T): T =>
+    new Proxy(target, {
+      get(_, method) {
+        const value = Reflect.get(target, method) as unknown
+        if (typeof value !== 'function') return value
+        return async (...args: unknown[]) => {
+          await meanwhile(`${port}.${String(method)}`)
+          return Reflect.apply(value, target, args)
+        }
+      },
+    })
+  const faulty: World = { ...world, store: asking('store', world.store), documents: asking('documents', world.documents) }
+  return new Schedules(new Client(faulty, new Registry(withSchedules([report], [hourly]))))
+}
