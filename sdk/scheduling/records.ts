@@ -17,8 +17,6 @@ export interface ScheduleRecord {
 }
 
 const RECORDS = 'schedules'
-const UPKEEP = 'schedule upkeep'
-const EARLIER_RUNS = 'runs of 0.1.0'
 /** Longer than any run of the schedule is kept, so that the ids of its next life are free. */
 const REMEMBERED_MS = 800 * 86_400_000
 
@@ -47,15 +45,6 @@ export class ScheduleRecords {
     const { documents, clock } = this.world
     const expiry = record.phase === 'removed' ? { expiresAt: clock.now() + REMEMBERED_MS } : {}
     return asRecord(await documents.put(RECORDS, record.plan.name, record as unknown as Json, { ifVersion, ...expiry }))
-  }
-
-  /** Whether the runs that 0.1.0 left behind, which had no records, have been looked through. */
-  async hasSeenEarlierRuns(): Promise<boolean> {
-    return (await this.world.documents.get(UPKEEP, EARLIER_RUNS)) !== undefined
-  }
-
-  async markEarlierRunsSeen(): Promise<void> {
-    await this.world.documents.put(UPKEEP, EARLIER_RUNS, { seenAt: this.world.clock.now() })
   }
 }
 

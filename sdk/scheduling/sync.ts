@@ -1,19 +1,18 @@
 import type { Client } from '../client.ts'
 import { ConflictError, InvalidInputError } from '../engine/errors.ts'
 import { canonicalJson, type Json } from '../engine/json.ts'
-import { earlierScheduleRunId, scheduleRunId } from '../engine/names.ts'
-import { type Document, hasEnded, type RunRecord } from '../ports.ts'
+import { scheduleRunId } from '../engine/names.ts'
+import type { Document, RunRecord } from '../ports.ts'
 import type { Schedule } from '../schedule.ts'
 import { validateOrThrow } from '../schema.ts'
 import { SCHEDULE_WORKFLOW, type ScheduleState, stateOf } from './clockwork.ts'
 import { control } from './control.ts'
+import { EarlierRuns, isAlive, NO_LONGER } from './earlier-runs.ts'
 import type { Plan } from './plan.ts'
 import { type ScheduleRecord, ScheduleRecords } from './records.ts'
 
 type Found = Document<ScheduleRecord> | undefined
 
-const NO_LONGER = 'the code no longer has this schedule'
-const PAGE = 1_000
 /** Longer than anybody who is about to start a run can be held up. */
 const ID_USED_UP_MS = 30 * 86_400_000
 
@@ -25,10 +24,12 @@ const ID_USED_UP_MS = 30 * 86_400_000
 export class ScheduleSync {
   private readonly client: Client
   private readonly records: ScheduleRecords
+  private readonly earlierRuns: EarlierRuns
 
   constructor(client: Client) {
     this.client = client
     this.records = new ScheduleRecords(client.world)
+    this.earlierRuns = new EarlierRuns(client.world)
   }
 
   /** One that cannot be brought in line keeps none of the others back. */
@@ -41,7 +42,7 @@ export class ScheduleSync {
     }
     for (const schedule of schedules) await attempt(schedule.name, () => this.bringInLine(schedule, found.get(schedule.name)))
     for (const [name, document] of found) if (!wanted.has(name)) await attempt(name, () => this.remove(document))
-    await attempt('runs of 0.1.0', () => this.removeEarlierRuns(wanted))
+    await attempt('runs of 0.1.0', () => this.earlierRuns.endAllBut(wanted))
     if (problems.length > 0) throw notInLine(problems)
   }
 
@@ -64,7 +65,7 @@ export class ScheduleSync {
       return canonicalJson(before.plan) === canonicalJson(plan) ? before : { ...before, plan, serial }
     }
     if (before?.phase === 'ending') await this.endRun(before)
-    const earlier = await this.earlierRun(plan.name)
+    const earlier = await this.earlierRuns.find(plan.name)
     if (earlier) return { plan, serial, runId: earlier.id, phase: 'active' }
     const inherited = before?.phase === 'active' && run?.workflow === SCHEDULE_WORKFLOW ? inheritedFrom(run) : undefined
     return { plan, ...(await this.freeId(plan.name, serial)), phase: 'active', ...(inherited && { inherited }) }
@@ -131,38 +132,7 @@ export class ScheduleSync {
     const { wakes } = await store.terminate(record.runId, NO_LONGER)
     await wakeups.send(wakes)
   }
-
-  /** The run that 0.1.0 started for this schedule, where it is still going. */
-  private async earlierRun(name: string): Promise<RunRecord | undefined> {
-    const run = await this.client.world.store.get(earlierScheduleRunId(name))
-    return run && isAlive(run) && scheduleOf(run) === name ? run : undefined
-  }
-
-  /**
-   * 0.1.0 found its schedules by walking over all runs. This is done once more, for those that the code had dropped by the
-   * time it came to keep records; the others have been taken over by now.
-   */
-  private async removeEarlierRuns(wanted: ReadonlySet<string>): Promise<void> {
-    if (await this.records.hasSeenEarlierRuns()) return
-    const { store, wakeups } = this.client.world
-    let cursor: string | undefined
-    do {
-      const page = await store.list({ workflow: SCHEDULE_WORKFLOW, isOpen: true, limit: PAGE, ...(cursor !== undefined && { cursor }) })
-      for (const run of page.runs) {
-        const name = scheduleOf(run)
-        if (name === undefined || wanted.has(name) || run.id !== earlierScheduleRunId(name)) continue
-        await wakeups.send((await store.terminate(run.id, NO_LONGER)).wakes)
-      }
-      cursor = page.cursor
-    } while (cursor !== undefined)
-    await this.records.markEarlierRunsSeen()
-  }
 }
-
-const isAlive = (run: RunRecord): boolean => run.workflow === SCHEDULE_WORKFLOW && !hasEnded(run.status)
-
-/** Nothing keeps people from starting a run of this workflow by hand, with whatever input. */
-const scheduleOf = (run: RunRecord): string | undefined => stateOf(run)?.plan?.name
 
 function firstState({ plan, serial, inherited }: ScheduleRecord): ScheduleState {
   return { isPaused: false, started: 0, skipped: 0, ...inherited, plan, serial }

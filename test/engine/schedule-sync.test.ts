@@ -186,7 +186,8 @@ describe('syncing schedules', () => {
     for (const schedules of [[hourly, other], [often], [], [often, other]]) {
       await Promise.all(Array.from({ length: 5 }, () => withFaults(env, () => new Promise((resolve) => setImmediate(resolve))).sync(schedules)))
       await env.settle()
-      expect((await env.schedules.list()).map(({ everyMs }) => everyMs)).toEqual(schedules.map(({ plan }) => plan.everyMs).reverse().sort((a, b) => b! - a!))
+      const plans = (list: readonly { name: string; everyMs?: number }[]) => Object.fromEntries(list.map(({ name, everyMs }) => [name, everyMs]))
+      expect(plans(await env.schedules.list())).toEqual(plans(schedules.map(({ plan }) => plan)))
       expect(await ownRuns(env)).toHaveLength(schedules.length)
     }
     expect(await started(env, '1h')).toBe(7)
@@ -208,19 +209,19 @@ describe('syncing schedules', () => {
 
 describe('a crash in the middle of a sync', () => {
   const earlierState = { plan: hourly.plan, isPaused: false, started: 0, skipped: 0 }
-  const histories: Record<string, { before: (env: TestEnv) => Promise<unknown>; then: Schedule[] }> = {
-    'that adds a schedule': { before: async () => {}, then: [hourly] },
-    'that changes a plan': { before: (env) => env.schedules.sync([often]), then: [hourly] },
-    'that removes a schedule': { before: (env) => env.schedules.sync([often]), then: [] },
-    'that puts one back': { before: async (env) => [await env.schedules.sync([often]), await env.schedules.sync([])], then: [hourly] },
-    'that replaces a run': { before: async (env) => [await env.schedules.sync([often]), await env.client.terminate('schedule.tick.1')], then: [hourly] },
-    'that takes over a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), then: [often] },
-    'that ends a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), then: [] },
+  const histories: Record<string, { before: (env: TestEnv) => Promise<unknown>; target: Schedule[] }> = {
+    'that adds a schedule': { before: async () => {}, target: [hourly] },
+    'that changes a plan': { before: (env) => env.schedules.sync([often]), target: [hourly] },
+    'that removes a schedule': { before: (env) => env.schedules.sync([often]), target: [] },
+    'that puts one back': { before: async (env) => [await env.schedules.sync([often]), await env.schedules.sync([])], target: [hourly] },
+    'that replaces a run': { before: async (env) => [await env.schedules.sync([often]), await env.client.terminate('schedule.tick.1')], target: [hourly] },
+    'that takes over a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), target: [often] },
+    'that ends a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), target: [] },
   }
 
   it.each(Object.keys(histories))('%s is made good by the next, wherever it happened and whatever that one wants', async (name) => {
-    const { before, then } = histories[name]!
-    for (const next of [then, [hourly], []]) {
+    const { before, target } = histories[name]!
+    for (const next of [target, [hourly], []]) {
       for (let survived = false, writes = 0; !survived; writes++) {
         const env = await deployed()
         await before(env)
@@ -229,7 +230,7 @@ describe('a crash in the middle of a sync', () => {
         const dying = withFaults(env, (call) => {
           if (IS_WRITE.test(call) && left-- <= 0) throw new Error('killed')
         })
-        survived = await dying.sync(then).then(
+        survived = await dying.sync(target).then(
           () => true,
           () => false,
         )
