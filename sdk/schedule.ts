@@ -5,7 +5,7 @@ import { checkName } from './engine/names.ts'
 import { nextTime, type Plan } from './scheduling/plan.ts'
 import type { AnyWorkflow, Workflow } from './workflow.ts'
 
-export { withSchedules } from './scheduling/clockwork.ts'
+export { withSchedules } from './scheduling/schedule-workflow.ts'
 
 export interface ScheduleOptions {
   /** Five or six fields, as in crontab. */

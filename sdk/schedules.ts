@@ -2,10 +2,10 @@ import type { Client, RepeatOptions } from './client.ts'
 import { ConflictError, InvalidInputError, RunNotFoundError } from './engine/errors.ts'
 import { hasEnded, type RunRecord } from './ports.ts'
 import type { Schedule } from './schedule.ts'
-import { type ScheduleState, stateOf } from './scheduling/clockwork.ts'
 import { control } from './scheduling/control.ts'
 import { nextTime, type Plan } from './scheduling/plan.ts'
 import { type ScheduleRecord, ScheduleRecords } from './scheduling/records.ts'
+import { type ScheduleState, stateOf } from './scheduling/state.ts'
 import { ScheduleSync } from './scheduling/sync.ts'
 
 /** What can be seen of a schedule from outside. */

@@ -36,8 +36,8 @@ export function childRunId(parentId: string, generation: number, opId: string): 
 }
 
 /**
- * The id of a schedule's own run. A name has one spelling here, and no dot in it: so no two schedules share an id, and
- * none has the id of a run that another one starts, which is its own with a dot and the time behind it.
+ * The id of a schedule's own run; from the second on, with its serial. A name has one spelling here, and no dot in it: so
+ * no two schedules share an id, and none has that of a run which another one starts, with a dot and the time behind its own.
  */
 export function scheduleRunId(name: string, serial: number): string {
   const spelt = name.replaceAll(/[^A-Za-z0-9_-]/g, (char) => {
@@ -46,12 +46,12 @@ export function scheduleRunId(name: string, serial: number): string {
   })
   // Two tildes in a row come of no name, so a shortened one cannot be taken for another that is spelt out.
   const short = spelt.length <= LONGEST_SPELT ? spelt : `${spelt.slice(0, LONGEST_SPELT - 30)}~~${digest(name)}`
-  return `schedule.${short}.${serial}`
+  return serial === 1 ? `schedule.${short}` : `schedule.${short}.${serial}`
 }
 /** Leaves room for the serial, and for the time behind it in the ids of the runs that the schedule starts. */
 const LONGEST_SPELT = 110
 
-/** What 0.1.0 called the run of a schedule. Several names may have shared one. */
+/** What 0.1.0 called the run of a schedule: mostly the same, but several names could share one. */
 export function earlierScheduleRunId(name: string): string {
   return `schedule.${encodeURIComponent(name)
     .replaceAll('%', '~')

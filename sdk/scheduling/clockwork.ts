@@ -1,63 +1,21 @@
 import type { Context } from '../context.ts'
 import { MAX_WAIT_MS } from '../engine/duration.ts'
-import { canonicalJson, type Json } from '../engine/json.ts'
-import type { Schedule } from '../schedule.ts'
-import { type AnyWorkflow, Registry, workflow } from '../workflow.ts'
+import { canonicalJson } from '../engine/json.ts'
+import { type AnyWorkflow, workflow } from '../workflow.ts'
 import { type Control, control } from './control.ts'
 import { latestTime, nextTime, type Plan, timesBetween } from './plan.ts'
-
-/** Where a schedule stands between two generations of its run. */
-export interface ScheduleState {
-  plan: Plan
-  /** Which of the schedule's plans this is. Runs that 0.1.0 began do not know it until they are told. */
-  serial?: number
-  isPaused: boolean
-  /** The last time it was due. */
-  lastDue?: number
-  /** Started so far, and left out because the one before was still under way. */
-  started: number
-  skipped: number
-  /** What went wrong with the last run: it could not be started, or it did not complete. */
-  lastError?: { at: number; message: string }
-}
-
-/** What the run shows of itself. Without `nextDue` it waits for something else than the time. */
-export type ScheduleProgress = ScheduleState & { nextDue?: number }
-
-export const SCHEDULE_WORKFLOW = 'overwinter schedule'
-
-/** Where the run of a schedule stands; what it began with, if nobody has looked at it yet. */
-export function stateOf(run: { progress?: Json; input: Json | undefined }): ScheduleProgress {
-  return (run.progress ?? run.input) as unknown as ScheduleProgress
-}
+import type { ScheduleProgress, ScheduleState } from './state.ts'
 
 /** A generation ends after so many events, so that the journal of a schedule stays short for ever. */
 const EVENTS_PER_GENERATION = 20
 
-type Find = (name: string, version: number) => AnyWorkflow
-
-/** The workflows of a module that also has schedules: theirs, and the one that every schedule's own run is of. */
-export function withSchedules(workflows: Iterable<AnyWorkflow>, schedules: readonly Schedule[]): AnyWorkflow[] {
-  const all = new Set([...workflows, ...schedules.map((each) => each.workflow)])
-  if (schedules.length === 0) return [...all]
-  const registry = new Registry(all)
-  return [...all, scheduleWorkflow((name, version) => registry.exact(name, version))]
-}
-
-/**
- * A schedule is a run like any other: it sleeps until it is due, which costs nothing, starts the workflow, and
- * continues as new. So it survives what every run survives, and needs nothing that runs do not have.
- *
- * Its journals outlive the code that wrote them, like everybody's, and it must never fail. So what it does next
- * depends on its journal alone, and not on which workflows the code of the day has: see `cannotStart`.
- */
-function scheduleWorkflow(find: Find): AnyWorkflow {
-  return workflow(SCHEDULE_WORKFLOW, async (ctx, state: ScheduleState) => new Clockwork(ctx, structuredClone(state), find).run())
-}
+/** Throws when the code of the day does not have it. */
+export type Find = (name: string, version: number) => AnyWorkflow
 
 type Event = 'due' | 'part of the way' | 'ended' | Control
 
-class Clockwork {
+/** The code of a schedule's own run. */
+export class Clockwork {
   private readonly ctx: Context
   private readonly state: ScheduleState
   private readonly find: Find

@@ -1,13 +1,13 @@
 import { earlierScheduleRunId } from '../engine/names.ts'
-import { hasEnded, type RunRecord, type World } from '../ports.ts'
-import { SCHEDULE_WORKFLOW, stateOf } from './clockwork.ts'
+import type { RunRecord, World } from '../ports.ts'
+import { isAlive, SCHEDULE_WORKFLOW, stateOf } from './state.ts'
 
 export const NO_LONGER = 'the code no longer has this schedule'
 const UPKEEP = 'schedule upkeep'
 const LOOKED_THROUGH = 'runs of 0.1.0'
 const PAGE = 1_000
 
-/** The runs of schedules that 0.1.0 started. It kept no records of them; their ids tell them apart. */
+/** The runs of schedules that 0.1.0 started. It kept no records of them; they have its ids, and no serial. */
 export class EarlierRuns {
   private readonly world: World
 
@@ -33,7 +33,7 @@ export class EarlierRuns {
       const page = await store.list({ workflow: SCHEDULE_WORKFLOW, isOpen: true, limit: PAGE, ...(cursor !== undefined && { cursor }) })
       for (const run of page.runs) {
         const name = scheduleOf(run)
-        if (name === undefined || wanted.has(name) || run.id !== earlierScheduleRunId(name)) continue
+        if (name === undefined || wanted.has(name) || stateOf(run).serial !== undefined || run.id !== earlierScheduleRunId(name)) continue
         await wakeups.send((await store.terminate(run.id, NO_LONGER)).wakes)
       }
       cursor = page.cursor
@@ -41,8 +41,6 @@ export class EarlierRuns {
     await documents.put(UPKEEP, LOOKED_THROUGH, { at: clock.now() })
   }
 }
-
-export const isAlive = (run: RunRecord): boolean => run.workflow === SCHEDULE_WORKFLOW && !hasEnded(run.status)
 
 /** Nothing keeps people from starting a run of this workflow by hand, with whatever input. */
 const scheduleOf = (run: RunRecord): string | undefined => stateOf(run)?.plan?.name

@@ -1,7 +1,7 @@
 import type { Json } from '../engine/json.ts'
-import type { Document, World } from '../ports.ts'
-import type { ScheduleState } from './clockwork.ts'
+import type { Document, RunRecord, World } from '../ports.ts'
 import type { Plan } from './plan.ts'
+import { type ScheduleState, stateOf } from './state.ts'
 
 /** What is known of a schedule beside its run: one document per name. */
 export interface ScheduleRecord {
@@ -50,4 +50,22 @@ export class ScheduleRecords {
 
 function asRecord(document: Document | undefined): Document<ScheduleRecord> | undefined {
   return document as Document<unknown> as Document<ScheduleRecord> | undefined
+}
+
+/** What the schedule's run begins with: the same for everybody who starts it by this record. */
+export function firstState({ plan, serial, inherited }: ScheduleRecord): ScheduleState {
+  return { isPaused: false, started: 0, skipped: 0, ...inherited, plan, serial }
+}
+
+/** A pause and the counts outlive the run. One that failed also leaves what it missed since, as an outage does. */
+export function inheritedFrom(run: RunRecord): NonNullable<ScheduleRecord['inherited']> {
+  const { isPaused, started, skipped, lastDue } = stateOf(run)
+  const why = run.error === undefined ? '' : `: ${run.error.message}`
+  return {
+    isPaused,
+    started,
+    skipped,
+    lastError: { at: run.endedAt!, message: `its own run '${run.id}' ended (${run.status})${why}; another one took over` },
+    ...(run.status === 'failed' && lastDue !== undefined && { lastDue }),
+  }
 }

@@ -5,11 +5,11 @@ import { scheduleRunId } from '../engine/names.ts'
 import type { Document, RunRecord } from '../ports.ts'
 import type { Schedule } from '../schedule.ts'
 import { validateOrThrow } from '../schema.ts'
-import { SCHEDULE_WORKFLOW, type ScheduleState, stateOf } from './clockwork.ts'
 import { control } from './control.ts'
-import { EarlierRuns, isAlive, NO_LONGER } from './earlier-runs.ts'
+import { EarlierRuns, NO_LONGER } from './earlier-runs.ts'
 import type { Plan } from './plan.ts'
-import { type ScheduleRecord, ScheduleRecords } from './records.ts'
+import { firstState, inheritedFrom, type ScheduleRecord, ScheduleRecords } from './records.ts'
+import { isAlive, SCHEDULE_WORKFLOW, stateOf } from './state.ts'
 
 type Found = Document<ScheduleRecord> | undefined
 
@@ -131,23 +131,6 @@ export class ScheduleSync {
     }
     const { wakes } = await store.terminate(record.runId, NO_LONGER)
     await wakeups.send(wakes)
-  }
-}
-
-function firstState({ plan, serial, inherited }: ScheduleRecord): ScheduleState {
-  return { isPaused: false, started: 0, skipped: 0, ...inherited, plan, serial }
-}
-
-/** A pause and the counts outlive the run. One that failed also leaves what it missed since, as an outage does. */
-function inheritedFrom(run: RunRecord): NonNullable<ScheduleRecord['inherited']> {
-  const { isPaused, started, skipped, lastDue } = stateOf(run)
-  const why = run.error === undefined ? '' : `: ${run.error.message}`
-  return {
-    isPaused,
-    started,
-    skipped,
-    lastError: { at: run.endedAt!, message: `its own run '${run.id}' ended (${run.status})${why}; another one took over` },
-    ...(run.status === 'failed' && lastDue !== undefined && { lastDue }),
   }
 }
 

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { Client, Registry, type Schedule, Schedules, schedule, workflow } from '../../sdk/index.ts'
 import type { World } from '../../sdk/ports.ts'
 import { withSchedules } from '../../sdk/schedule.ts'
-import { SCHEDULE_WORKFLOW } from '../../sdk/scheduling/clockwork.ts'
+import { SCHEDULE_WORKFLOW } from '../../sdk/scheduling/state.ts'
 import { type TestEnv, testEnv } from '../../sdk/testing/index.ts'
 
 const report = workflow('report', async () => 'done')
@@ -56,7 +56,7 @@ describe('schedules that the code changes', () => {
       expect(await env.schedules.list()).toMatchObject([{ everyMs: plan.plan.everyMs }])
     }
     expect(await started(env, '1h')).toBe(6)
-    expect(await ownRuns(env)).toEqual(['schedule.tick.1'])
+    expect(await ownRuns(env)).toEqual(['schedule.tick'])
   })
 
   it('follow the last of several plans that come before they have looked at the first', async () => {
@@ -97,10 +97,10 @@ describe('schedules that the code changes', () => {
     const env = await deployed()
     await env.schedules.sync([hourly])
     await env.advance('2h')
-    await env.client.terminate('schedule.tick.1', 'by hand')
-    const ended = "its own run 'schedule.tick.1' ended (terminated); the next sync starts another"
+    await env.client.terminate('schedule.tick', 'by hand')
+    const ended = "its own run 'schedule.tick' ended (terminated); the next sync starts another"
     expect(await env.schedules.list()).toMatchObject([{ started: 2, lastError: { message: ended } }])
-    await expect(env.schedules.trigger('tick')).rejects.toThrow("schedule 'tick' cannot be steered now: run 'schedule.tick.1' has already ended")
+    await expect(env.schedules.trigger('tick')).rejects.toThrow("schedule 'tick' cannot be steered now: run 'schedule.tick' has already ended")
     await env.schedules.sync([hourly])
     await env.settle()
     expect(await env.schedules.list()).toMatchObject([{ started: 2, lastError: { message: expect.stringContaining('another one took over') } }])
@@ -114,7 +114,7 @@ describe('schedules that the code changes', () => {
     await env.settle()
     await env.restart([report, workflow(SCHEDULE_WORKFLOW, async (ctx) => ctx.sleep('something else', '1h'))])
     await env.advance('1h')
-    expect(await env.client.get('schedule.tick.1')).toMatchObject({ status: 'stuck' })
+    expect(await env.client.get('schedule.tick')).toMatchObject({ status: 'stuck' })
     expect(await env.schedules.list()).toMatchObject([{ lastError: { message: expect.stringContaining('is stuck: ') } }])
     await env.restart(CODE)
     await env.schedules.sync([hourly])
@@ -157,7 +157,7 @@ describe('syncing schedules', () => {
 
   it('does not take an id that somebody else has', async () => {
     const env = await deployed()
-    await env.client.start(report, undefined, { id: 'schedule.tick.1' })
+    await env.client.start(report, undefined, { id: 'schedule.tick' })
     const faulty = withFaults(env, async (call) => {
       if (call === 'store.create') await env.client.start(report, undefined, { id: 'schedule.tick.2' })
     })
@@ -214,7 +214,7 @@ describe('a crash in the middle of a sync', () => {
     'that changes a plan': { before: (env) => env.schedules.sync([often]), target: [hourly] },
     'that removes a schedule': { before: (env) => env.schedules.sync([often]), target: [] },
     'that puts one back': { before: async (env) => [await env.schedules.sync([often]), await env.schedules.sync([])], target: [hourly] },
-    'that replaces a run': { before: async (env) => [await env.schedules.sync([often]), await env.client.terminate('schedule.tick.1')], target: [hourly] },
+    'that replaces a run': { before: async (env) => [await env.schedules.sync([often]), await env.client.terminate('schedule.tick')], target: [hourly] },
     'that takes over a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), target: [often] },
     'that ends a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), target: [] },
   }

@@ -153,7 +153,7 @@ describe('a run that cannot be started', () => {
     const hourly = schedule('hourly', { every: '1h' }, v1, undefined)
     const env = await testEnv({ workflows: withSchedules([v2], [hourly]) })
     await env.schedules.sync([hourly])
-    await env.client.start(v2, undefined, { id: 'schedule.hourly.1.2026-01-01T01-00-00.000Z' })
+    await env.client.start(v2, undefined, { id: 'schedule.hourly.2026-01-01T01-00-00.000Z' })
     await env.advance('1h')
     expect(await env.schedules.list()).toMatchObject([{ lastError: { message: expect.stringContaining('belongs to another run') } }])
     await env.advance('1h')
@@ -180,7 +180,7 @@ describe('a schedule that is sent what it does not understand', () => {
     async (payload) => {
       const note = workflow('note', async () => 'noted')
       const env = await testEnv({ workflows: [], schedules: [schedule('hourly', { every: '1h' }, note, undefined)] })
-      await env.client.signal('schedule.hourly.1', 'schedule control', payload)
+      await env.client.signal('schedule.hourly', 'schedule control', payload)
       await env.advance('2h')
       expect(await env.schedules.list()).toMatchObject([{ started: 2 }])
     },
