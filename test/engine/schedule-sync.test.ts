@@ -108,15 +108,35 @@ describe('schedules that the code changes', () => {
     expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
   })
 
+  it('make up for what they missed since their run failed, as after an outage', async () => {
+    const failing = workflow(SCHEDULE_WORKFLOW, async (ctx, state: object) => {
+      ctx.progress({ ...state, lastDue: ctx.now() })
+      await ctx.sleep('next', '1h')
+      throw new Error('as 0.1.0 did')
+    })
+    const env = await testEnv({ workflows: [report, failing] })
+    await env.schedules.sync([hourly])
+    await env.advance('210m')
+    expect(await env.client.get('schedule.tick')).toMatchObject({ status: 'failed' })
+    await env.restart(CODE)
+    await env.schedules.sync([hourly])
+    await env.advance('30m')
+    const { runs } = await env.client.list({ workflow: 'report' })
+    expect(runs.map(({ createdAt }) => new Date(createdAt).toISOString().slice(11, 16))).toEqual(['04:00', '03:30'])
+  })
+
   it('go on when their run was parked by code that did not fit it', async () => {
-    const env = await deployed()
+    let fits = true
+    const body = CODE.at(-1)!.body
+    const changing = workflow(SCHEDULE_WORKFLOW, async (ctx, state) => (fits ? body(ctx, state) : ctx.sleep('something else', '1h')))
+    const env = await testEnv({ workflows: [report, changing] })
     await env.schedules.sync([hourly])
     await env.settle()
-    await env.restart([report, workflow(SCHEDULE_WORKFLOW, async (ctx) => ctx.sleep('something else', '1h'))])
+    fits = false
     await env.advance('1h')
     expect(await env.client.get('schedule.tick')).toMatchObject({ status: 'stuck' })
     expect(await env.schedules.list()).toMatchObject([{ lastError: { message: expect.stringContaining('is stuck: ') } }])
-    await env.restart(CODE)
+    fits = true
     await env.schedules.sync([hourly])
     await env.advance('1h')
     expect(await env.schedules.list()).toMatchObject([{ started: 2 }])
@@ -167,6 +187,37 @@ describe('syncing schedules', () => {
     expect(await ownRuns(env)).toEqual(['schedule.tick.3'])
   })
 
+  it('leaves a later plan alone when it is held up with its own', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly])
+    await env.settle()
+    const heldUp = withFaults(env, async (call) => {
+      if (call === 'store.deliver') await env.schedules.sync([hourly])
+      await env.settle()
+    })
+    await heldUp.sync([often])
+    await env.settle()
+    expect(await env.schedules.list()).toMatchObject([{ everyMs: 3_600_000 }])
+  })
+
+  it('leaves schedules alone that others have just added', async () => {
+    const env = await deployed()
+    const slow = withFaults(env, async (call) => {
+      if (call === 'store.list') await env.schedules.sync([other])
+    })
+    await slow.sync([])
+    expect(await ownRuns(env)).toEqual(['schedule.other'])
+  })
+
+  it('writes nothing when nothing has changed', async () => {
+    const env = await deployed()
+    await env.schedules.sync([hourly, other])
+    await env.settle()
+    const calls: string[] = []
+    await withFaults(env, (call) => void calls.push(call)).sync([hourly, other])
+    expect(calls.filter((call) => IS_WRITE.test(call))).toEqual([])
+  })
+
   it('walks over no runs, however many there are', async () => {
     const env = await deployed()
     await env.schedules.sync([hourly])
@@ -214,6 +265,10 @@ describe('a crash in the middle of a sync', () => {
     'that changes a plan': { before: (env) => env.schedules.sync([often]), target: [hourly] },
     'that removes a schedule': { before: (env) => env.schedules.sync([often]), target: [] },
     'that puts one back': { before: async (env) => [await env.schedules.sync([often]), await env.schedules.sync([])], target: [hourly] },
+    'that removes one that was put back': {
+      before: async (env) => [await env.schedules.sync([often]), await env.schedules.sync([]), await env.schedules.sync([often])],
+      target: [],
+    },
     'that replaces a run': { before: async (env) => [await env.schedules.sync([often]), await env.client.terminate('schedule.tick')], target: [hourly] },
     'that takes over a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), target: [often] },
     'that ends a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), target: [] },

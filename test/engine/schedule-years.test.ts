@@ -57,6 +57,17 @@ describe('over ten years, a schedule', () => {
     expect(await env.schedules.list()).toMatchObject([{ nextDue: Date.UTC(2032, 1, 29) }])
   })
 
+  it.each([{ every: '100d' }, { cron: '0 0 11 4 *' }])('that is woken starts the next run now, and not another one in its time (%j)', async (options) => {
+    const { env, times } = await timesInYears(options, '2026-01-01T00:00:00Z', 0)
+    await env.advance('30d')
+    await env.client.wake('schedule.long')
+    await env.advance('80d')
+    expect(times).toEqual(['2026-01-31T00:00:00.000Z'])
+    expect(await env.schedules.list()).toMatchObject([{ started: 1 }])
+    await env.advance('365d')
+    expect(times[1]).toBe('every' in options ? '2026-07-20T00:00:00.000Z' : '2027-04-11T00:00:00.000Z')
+  })
+
   it('whose times are over starts nothing more, and can still be triggered', async () => {
     const { env, times } = await timesInYears({ cron: '0 0 0 1 1 * 2027' }, '2026-01-01T00:00:00Z', 3)
     expect(times).toEqual(['2027-01-01T00:00:00.000Z'])
@@ -84,6 +95,14 @@ describe('a run that takes very long', () => {
     expect((await env.client.history(runId)).length).toBeLessThan(10)
     await env.advance(100 * 86_400_000 + 90_000)
     expect(await env.schedules.list()).toMatchObject([{ started: 2, skipped }])
+  })
+
+  it('is not counted against while the schedule is paused', async () => {
+    const env = await testEnv({ workflows: [], schedules: [schedule('busy', { every: '1h' }, endless, undefined)] })
+    await env.advance('3h')
+    await env.schedules.pause('busy')
+    for (const days of ['300d', '150d']) await env.advance(days)
+    expect(await env.schedules.list()).toMatchObject([{ started: 1, skipped: 0 }])
   })
 
   it.each([{ cron: '*/10 * * * *' }, { every: '10m' }])('counts the times beside it, and not the one at which it ends (%j)', (options) => {
