@@ -9,6 +9,9 @@ import type { ScheduleProgress, ScheduleState } from './state.ts'
 /** A generation ends after so many events, so that the journal of a schedule stays short for ever. */
 const EVENTS_PER_GENERATION = 20
 
+/** More than this do not follow a run that took too long; the rest is left out. */
+const MOST_WAITING = 1_000
+
 /** Throws when the code of the day does not have it. */
 export type Find = (name: string, version: number) => AnyWorkflow
 
@@ -19,12 +22,11 @@ export class Clockwork {
   private readonly ctx: Context
   private readonly state: ScheduleState
   private readonly find: Find
-  /** Generations that 0.1.0 began have journaled every time that they left out, and go on like that. */
+  /** Generations that 0.1.0 began have journaled every time that came due beside a run, and go on like that. */
   private readonly restsMeanwhile: boolean
   private sleeping: { due: number; woken: Promise<Event> } | undefined
   private commanded: Promise<Control> | undefined
   private underWay: Promise<'ended'> | undefined
-  private waiting = 0
 
   constructor(ctx: Context, state: ScheduleState, find: Find) {
     this.ctx = ctx
@@ -32,10 +34,12 @@ export class Clockwork {
     this.find = find
     this.restsMeanwhile = state.serial !== undefined
     state.lastDue ??= ctx.now()
+    state.waiting ??= 0
   }
 
   async run(): Promise<never> {
     for (let events = 0; events < EVENTS_PER_GENERATION || this.underWay; events++) {
+      this.launchWaiting()
       this.show()
       const event = await this.nextEvent()
       if (event === 'due') this.onDue()
@@ -77,7 +81,7 @@ export class Clockwork {
 
   /** What comes due beside a run that takes a year is counted when it ends, or the journal would have to hold it all. */
   private isResting(): boolean {
-    return this.restsMeanwhile && this.underWay !== undefined && this.state.plan.overlap === 'skip'
+    return this.restsMeanwhile && this.underWay !== undefined && this.state.plan.overlap !== 'allow'
   }
 
   private onDue(): void {
@@ -91,7 +95,7 @@ export class Clockwork {
   private launch(when: string): void {
     const { plan } = this.state
     if (this.underWay && plan.overlap !== 'allow') {
-      if (plan.overlap === 'queue') this.waiting++
+      if (plan.overlap === 'queue') this.state.waiting!++
       else this.state.skipped++
       return
     }
@@ -119,21 +123,33 @@ export class Clockwork {
   }
 
   private onEnded(): void {
-    const { plan, lastDue, isPaused } = this.state
-    if (this.isResting() && !isPaused) {
-      const { count, last } = timesBetween(plan, lastDue!, this.ctx.now())
-      this.state.skipped += count
-      this.state.lastDue = last
-    }
+    this.countWhatCameDue()
     this.underWay = undefined
-    if (this.waiting === 0) return
-    this.waiting--
-    this.launch(`${new Date(this.ctx.now()).toISOString()}-queued-${this.state.started}`)
+    // Later, a generation may end here instead: runs that follow each other without a gap would never let it.
+    if (!this.restsMeanwhile) this.launchWaiting()
+  }
+
+  private countWhatCameDue(): void {
+    const { state } = this
+    if (state.isPaused || !this.isResting()) return
+    const { count, last } = timesBetween(state.plan, state.lastDue!, this.ctx.now())
+    const queued = state.plan.overlap === 'queue' ? Math.min(count, Math.max(0, MOST_WAITING - state.waiting!)) : 0
+    state.waiting! += queued
+    state.skipped += count - queued
+    state.lastDue = last
+  }
+
+  private launchWaiting(): void {
+    const { state } = this
+    if (this.underWay || state.waiting === 0 || (state.isPaused && this.restsMeanwhile)) return
+    state.waiting!--
+    this.launch(`${new Date(this.ctx.now()).toISOString()}-queued-${state.started}`)
   }
 
   private obey(command: Control): void {
     this.commanded = undefined
     if (command.action === 'trigger') return this.launch(`${new Date(this.ctx.now()).toISOString()}-triggered-${this.state.started}`)
+    this.countWhatCameDue()
     if (command.action === 'update') {
       if (!this.takeUp(command.plan, command.serial)) return
     } else this.state.isPaused = command.action === 'pause'

@@ -33,9 +33,10 @@ export function timesBetween(plan: Plan, after: number, now: number): { count: n
     const count = Math.max(0, Math.ceil((now - after) / plan.everyMs) - 1)
     return { count, last: after + count * plan.everyMs }
   }
+  const times = new Cron(plan.cron!, { timezone: plan.timezone, paused: true })
   let last = after
   for (let count = 0; count < MOST_COUNTED; count++) {
-    const time = nextTime(plan, last)
+    const time = times.nextRun(new Date(last))?.getTime()
     if (time === undefined || time >= now) return { count, last }
     last = time
   }

@@ -13,6 +13,8 @@ export interface ScheduleState {
   /** Started so far, and left out because the one before was still under way. */
   started: number
   skipped: number
+  /** Came due beside a run, and will follow it. */
+  waiting?: number
   /** What went wrong with the last run: it could not be started, or it did not complete. */
   lastError?: { at: number; message: string }
 }

@@ -97,12 +97,24 @@ describe('a run that takes very long', () => {
     expect(await env.schedules.list()).toMatchObject([{ started: 2, skipped }])
   })
 
+  it.each([
+    ['cron', { cron: '* * * * *' }, 0],
+    ['every', { every: '1m' }, 400 * 1_440 - 1 - 1_000],
+  ] as const)('has at most 1,000 follow it (%s)', async (_, options, skipped) => {
+    const env = await testEnv({ workflows: [], schedules: [schedule('busy', { ...options, overlap: 'queue' }, endless, undefined)] })
+    for (const days of [200, 200]) await env.advance(days * 86_400_000 + 60_000)
+    const { runId } = (await env.schedules.list())[0]!
+    expect(await env.client.get(runId)).toMatchObject({ progress: { started: 2, waiting: 999, skipped } })
+    expect((await env.client.history(runId)).length).toBeLessThan(15)
+  })
+
   it('is not counted against while the schedule is paused', async () => {
     const env = await testEnv({ workflows: [], schedules: [schedule('busy', { every: '1h' }, endless, undefined)] })
     await env.advance('3h')
     await env.schedules.pause('busy')
     for (const days of ['300d', '150d']) await env.advance(days)
-    expect(await env.schedules.list()).toMatchObject([{ started: 1, skipped: 0 }])
+    // The one at two o'clock, before the pause.
+    expect(await env.schedules.list()).toMatchObject([{ started: 1, skipped: 1 }])
   })
 
   it.each([{ cron: '*/10 * * * *' }, { every: '10m' }])('counts the times beside it, and not the one at which it ends (%j)', (options) => {
@@ -113,6 +125,37 @@ describe('a run that takes very long', () => {
     expect(timesBetween(plan, at(0), at(11))).toEqual({ count: 1, last: at(10) })
     expect(timesBetween(plan, at(0), at(40))).toEqual({ count: 3, last: at(30) })
     expect(nextTime(plan, at(30))).toBe(at(40))
+  })
+})
+
+describe('runs that follow each other without a gap', () => {
+  const slow = workflow('slow', async (ctx) => ctx.sleep('work', '90m'))
+  const busy = schedule('busy', { every: '1h', overlap: 'queue' }, slow, undefined)
+
+  it('leave the journal of their schedule short, and none of them gets lost', async () => {
+    const env = await testEnv({ workflows: [], schedules: [busy] })
+    await env.advance('301h')
+    const { runId } = (await env.schedules.list())[0]!
+    expect((await env.client.history(runId)).length).toBeLessThan(100)
+    // One every hour and a half. Of the 300 that have come due, the others wait, but for those that will be counted when this one ends.
+    const { started, waiting, skipped } = (await env.client.get(runId)).progress as { started: number; waiting: number; skipped: number }
+    expect([started, skipped]).toEqual([201, 0])
+    expect(started + waiting).toBeGreaterThanOrEqual(299)
+    const { runs } = await env.client.list({ workflow: 'slow', limit: 1000 })
+    expect(new Set(runs.map(({ id }) => id)).size).toBe(201)
+  })
+
+  it('wait while the schedule is paused, and follow when it is resumed', async () => {
+    const env = await testEnv({ workflows: [], schedules: [busy] })
+    await env.advance('5h')
+    await env.schedules.pause('busy')
+    await env.advance('10h')
+    const { started } = (await env.schedules.list())[0]!
+    await env.advance('10h')
+    expect((await env.schedules.list())[0]).toMatchObject({ started })
+    await env.schedules.resume('busy')
+    await env.settle()
+    expect((await env.schedules.list())[0]).toMatchObject({ started: started + 1 })
   })
 })
 
