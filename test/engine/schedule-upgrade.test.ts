@@ -15,7 +15,8 @@ const OVERLAPS = ['skip', 'queue', 'allow'] as const
 type Overlap = (typeof OVERLAPS)[number]
 
 /** What a run of schedule 'hourly' had journaled under 0.1.0 by half past ten: on time, triggered, paused, resumed, with a new plan. */
-const recorded = (overlap: Overlap) => JSON.parse(readFileSync(new URL(`./golden/schedule-${overlap}-0.1.0.json`, import.meta.url), 'utf8')) as HistoryEvent[]
+const recorded = (what: Overlap | 'backlog') =>
+  JSON.parse(readFileSync(new URL(`./golden/schedule-${what}-0.1.0.json`, import.meta.url), 'utf8')) as HistoryEvent[]
 /** The plan it had in the end. */
 const twoHourly = (overlap: Overlap, target = report) => schedule('hourly', { every: '2h', overlap }, target, 30)
 const scheduleWorkflow = (...targets: (typeof report)[]) =>
@@ -106,6 +107,11 @@ describe.each(OVERLAPS)('a schedule of 0.1.0 with overlap %s', (overlap) => {
   })
 })
 
+it('a schedule of 0.1.0 whose runs follow each other without a gap replays from wherever it was left', async () => {
+  const history = recorded('backlog')
+  for (let upTo = 1; upTo <= history.length; upTo++) await replayHistory(scheduleWorkflow(report), history, upTo)
+})
+
 describe('runs of 0.1.0', () => {
   const [banged, dashed] = [schedule('a!b', { every: '1h' }, report, 1), schedule('a-b', { every: '1h' }, report, 2)]
   const code = withSchedules([], [banged, dashed])
@@ -151,7 +157,8 @@ describe('runs of 0.1.0', () => {
 describe('the run ids of schedules', () => {
   const name = fc.oneof(
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 100 }),
-    fc.string({ unit: fc.constantFrom('a', '~', '.', '-', '!', '2', '1', 'e', 'é', '~~'), minLength: 1, maxLength: 50 }),
+    // Close enough to each other to be taken for one another.
+    fc.string({ unit: fc.constantFrom('a', '~', '.', '-', '!', '2', '~21', '~2e'), minLength: 1, maxLength: 2 }),
   )
 
   it('are never those of another schedule, nor of a run that one starts', () => {
@@ -166,6 +173,18 @@ describe('the run ids of schedules', () => {
         expect(new Set(ids).size).toBe(ids.length)
         for (const id of ids) checkRunId(id)
       }),
+      {
+        numRuns: 2_000,
+        examples: ['a.2', 'a.2026-01-01T00-00-00.000Z'].flatMap((dotted) =>
+          [1, 2].map(
+            (serial) =>
+              [
+                { name: 'a', serial },
+                { name: dotted, serial: 1 },
+              ] as const,
+          ),
+        ),
+      },
     )
   })
 
