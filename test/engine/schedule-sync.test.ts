@@ -1,32 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { Client, Registry, type Schedule, Schedules, schedule, workflow } from '../../sdk/index.ts'
-import type { World } from '../../sdk/ports.ts'
+import { schedule, workflow } from '../../sdk/index.ts'
 import { withSchedules } from '../../sdk/schedule.ts'
 import { SCHEDULE_WORKFLOW } from '../../sdk/scheduling/state.ts'
-import { type TestEnv, testEnv } from '../../sdk/testing/index.ts'
-
-const report = workflow('report', async () => 'done')
-const hourly = schedule('tick', { every: '1h' }, report, undefined)
-const often = schedule('tick', { every: '10m' }, report, undefined)
-const other = schedule('other', { every: '1h' }, report, undefined)
-
-/** The code of a deployment that has schedules, whichever they are: nothing is synced yet. */
-const CODE = withSchedules([report], [hourly])
-const deployed = () => testEnv({ workflows: CODE })
-
-async function started(env: TestEnv, duration: string): Promise<number> {
-  const count = async () => (await env.client.list({ workflow: 'report', limit: 1000 })).runs.length
-  await env.settle()
-  const before = await count()
-  await env.advance(duration)
-  return (await count()) - before
-}
-
-async function ownRuns(env: TestEnv) {
-  const { runs } = await env.client.list({ workflow: SCHEDULE_WORKFLOW, limit: 1000 })
-  return runs.filter(({ endedAt }) => endedAt === undefined).map(({ id }) => id)
-}
+import { testEnv } from '../../sdk/testing/index.ts'
+import { CODE, deployed, hourly, IS_WRITE, often, other, ownRuns, report, started, withFaults } from './schedule-fixture.ts'
 
 describe('schedules that the code changes', () => {
   it('fire again when they are removed and put back', async () => {
@@ -257,65 +235,3 @@ describe('syncing schedules', () => {
     expect(await started(env, '5h')).toBe(0)
   })
 })
-
-describe('a crash in the middle of a sync', () => {
-  const earlierState = { plan: hourly.plan, isPaused: false, started: 0, skipped: 0 }
-  const histories: Record<string, { before: (env: TestEnv) => Promise<unknown>; target: Schedule[] }> = {
-    'that adds a schedule': { before: async () => {}, target: [hourly] },
-    'that changes a plan': { before: (env) => env.schedules.sync([often]), target: [hourly] },
-    'that removes a schedule': { before: (env) => env.schedules.sync([often]), target: [] },
-    'that puts one back': { before: async (env) => [await env.schedules.sync([often]), await env.schedules.sync([])], target: [hourly] },
-    'that removes one that was put back': {
-      before: async (env) => [await env.schedules.sync([often]), await env.schedules.sync([]), await env.schedules.sync([often])],
-      target: [],
-    },
-    'that replaces a run': { before: async (env) => [await env.schedules.sync([often]), await env.client.terminate('schedule.tick')], target: [hourly] },
-    'that takes over a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), target: [often] },
-    'that ends a run of 0.1.0': { before: (env) => env.client.start(SCHEDULE_WORKFLOW, earlierState, { id: 'schedule.tick' }), target: [] },
-  }
-
-  it.each(Object.keys(histories))('%s is made good by the next, wherever it happened and whatever that one wants', async (name) => {
-    const { before, target } = histories[name]!
-    for (const next of [target, [hourly], []]) {
-      for (let survived = false, writes = 0; !survived; writes++) {
-        const env = await deployed()
-        await before(env)
-        await env.settle()
-        let left = writes
-        const dying = withFaults(env, (call) => {
-          if (IS_WRITE.test(call) && left-- <= 0) throw new Error('killed')
-        })
-        survived = await dying.sync(target).then(
-          () => true,
-          () => false,
-        )
-        await env.restart()
-        await env.schedules.sync(next)
-        await env.settle()
-        expect(await ownRuns(env), `killed after ${writes} writes`).toHaveLength(next.length)
-        const expected = next.length === 0 ? 0 : 7_200_000 / next[0]!.plan.everyMs!
-        expect(await started(env, '2h'), `killed after ${writes} writes`).toBe(expected)
-      }
-    }
-  })
-})
-
-const IS_WRITE = /^(store\.(create|deliver|terminate|revive)|documents\.(put|delete))$/
-
-/** Schedules of another process on the same store, which asks `meanwhile` before every call. */
-function withFaults(env: TestEnv, meanwhile: (call: string) => unknown): Schedules {
-  const { world } = env.client
-  const asking = <T extends object>(port: 'store' | 'documents', target: T): T =>
-    new Proxy(target, {
-      get(_, method) {
-        const value = Reflect.get(target, method) as unknown
-        if (typeof value !== 'function') return value
-        return async (...args: unknown[]) => {
-          await meanwhile(`${port}.${String(method)}`)
-          return Reflect.apply(value, target, args)
-        }
-      },
-    })
-  const faulty: World = { ...world, store: asking('store', world.store), documents: asking('documents', world.documents) }
-  return new Schedules(new Client(faulty, new Registry(withSchedules([report], [hourly]))))
-}
