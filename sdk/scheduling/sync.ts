@@ -123,8 +123,10 @@ export class ScheduleSync {
    */
   private async endRun(record: ScheduleRecord): Promise<void> {
     const { store, wakeups, clock, ids } = this.client.world
-    const now = clock.now()
-    if (!(await store.get(record.runId))) {
+    const run = await store.get(record.runId)
+    if (run && !isAlive(run)) return
+    if (!run) {
+      const now = clock.now()
       const input = firstState(record) as unknown as Json
       const time = { createdAt: now, wakeAt: now, retentionMs: ID_USED_UP_MS }
       await store.create({ id: record.runId, workflow: SCHEDULE_WORKFLOW, version: 1, input, secret: ids.secret(), tags: [], ...time })

@@ -165,6 +165,18 @@ describe('syncing schedules', () => {
     expect(await ownRuns(env)).toEqual(['schedule.tick.3'])
   })
 
+  it('does not end a run of somebody else that has the id', async () => {
+    const sleeper = workflow('sleeper', async (ctx) => ctx.sleep('1d'))
+    const env = await testEnv({ workflows: [...CODE, sleeper] })
+    const faulty = withFaults(env, async (call) => {
+      if (call === 'store.create') await env.client.start(sleeper, undefined, { id: 'schedule.tick' })
+    })
+    await expect(faulty.sync([hourly])).rejects.toThrow("is somebody else's")
+    await env.schedules.sync([])
+    expect(await env.schedules.list()).toEqual([])
+    expect(await env.handle('schedule.tick').status()).toBe('sleeping')
+  })
+
   it('leaves a later plan alone when it is held up with its own', async () => {
     const env = await deployed()
     await env.schedules.sync([hourly])
