@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { scheduleToJson } from '../../sdk/http-client/wire.ts'
 import { Schedules, type ScheduleView } from '../../sdk/schedules.ts'
 import { clockTime, fromNow, span } from '../moments.ts'
 import { Session } from '../session.ts'
@@ -15,7 +16,7 @@ export function addSchedules(program: Command): void {
       const session = Session.of(command)
       const schedules = await new Schedules(session.client).list()
       const text = schedules.map((schedule) => line(schedule, Date.now())).join('\n')
-      session.print(text || 'no schedules', { schedules: schedules.map(toJson) })
+      session.print(text || 'no schedules', { schedules: schedules.map(scheduleToJson) })
     })
   for (const action of ['pause', 'resume', 'trigger'] as const) {
     const sub = command
@@ -30,12 +31,10 @@ export function addSchedules(program: Command): void {
   }
 }
 
-function line({ name, workflow, cron, everyMs, timezone, isPaused, nextDue, started }: ScheduleView, now: number): string {
+function line({ name, workflow, cron, everyMs, timezone, isPaused, nextDue, started, lastError }: ScheduleView, now: number): string {
   const plan = cron === undefined ? `every ${span(everyMs!)}` : `${cron} (${timezone})`
-  const next = isPaused || nextDue === undefined ? 'paused' : `next ${clockTime(nextDue, now)} (${fromNow(nextDue, now)})`
-  return `${name}  ${workflow}  ${plan}  ${next}  ${started} started`
-}
-
-function toJson({ nextDue, ...schedule }: ScheduleView) {
-  return { ...schedule, ...(nextDue !== undefined && { nextDue: new Date(nextDue).toISOString() }) }
+  const due = nextDue === undefined ? 'never again' : `next ${clockTime(nextDue, now)} (${fromNow(nextDue, now)})`
+  const when = lastError?.at === undefined ? '' : ` ${fromNow(lastError.at, now)}`
+  const trouble = lastError ? `\n  trouble${when}: ${lastError.message}` : ''
+  return `${name}  ${workflow}  ${plan}  ${isPaused ? 'paused' : due}  ${started} started${trouble}`
 }

@@ -62,6 +62,8 @@ export function checkSchedules(schedules: ScheduleView[], now = Date.now()): Che
   const late = schedules.filter(({ nextDue }) => nextDue !== undefined && nextDue < now - OVERDUE_MS)
   const text = (each: ScheduleView) => `schedule ${each.name} was due ${span(now - each.nextDue!)} ago and has not started its run`
   if (late.length > 0) return late.map((each) => ({ name: 'schedules', state: 'bad', text: text(each) }))
+  const troubled = schedules.filter(({ lastError }) => lastError)
+  if (troubled.length > 0) return troubled.map(({ name, lastError }) => ({ name: 'schedules', state: 'warn', text: `schedule ${name}: ${lastError!.message}` }))
   if (schedules.length === 0) return [{ name: 'schedules', state: 'ok', text: 'there are no schedules' }]
   const paused = schedules.filter(({ isPaused }) => isPaused).length
   const number = schedules.length === 1 ? '1 schedule' : `${schedules.length} schedules`

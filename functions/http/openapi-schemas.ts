@@ -60,6 +60,7 @@ export const SCHEMAS = {
             nextDue: time,
             started: whole,
             skipped: whole,
+            lastError: object({ at: time, message: text }, ['message']),
           },
           ['name', 'runId', 'workflow', 'isPaused'],
         ),

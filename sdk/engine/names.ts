@@ -51,6 +51,29 @@ function shortened(parentId: string, readable: string): string {
   return RUN_ID.test(readable) ? readable : `${parentId.slice(0, 120)}.${digest(readable)}`
 }
 
+/**
+ * The id of a schedule's own run; from the second on, with its serial. A name has one spelling here, and no dot in it: so
+ * no two schedules share an id, and none has that of a run which another one starts, with a dot and the time behind its own.
+ */
+export function scheduleRunId(name: string, serial: number): string {
+  const spelt = name.replaceAll(/[^A-Za-z0-9_-]/g, (char) => {
+    const code = char.charCodeAt(0)
+    return code < 0x100 ? `~${code.toString(16).padStart(2, '0')}` : `~u${code.toString(16).padStart(4, '0')}`
+  })
+  // Two tildes in a row come of no name, so a shortened one cannot be taken for another that is spelt out.
+  const short = spelt.length <= LONGEST_SPELT ? spelt : `${spelt.slice(0, LONGEST_SPELT - 30)}~~${digest(name)}`
+  return serial === 1 ? `schedule.${short}` : `schedule.${short}.${serial}`
+}
+/** Leaves room for the serial, and for the time behind it in the ids of the runs that the schedule starts. */
+const LONGEST_SPELT = 110
+
+/** What 0.1.0 called the run of a schedule: mostly the same, but several names could share one. */
+export function earlierScheduleRunId(name: string): string {
+  return `schedule.${encodeURIComponent(name)
+    .replaceAll('%', '~')
+    .replaceAll(/[!'()*]/g, '-')}`
+}
+
 /** The same on every attempt of a step, different for every other step of every other run. */
 export function idempotencyKey({ id, format, generation }: Identified, opId: string): string {
   // No escaped name begins with `~g`, so no scope can look like a generation.

@@ -7,6 +7,7 @@ import { type Problem, recordError } from '../engine/errors.ts'
 import { assertSurvivesJson } from '../engine/json.ts'
 import { outputOf } from '../output-of.ts'
 import { hasEnded, type RunStatus } from '../ports.ts'
+import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
 import { validateOrThrow } from '../schema.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
@@ -20,8 +21,10 @@ import {
   type RunPageJson,
   runFromJson,
   type SavedDefinitionJson,
+  type ScheduleJson,
   type StepJson,
   type StoredVersionJson,
+  scheduleFromJson,
   stepFromJson,
   type TokenJson,
   tokenFromJson,
@@ -35,7 +38,7 @@ const POLL_MS = 20_000
  * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
  * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
  */
-export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'world'>> {
+export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'world'>>, RemoteSchedules {
   private readonly transport: Transport
 
   constructor(options: TransportOptions) {
@@ -176,6 +179,25 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     await this.post(`/callbacks/${encodeURIComponent(token)}`, { error: { name, message, code } }, options)
   }
 
+  /** By name, each with when it is due next. */
+  async listSchedules(): Promise<ScheduleView[]> {
+    const { schedules } = await this.read<{ schedules: ScheduleJson[] }>('/schedules')
+    return schedules.map(scheduleFromJson)
+  }
+
+  async pauseSchedule(name: string, options?: RepeatOptions): Promise<void> {
+    await this.post(schedulePath(name, 'pause'), undefined, options)
+  }
+
+  async resumeSchedule(name: string, options?: RepeatOptions): Promise<void> {
+    await this.post(schedulePath(name, 'resume'), undefined, options)
+  }
+
+  /** Starts a run now, whatever the plan says. */
+  async triggerSchedule(name: string, options?: RepeatOptions): Promise<void> {
+    await this.post(schedulePath(name, 'trigger'), undefined, options)
+  }
+
   /** The workers that have given a sign of life in the last minute. */
   async listWorkers(): Promise<LiveWorker[]> {
     const { workers } = await this.read<{ workers: WorkerJson[] }>('/v1/workers')
@@ -209,6 +231,10 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
 
 function definitionPath(name: string): string {
   return `/definitions/${encodeURIComponent(name)}`
+}
+
+function schedulePath(name: string, action: string): string {
+  return `/schedules/${encodeURIComponent(name)}/${action}`
 }
 
 function runPath(runId: string, rest = ''): string {

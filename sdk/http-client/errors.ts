@@ -20,6 +20,7 @@ const REVIVED: Record<string, (problem: ProblemJson) => Error> = {
   misfit: ({ detail, problems }) => new MisfitError(detail, problems),
   gone: ({ detail }) => new GoneError(detail),
   'unknown-run': ({ detail }) => new RunNotFoundError(detail),
+  'unknown-schedule': ({ detail }) => new RunNotFoundError(detail),
   'unknown-definition': ({ detail }) => new UnknownWorkflowError(detail),
   'unknown-workflow': ({ detail }) => new UnknownWorkflowError(detail),
   conflict: ({ detail }) => new ConflictError(detail),

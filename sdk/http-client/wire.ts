@@ -5,6 +5,7 @@ import type { StepView } from '../definitions/step-states.ts'
 import type { Problem } from '../engine/errors.ts'
 import type { ErrorRecord } from '../engine/events.ts'
 import type { Waiting } from '../ports.ts'
+import type { ScheduleView } from '../schedules.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { TokenView } from '../tasks/tokens.ts'
 
@@ -89,6 +90,26 @@ export function stepFromJson({ startedAt, endedAt, wakeAt, ...step }: StepJson):
 
 function withEpochUntil<T extends { until?: string }>({ until, ...rest }: T): Omit<T, 'until'> & { until?: number } {
   return until === undefined ? rest : { ...rest, until: Date.parse(until) }
+}
+
+export type ScheduleJson = Omit<ScheduleView, 'nextDue' | 'lastError'> & { nextDue?: string; lastError?: { at?: string; message: string } }
+
+export function scheduleToJson({ nextDue, lastError, ...schedule }: ScheduleView): ScheduleJson {
+  const { at, message } = lastError ?? {}
+  return {
+    ...schedule,
+    ...(nextDue !== undefined && { nextDue: new Date(nextDue).toISOString() }),
+    ...(message !== undefined && { lastError: { ...(at !== undefined && { at: new Date(at).toISOString() }), message } }),
+  }
+}
+
+export function scheduleFromJson({ nextDue, lastError, ...schedule }: ScheduleJson): ScheduleView {
+  const { at, message } = lastError ?? {}
+  return {
+    ...schedule,
+    ...(nextDue !== undefined && { nextDue: Date.parse(nextDue) }),
+    ...(message !== undefined && { lastError: { ...(at !== undefined && { at: Date.parse(at) }), message } }),
+  }
 }
 
 export type WorkerJson = Omit<LiveWorker, 'seenAt'> & { last_seen: string }

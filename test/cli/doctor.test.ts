@@ -80,6 +80,20 @@ describe('doctor, for a server', () => {
   })
 })
 
+test('doctor warns of schedules whose last run could not be started or went wrong', async () => {
+  await using local = await Local.open({
+    path: ':memory:',
+    workflows: [],
+    schedules: [nightly, schedule('weekly', { every: '7d' }, broken, undefined)],
+    log: () => {},
+  })
+  await local.schedules.trigger('weekly')
+  while (!(await local.schedules.list())[1]!.lastError) await pause(5)
+  expect(checkSchedules(await local.schedules.list())).toMatchObject([
+    { name: 'schedules', state: 'warn', text: expect.stringMatching(/^schedule weekly: .*out of order/) },
+  ])
+})
+
 describe('doctor, for a deployment', () => {
   const HEALTHY: Account = { stack: 'Shop', queue: [0, 2], deadLetters: [0, 0], hasScheduleGroup: true, secret: 'shop-secret' }
   const examine = async (account: Account, args: string[] = ['--stack', 'Shop', '--profile', 'shop']) => {

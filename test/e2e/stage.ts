@@ -1,3 +1,4 @@
+import { Schedules } from '../../sdk/index.ts'
 import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
 import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
 import type { Stage } from '../../workflows/suite/stage.ts'
@@ -8,6 +9,7 @@ export function deployedStage({ client, aws, outputs }: Deployment): Stage {
   const functions = new LambdaFunctions(new SignedFetch(aws.dynamodb))
   return {
     client,
+    schedules: new Schedules(client),
     now: Date.now,
     takes: (_inRealLife, aMoment) => aMoment,
     latenessMs: 10_000,

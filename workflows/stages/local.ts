@@ -16,6 +16,9 @@ export async function localStage(): Promise<Stage & AsyncDisposable> {
     get client() {
       return local
     },
+    get schedules() {
+      return local.schedules
+    },
     now: Date.now,
     takes: (_inRealLife, aMoment) => aMoment,
     latenessMs: 2_000,

@@ -13,6 +13,9 @@ export async function testKitStage(): Promise<Stage> {
     get client() {
       return env.client
     },
+    get schedules() {
+      return env.schedules
+    },
     now: () => env.clock.now(),
     takes: (inRealLife) => inRealLife,
     latenessMs: 0,

@@ -1,10 +1,11 @@
-import type { HistoryEvent, RunStatus, RunView, Signal, Waiting, Workflow } from 'overwinter'
+import type { HistoryEvent, RunStatus, RunView, Schedules, Signal, Waiting, Workflow } from 'overwinter'
 import type { OverwinterClient } from 'overwinter/client'
 
 /** Where the examples are tried: the test kit, the local world, a deployed stack. What they do is the same on each. */
 export interface Stage {
   /** Either client has these. */
   readonly client: Pick<OverwinterClient, 'start' | 'get' | 'list' | 'history' | 'signal' | 'retry' | 'terminate'>
+  readonly schedules: Pick<Schedules, 'list' | 'trigger'>
   now(): number
   /** How long something takes: as in real life where time is virtual, and a moment where it is not. */
   takes<T>(inRealLife: T, aMoment: T): T

@@ -1,4 +1,5 @@
-import { RunNotFoundError, Schedules, type ScheduleView } from '../../../sdk/index.ts'
+import { scheduleToJson } from '../../../sdk/http-client/wire.ts'
+import { RunNotFoundError, Schedules } from '../../../sdk/index.ts'
 import { readKey } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
 import { HttpProblem } from '../problem.ts'
@@ -12,7 +13,7 @@ const listSchedules: Route = {
   responses: { 200: { description: 'All of them.', schema: ref('Schedules') } },
   problems: [],
   async handle(_c, api) {
-    return json({ schedules: (await new Schedules(api.client).list()).map(toJson) })
+    return json({ schedules: (await new Schedules(api.client).list()).map(scheduleToJson) })
   },
 }
 
@@ -22,8 +23,8 @@ const steer = (action: 'pause' | 'resume' | 'trigger', summary: string): Route =
   operationId: `${action}Schedule`,
   summary,
   takesKey: true,
-  responses: { 202: { description: 'It will.', schema: ref('Accepted') } },
-  problems: ['invalid-input', 'unknown-schedule'],
+  responses: { 202: { description: 'The schedule has been told.', schema: ref('Accepted') } },
+  problems: ['invalid-input', 'unknown-schedule', 'conflict'],
   async handle(c, api) {
     try {
       await new Schedules(api.client)[action](c.req.param('name')!, readKey(c))
@@ -40,7 +41,3 @@ export const schedules = [
   steer('resume', 'Go on from now; what was due during the pause is not made up for.'),
   steer('trigger', 'Start a run now, whatever the plan says.'),
 ]
-
-function toJson({ nextDue, ...schedule }: ScheduleView) {
-  return { ...schedule, ...(nextDue !== undefined && { nextDue: new Date(nextDue).toISOString() }) }
-}

@@ -1,0 +1,46 @@
+import { earlierScheduleRunId } from '../engine/names.ts'
+import type { RunRecord, World } from '../ports.ts'
+import { isAlive, SCHEDULE_WORKFLOW, stateOf } from './state.ts'
+
+export const NO_LONGER = 'the code no longer has this schedule'
+const UPKEEP = 'schedule upkeep'
+const LOOKED_THROUGH = 'runs of 0.1.0'
+const PAGE = 1_000
+
+/** The runs of schedules that 0.1.0 started. It kept no records of them; they have its ids, and no serial. */
+export class EarlierRuns {
+  private readonly world: World
+
+  constructor(world: World) {
+    this.world = world
+  }
+
+  /** The run that is still going for this schedule. Two names may have shared an id, so it says for which it works. */
+  async find(name: string): Promise<RunRecord | undefined> {
+    const run = await this.world.store.get(earlierScheduleRunId(name))
+    return run && isAlive(run) && scheduleOf(run) === name ? run : undefined
+  }
+
+  /**
+   * 0.1.0 found its schedules by walking over all runs. This is done once more, for those that the code had dropped by the
+   * time it came to keep records; the others have been taken over by now.
+   */
+  async endAllBut(wanted: ReadonlySet<string>): Promise<void> {
+    const { store, documents, wakeups, clock } = this.world
+    if (await documents.get(UPKEEP, LOOKED_THROUGH)) return
+    let cursor: string | undefined
+    do {
+      const page = await store.list({ workflow: SCHEDULE_WORKFLOW, isOpen: true, limit: PAGE, ...(cursor !== undefined && { cursor }) })
+      for (const run of page.runs) {
+        const name = scheduleOf(run)
+        if (name === undefined || wanted.has(name) || stateOf(run).serial !== undefined || run.id !== earlierScheduleRunId(name)) continue
+        await wakeups.send((await store.terminate(run.id, NO_LONGER)).wakes)
+      }
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    await documents.put(UPKEEP, LOOKED_THROUGH, { at: clock.now() })
+  }
+}
+
+/** Nothing keeps people from starting a run of this workflow by hand, with whatever input. */
+const scheduleOf = (run: RunRecord): string | undefined => stateOf(run)?.plan?.name

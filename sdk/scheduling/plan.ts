@@ -1,0 +1,44 @@
+import { Cron } from 'croner'
+
+/** What a schedule's own run works by. */
+export interface Plan {
+  name: string
+  workflow: string
+  version: number
+  input?: unknown
+  cron?: string
+  everyMs?: number
+  timezone: string
+  overlap: 'skip' | 'queue' | 'allow'
+  catchUp: boolean
+}
+
+/** The first time after `after`, as epoch milliseconds. */
+export function nextTime({ cron, everyMs, timezone }: Plan, after: number): number | undefined {
+  if (everyMs !== undefined) return after + everyMs
+  return new Cron(cron!, { timezone, paused: true }).nextRun(new Date(after))?.getTime()
+}
+
+/** The last of the times from `due` to `now`: after an outage one run stands for all that were missed. */
+export function latestTime({ everyMs }: Plan, due: number, now: number): number {
+  return everyMs === undefined || now < due ? Math.max(due, now) : due + Math.floor((now - due) / everyMs) * everyMs
+}
+
+/** Finding the times of a cron expression takes time itself, and nobody counts further. */
+const MOST_COUNTED = 1_000
+
+/** How many times there were after `after` and before `now`, and what to go on counting from. */
+export function timesBetween(plan: Plan, after: number, now: number): { count: number; last: number } {
+  if (plan.everyMs !== undefined) {
+    const count = Math.max(0, Math.ceil((now - after) / plan.everyMs) - 1)
+    return { count, last: after + count * plan.everyMs }
+  }
+  const times = new Cron(plan.cron!, { timezone: plan.timezone, paused: true })
+  let last = after
+  for (let count = 0; count < MOST_COUNTED; count++) {
+    const time = times.nextRun(new Date(last))?.getTime()
+    if (time === undefined || time >= now) return { count, last }
+    last = time
+  }
+  return { count: MOST_COUNTED, last: now - 1 }
+}
