@@ -27,8 +27,14 @@ export class Local extends Client {
     const schedules = options.schedules ?? []
     const workflows = withSchedules(options.workflows, schedules)
     const local = new Local(world, new Runner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
-    await local.runner.start()
-    await local.schedules.sync(schedules)
+    try {
+      await local.runner.start()
+      // Another process on the same file may have schedules of its own: only who speaks of them means them.
+      if (options.schedules) await local.schedules.sync(schedules)
+    } catch (error) {
+      await local.close(0)
+      throw error
+    }
     return local
   }
 

@@ -1,5 +1,8 @@
-import { type RunHandle, type TestEnv, testEnv, toMatchHistory } from 'overwinter/testing'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { HistoryEvent } from 'overwinter'
+import { type RunHandle, replayHistory, type TestEnv, testEnv, toMatchHistory } from 'overwinter/testing'
 import { describe, expect, test } from 'vitest'
+import { Registry } from '../sdk/workflow.ts'
 import { approval, decided } from './approval.ts'
 import { drip } from './drip.ts'
 import { dripCampaign } from './drip-campaign.ts'
@@ -64,6 +67,16 @@ describe('what the examples journal has not changed, so that runs of yesterday g
     const run = await play(env)
     await run.result().catch(() => {})
     expect(await run.history()).toMatchHistory(new URL(`./golden/${name}.json`, import.meta.url).pathname)
+  })
+})
+
+describe('histories recorded by 0.1.0 still fit, wherever a run may have been asleep', () => {
+  const folder = new URL('./golden/0.1.0/', import.meta.url)
+  test.each(readdirSync(folder))('%s', async (file) => {
+    const history = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as HistoryEvent[]
+    const [started] = history as [HistoryEvent & { workflow: string; version: number }]
+    const workflow = new Registry(workflows).exact(started.workflow, started.version)
+    for (let upTo = 1; upTo <= history.length; upTo++) await replayHistory(workflow, history, upTo)
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Client } from '../client.ts'
 import { ConflictError, InvalidInputError } from '../engine/errors.ts'
 import { canonicalJson, type Json } from '../engine/json.ts'
-import { scheduleRunId } from '../engine/names.ts'
+import { FORMAT, scheduleRunId } from '../engine/names.ts'
 import type { Document, RunRecord } from '../ports.ts'
 import type { Schedule } from '../schedule.ts'
 import { validateOrThrow } from '../schema.ts'
@@ -129,7 +129,7 @@ export class ScheduleSync {
       const now = clock.now()
       const input = firstState(record) as unknown as Json
       const time = { createdAt: now, wakeAt: now, retentionMs: ID_USED_UP_MS }
-      await store.create({ id: record.runId, workflow: SCHEDULE_WORKFLOW, version: 1, input, secret: ids.secret(), tags: [], ...time })
+      await store.create({ id: record.runId, workflow: SCHEDULE_WORKFLOW, version: 1, format: FORMAT, input, secret: ids.secret(), tags: [], ...time })
     }
     const { wakes } = await store.terminate(record.runId, NO_LONGER)
     await wakeups.send(wakes)

@@ -39,6 +39,7 @@ async function leftBy010(overlap: Overlap, code = withSchedules([], [twoHourly(o
     id: 'schedule.hourly',
     workflow: SCHEDULE_WORKFLOW,
     version: 1,
+    format: 1,
     input,
     secret: 'kept',
     createdAt: at,
