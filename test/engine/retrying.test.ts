@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import { FatalError, signal, workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+/** Something that is broken until somebody mends it. */
+function fragile() {
+  let isBroken = true
+  return {
+    use<T>(value: T): T {
+      if (isBroken) throw new FatalError('down')
+      return value
+    },
+    mend: () => {
+      isBroken = false
+    },
+  }
+}
+
+describe('a failed run that is told to go on', () => {
+  it('finds the signals that were accepted before it failed (I9)', async () => {
+    const service = fragile()
+    const approved = signal<string>('approved')
+    const w = workflow('w', async (ctx) => {
+      await ctx.sleep('first', '1h')
+      await ctx.step('charge', () => service.use('charged'))
+      return ctx.waitFor(approved)
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await run.get()
+    expect(await run.signal(approved, 'Ada')).toEqual({ accepted: true })
+    await expect(run.result()).rejects.toThrow('down')
+    service.mend()
+    await env.client.retry(run.runId)
+    expect(await run.result()).toBe('Ada')
+  })
+
+  it('gets back a signal that was consumed on the way that is undone (I9)', async () => {
+    const service = fragile()
+    const approved = signal<string>('approved')
+    const w = workflow('w', async (ctx) => {
+      const paid = await ctx.step('pay', () => service.use('paid')).catch((error: Error) => error)
+      const by = await ctx.waitFor(approved)
+      if (paid instanceof Error) throw paid
+      await ctx.sleep('a while', '1d')
+      return `${paid}, approved by ${by}`
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await run.signal(approved, 'Ada')
+    await expect(run.result()).rejects.toThrow('down')
+    service.mend()
+    await env.client.retry(run.runId)
+    expect(await run.result()).toBe('paid, approved by Ada')
+    const consumed = (await run.history()).filter(({ type }) => type === 'wait.completed')
+    expect(consumed).toHaveLength(2)
+  })
+
+  it('starts children anew that were cancelled with it', async () => {
+    const service = fragile()
+    const kid = workflow('kid', async (ctx) => {
+      await ctx.sleep('nap', '1m')
+      return ctx.info.runId
+    })
+    const w = workflow('w', async (ctx) =>
+      Promise.all([ctx.run(kid, undefined), ctx.run(kid, undefined, { id: 'chosen' }), ctx.step('pay', () => service.use('paid'))]),
+    )
+    const env = await testEnv({ workflows: [w, kid] })
+    const run = await env.start(w, undefined, { id: 'r' })
+    await expect(run.result()).rejects.toThrow('down')
+    expect(await env.handle('r.kid').status()).toBe('cancelled')
+    service.mend()
+    await env.client.retry('r')
+    expect(await run.result()).toEqual(['r.kid~r1', 'chosen~r1', 'paid'])
+  })
+
+  it('hears of a child that ended while nobody listened', async () => {
+    const service = fragile()
+    const kid = workflow('kid', async (ctx) => {
+      await ctx.sleep('nap', '1m')
+      return 'grown up'
+    })
+    const w = workflow('w', async (ctx) => Promise.all([ctx.run(kid, undefined, { onParentEnd: 'abandon' }), ctx.step('pay', () => service.use('paid'))]))
+    const env = await testEnv({ workflows: [w, kid] })
+    const run = await env.start(w, undefined, { id: 'r' })
+    await expect(run.result()).rejects.toThrow('down')
+    await env.advance('1h')
+    expect(await env.handle('r.kid').status()).toBe('completed')
+    service.mend()
+    await env.client.retry('r')
+    expect(await run.result()).toEqual(['grown up', 'paid'])
+  })
+
+  it('lets the child that failed go on, from its own failed step', async () => {
+    const service = fragile()
+    const ran: string[] = []
+    const kid = workflow('kid', async (ctx) => {
+      await ctx.step('wash', () => void ran.push('kid washes'))
+      return ctx.step('pay', () => service.use('kid has paid'))
+    })
+    const w = workflow('w', async (ctx) => {
+      await ctx
+        .step('pay', () => {
+          ran.push('pay by card')
+          throw new FatalError('refused')
+        })
+        .catch(() => {})
+      await ctx.step('mail', () => void ran.push('mail'))
+      return ctx.run(kid, undefined)
+    })
+    const env = await testEnv({ workflows: [w, kid] })
+    const run = await env.start(w, undefined, { id: 'r' })
+    await expect(run.result()).rejects.toThrow('down')
+    service.mend()
+    await env.client.retry('r')
+    expect(await run.result()).toBe('kid has paid')
+    expect(ran).toEqual(['pay by card', 'mail', 'kid washes'])
+    expect(await env.handle('r.kid').status()).toBe('completed')
+  })
+
+  it('says at once that it cannot when its child was ended by somebody', async () => {
+    const kid = workflow('kid', async (ctx) => ctx.sleep('long', '1d'))
+    const w = workflow('w', async (ctx) => ctx.run(kid, undefined))
+    const env = await testEnv({ workflows: [w, kid] })
+    const run = await env.start(w, undefined, { id: 'r' })
+    await run.get()
+    await env.client.terminate('r.kid')
+    await expect(run.result()).rejects.toThrow('terminated')
+    await expect(env.client.retry('r')).rejects.toThrow("child run 'r.kid', which was terminated and cannot go on")
+    expect(await run.status()).toBe('failed')
+  })
+
+  it.each([
+    ['several failures at once (Promise.any)', (a: Promise<string>, b: Promise<string>) => Promise.any([a, b])],
+    ['an error of its own with a cause', (a: Promise<string>) => a.catch((cause: unknown) => Promise.reject(new Error('no shop', { cause })))],
+    ['an error of its own that says nothing of the cause', (a: Promise<string>) => a.catch(() => Promise.reject(new Error('no shop')))],
+  ])('goes on from what failed: %s', async (_what, combine) => {
+    const service = fragile()
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('before', () => 1)
+      const ask = (name: string) => ctx.step(name, () => service.use(`${name} answers`))
+      return combine(ask('a'), ask('b'))
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow()
+    service.mend()
+    await env.client.retry(run.runId)
+    expect(await run.result()).toMatch(/answers/)
+  })
+
+  it('goes on more than once', async () => {
+    const services = [fragile(), fragile(), fragile()]
+    const w = workflow('w', async (ctx) => {
+      const results: number[] = []
+      for (const [i, service] of services.entries()) results.push(await ctx.step(`step ${i}`, () => service.use(i)))
+      return results
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    for (const service of services) {
+      await expect(run.result()).rejects.toThrow('down')
+      service.mend()
+      await env.client.retry(run.runId)
+    }
+    expect(await run.result()).toEqual([0, 1, 2])
+  })
+})
