@@ -1,0 +1,140 @@
+import type { Clock } from '../../../sdk/ports.ts'
+import type { Chance } from './chance.ts'
+
+export type ServiceName = 'dynamodb' | 'sqs' | 'scheduler' | 's3'
+
+/** One attempt of a call. The SDK makes up to eight of them, and the product sees only what the last one comes to. */
+export interface Attempt {
+  process: string
+  service: ServiceName
+  /** As the SDK calls it: `PutItemCommand`. */
+  command: string
+  input: unknown
+  /** Counts the calls of the process, from 1. */
+  call: number
+  /** Counts the attempts of the call, from 1. */
+  attempt: number
+}
+
+export type Outcome =
+  /** Carried out, and answered. */
+  | 'done'
+  /** Refused by a busy service before anything happened. */
+  | 'throttled'
+  /** Never arrived. */
+  | 'lost'
+  /** Carried out, but the answer never came. */
+  | 'answer lost'
+  /** The process dies before it is sent, or after it was carried out. */
+  | 'dies before'
+  | 'dies after'
+
+export interface Fate {
+  outcome: Outcome
+  /** How long it is under way, each way. What is lost is given up after the client's timeout. */
+  thereMs?: number
+  backMs?: number
+}
+
+const DONE: Fate = { outcome: 'done' }
+const MOST_ATTEMPTS = 8
+const REQUEST_TIMEOUT_MS = 5_000
+const LONGEST_BACKOFF_MS = 20_000
+const FIRST_BACKOFF_MS: Record<'throttled' | 'lost', number> = { throttled: 500, lost: 100 }
+
+/**
+ * The way of one process to the services. It may be slow and lose things; and because the process itself may freeze or
+ * die, nothing it has called returns before it thaws, and nothing ever again once it is dead.
+ */
+export class Network {
+  readonly process: string
+  isAlive = true
+  private readonly clock: Clock
+  private readonly chance: Chance
+  private readonly fateOf: (attempt: Attempt) => Fate
+  private frozenUntil = Number.NEGATIVE_INFINITY
+  private calls = 0
+
+  constructor(process: string, clock: Clock, chance: Chance, fateOf: (attempt: Attempt) => Fate = () => DONE) {
+    this.process = process
+    this.clock = clock
+    this.chance = chance
+    this.fateOf = fateOf
+  }
+
+  /** What makes the attempts of one call recognisable: the SDK gives some calls such a token where they bring none. */
+  token(): string {
+    return this.chance.uuid()
+  }
+
+  kill(): void {
+    this.isAlive = false
+  }
+
+  /** Nothing moves in this process until then; what it has sent is carried out all the same. */
+  freezeUntil(time: number): void {
+    this.frozenUntil = Math.max(this.frozenUntil, time)
+  }
+
+  /** What the SDK does with a call: again and again, as long as that may help. `throttled` makes the service's own error. */
+  async call<T>(what: Pick<Attempt, 'service' | 'command' | 'input'>, carryOut: () => T | Promise<T>, throttled: () => Error): Promise<T> {
+    const call = ++this.calls
+    for (let attempt = 1; ; attempt++) {
+      if (!this.isAlive) return FOREVER
+      const fate = this.fateOf({ ...what, process: this.process, call, attempt })
+      if (fate.outcome === 'dies before') {
+        this.kill()
+        return FOREVER
+      }
+      await this.pass(fate.thereMs ?? 0)
+      if (fate.outcome === 'done') return this.answer(fate, carryOut)
+      if (fate.outcome === 'answer lost' || fate.outcome === 'dies after') await settled(carryOut)
+      if (fate.outcome === 'dies after') {
+        this.kill()
+        return FOREVER
+      }
+      const isThrottled = fate.outcome === 'throttled'
+      await this.pass(fate.backMs ?? (isThrottled ? 0 : REQUEST_TIMEOUT_MS))
+      if (attempt === MOST_ATTEMPTS) throw isThrottled ? throttled() : timedOut(what.command)
+      await this.pass(this.backoff(attempt, isThrottled ? 'throttled' : 'lost'))
+    }
+  }
+
+  private async answer<T>(fate: Fate, carryOut: () => T | Promise<T>): Promise<T> {
+    try {
+      return await carryOut()
+    } finally {
+      await this.pass(fate.backMs ?? 0)
+    }
+  }
+
+  /** Waits in virtual time, and on for as long as the process is frozen. */
+  private async pass(ms: number): Promise<void> {
+    if (ms > 0) await this.until(this.clock.now() + ms)
+    while (this.frozenUntil > this.clock.now()) await this.until(this.frozenUntil)
+    if (!this.isAlive) await FOREVER
+  }
+
+  private until(time: number): Promise<void> {
+    return new Promise((resolve) => this.clock.at(time, resolve))
+  }
+
+  private backoff(attempt: number, why: 'throttled' | 'lost'): number {
+    return this.chance.within([0, Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS[why] * 2 ** (attempt - 1))])
+  }
+}
+
+/** Whatever comes of it, nobody hears. */
+async function settled(carryOut: () => unknown): Promise<void> {
+  try {
+    await carryOut()
+  } catch {
+    // The answer that got lost was an error.
+  }
+}
+
+function timedOut(command: string): Error {
+  return Object.assign(new Error(`the answer to ${command} did not come within ${REQUEST_TIMEOUT_MS} ms, in ${MOST_ATTEMPTS} attempts`), { name: 'TimeoutError' })
+}
+
+const FOREVER = new Promise<never>(() => {})
