@@ -11,7 +11,7 @@ import {
   type TranslateConfig,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { type marshallOptions, marshall, unmarshall, type unmarshallOptions } from '@aws-sdk/util-dynamodb'
+import { marshall, type marshallOptions, unmarshall, type unmarshallOptions } from '@aws-sdk/util-dynamodb'
 
 /**
  * The document client marshals in the `serialize` step and unmarshals in the `deserialize` step. A middleware in the

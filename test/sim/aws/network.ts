@@ -134,7 +134,9 @@ async function settled(carryOut: () => unknown): Promise<void> {
 }
 
 function timedOut(command: string): Error {
-  return Object.assign(new Error(`the answer to ${command} did not come within ${REQUEST_TIMEOUT_MS} ms, in ${MOST_ATTEMPTS} attempts`), { name: 'TimeoutError' })
+  return Object.assign(new Error(`the answer to ${command} did not come within ${REQUEST_TIMEOUT_MS} ms, in ${MOST_ATTEMPTS} attempts`), {
+    name: 'TimeoutError',
+  })
 }
 
 const FOREVER = new Promise<never>(() => {})

@@ -23,8 +23,13 @@ export interface Case {
   /** Further members of the request, or other ones. */
   request?: Record<string, unknown>
   /** Where DynamoDB Local is known to answer otherwise than AWS: what AWS says, and that is what is expected. */
-  differs?: { why: string; error: { name: string; message?: string } }
+  differs?: { why: string; error?: { name: string; message?: string }; output?: unknown }
 }
+
+/** The words are AWS's own; DynamoDB Local has others for the same refusal. */
+export const inOtherWords = (message: string, name = 'ValidationException'): Pick<Case, 'differs'> => ({
+  differs: { why: 'DynamoDB Local refuses it too, in other words', error: { name, message } },
+})
 
 export const PARTITION = 'p'
 export const KEY: Attributes = { pk: { S: PARTITION }, sk: { S: 's' } }
@@ -41,11 +46,19 @@ export const ss = (...members: string[]): AttributeValue => ({ SS: members })
 export const ns = (...members: (number | string)[]): AttributeValue => ({ NS: members.map(String) })
 export const bs = (...members: string[]): AttributeValue => ({ BS: members.map((text) => new TextEncoder().encode(text)) })
 
-/** An update that does nothing but say whether its condition holds. */
+/** A deletion that says whether its condition holds. */
 export function condition(name: string, item: Attributes | undefined, text: string, values?: Attributes, names?: Record<string, string>): Case {
   return { name: `${name}: ${text}`, call: 'delete', ...(item && { item }), condition: text, ...(values && { values }), ...(names && { names }) }
 }
 
 export function update(name: string, item: Attributes | undefined, text: string, values?: Attributes, names?: Record<string, string>): Case {
-  return { name: `${name}: ${text}`, call: 'update', ...(item && { item }), update: text, ...(values && { values }), ...(names && { names }), returns: 'ALL_NEW' }
+  return {
+    name: `${name}: ${text}`,
+    call: 'update',
+    ...(item && { item }),
+    update: text,
+    ...(values && { values }),
+    ...(names && { names }),
+    returns: 'ALL_NEW',
+  }
 }

@@ -26,7 +26,8 @@ export async function play(client: DynamoDBClient, table: string, one: Case): Pr
   const stood = await partition(client, table)
   const answer: Answer = {}
   try {
-    const { $metadata: _, ...output } = await send(client, table, one)
+    // DynamoDB Local tells the price of deleting nothing, unasked.
+    const { $metadata: _, ConsumedCapacity: __, ...output } = await send(client, table, one)
     answer.output = plain(output)
   } catch (error) {
     const { name, message, Item } = error as ConditionalCheckFailedException
@@ -37,7 +38,7 @@ export async function play(client: DynamoDBClient, table: string, one: Case): Pr
   return answer
 }
 
-function send(client: DynamoDBClient, table: string, one: Case): Promise<object & { $metadata: object }> {
+function send(client: DynamoDBClient, table: string, one: Case): Promise<{ $metadata: object; ConsumedCapacity?: unknown }> {
   const common = {
     TableName: table,
     ...(one.names && { ExpressionAttributeNames: one.names }),

@@ -1,4 +1,4 @@
-import { type Attributes, type Case, KEY, list, map, n, s, ss } from './case.ts'
+import { type Attributes, type Case, inOtherWords, KEY, list, map, n, s, ss } from './case.ts'
 
 const items: Record<string, Attributes> = {
   'J#1': { a: n(1), b: s('x'), m: map({ x: n(1), y: list(n(1), n(2), map({ z: n(3) })) }) },
@@ -87,7 +87,15 @@ const further: Case[] = [
   query('half a start', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p') } } }),
   query('count', 'pk = :pk', { ':f': n(3) }, { filter: 'a >= :f', request: { Select: 'COUNT' } }),
   query('no such index', 'pk = :pk', {}, { request: { IndexName: 'nowhere' } }),
-  query('an index, consistently', 'dueShard = :v', { ':v': s('x') }, { request: { IndexName: 'due', ConsistentRead: true } }),
+  query(
+    'an index, consistently',
+    'dueShard = :v',
+    { ':v': s('x') },
+    {
+      request: { IndexName: 'due', ConsistentRead: true },
+      ...inOtherWords('Consistent reads are not supported on global secondary indexes'),
+    },
+  ),
   query('an index by the keys of the table', 'pk = :pk', {}, { request: { IndexName: 'due' } }),
 ]
 

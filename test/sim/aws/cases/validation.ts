@@ -1,4 +1,4 @@
-import { type Case, condition, KEY, list, map, n, s, update } from './case.ts'
+import { type Case, condition, inOtherWords, KEY, list, map, n, s, update } from './case.ts'
 
 const item = { a: n(1), b: n(2) }
 const v = { ':v': n(1) }
@@ -78,7 +78,8 @@ const syntax: Case[] = [
 ]
 
 /** Words that are reserved, and some that look as if they were. */
-const words = 'status name value key ttl type data order item life workflow version input output error parent tags progress wakeAt claim commit writer expiresAt epoch secret seed body at after delivery'
+const words =
+  'status name value key ttl type data order item life workflow version input output error parent tags progress wakeAt claim commit writer expiresAt epoch secret seed body at after delivery'
 const reserved: Case[] = [
   ...words.split(' ').map((word) => condition('as an attribute', { [word]: n(1) }, `${word} = :v`, v)),
   condition('in capitals', item, 'STATUS = :v', v),
@@ -89,29 +90,60 @@ const reserved: Case[] = [
 ]
 
 const key = (changes: Record<string, unknown>): Pick<Case, 'request'> => ({ request: { Key: { ...KEY, ...changes } } })
+const mismatch = inOtherWords('The provided key element does not match the schema')
 const keys: Case[] = [
-  { name: 'no sort key', call: 'get', request: { Key: { pk: s('p') } } },
-  { name: 'no key', call: 'get', request: { Key: {} } },
-  { name: 'an attribute too many in the key', call: 'get', ...key({ z: s('x') }) },
-  { name: 'a number as the key', call: 'get', ...key({ sk: n(1) }) },
+  { name: 'no sort key', call: 'get', request: { Key: { pk: s('p') } }, ...mismatch },
+  { name: 'no key', call: 'get', request: { Key: {} }, ...mismatch },
+  { name: 'an attribute too many in the key', call: 'get', ...key({ z: s('x') }), ...mismatch },
+  { name: 'a number as the key', call: 'get', ...key({ sk: n(1) }), ...mismatch },
   { name: 'an empty partition key', call: 'get', ...key({ pk: s('') }) },
   { name: 'an empty sort key', call: 'get', ...key({ sk: s('') }) },
   { name: 'an empty sort key in an update', call: 'update', ...key({ sk: s('') }) },
   { name: 'an empty sort key in a deletion', call: 'delete', ...key({ sk: s('') }) },
   { name: 'a partition key of 2048 bytes', call: 'get', ...key({ pk: s('x'.repeat(2048)) }) },
-  { name: 'a partition key of 2049 bytes', call: 'get', ...key({ pk: s('x'.repeat(2049)) }) },
+  {
+    name: 'a partition key of 2049 bytes',
+    call: 'get',
+    ...key({ pk: s('x'.repeat(2049)) }),
+    ...inOtherWords('One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes'),
+  },
   { name: 'a sort key of 1024 bytes', call: 'get', ...key({ sk: s('é'.repeat(512)) }) },
-  { name: 'a sort key of 1025 bytes', call: 'get', ...key({ sk: s(`${'é'.repeat(512)}x`) }) },
-  { name: 'a put without its sort key', call: 'put', request: { Item: { pk: s('p') } } },
-  { name: 'a put with a number as its key', call: 'put', request: { Item: { pk: s('p'), sk: n(1) } } },
+  {
+    name: 'a sort key of 1025 bytes',
+    call: 'get',
+    ...key({ sk: s(`${'é'.repeat(512)}x`) }),
+    ...inOtherWords('One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes'),
+  },
+  {
+    name: 'a put without its sort key',
+    call: 'put',
+    request: { Item: { pk: s('p') } },
+    ...inOtherWords('One or more parameter values were invalid: Missing the key sk in the item'),
+  },
+  {
+    name: 'a put with a number as its key',
+    call: 'put',
+    request: { Item: { pk: s('p'), sk: n(1) } },
+    ...inOtherWords('One or more parameter values were invalid: Type mismatch for key sk expected: S actual: N'),
+  },
   { name: 'a put with an empty key', call: 'put', request: { Item: { pk: s('p'), sk: s('') } } },
-  { name: 'a put with a number as the key of an index', call: 'put', put: { dueShard: n(1), dueKey: s('x') } },
+  {
+    name: 'a put with a number as the key of an index',
+    call: 'put',
+    put: { dueShard: n(1), dueKey: s('x') },
+    ...inOtherWords('One or more parameter values were invalid: Type mismatch for Index Key dueShard Expected: S Actual: N IndexName: due'),
+  },
   { name: 'a put with an empty key of an index', call: 'put', put: { dueShard: s('x'), dueKey: s('') } },
   { name: 'a put with half a key of an index', call: 'put', put: { dueShard: s('x') } },
   { name: 'a put with an empty attribute value', call: 'put', put: { a: {} as never } },
   { name: 'a put with nested values 32 deep', call: 'put', put: { a: nested(31) } },
   { name: 'a put with nested values 33 deep', call: 'put', put: { a: nested(33) } },
-  { name: 'a table that is not there', call: 'get', request: { TableName: 'nowhere' } },
+  {
+    name: 'a table that is not there',
+    call: 'get',
+    request: { TableName: 'nowhere' },
+    ...inOtherWords('Requested resource not found', 'ResourceNotFoundException'),
+  },
   { name: 'an item of just under 400 KB', call: 'put', put: { a: s('x'.repeat(409_590)) } },
   { name: 'an item of 400 KB', call: 'put', put: { a: s('x'.repeat(409_593)) } },
   { name: 'an item of 400 KB in two-byte letters', call: 'put', put: { a: s('é'.repeat(204_797)) } },

@@ -65,17 +65,23 @@ const runs: Case[] = [
       ':started': n(NOW),
     },
   ),
-  ...write(
-    'a mark on',
-    'SET #stimulus = #stimulus + :one',
-    '((attribute_exists(#pk)) AND (attribute_not_exists(#endedAt))) AND (#leaseUntil > :now)',
-    { ...now, ':one': n(1) },
-  ),
+  ...write('a mark on', 'SET #stimulus = #stimulus + :one', '((attribute_exists(#pk)) AND (attribute_not_exists(#endedAt))) AND (#leaseUntil > :now)', {
+    ...now,
+    ':one': n(1),
+  }),
   ...write(
     'waking',
     'SET #wakeAt = :set_wakeAt, #dueShard = :set_dueShard, #dueKey = :set_dueKey, #stimulus = #stimulus + :one',
     '((attribute_exists(#pk)) AND (attribute_not_exists(#endedAt))) AND (((attribute_not_exists(#leaseUntil)) OR (#leaseUntil <= :now)) AND (NOT (#status IN (:is_stuck, :is_pending))))',
-    { ...now, ':set_wakeAt': n(NOW), ':set_dueShard': s('DUE#1'), ':set_dueKey': s('0001'), ':one': n(1), ':is_stuck': s('stuck'), ':is_pending': s('pending') },
+    {
+      ...now,
+      ':set_wakeAt': n(NOW),
+      ':set_dueShard': s('DUE#1'),
+      ':set_dueKey': s('0001'),
+      ':one': n(1),
+      ':is_stuck': s('stuck'),
+      ':is_pending': s('pending'),
+    },
   ),
   ...write(
     'suspending',
@@ -98,7 +104,8 @@ const documentStates: Record<string, Attributes | undefined> = {
   'a document that will expire': { version: n(2), writer: s('one'), writerBefore: s(''), value: s('1'), expiresAt: n(NOW + 1) },
   'a document that has expired': { version: n(2), writer: s('one'), writerBefore: s(''), value: s('1'), expiresAt: n(NOW) },
 }
-const documentWrite = 'SET #value = :set_value, #version = :set_version, #writer = :set_writer, #writerBefore = if_not_exists(#writer, :nobody) REMOVE #expiresAt, #ttl'
+const documentWrite =
+  'SET #value = :set_value, #version = :set_version, #writer = :set_writer, #writerBefore = if_not_exists(#writer, :nobody) REMOVE #expiresAt, #ttl'
 const IS_GONE = '(attribute_not_exists(#pk)) OR (#expiresAt <= :now)'
 const IS_AT = '((attribute_exists(#pk)) AND ((attribute_not_exists(#expiresAt)) OR (#expiresAt > :now))) AND (#version = :version)'
 const documents: Case[] = Object.entries(documentStates).flatMap(([state, item]) =>

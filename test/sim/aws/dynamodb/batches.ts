@@ -1,4 +1,11 @@
-import type { BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, KeysAndAttributes, WriteRequest } from '@aws-sdk/client-dynamodb'
+import type {
+  BatchGetItemInput,
+  BatchGetItemOutput,
+  BatchWriteItemInput,
+  BatchWriteItemOutput,
+  KeysAndAttributes,
+  WriteRequest,
+} from '@aws-sdk/client-dynamodb'
 import { invalid } from '../errors.ts'
 import type { Attributes } from '../values/attribute-value.ts'
 import { projector } from './get.ts'

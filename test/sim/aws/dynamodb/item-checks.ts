@@ -38,7 +38,7 @@ export function checkUpdatedIndexKeys(schema: TableSchema, item: Attributes, tou
       const value = touched.has(name) ? item[name] : undefined
       if (!value) continue
       if (typeOf(value) !== index.types[name]) {
-        throw invalid('One or more parameter values were invalid: The update expression attempted to update the secondary index key to unsupported type')
+        throw invalid('The update expression attempted to update the secondary index key to unsupported type')
       }
       if (!isEmpty(value)) continue
       throw invalid(
@@ -54,7 +54,9 @@ function checkIndexKeys(index: TableSchema['indexes'][number], item: Attributes)
     if (!value) continue
     const [expected, actual] = [index.types[name], typeOf(value)]
     if (actual !== expected) {
-      throw invalid(`One or more parameter values were invalid: Type mismatch for Index Key ${name} Expected: ${expected} Actual: ${actual} IndexName: ${index.name}`)
+      throw invalid(
+        `One or more parameter values were invalid: Type mismatch for Index Key ${name} Expected: ${expected} Actual: ${actual} IndexName: ${index.name}`,
+      )
     }
     if (!isEmpty(value)) continue
     throw invalid(
@@ -66,7 +68,7 @@ function checkIndexKeys(index: TableSchema['indexes'][number], item: Attributes)
 function checkKeyValues({ partition, sort }: KeySchema, key: Attributes): void {
   for (const name of [partition, sort]) if (isEmpty(key[name]!)) throw emptyKey(name)
   if (bytesOf(key[partition]!) > MOST_PARTITION_KEY_BYTES) {
-    throw invalid('One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of 2048 bytes')
+    throw invalid('One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes')
   }
   if (bytesOf(key[sort]!) > MOST_SORT_KEY_BYTES) {
     throw invalid('One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes')

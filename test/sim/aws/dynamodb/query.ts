@@ -7,8 +7,8 @@ import { Scope } from '../expressions/placeholders.ts'
 import { bindProjection, project } from '../expressions/projection.ts'
 import type { PathElement } from '../expressions/syntax.ts'
 import type { Attributes } from '../values/attribute-value.ts'
-import { normalizeAll } from '../values/normalize.ts'
 import { compareValues, isEqual } from '../values/compare.ts'
+import { normalizeAll } from '../values/normalize.ts'
 import type { LateIndex } from './late-index.ts'
 import { refuseFilterOnKeys, refuseUnprojected } from './query-checks.ts'
 import type { Table } from './table.ts'
@@ -85,9 +85,10 @@ function startOf(
   if (!ExclusiveStartKey) return undefined
   const start = normalizeAll(ExclusiveStartKey)
   const names = keyNames(table, index)
-  if (Object.keys(start).length !== names.length || names.some((name) => !start[name])) throw invalid('The provided starting key is invalid')
-  if (!isEqual(start[schema.partition]!, range.partition)) throw invalid('The provided starting key is outside query boundaries based on provided conditions')
-  if (!range.includes(start[schema.sort]!)) throw invalid('The provided starting key does not match the range key predicate')
+  if (Object.keys(start).length !== names.length || names.some((name) => !start[name]))
+    throw invalid("Exclusive Start Key must have same size as table's key schema")
+  if (!isEqual(start[schema.partition]!, range.partition) || !range.includes(start[schema.sort]!))
+    throw invalid('The provided starting key does not match the range key predicate')
   return start
 }
 

@@ -36,7 +36,11 @@ export class DynamoDb {
     this.clock = clock
     this.chance = chance
     this.habits = { ...PROMPT_DYNAMODB, ...habits }
-    this.transactions = new Transactions(clock, (name) => this.table(name), () => chance.strikes(this.habits.transactionConflict))
+    this.transactions = new Transactions(
+      clock,
+      (name) => this.table(name),
+      () => chance.strikes(this.habits.transactionConflict),
+    )
   }
 
   createTable(input: CreateTableCommandInput, options: { timeToLive: string }): Table {

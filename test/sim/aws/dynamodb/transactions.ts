@@ -3,9 +3,9 @@ import {
   IdempotentParameterMismatchException,
   type TransactGetItemsInput,
   type TransactGetItemsOutput,
+  TransactionCanceledException,
   type TransactWriteItem,
   type TransactWriteItemsInput,
-  TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb'
 import type { Clock } from '../../../../sdk/ports.ts'
 import { invalid, METADATA } from '../errors.ts'
@@ -59,7 +59,9 @@ export class Transactions {
   get({ TransactItems = [] }: TransactGetItemsInput): TransactGetItemsOutput {
     refuseNumber(TransactItems.length)
     if (this.conflicts()) {
-      throw cancelled(TransactItems.map((_, i) => (i === 0 ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' })))
+      throw cancelled(
+        TransactItems.map((_, i) => (i === 0 ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' })),
+      )
     }
     return { Responses: TransactItems.map(({ Get }) => getItem(this.tableOf(Get!.TableName), { ...Get!, ConsistentRead: true })) }
   }

@@ -2,7 +2,7 @@ import type { ReturnValue, ReturnValuesOnConditionCheckFailure } from '@aws-sdk/
 import { invalid } from '../errors.ts'
 import { type BoundCondition, bindCondition, holds } from '../expressions/condition.ts'
 import { type Placeholders, refusePlaceholders, Scope } from '../expressions/placeholders.ts'
-import { applyUpdate, type BoundUpdate, bindUpdate, touched } from '../expressions/update.ts'
+import { applyUpdate, atPathsOf, type BoundUpdate, bindUpdate, touched } from '../expressions/update.ts'
 import type { Attributes } from '../values/attribute-value.ts'
 import { itemSize } from '../values/size.ts'
 import { checkedItem, checkedKey, checkUpdatedIndexKeys, MOST_ITEM_BYTES } from './item-checks.ts'
@@ -59,7 +59,7 @@ export function planUpdate(table: Table, input: UpdateInput): PlannedWrite {
   const key = checkedKey(schema, input.Key)
   const names = update ? touched(update) : new Set<string>()
   const planned = plan(input, key, condition, (old) => updated(table, update, names, old ?? key))
-  return { ...planned, returned: (old, next) => ofUpdate(input.ReturnValues, names, old, next) }
+  return { ...planned, returned: (old, next) => ofUpdate(input.ReturnValues, update, old, next) }
 }
 
 function plan(
@@ -87,7 +87,7 @@ function updated(table: Table, update: BoundUpdate | undefined, names: ReadonlyS
 
 function ofUpdate(
   returns: ReturnValue | undefined,
-  names: ReadonlySet<string>,
+  update: BoundUpdate | undefined,
   old: Attributes | undefined,
   next: Attributes | undefined,
 ): Attributes | undefined {
@@ -95,8 +95,8 @@ function ofUpdate(
   if (returns === 'ALL_NEW') return next
   if (returns !== 'UPDATED_OLD' && returns !== 'UPDATED_NEW') return undefined
   const item = (returns === 'UPDATED_OLD' ? old : next) ?? {}
-  const found = Object.entries(item).filter(([name]) => names.has(name))
-  return found.length === 0 ? undefined : Object.fromEntries(found)
+  const found = update ? atPathsOf(update, item) : {}
+  return Object.keys(found).length === 0 ? undefined : found
 }
 
 function conditionOf(input: WriteInput): BoundCondition | undefined {

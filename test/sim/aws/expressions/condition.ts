@@ -132,9 +132,9 @@ function valueOf(operand: BoundOperand, item: Attributes | undefined): Attribute
   return size === undefined ? undefined : { N: String(size) }
 }
 
-/** Texts count in UTF-8 bytes. */
+/** Texts count in UTF-16 units, as Java and JavaScript do. */
 function sizeOf(value: AttributeValue): number | undefined {
-  if (value.S !== undefined) return Buffer.byteLength(value.S)
+  if (value.S !== undefined) return value.S.length
   if (value.B !== undefined) return value.B.length
   if (value.M) return Object.keys(value.M).length
   return (value.L ?? value.SS ?? value.NS ?? value.BS)?.length

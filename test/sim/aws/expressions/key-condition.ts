@@ -71,7 +71,8 @@ function conditionOnKey(condition: BoundCondition): OnKey {
 function onKey(path: BoundOperand, operands: BoundOperand[]): Pick<OnKey, 'key' | 'values'> {
   if (path.kind === 'size' || operands.some(({ kind }) => kind === 'size')) throw invalid('KeyConditionExpressions cannot contain nested operations')
   const values = operands.map((operand) => (operand.kind === 'value' ? operand.value : undefined))
-  if (path.kind !== 'path' || values.includes(undefined)) throw invalid('Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition')
+  if (path.kind !== 'path' || values.includes(undefined))
+    throw invalid('Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition')
   const key = path.path[0] as string
   if (path.path.length > 1) throw invalid(`Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: ${key}`)
   return { key, values: values as AttributeValue[] }

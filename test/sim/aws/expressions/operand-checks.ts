@@ -35,7 +35,14 @@ export function bindCall(kind: ExpressionKind, name: string, given: Operand[], s
   }
   checkDistinct(kind, name, first, [second])
   if (name === 'attribute_type') checkTypeName(kind, second)
-  if (name === 'begins_with') for (const operand of operands) refuseTypes(kind, name, operand, TYPES.filter((type) => type !== 'S' && type !== 'B'))
+  if (name === 'begins_with')
+    for (const operand of operands)
+      refuseTypes(
+        kind,
+        name,
+        operand,
+        TYPES.filter((type) => type !== 'S' && type !== 'B'),
+      )
   return { kind: 'call', name, operands }
 }
 
@@ -48,7 +55,13 @@ export function checkDistinct(kind: ExpressionKind, operator: string, first: Bou
 }
 
 export function checkOrdered(kind: ExpressionKind, operator: string, ...operands: BoundOperand[]): void {
-  for (const operand of operands) refuseTypes(kind, operator, operand, TYPES.filter((type) => !hasOrder(type)))
+  for (const operand of operands)
+    refuseTypes(
+      kind,
+      operator,
+      operand,
+      TYPES.filter((type) => !hasOrder(type)),
+    )
 }
 
 export function checkBetween(kind: ExpressionKind, low: BoundOperand, high: BoundOperand): void {

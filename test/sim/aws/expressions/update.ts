@@ -51,6 +51,12 @@ export function touched(update: BoundUpdate): Set<string> {
   return new Set(update.actions.map(({ path }) => path[0] as string))
 }
 
+/** What an item has under the paths of an update: the whole attribute where any of them leads to something. */
+export function atPathsOf(update: BoundUpdate, item: Attributes): Attributes {
+  const found = update.actions.filter(({ path }) => valueAt(item, path)).map(({ path }) => path[0] as string)
+  return Object.fromEntries(found.map((name) => [name, item[name]!]))
+}
+
 /** The item as it is after the update. Everything that is read is read from the item as it was. */
 export function applyUpdate(update: BoundUpdate, item: Attributes): Attributes {
   const editor = new Editor(item)
