@@ -34,10 +34,10 @@ export function unpack(packed: Packed): Json {
 /** Payloads that are too large for where they belong. They are written before anything that points at them. */
 export class Payloads {
   private readonly db: DynamoDBDocumentClient
-  private readonly objects: Objects
+  private readonly objects: Pick<Objects, 'put' | 'get'>
   private readonly table: string
 
-  constructor(db: DynamoDBDocumentClient, objects: Objects, table: string) {
+  constructor(db: DynamoDBDocumentClient, objects: Pick<Objects, 'put' | 'get'>, table: string) {
     this.db = db
     this.objects = objects
     this.table = table

@@ -21,6 +21,8 @@ export interface AwsWorldConfig extends WakeupTargets {
   /** The queue of each type of task, by its URL. */
   taskQueues?: Record<string, string>
   clients?: AwsClients
+  /** Instead of those of the bucket. */
+  objects?: Pick<Objects, 'put' | 'get'>
   clock?: Clock
   ids?: Ids
   log?: LogSink
@@ -56,7 +58,7 @@ export class AwsWorld implements World {
       db,
       table: config.table,
       clock: this.clock,
-      payloads: new Payloads(db, new Objects(signedFetch, config.bucket), config.table),
+      payloads: new Payloads(db, config.objects ?? new Objects(signedFetch, config.bucket), config.table),
       claims: new Claims(),
       thresholds,
       queues: new TaskQueues(sqs, this.clock, config.taskQueues ?? {}),

@@ -1,9 +1,13 @@
 import { DynamoDBClient, ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb'
+import { SchedulerClient, ThrottlingException } from '@aws-sdk/client-scheduler'
+import { RequestThrottled, SQSClient } from '@aws-sdk/client-sqs'
 import type { TranslateConfig } from '@aws-sdk/lib-dynamodb'
 import { isDocumentCommand, marshallInput, unmarshallOutput } from './document-commands.ts'
 import type { DynamoDb } from './dynamodb/service.ts'
 import { METADATA } from './errors.ts'
 import type { Network, ServiceName } from './network.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Sqs } from './sqs/service.ts'
 
 /** Nothing of it is used, but without it a client looks for its own in files. */
 const NOWHERE = { region: 'memory-1', endpoint: 'http://in.memory', credentials: { accessKeyId: 'none', secretAccessKey: 'none' }, maxAttempts: 1 }
@@ -24,10 +28,29 @@ export function dynamoDbClient(dynamodb: DynamoDb, network: Network): DynamoDBCl
   return client
 }
 
+export function sqsClient(sqs: Sqs, network: Network): SQSClient {
+  const client = new SQSClient(NOWHERE)
+  answerFromMemory(client.middlewareStack as never, ({ name, input, abortSignal }) => {
+    const carryOut = commandOf<object>(sqs.commands, 'sqs', name)
+    return network.call({ service: 'sqs', command: name, input }, () => carryOut(input, abortSignal), throttledSqs)
+  })
+  return client
+}
+
+export function schedulerClient(scheduler: Scheduler, network: Network): SchedulerClient {
+  const client = new SchedulerClient(NOWHERE)
+  answerFromMemory(client.middlewareStack as never, ({ name, input }) => {
+    const request = name === 'CreateScheduleCommand' ? { ClientToken: network.token(), ...input } : input
+    const carryOut = commandOf<object>(scheduler.commands, 'scheduler', name)
+    return network.call({ service: 'scheduler', command: name, input: request }, () => carryOut(request), throttledScheduler)
+  })
+  return client
+}
+
 interface Call {
   name: string
   input: object
-  command: { middlewareStack: { identify(): string[] } }
+  command: { middlewareStack: { remove(name: string): boolean } }
   abortSignal: AbortSignal | undefined
 }
 
@@ -59,11 +82,17 @@ function answerFromMemory(stack: Stack, answer: (call: Call) => Promise<object>)
   stack.add(middleware, { step: 'initialize', priority: 'high', name: 'answerFromMemory' })
 }
 
-function commandOf<I>(commands: Record<string, unknown>, service: ServiceName, name: string): (input: I) => object {
-  const command = commands[name] as ((input: I) => object) | undefined
+type CarryOut<I> = (input: I, signal?: AbortSignal) => object | Promise<object>
+
+function commandOf<I>(commands: Record<string, unknown>, service: ServiceName, name: string): CarryOut<I> {
+  const command = commands[name] as CarryOut<I> | undefined
   if (!command) throw new Error(`${service} in memory does not know ${name}; add it to its \`commands\``)
   return command
 }
 
 const throttledDynamoDb = () =>
   new ProvisionedThroughputExceededException({ message: 'The level of configured provisioned throughput for the table was exceeded.', $metadata: METADATA })
+
+const throttledSqs = () => new RequestThrottled({ message: 'Rate exceeded.', $metadata: METADATA })
+
+const throttledScheduler = () => new ThrottlingException({ Message: 'Rate exceeded', message: 'Rate exceeded', $metadata: METADATA })

@@ -42,9 +42,12 @@ const NODES: Record<string, Nodes> = {
   TransactGetItemsCommand: nodesOf(new TransactGetCommand({ TransactItems: [] }) as never),
 }
 
-/** Whether a command came through a document client: it has put its marshalling into the command's own stack. */
-export function isDocumentCommand(command: { middlewareStack: { identify(): string[] } }): boolean {
-  return command.middlewareStack.identify().some((name) => name.startsWith('DocumentMarshall'))
+/**
+ * Whether a command came through a document client: it has put its marshalling into the command's own stack. Taking it
+ * out is the only way to see it there; the stack is resolved by now, and filled anew when the command is sent again.
+ */
+export function isDocumentCommand(command: { middlewareStack: { remove(name: string): boolean } }): boolean {
+  return command.middlewareStack.remove('DocumentMarshall')
 }
 
 export function marshallInput(commandName: string, input: object, config: TranslateConfig | undefined): object {

@@ -77,14 +77,14 @@ export function holds(condition: BoundCondition, item: Attributes | undefined): 
     case 'not':
       return !holds(condition.of, item)
     case 'compare':
-      return compares(condition.comparator, valueOf(condition.left, item), valueOf(condition.right, item))
+      return compares(condition.comparator, operandIn(condition.left, item), operandIn(condition.right, item))
     case 'between': {
-      const value = valueOf(condition.of, item)
-      return compares('>=', value, valueOf(condition.low, item)) && compares('<=', value, valueOf(condition.high, item))
+      const value = operandIn(condition.of, item)
+      return compares('>=', value, operandIn(condition.low, item)) && compares('<=', value, operandIn(condition.high, item))
     }
     case 'in': {
-      const value = valueOf(condition.of, item)
-      return condition.list.some((operand) => compares('=', value, valueOf(operand, item)))
+      const value = operandIn(condition.of, item)
+      return condition.list.some((operand) => compares('=', value, operandIn(operand, item)))
     }
     case 'call':
       return answers(condition.name, condition.operands, item)
@@ -104,10 +104,10 @@ function compares(comparator: Comparator, left: AttributeValue | undefined, righ
 }
 
 function answers(name: string, [first, second]: BoundOperand[], item: Attributes | undefined): boolean {
-  const value = valueOf(first!, item)
+  const value = operandIn(first!, item)
   if (name === 'attribute_exists') return value !== undefined
   if (name === 'attribute_not_exists') return value === undefined
-  const other = valueOf(second!, item)
+  const other = operandIn(second!, item)
   if (!value || !other) return false
   if (name === 'attribute_type') return typeOf(value) === other.S
   return name === 'begins_with' ? beginsWith(value, other) : contains(value, other)
@@ -124,10 +124,10 @@ function contains(value: AttributeValue, part: AttributeValue): boolean {
   return (value.L ?? membersOf(value)).some((member) => isEqual(member, part))
 }
 
-function valueOf(operand: BoundOperand, item: Attributes | undefined): AttributeValue | undefined {
+function operandIn(operand: BoundOperand, item: Attributes | undefined): AttributeValue | undefined {
   if (operand.kind === 'value') return operand.value
   if (operand.kind === 'path') return valueAt(item, operand.path)
-  const value = valueOf(operand.of, item)
+  const value = operandIn(operand.of, item)
   const size = value && sizeOf(value)
   return size === undefined ? undefined : { N: String(size) }
 }
