@@ -86,7 +86,8 @@ export class Network {
         this.kill()
         return FOREVER
       }
-      await this.pass(fate.thereMs ?? 0)
+      // Without a delay it is carried out within the call itself: the caller learns of it later all the same.
+      if (this.isHeldUp(fate.thereMs)) await this.pass(fate.thereMs)
       if (fate.outcome === 'done') return this.answer(fate, carryOut)
       if (fate.outcome === 'answer lost' || fate.outcome === 'dies after') await settled(carryOut)
       if (fate.outcome === 'dies after') {
@@ -104,12 +105,16 @@ export class Network {
     try {
       return await carryOut()
     } finally {
-      await this.pass(fate.backMs ?? 0)
+      if (this.isHeldUp(fate.backMs)) await this.pass(fate.backMs)
     }
   }
 
+  private isHeldUp(ms = 0): boolean {
+    return ms > 0 || !this.isAlive || this.frozenUntil > this.clock.now()
+  }
+
   /** Waits in virtual time, and on for as long as the process is frozen. */
-  private async pass(ms: number): Promise<void> {
+  private async pass(ms = 0): Promise<void> {
     if (ms > 0) await this.until(this.clock.now() + ms)
     while (this.frozenUntil > this.clock.now()) await this.until(this.frozenUntil)
     if (!this.isAlive) await FOREVER
