@@ -17,7 +17,7 @@ const MOST_PAGE_BYTES = 1_048_576
 
 type Output = Omit<QueryCommandOutput, '$metadata'>
 
-/** One page: up to `Limit` items or 1 MB, counted before the filter. */
+/** One page: up to `Limit` items, or as many as it takes to reach 1 MB, counted before the filter. */
 export function query(table: Table, input: QueryCommandInput, clock: Clock): Output {
   const index = indexOf(table, input)
   const schema: KeySchema = index?.schema ?? table.schema
@@ -38,19 +38,16 @@ export function query(table: Table, input: QueryCommandInput, clock: Clock): Out
   const found = index ? index.partition(range.partition, isForward, clock.now()) : table.partition(range.partition, isForward, table.lag(input.ConsistentRead))
   const items: Attributes[] = []
   let [evaluated, bytes, count] = [0, 0, 0]
-  let last: Attributes | undefined
   for (const { item: candidate, size } of found) {
     const item = candidate!
     if (!range.includes(item[schema.sort]!) || (start && !isBehind(item, start, table, index, isForward))) continue
-    if (bytes + size > MOST_PAGE_BYTES && evaluated > 0) return page(items, count, evaluated, last, input, projection)
     bytes += size
     evaluated++
-    last = keyOf(item, table, index)
     if (!filter || holds(filter, item)) {
       count++
       items.push(item)
     }
-    if (evaluated === input.Limit) return page(items, count, evaluated, last, input, projection)
+    if (evaluated === input.Limit || bytes >= MOST_PAGE_BYTES) return page(items, count, evaluated, keyOf(item, table, index), input, projection)
   }
   return page(items, count, evaluated, undefined, input, projection)
 }

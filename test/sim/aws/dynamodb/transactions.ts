@@ -50,7 +50,7 @@ export class Transactions {
     if (this.conflicts()) outcomes[0] = { reason: { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } }
     if (outcomes.some(({ reason }) => reason)) throw cancelled(outcomes.map(({ reason }) => reason ?? { Code: 'None' }))
     const bytes = outcomes.reduce((sum, { next }) => sum + (next ? itemSize(next) : 0), 0)
-    if (bytes > MOST_BYTES) throw invalid('Transaction request cannot include items whose aggregate size exceeds 4 MB')
+    if (bytes > MOST_BYTES) throw invalid(`Transaction payload size cannot exceed 4MB. Payload Size: ${bytes}`)
     for (const [i, { table, write, old }] of states.entries()) if (outcomes[i]!.next !== old) table.write(write.key, outcomes[i]!.next)
     if (token !== undefined) this.done.set(token, { at: this.clock.now(), request })
     return {}
@@ -104,8 +104,8 @@ function cancelled(CancellationReasons: CancellationReason[]): TransactionCancel
 }
 
 function refuseNumber(count: number): void {
-  if (count >= 1 && count <= MOST_ITEMS) return
-  throw invalid(`1 validation error detected: Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and ${MOST_ITEMS}`)
+  if (count > MOST_ITEMS) throw invalid(`Member must have length less than or equal to ${MOST_ITEMS}`)
+  if (count < 1) throw invalid("Value [] at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1")
 }
 
 function refuseSameItem(parts: Part[]): void {

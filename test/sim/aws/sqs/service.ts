@@ -15,7 +15,7 @@ import type { Clock } from '../../../../sdk/ports.ts'
 import type { Chance } from '../chance.ts'
 import { METADATA } from '../errors.ts'
 import { MOST_BYTES } from './checks.ts'
-import { type QueueHabits, PROMPT_QUEUE } from './habits.ts'
+import { PROMPT_QUEUE, type QueueHabits } from './habits.ts'
 import { Queue, type QueueOptions, type Received } from './queue.ts'
 
 const MOST_ENTRIES = 10
@@ -73,11 +73,16 @@ export class Sqs {
 
   private sendBatch({ QueueUrl, Entries = [] }: SendMessageBatchRequest): object {
     const queue = this.queue(QueueUrl)
-    if (Entries.length === 0) throw new EmptyBatchRequest({ message: 'There should be at least one SendMessageBatchRequestEntry in the request.', $metadata: METADATA })
+    if (Entries.length === 0)
+      throw new EmptyBatchRequest({ message: 'There should be at least one SendMessageBatchRequestEntry in the request.', $metadata: METADATA })
     if (Entries.length > MOST_ENTRIES) {
-      throw new TooManyEntriesInBatchRequest({ message: `Maximum number of entries per request are ${MOST_ENTRIES}. You have sent ${Entries.length}.`, $metadata: METADATA })
+      throw new TooManyEntriesInBatchRequest({
+        message: `Maximum number of entries per request are ${MOST_ENTRIES}. You have sent ${Entries.length}.`,
+        $metadata: METADATA,
+      })
     }
-    if (new Set(Entries.map(({ Id }) => Id)).size < Entries.length) throw new BatchEntryIdsNotDistinct({ message: 'Two entries have the same Id.', $metadata: METADATA })
+    if (new Set(Entries.map(({ Id }) => Id)).size < Entries.length)
+      throw new BatchEntryIdsNotDistinct({ message: 'Two entries have the same Id.', $metadata: METADATA })
     if (Entries.reduce((sum, { MessageBody = '' }) => sum + Buffer.byteLength(MessageBody), 0) > MOST_BYTES) {
       throw new BatchRequestTooLong({ message: `Batch requests cannot be longer than ${MOST_BYTES} bytes.`, $metadata: METADATA })
     }
