@@ -26,7 +26,7 @@ import { Sqs } from './sqs/service.ts'
  *
  *   // A process (a Lambda, say) has a network of its own, which decides what becomes of each attempt of each call.
  *   const network = aws.network('lambda 1', ({ command, call, attempt }) => ({ outcome: 'done', thereMs: 3, backMs: 3 }))
- *   const world = new AwsWorld({ clients: aws.clientsOf(network), objects: aws.objectsOf(network), clock, queueUrl: wakes.url, … })
+ *   const world = new AwsWorld({ clients: aws.clientsOf(network), objects: aws.objectsOf(network), clock: network.clock(), queueUrl: wakes.url, … })
  *   network.freezeUntil(clock.now() + 60_000)
  *   network.kill()   // nothing that it calls or has called returns any more
  *

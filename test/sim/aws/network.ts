@@ -49,7 +49,7 @@ const FIRST_BACKOFF_MS: Record<'throttled' | 'lost', number> = { throttled: 500,
 export class Network {
   readonly process: string
   isAlive = true
-  private readonly clock: Clock
+  private readonly trueClock: Clock
   private readonly chance: Chance
   private readonly fateOf: (attempt: Attempt) => Fate
   private frozenUntil = Number.NEGATIVE_INFINITY
@@ -57,7 +57,7 @@ export class Network {
 
   constructor(process: string, clock: Clock, chance: Chance, fateOf: (attempt: Attempt) => Fate = () => DONE) {
     this.process = process
-    this.clock = clock
+    this.trueClock = clock
     this.chance = chance
     this.fateOf = fateOf
   }
@@ -80,25 +80,45 @@ export class Network {
   async call<T>(what: Pick<Attempt, 'service' | 'command' | 'input'>, carryOut: () => T | Promise<T>, throttled: () => Error): Promise<T> {
     const call = ++this.calls
     for (let attempt = 1; ; attempt++) {
-      if (!this.isAlive) return FOREVER
+      if (!this.isAlive) return forever()
       const fate = this.fateOf({ ...what, process: this.process, call, attempt })
-      if (fate.outcome === 'dies before') {
-        this.kill()
-        return FOREVER
-      }
+      if (fate.outcome === 'dies before') return this.die()
       // Without a delay it is carried out within the call itself: the caller learns of it later all the same.
       if (this.isHeldUp(fate.thereMs)) await this.pass(fate.thereMs)
       if (fate.outcome === 'done') return this.answer(fate, carryOut)
-      if (fate.outcome === 'answer lost' || fate.outcome === 'dies after') await settled(carryOut)
       if (fate.outcome === 'dies after') {
-        this.kill()
-        return FOREVER
+        void settled(carryOut)
+        return this.die()
       }
+      if (fate.outcome === 'answer lost') await settled(carryOut)
       const isThrottled = fate.outcome === 'throttled'
       await this.pass(fate.backMs ?? (isThrottled ? 0 : REQUEST_TIMEOUT_MS))
       if (attempt === MOST_ATTEMPTS) throw isThrottled ? throttled() : timedOut(what.command)
       await this.pass(this.backoff(attempt, isThrottled ? 'throttled' : 'lost'))
     }
+  }
+
+  /**
+   * The clock on the wall of this process: it may be wrong, its timers wait while the process is frozen, and die with it.
+   */
+  clock(skewMs = 0): Clock {
+    return {
+      now: () => this.trueClock.now() + skewMs,
+      at: (time, callback) => {
+        let stop = () => {}
+        const fire = () => {
+          if (this.frozenUntil > this.trueClock.now()) stop = this.trueClock.at(this.frozenUntil, fire)
+          else if (this.isAlive) callback()
+        }
+        stop = this.trueClock.at(time - skewMs, fire)
+        return () => stop()
+      },
+    }
+  }
+
+  private die(): Promise<never> {
+    this.kill()
+    return forever()
   }
 
   private async answer<T>(fate: Fate, carryOut: () => T | Promise<T>): Promise<T> {
@@ -110,18 +130,18 @@ export class Network {
   }
 
   private isHeldUp(ms = 0): boolean {
-    return ms > 0 || !this.isAlive || this.frozenUntil > this.clock.now()
+    return ms > 0 || !this.isAlive || this.frozenUntil > this.trueClock.now()
   }
 
   /** Waits in virtual time, and on for as long as the process is frozen. */
   private async pass(ms = 0): Promise<void> {
-    if (ms > 0) await this.until(this.clock.now() + ms)
-    while (this.frozenUntil > this.clock.now()) await this.until(this.frozenUntil)
-    if (!this.isAlive) await FOREVER
+    if (ms > 0) await this.until(this.trueClock.now() + ms)
+    while (this.frozenUntil > this.trueClock.now()) await this.until(this.frozenUntil)
+    if (!this.isAlive) await forever()
   }
 
   private until(time: number): Promise<void> {
-    return new Promise((resolve) => this.clock.at(time, resolve))
+    return new Promise((resolve) => this.trueClock.at(time, resolve))
   }
 
   private backoff(attempt: number, why: 'throttled' | 'lost'): number {
@@ -144,4 +164,5 @@ function timedOut(command: string): Error {
   })
 }
 
-const FOREVER = new Promise<never>(() => {})
+/** A new one each time: what waits for a promise is kept as long as the promise is. */
+const forever = () => new Promise<never>(() => {})

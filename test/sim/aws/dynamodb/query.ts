@@ -1,5 +1,4 @@
 import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/client-dynamodb'
-import type { Clock } from '../../../../sdk/ports.ts'
 import { invalid } from '../errors.ts'
 import { bindCondition, holds } from '../expressions/condition.ts'
 import { bindKeyCondition, type KeyRange, type KeySchema } from '../expressions/key-condition.ts'
@@ -18,7 +17,7 @@ const MOST_PAGE_BYTES = 1_048_576
 type Output = Omit<QueryCommandOutput, '$metadata'>
 
 /** One page: up to `Limit` items, or as many as it takes to reach 1 MB, counted before the filter. */
-export function query(table: Table, input: QueryCommandInput, clock: Clock): Output {
+export function query(table: Table, input: QueryCommandInput): Output {
   const index = indexOf(table, input)
   const schema: KeySchema = index?.schema ?? table.schema
   if (input.Limit !== undefined && input.Limit < 1) throw invalid('Limit must be greater than or equal to 1')
@@ -35,7 +34,9 @@ export function query(table: Table, input: QueryCommandInput, clock: Clock): Out
   const start = startOf(table, index, input, range, schema)
 
   const isForward = input.ScanIndexForward !== false
-  const found = index ? index.partition(range.partition, isForward, clock.now()) : table.partition(range.partition, isForward, table.lag(input.ConsistentRead))
+  const found = index
+    ? index.partition(range.partition, isForward, table.settle())
+    : table.partition(range.partition, isForward, table.lag(input.ConsistentRead))
   const items: Attributes[] = []
   let [evaluated, bytes, count] = [0, 0, 0]
   for (const { item: candidate, size } of found) {

@@ -60,7 +60,7 @@ export class DynamoDb {
     PutItemCommand: (input: PutItemInput) => this.write(this.table(input.TableName), (table) => planPut(table, input)),
     UpdateItemCommand: (input: UpdateItemInput) => this.write(this.table(input.TableName), (table) => planUpdate(table, input)),
     DeleteItemCommand: (input: DeleteItemInput) => this.write(this.table(input.TableName), (table) => planDelete(table, input)),
-    QueryCommand: (input: QueryCommandInput) => query(this.table(input.TableName), input, this.clock),
+    QueryCommand: (input: QueryCommandInput) => query(this.table(input.TableName), input),
     BatchGetItemCommand: (input: BatchGetItemInput) => batchGet(input, (name) => this.table(name), this.isLeft),
     BatchWriteItemCommand: (input: BatchWriteItemInput) => batchWrite(input, (name) => this.table(name), this.isLeft),
     TransactWriteItemsCommand: (input: TransactWriteItemsInput) => this.transactions.write(input),

@@ -56,14 +56,14 @@ export class Table {
 
   /** The item under a key, as it is (`lag` 0) or as it was so long ago. */
   read(key: Attributes, lag: number): Version | undefined {
-    const now = this.settled()
+    const now = this.settle()
     const slot = this.partitions.get(keyText(key[this.schema.partition]!))?.slots.get(keyText(key[this.schema.sort]!))
     return slot && versionAt(slot.version, now - lag)
   }
 
   /** All of a partition in the order of its sort keys. */
   *partition(value: AttributeValue, isForward: boolean, lag: number): Generator<Version> {
-    const now = this.settled()
+    const now = this.settle()
     const slots = this.partitions.get(keyText(value))?.sorted.all ?? []
     for (let i = 0; i < slots.length; i++) {
       const version = versionAt(slots[isForward ? i : slots.length - 1 - i]!.version, now - lag)
@@ -72,7 +72,7 @@ export class Table {
   }
 
   write(key: Attributes, item: Attributes | undefined): void {
-    const now = this.settled()
+    const now = this.settle()
     const slot = this.slotOf(key)
     this.change(slot, item, now)
     this.plan(slot, now)
@@ -86,7 +86,7 @@ export class Table {
 
   /** Every item there is, for those who check invariants; `goesAt` says when TTL will take it. */
   *items(): Generator<{ item: Attributes; ttl: number | undefined; goesAt: number | undefined }> {
-    this.settled()
+    this.settle()
     for (const { sorted } of this.partitions.values()) {
       for (const { version, expires } of sorted.all) {
         if (version.item) yield { item: version.item, ttl: expires && Number(expires.ttl), goesAt: expires?.at }
@@ -94,8 +94,8 @@ export class Table {
     }
   }
 
-  /** The time, with everything gone that TTL has taken until then. */
-  private settled(): number {
+  /** What time has done: everything is gone that TTL has taken until now, which is returned. */
+  settle(): number {
     const now = this.clock.now()
     for (let due = this.expiring.popDue(now); due; due = this.expiring.popDue(now)) {
       const { slot, at } = due.thing
