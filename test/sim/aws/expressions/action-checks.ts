@@ -1,4 +1,5 @@
 import { type Type, typeOf } from '../values/attribute-value.ts'
+import { isSamePath, pathText } from './paths.ts'
 import { error } from './placeholders.ts'
 import type { Action, Operand } from './syntax.ts'
 import type { BoundTerm } from './update.ts'
@@ -35,7 +36,14 @@ export function checkUpdateFunction(name: string, operands: Operand[]): void {
 export function checkTerm(term: BoundTerm): BoundTerm {
   if (term.kind === 'path' || term.kind === 'value') return term
   if (term.kind === 'if_not_exists') {
-    if (term.left.kind !== 'path') throw error(KIND, `Operator or function requires a document path; operator or function: ${term.kind}`)
+    const { left, right } = term
+    if (left.kind !== 'path') throw error(KIND, `Operator or function requires a document path; operator or function: ${term.kind}`)
+    if (right.kind === 'path' && isSamePath(left.path, right.path)) {
+      throw error(
+        KIND,
+        `The first operand must be distinct from the remaining operands for this operator or function; operator: ${term.kind}, first operand: ${pathText(left.path)}`,
+      )
+    }
     return term
   }
   const wanted: Type = term.kind === 'list_append' ? 'L' : 'N'

@@ -89,8 +89,9 @@ function evaluate(term: BoundTerm, item: Attributes): AttributeValue {
     return value
   }
   if (term.kind === 'if_not_exists') {
-    const present = term.left.kind === 'path' ? valueAt(item, term.left.path) : undefined
-    return present ?? evaluate(term.right, item)
+    // The other operand is evaluated in any case, and must be there.
+    const otherwise = evaluate(term.right, item)
+    return (term.left.kind === 'path' && valueAt(item, term.left.path)) || otherwise
   }
   const [left, right] = [evaluate(term.left, item), evaluate(term.right, item)]
   if (term.kind === 'list_append') {
