@@ -130,7 +130,19 @@ class Generator {
   }
 
   private anyValue(depth: number): AttributeValue {
-    const flat = [n(this.pick(NUMBERS)), n(this.pick(NUMBERS)), s(this.pick(TEXTS)), s(this.pick(TEXTS)), b(this.pick(TEXTS)), yes, no, nil, ss('x', 'y'), ns(1, 2), bs('x')]
+    const flat = [
+      n(this.pick(NUMBERS)),
+      n(this.pick(NUMBERS)),
+      s(this.pick(TEXTS)),
+      s(this.pick(TEXTS)),
+      b(this.pick(TEXTS)),
+      yes,
+      no,
+      nil,
+      ss('x', 'y'),
+      ns(1, 2),
+      bs('x'),
+    ]
     if (depth === 0 || this.chance(0.5)) return this.pick(flat)
     return this.chance(0.5) ? list(...Array.from({ length: this.below(3) }, () => this.anyValue(depth - 1))) : map(this.attributes(depth - 1))
   }

@@ -20,6 +20,14 @@ export class Editor {
     this.edited = { ...item }
   }
 
+  /** Whatever a path leads to need not be there, but what it is in must be. */
+  check(path: readonly PathElement[]): void {
+    if (path.length === 1) return
+    const parent = valueAt(this.item, path.slice(0, -1))
+    if (typeof path.at(-1) === 'number' ? parent?.L : parent?.M) return
+    throw invalid('The document path provided in the update expression is invalid for update')
+  }
+
   set(path: readonly PathElement[], value: AttributeValue): void {
     const last = path.at(-1)!
     if (path.length === 1) {
@@ -53,9 +61,6 @@ export class Editor {
 
   /** The container that the path ends in, in a copy of the attribute that may be changed. */
   private parentOf(path: readonly PathElement[]): AttributeValue {
-    const last = path.at(-1)!
-    const before = valueAt(this.item, path.slice(0, -1))
-    if (typeof last === 'number' ? !before?.L : !before?.M) throw invalid('The document path provided in the update expression is invalid for update')
     const name = path[0] as string
     if (!this.copied.has(name)) {
       this.copied.add(name)

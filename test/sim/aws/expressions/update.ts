@@ -60,6 +60,7 @@ export function atPathsOf(update: BoundUpdate, item: Attributes): Attributes {
 /** The item as it is after the update. Everything that is read is read from the item as it was. */
 export function applyUpdate(update: BoundUpdate, item: Attributes): Attributes {
   const editor = new Editor(item)
+  for (const { path } of update.actions) editor.check(path)
   for (const { kind, path, value } of update.actions) {
     if (kind === 'REMOVE') editor.remove(path)
     else if (kind === 'SET') editor.set(path, evaluate(value!, item))
