@@ -52,6 +52,7 @@ function bind(kind: ExpressionKind, condition: Condition, scope: Scope): BoundCo
         BoundOperand,
         BoundOperand,
       ]
+      checkDistinct(kind, 'BETWEEN', of, [low, high])
       checkOrdered(kind, 'BETWEEN', of, low, high)
       checkBetween(kind, low, high)
       return { kind: 'between', of, low, high }
