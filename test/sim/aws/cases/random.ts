@@ -2,14 +2,17 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { SeededRandom } from '../../../../sdk/engine/random.ts'
 import { type Attributes, b, bs, type Case, list, map, n, nil, no, ns, s, ss, yes } from './case.ts'
 
-/** Cases nobody has thought of: mostly in order, sometimes nonsense, always the same for the same number. */
+/**
+ * Cases nobody has thought of: mostly in order, sometimes nonsense, always the same for the same number. Where several things are
+ * wrong at once, which of them is named first is left open.
+ */
 export function randomCase(number: number): Case {
   return new Generator(number).case()
 }
 
 const NAMES = ['a', 'b', 'c', 'd']
-/** In the one writing that AWS gives them; DynamoDB Local leaves nested ones as they came. */
-const NUMBERS = ['0', '1', '-1', '2', '10', '0.5', '1000', '-2.5', '99999999999999999999', '0.00001']
+/** Whole ones: DynamoDB Local, unlike AWS, leaves zeros behind the fractions it makes. */
+const NUMBERS = ['0', '1', '-1', '2', '3', '10', '1000', '-250', '99999999999999999999', '100000000000000000000000']
 const TEXTS = ['', 'x', 'xy', 'xyz', 'é', '10', 'S', 'N']
 
 class Generator {
@@ -43,8 +46,14 @@ class Generator {
   /** Now and then an operand of any kind, which may be refused; usually one that fits. */
   private condition(depth: number): string {
     if (depth > 0 && this.chance(0.5)) {
-      const [left, right] = [this.condition(depth - 1), this.condition(depth - 1)]
-      return this.pick([`${left} AND ${right}`, `${left} OR ${right}`, `(${left}) AND NOT (${right})`, `NOT ${left}`, `(${left} OR ${right})`])
+      const part = () => this.condition(depth - 1)
+      return this.pick([
+        () => `${part()} AND ${part()}`,
+        () => `${part()} OR ${part()}`,
+        () => `${part()} AND NOT (${part()})`,
+        () => `NOT ${part()}`,
+        () => `(${part()} OR ${part()})`,
+      ])()
     }
     const operand = () => this.operand()
     const ordered = () => (this.chance(0.1) ? operand() : this.value(this.pick([n(this.pick(NUMBERS)), s(this.pick(TEXTS)), b(this.pick(TEXTS))])))
