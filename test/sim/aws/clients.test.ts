@@ -31,7 +31,8 @@ import { marshallInput, unmarshallOutput } from './document-commands.ts'
 
 const TableName = 'runs'
 const Key = { pk: 'p', sk: 's' }
-const options = { marshallOptions: { removeUndefinedValues: true } }
+/** New each time: the SDK writes its own defaults into them. */
+const options = () => ({ marshallOptions: { removeUndefinedValues: true } })
 
 function setUp() {
   const clock = new VirtualClock(0)
@@ -39,7 +40,7 @@ function setUp() {
   aws.createTable(createTableInput(TableName), { timeToLive: TABLE.timeToLive })
   const queue = aws.sqs.createQueue('queue')
   const clients = aws.clientsOf(aws.network('test'))
-  return { clock, aws, queue, ...clients, db: DynamoDBDocumentClient.from(clients.dynamodb, options) }
+  return { clock, aws, queue, ...clients, db: DynamoDBDocumentClient.from(clients.dynamodb, options()) }
 }
 
 const values = {
@@ -91,7 +92,7 @@ async function throughTheSdk(command: (typeof COMMANDS)[number], answer: object)
   client.middlewareStack.remove('deserializerMiddleware')
   const cut = () => async () => ({ response: {}, output: { $metadata: {}, ...answer } })
   client.middlewareStack.add(cut as never, { step: 'deserialize', name: 'deserializerMiddleware' })
-  const { $metadata: _, ...output } = await DynamoDBDocumentClient.from(client, options).send(command as never)
+  const { $metadata: _, ...output } = await DynamoDBDocumentClient.from(client, options()).send(command as never)
   return { input, output }
 }
 
@@ -134,8 +135,8 @@ describe('document commands', () => {
     const given = structuredClone({ ...command.input })
     const answer = name === 'TransactGetItemsCommand' ? { Responses: [{ Item: item }] } : OUTPUT
     const { input, output } = await throughTheSdk(command, answer)
-    expect(marshallInput(name, given, options)).toEqual(input)
-    expect(unmarshallOutput(name, answer, options)).toEqual(output)
+    expect(marshallInput(name, given, options())).toEqual(input)
+    expect(unmarshallOutput(name, answer, options())).toEqual(output)
   })
 })
 
@@ -148,6 +149,8 @@ describe('errors', () => {
     const refused = await db.send(new PutCommand(again)).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(ConditionalCheckFailedException)
     expect(unmarshall((refused as ConditionalCheckFailedException).Item!)).toEqual(put.Item)
+    const unasked = await db.send(new PutCommand({ ...again, ReturnValuesOnConditionCheckFailure: 'NONE' })).catch((error: unknown) => error)
+    expect((unasked as ConditionalCheckFailedException).Item).toBeUndefined()
     await expect(db.send(new TransactWriteCommand({ TransactItems: [{ Put: again }] }))).rejects.toBeInstanceOf(TransactionCanceledException)
     await expect(db.send(new GetCommand({ TableName: 'nowhere', Key }))).rejects.toBeInstanceOf(ResourceNotFoundException)
     await expect(db.send(new GetCommand({ TableName, Key: { pk: 1 } }))).rejects.toMatchObject({ name: 'ValidationException', $fault: 'client' })

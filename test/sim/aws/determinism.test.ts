@@ -34,7 +34,14 @@ async function play(seed: string): Promise<string[]> {
     const Key = { pk: `p${processes % 3}`, sk: 's' }
     const ExpressionAttributeValues = { ':one': 1, ':shard': 'LIST#0', ':key': name, ':ttl': Math.ceil(clock.now() / 1_000) + 60 }
     const UpdateExpression = 'SET listShard = :shard, listKey = :key, #ttl = :ttl ADD n :one'
-    const update = { TableName, Key, UpdateExpression, ExpressionAttributeValues, ExpressionAttributeNames: { '#ttl': 'ttl' }, ReturnValues: 'ALL_NEW' as const }
+    const update = {
+      TableName,
+      Key,
+      UpdateExpression,
+      ExpressionAttributeValues,
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ReturnValues: 'ALL_NEW' as const,
+    }
     say((await db.send(new UpdateCommand(update))).Attributes)
     say((await db.send(new GetCommand({ TableName, Key }))).Item)
     const list = { TableName, IndexName: 'list', KeyConditionExpression: 'listShard = :s', ExpressionAttributeValues: { ':s': 'LIST#0' } }

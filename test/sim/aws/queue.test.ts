@@ -145,6 +145,24 @@ describe('a queue in a mood', () => {
     expect(await play()).toEqual(seen)
   })
 
+  it('shows a message late, but never early', async () => {
+    const { clock, queue, bodies } = setUp({ habits: { lateMs: [1_000, 3_000] } })
+    queue.send('a', 10)
+    clock.moveTo(10_999)
+    expect(await bodies()).toEqual([])
+    clock.moveTo(13_000)
+    expect(await bodies()).toEqual(['a'])
+  })
+
+  it('keeps no order among messages that are all there', async () => {
+    const { queue, bodies } = setUp()
+    const sent = Array.from({ length: 10 }, (_, i) => `${i}`)
+    for (const body of sent) queue.send(body)
+    const received = await bodies()
+    expect(received).not.toEqual(sent)
+    expect(received.sort()).toEqual(sent)
+  })
+
   it('buries what was received too often, with its age', async () => {
     const { clock, queue, dead, bodies } = setUp({ maxReceiveCount: 2, visibilityTimeoutS: 1 })
     queue.send('poison')

@@ -89,6 +89,9 @@ const reserved: Case[] = [
   { name: 'in a projection', call: 'get', item, projection: 'status' },
 ]
 
+/** 3 bytes for the list and one for each member; 3 + 1 + 1 + 1 for the map; 2 for each number. */
+const containers = list(map({ m: n(1) }), ...Array.from({ length: 20 }, () => n(7)))
+
 const key = (changes: Record<string, unknown>): Pick<Case, 'request'> => ({ request: { Key: { ...KEY, ...changes } } })
 const mismatch = inOtherWords('The provided key element does not match the schema')
 const keys: Case[] = [
@@ -147,6 +150,8 @@ const keys: Case[] = [
   { name: 'an item of just under 400 KB', call: 'put', put: { a: s('x'.repeat(409_590)) } },
   { name: 'an item of 400 KB', call: 'put', put: { a: s('x'.repeat(409_593)) } },
   { name: 'an item of 400 KB in two-byte letters', call: 'put', put: { a: s('é'.repeat(204_797)) } },
+  { name: 'an item with lists and maps of just 400 KB', call: 'put', put: { l: containers, a: s('x'.repeat(409_600 - 79)) } },
+  { name: 'an item with lists and maps of 400 KB and a byte', call: 'put', put: { l: containers, a: s('x'.repeat(409_600 - 78)) } },
   { ...update('an update that makes the item too large', { a: s('x'.repeat(400_000)) }, 'SET b = :v', { ':v': s('x'.repeat(10_000)) }), returns: 'NONE' },
   { ...update('an update that makes a list too large', { a: list(s('x'.repeat(250_000))) }, 'SET a = list_append(a, a)'), returns: 'NONE' },
 ]
