@@ -1,6 +1,7 @@
 import type { Clock } from '../../../../sdk/ports.ts'
 import type { Chance } from '../chance.ts'
-import type { Queue, Received } from './queue.ts'
+import type { Received } from './message.ts'
+import type { Queue } from './queue.ts'
 
 export interface EventSourceOptions {
   /** Does the work of one invocation and says which messages it could not do, by their ids. Throwing means all of them. */

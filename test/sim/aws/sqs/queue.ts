@@ -2,8 +2,10 @@ import { MessageNotInflight, ReceiptHandleIsInvalid } from '@aws-sdk/client-sqs'
 import type { Clock } from '../../../../sdk/ports.ts'
 import type { Chance } from '../chance.ts'
 import { METADATA } from '../errors.ts'
+import { Changes } from './changes.ts'
 import { checkedBody, checkedDelay, checkedNumber, invalidValue, LONGEST_HIDING_S, LONGEST_WAIT_S, MOST_RECEIVED } from './checks.ts'
 import { PROMPT_QUEUE, type QueueHabits } from './habits.ts'
+import type { Received, Stored } from './message.ts'
 
 export interface QueueOptions {
   visibilityTimeoutS?: number
@@ -11,25 +13,6 @@ export interface QueueOptions {
   maxReceiveCount?: number
   deadLetters?: Queue
   habits?: Partial<QueueHabits>
-}
-
-/** A message as whoever receives it sees it. */
-export interface Received {
-  id: string
-  body: string
-  receipt: string
-  receiveCount: number
-  sentAt: number
-}
-
-interface Stored {
-  id: string
-  body: string
-  sentAt: number
-  visibleAt: number
-  receiveCount: number
-  /** The handle of the last receive; older ones do nothing any more. */
-  receipt: string | undefined
 }
 
 const RETENTION_MS = 14 * 86_400_000
@@ -45,7 +28,7 @@ export class Queue {
   private readonly habits: QueueHabits
   private messages: Stored[] = []
   private receipts = 0
-  private readonly listeners = new Set<() => void>()
+  private readonly changes = new Changes()
 
   constructor(name: string, clock: Clock, chance: Chance, options: QueueOptions = {}) {
     this.name = name
@@ -88,7 +71,7 @@ export class Queue {
       if (signal?.aborted) throw Object.assign(new Error('Request aborted'), { name: 'AbortError' })
       const received = this.take(most, visibilityTimeoutS)
       if (received.length > 0 || this.clock.now() >= until) return received
-      await this.something(until, signal)
+      await this.changes.next(this.clock, Math.min(until, this.nextVisibleAt ?? until), signal)
     }
   }
 
@@ -125,7 +108,7 @@ export class Queue {
     }
     if (message.visibleAt <= now) throw new MessageNotInflight({ message: 'The specified message is not in flight.', $metadata: METADATA })
     message.visibleAt = now + seconds * 1_000
-    this.notify()
+    this.changes.notify()
   }
 
   /** When the next message can be received, in flight ones included. */
@@ -135,8 +118,7 @@ export class Queue {
 
   /** Calls back whenever a message has come or may become visible at another time. */
   onChange(listener: () => void): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    return this.changes.on(listener)
   }
 
   /** Everything in the queue, for those who check invariants. */
@@ -146,7 +128,7 @@ export class Queue {
 
   private accept(message: Stored): void {
     this.messages.push(message)
-    this.notify()
+    this.changes.notify()
   }
 
   private hide(message: Stored, until: number): Received {
@@ -171,24 +153,5 @@ export class Queue {
     const serial = Number(RECEIPT.exec(receipt)?.[1] ?? Number.NaN)
     if (serial >= 1 && serial <= this.receipts) return
     throw new ReceiptHandleIsInvalid({ message: `The input receipt handle "${receipt}" is not a valid receipt handle.`, $metadata: METADATA })
-  }
-
-  private notify(): void {
-    for (const listener of [...this.listeners]) listener()
-  }
-
-  /** The next change, the next message to become visible, the end of the wait, or its being given up. */
-  private something(until: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        stopListening()
-        stopTimer()
-        signal?.removeEventListener('abort', wake)
-        resolve()
-      }
-      const stopListening = this.onChange(wake)
-      const stopTimer = this.clock.at(Math.min(until, this.nextVisibleAt ?? until), wake)
-      signal?.addEventListener('abort', wake)
-    })
   }
 }

@@ -16,7 +16,8 @@ import type { Chance } from '../chance.ts'
 import { METADATA } from '../errors.ts'
 import { MOST_BYTES } from './checks.ts'
 import { PROMPT_QUEUE, type QueueHabits } from './habits.ts'
-import { Queue, type QueueOptions, type Received } from './queue.ts'
+import type { Received } from './message.ts'
+import { Queue, type QueueOptions } from './queue.ts'
 
 const MOST_ENTRIES = 10
 
