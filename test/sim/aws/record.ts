@@ -10,8 +10,11 @@ import { type Answer, play } from './cases/play.ts'
  *
  *   node --conditions=overwinter-source test/sim/aws/record.ts http://localhost:8000
  *
- * DynamoDB Local is the oracle (Maven: com.amazonaws:DynamoDBLocal:2.6.1, started with -inMemory). Of AWS itself one
- * would be asked the same way; the few cases where the two are known to differ say so.
+ * DynamoDB Local is the oracle (Maven: com.amazonaws:DynamoDBLocal:2.6.1 with its dependencies in lib/, Java 17):
+ *
+ *   java -Djava.library.path=lib -cp 'lib/*' com.amazonaws.services.dynamodbv2.local.main.ServerRunner -inMemory -port 8000
+ *
+ * AWS itself could be asked the same way. Cases where the two are known to differ say so, in `differs`.
  */
 const { positionals } = parseArgs({ allowPositionals: true })
 const [endpoint] = positionals

@@ -10,7 +10,8 @@ export class Changes {
   }
 
   notify(): void {
-    for (const listener of [...this.listeners]) listener()
+    // Of a copy: who is told may listen again at once, for the next change.
+    for (const listener of Array.from(this.listeners)) listener()
   }
 
   /** The next change, that time, or the wait's being given up: whichever comes first. */

@@ -8,9 +8,8 @@ export const LONGEST_HIDING_S = 43_200
 export const LONGEST_WAIT_S = 20
 export const MOST_RECEIVED = 10
 
-/** XML 1.0's characters, which is all that SQS takes. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is these that are refused
-const REFUSED = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/
+/** Everything but XML 1.0's characters, which is all that SQS takes. */
+const REFUSED = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u
 
 /** The body as it arrives: the SDK sends UTF-8, in which half a surrogate pair cannot be written. */
 export function checkedBody(body: string | undefined): string {
