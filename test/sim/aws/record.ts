@@ -30,7 +30,9 @@ for (const [file, cases] of Object.entries(CASES)) {
     if (one.name in answers) throw new Error(`two cases are called '${one.name}'`)
     answers[one.name] = await play(client, TABLE, one)
   }
-  writeFileSync(new URL(`./recorded/${file}.json`, import.meta.url), `${JSON.stringify(answers, undefined, 1)}\n`)
+  // A line a case: so a diff shows which answers have changed.
+  const lines = Object.entries(answers).map(([name, answer]) => `${JSON.stringify(name)}: ${JSON.stringify(answer)}`)
+  writeFileSync(new URL(`./recorded/${file}.json`, import.meta.url), `{\n${lines.join(',\n')}\n}\n`)
   console.log(`${file}: ${cases.length} cases`)
 }
 client.destroy()
