@@ -1,0 +1,170 @@
+import { type Attributes, type Case, inOtherWords, KEY, list, map, n, s, ss } from './case.ts'
+
+const items: Record<string, Attributes> = {
+  'J#1': { a: n(1), b: s('x'), m: map({ x: n(1), y: list(n(1), n(2), map({ z: n(3) })) }) },
+  'J#2': { a: n(2), b: s('y') },
+  'J#3': { a: n(3), tags: ss('even', 'odd') },
+  'M#1': { a: n(4) },
+  RUN: { a: n(5), status: s('running') },
+}
+const P = { ':pk': s('p') }
+
+const query = (name: string, keys: string, values: Attributes = {}, rest: Partial<Case> = {}): Case => ({
+  name: `${name}: ${keys}`,
+  call: 'query',
+  items,
+  keys,
+  values: { ...(keys.includes(':pk') && P), ...values },
+  ...rest,
+})
+
+const keyConditions: Case[] = [
+  query('a partition', 'pk = :pk'),
+  query('the other way round', ':pk = pk'),
+  query('in brackets', '(pk = :pk) AND (sk > :v)', { ':v': s('J#2') }),
+  query('all in brackets', '(pk = :pk AND sk > :v)', { ':v': s('J#2') }),
+  query('sort key first', 'sk > :v AND pk = :pk', { ':v': s('J#2') }),
+  query('equal', 'pk = :pk AND sk = :v', { ':v': s('J#2') }),
+  query('less', 'pk = :pk AND sk < :v', { ':v': s('J#2') }),
+  query('less or equal', 'pk = :pk AND sk <= :v', { ':v': s('J#2') }),
+  query('greater', 'pk = :pk AND sk > :v', { ':v': s('J#2') }),
+  query('greater or equal', 'pk = :pk AND sk >= :v', { ':v': s('J#2') }),
+  query('a value less than the sort key', 'pk = :pk AND :v < sk', { ':v': s('J#2') }),
+  query('begins with', 'pk = :pk AND begins_with(sk, :v)', { ':v': s('J#') }),
+  query('between', 'pk = :pk AND sk BETWEEN :v AND :w', { ':v': s('J#2'), ':w': s('M$') }),
+  query('between the same', 'pk = :pk AND sk BETWEEN :v AND :w', { ':v': s('J#2'), ':w': s('J#2') }),
+  query('between the wrong way round', 'pk = :pk AND sk BETWEEN :v AND :w', { ':v': s('M$'), ':w': s('J#2') }),
+  query('not equal', 'pk = :pk AND sk <> :v', { ':v': s('J#2') }),
+  query('IN', 'pk = :pk AND sk IN (:v)', { ':v': s('J#2') }),
+  query('contains', 'pk = :pk AND contains(sk, :v)', { ':v': s('J#2') }),
+  query('exists', 'pk = :pk AND attribute_exists(sk)'),
+  query('size', 'pk = :pk AND size(sk) = :v', { ':v': n(3) }),
+  query('NOT', 'pk = :pk AND NOT sk = :v', { ':v': s('J#2') }),
+  query('OR', 'pk = :pk OR sk = :v', { ':v': s('J#2') }),
+  query('another attribute', 'pk = :pk AND a = :v', { ':v': n(1) }),
+  query('no partition', 'sk = :v', { ':v': s('J#2') }),
+  query('partition not equal', 'pk > :v', { ':v': s('J#2') }),
+  query('partition between', 'pk BETWEEN :v AND :w', { ':v': s('a'), ':w': s('z') }),
+  query('partition begins with', 'begins_with(pk, :v)', { ':v': s('p') }),
+  query('three conditions', 'pk = :pk AND sk > :v AND sk < :w', { ':v': s('J#1'), ':w': s('M$') }),
+  query('the partition twice', 'pk = :pk AND pk = :pk'),
+  query('a number for the partition', 'pk = :v', { ':v': n(1) }),
+  query('a number for the sort key', 'pk = :pk AND sk = :v', { ':v': n(1) }),
+  query('a number to begin with', 'pk = :pk AND begins_with(sk, :v)', { ':v': n(1) }),
+  query('an empty partition', 'pk = :v', { ':v': s('') }),
+  query('an empty sort key', 'pk = :pk AND sk = :v', { ':v': s('') }),
+  query('greater than an empty sort key', 'pk = :pk AND sk > :v', { ':v': s('') }),
+  query('begins with nothing', 'pk = :pk AND begins_with(sk, :v)', { ':v': s('') }),
+  query('between nothing and something', 'pk = :pk AND sk BETWEEN :v AND :w', { ':v': s(''), ':w': s('K') }),
+  query('attribute beside attribute', 'pk = sk'),
+  query('nested', 'pk = :pk AND sk.x = :v', { ':v': s('') }),
+  query('by name', '#p = :pk AND #s > :v', { ':v': s('J#2') }, { names: { '#p': 'pk', '#s': 'sk' } }),
+  query('an unused value', 'pk = :pk', { ':v': s('J#2') }),
+  query('an undefined value', 'pk = :pk AND sk = :v'),
+  query('an empty condition', ''),
+  { name: 'no condition at all', call: 'query', items },
+  query('nobody there', 'pk = :v', { ':v': s('nobody') }),
+]
+
+const further: Case[] = [
+  query('backwards', 'pk = :pk', {}, { request: { ScanIndexForward: false } }),
+  query('limited', 'pk = :pk', {}, { request: { Limit: 2 } }),
+  query('limited backwards', 'pk = :pk', {}, { request: { Limit: 2, ScanIndexForward: false } }),
+  query('limited to exactly all', 'pk = :pk', {}, { request: { Limit: 5 } }),
+  query('limited to more than all', 'pk = :pk', {}, { request: { Limit: 6 } }),
+  query('limit 0', 'pk = :pk', {}, { request: { Limit: 0 } }),
+  query('limit before filter', 'pk = :pk', { ':f': n(3) }, { filter: 'a >= :f', request: { Limit: 3 } }),
+  query('a filter that leaves nothing', 'pk = :pk', { ':f': n(9) }, { filter: 'a >= :f', request: { Limit: 3 } }),
+  query('a filter', 'pk = :pk', { ':f': n(3) }, { filter: 'a >= :f' }),
+  query('a filter on a missing attribute', 'pk = :pk', { ':f': s('even') }, { filter: 'contains(tags, :f)' }),
+  query('a filter on a key', 'pk = :pk', { ':f': s('J') }, { filter: 'begins_with(sk, :f)' }),
+  query('a filter with bad syntax', 'pk = :pk', { ':f': s('J') }, { filter: 'begins_with(sk :f)' }),
+  query('a start', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#2') } } }),
+  query('a start that is not there', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#2x') } } }),
+  query('a start backwards', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#3') }, ScanIndexForward: false } }),
+  query('a start in another partition', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('q'), sk: s('J#3') } } }),
+  query('a start outside of the range', 'pk = :pk AND sk > :v', { ':v': s('M') }, { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#3') } } }),
+  query('half a start', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p') } } }),
+  query('count', 'pk = :pk', { ':f': n(3) }, { filter: 'a >= :f', request: { Select: 'COUNT' } }),
+  query('no such index', 'pk = :pk', {}, { request: { IndexName: 'nowhere' } }),
+  query(
+    'an index, consistently',
+    'dueShard = :v',
+    { ':v': s('x') },
+    {
+      request: { IndexName: 'due', ConsistentRead: true },
+      ...inOtherWords('Consistent reads are not supported on global secondary indexes'),
+    },
+  ),
+  query('an index by the keys of the table', 'pk = :pk', {}, { request: { IndexName: 'due' } }),
+]
+
+const projection = (text: string, names?: Record<string, string>): Case => ({
+  name: `projection: ${text}`,
+  call: 'get',
+  item: items['J#1'],
+  projection: text,
+  ...(names && { names }),
+})
+const projections: Case[] = [
+  projection('a'),
+  projection('a, b'),
+  projection('pk, sk'),
+  projection('z'),
+  projection('a, z'),
+  projection('m.x'),
+  projection('m.y[1]'),
+  projection('m.y[2].z, m.y[0]'),
+  projection('m.y[7]'),
+  projection('m.z.w'),
+  projection('#a', { '#a': 'a' }),
+  projection('#a, #b', { '#a': 'a' }),
+  projection('a, a'),
+  projection('m, m.x'),
+  projection('m.y, m.y[0]'),
+  projection('m.y[0], m.y.z'),
+  projection(''),
+  projection('a,'),
+  projection('a b'),
+  projection('size(a)'),
+  projection(':v'),
+  { name: 'projection of nothing', call: 'get', projection: 'a' },
+  query('keys only', 'pk = :pk', {}, { projection: 'pk, sk' }),
+  query('a nested one', 'pk = :pk', {}, { projection: 'm.y[2]' }),
+]
+
+/** Index entries, as an index of the world has them. */
+const indexed: Record<string, Attributes> = {
+  r1: { listShard: s('LIST#0'), listKey: s('0001'), workflow: s('order'), tags: list(s('vip')), status: s('open'), dueShard: s('DUE#0'), dueKey: s('9') },
+  r2: { listShard: s('LIST#0'), listKey: s('0003'), workflow: s('order'), dueShard: s('DUE#0'), dueKey: s('8') },
+  r3: { listShard: s('LIST#0'), listKey: s('0002'), workflow: s('other'), tags: list(s('vip')) },
+  r4: { listShard: s('LIST#1'), listKey: s('0004'), workflow: s('order') },
+  r5: { listShard: s('LIST#0'), workflow: s('half a key') },
+}
+const indexQuery = (name: string, index: 'list' | 'due', keys: string, values: Attributes, rest: Partial<Case> = {}): Case => ({
+  name: `index ${index}, ${name}`,
+  call: 'query',
+  items: indexed,
+  keys,
+  values,
+  ...rest,
+  request: { IndexName: index, ...rest.request },
+})
+const S0 = { ':s': s('LIST#0') }
+const indexes: Case[] = [
+  indexQuery('with its projection', 'list', 'listShard = :s', S0),
+  indexQuery('backwards', 'list', 'listShard = :s', S0, { request: { ScanIndexForward: false } }),
+  indexQuery('keys only', 'due', 'dueShard = :s', { ':s': s('DUE#0') }),
+  indexQuery('limited', 'list', 'listShard = :s', S0, { request: { Limit: 1 } }),
+  indexQuery('started', 'list', 'listShard = :s', S0, {
+    request: { ExclusiveStartKey: { ...KEY, sk: s('r1'), listShard: s('LIST#0'), listKey: s('0001') } },
+  }),
+  indexQuery('started with half a key', 'list', 'listShard = :s', S0, { request: { ExclusiveStartKey: { ...KEY, sk: s('r1') } } }),
+  indexQuery('filtered', 'list', 'listShard = :s', { ...S0, ':f': s('vip') }, { filter: 'contains(tags, :f)' }),
+  indexQuery('filtered by what is not projected', 'list', 'listShard = :s', { ...S0, ':f': s('open') }, { filter: '#s = :f', names: { '#s': 'status' } }),
+  indexQuery('asked for what is not projected', 'list', 'listShard = :s', S0, { projection: 'listKey, #s', names: { '#s': 'status' } }),
+  indexQuery('asked for all attributes', 'list', 'listShard = :s', S0, { request: { Select: 'ALL_ATTRIBUTES' } }),
+  indexQuery('filtered by the key of the index', 'list', 'listShard = :s', { ...S0, ':f': s('x') }, { filter: 'listKey = :f' }),
+]
+
+export const QUERIES: Case[] = [...keyConditions, ...further, ...projections, ...indexes]
