@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Frame, TerminalEvent } from '../../sdk/engine/events.ts'
-import type { Commit, Waiting } from '../../sdk/ports.ts'
+import type { Commit, Next, Waiting } from '../../sdk/ports.ts'
 import { commit, isFinal, KEYS_KEPT_MS, outcomeOf } from '../../sdk/rules/commit.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, stored } from './scripted-storage.ts'
@@ -9,7 +9,7 @@ const run = stored()
 const frame: Frame = { seq: 3, at: NOW, epoch: 5, events: [] }
 const error = { name: 'Error', message: 'no' }
 const FREED = { leaseUntil: undefined, owner: undefined, claims: undefined }
-const suspend = { kind: 'suspend', status: 'waiting', waitingFor: [], seen: 2 } as const
+const suspend: Extract<Next, { kind: 'suspend' }> = { kind: 'suspend', status: 'waiting', waitingFor: [], seen: 2 }
 
 function committing(said: Partial<Commit>, answers: Partial<Record<keyof Storage, unknown>> = {}) {
   return decide((storage) => commit(storage, { runId: 'run', epoch: 5, next: { kind: 'keep' }, ...said }), {

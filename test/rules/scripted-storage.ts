@@ -31,9 +31,13 @@ export function scripted(answers: Answers): { storage: Storage; calls: Call[] } 
     if (said.answers.length === 0) throw new Error(`${name} was called more often than the script has answers`)
     return said.answers.shift()
   }
-  const storage = new Proxy({} as Storage, {
-    get: (_, name: string) => (name === 'now' ? () => NOW : (...given: unknown[]) => (calls.push([name, ...given]), answer(name))),
-  })
+  const call =
+    (name: string) =>
+    (...given: unknown[]) => {
+      calls.push([name, ...given])
+      return answer(name)
+    }
+  const storage = new Proxy({} as Storage, { get: (_, name: string) => (name === 'now' ? () => NOW : call(name)) })
   return { storage, calls }
 }
 
