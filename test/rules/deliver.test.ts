@@ -8,7 +8,7 @@ const signal: Message = { id: 'm1', kind: 'signal', name: 'go' }
 const cancel: Message = { id: 'm2', kind: 'cancel' }
 const held = stored()
 const asleep = stored({ status: 'sleeping', leaseUntil: undefined, wakeAt: NOW + 60_000 })
-const delivering = (answers: Partial<Record<keyof Storage, unknown>>, message = signal) =>
+const delivering = (answers: Partial<Record<keyof Storage, unknown>>, message: Message = signal) =>
   decide((storage) => deliver(storage, 'run', message), { putMessage: 'new', update: { ok: true, run: held }, ...answers })
 const NOW_WAKE = [{ runId: 'run', at: NOW }]
 
