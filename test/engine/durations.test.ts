@@ -27,9 +27,12 @@ describe('a duration', () => {
     expect(milliseconds(duration, 'x')).toBe(ms)
   })
 
-  it.each(['', '30', 's', '30 x', 'x30s', '30s x', '1.s', '.5s', '1..5s', '1 month', null, undefined, true, { years: 1 }, { hours: '1' }])('%j is none', (given) => {
-    expect(() => milliseconds(given as Duration, 'the sleep')).toThrow(/^the sleep: .* is not a duration; write '30s'/)
-  })
+  it.each(['', '30', 's', '30 x', 'x30s', '30s x', '1.s', '.5s', '1..5s', '1 month', null, undefined, true, { years: 1 }, { hours: '1' }])(
+    '%j is none',
+    (given) => {
+      expect(() => milliseconds(given as Duration, 'the sleep')).toThrow(/^the sleep: .* is not a duration; write '30s'/)
+    },
+  )
 
   it('must be positive, or not negative where none at all may be meant', () => {
     for (const given of [0, '0s', -1, '-1s', 0.4]) expect(() => milliseconds(given, 'the sleep')).toThrow('the sleep: a duration must be positive')
