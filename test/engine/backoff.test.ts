@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { TaskOptions } from '../../sdk/context.ts'
 import { FatalError, RetryableError, TimeoutError } from '../../sdk/engine/errors.ts'
 import { checkRetryPolicy, type RetryPolicy, retryDelay } from '../../sdk/engine/retry.ts'
 import { taskPolicy } from '../../sdk/engine/task-policy.ts'
@@ -85,6 +86,6 @@ describe('the policy of a task', () => {
     [{ timeout: 'late' }, "the timeout of task 'a'"],
     [{ heartbeatTimeout: 'late' }, "the heartbeatTimeout of task 'a'"],
   ])('%j is refused', (options, why) => {
-    expect(() => taskPolicy(options, "task 'a'")).toThrow(why)
+    expect(() => taskPolicy(options as TaskOptions, "task 'a'")).toThrow(why)
   })
 })

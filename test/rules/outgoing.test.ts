@@ -37,9 +37,9 @@ describe('starting a child', () => {
 
   it('that has ended meanwhile tells the parent of its end, under the slot of its last frame', () => {
     const record = { status: 'completed', output: 7, baseSeq: 2 }
-    const { calls } = starting({ status: 'completed', parent }, {}, { record, frames: [{ seq: 3 }, { seq: 4 }] })
+    const { calls } = starting({ status: 'completed', parent }, {}, { record, frames: [{ seq: 3 }, { seq: 4 }, { seq: 5 }] })
     expect(calls.find(([name]) => name === 'frames')).toEqual(['frames', expect.objectContaining({ id: 'child' }), 3])
-    const message = { id: 'child child 4', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
+    const message = { id: 'child child 5', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
     expect(calls.find(([name]) => name === 'putMessage')).toEqual(['putMessage', from, message])
   })
 
@@ -49,7 +49,9 @@ describe('starting a child', () => {
   })
 
   it('that was told to go on meanwhile has no end to tell of', () => {
-    expect(starting({ status: 'failed', parent }, {}, { record: { status: 'pending', baseSeq: 0 } }).named('putMessage')).toEqual([])
+    const { result, named } = starting({ status: 'failed', parent }, {}, { record: { status: 'pending', baseSeq: 0 } })
+    expect(result).toEqual([])
+    expect(named('putMessage')).toEqual([])
   })
 
   it.each<[string, Parameters<typeof stored>[0], Partial<NewRun>, unknown]>([

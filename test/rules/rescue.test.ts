@@ -32,7 +32,7 @@ describe('letting a run go on', () => {
   })
 
   it('does not put the word there twice: whoever did may have died before the run said so', () => {
-    const frames = [{ seq: 5, at: NOW, epoch: 6, events: [{ type: 'run.failed' }, retried] }]
+    const frames = [{ seq: 5, at: NOW, epoch: 6, events: [{ type: 'step.failed' }, { type: 'run.failed' }, retried] }]
     const { result, named } = reviving(failed, retried, { frames })
     expect(result.revived).toBe(true)
     expect(named('append')).toEqual([])

@@ -68,7 +68,7 @@ describe('a word from outside in the journal', () => {
   })
 
   it('is not older than the last event, wherever the clock is', () => {
-    const last: Frame = { seq: 9, at: NOW + 50, epoch: 5, events: [done, { ...done, dt: 7 }] }
+    const last: Frame = { seq: 9, at: NOW + 50, epoch: 5, events: [done, { ...done, dt: 3 }, { ...done, dt: 7 }] }
     expect(appending([last]).result).toMatchObject({ seq: 10, at: NOW + 57 })
     expect(appending([{ ...last, events: [] }]).result).toMatchObject({ at: NOW + 50 })
   })
