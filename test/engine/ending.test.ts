@@ -5,7 +5,7 @@ import { CancelledError, StepError, TimeoutError } from '../../sdk/engine/errors
 import type { JournalEvent, OnParentEnd } from '../../sdk/engine/events.ts'
 import { workflow } from '../../sdk/workflow.ts'
 
-const order = workflow('order', { output: z.object({ n: z.number() }) }, async () => ({ n: 1 }))
+const order = workflow('order', { input: z.undefined(), output: z.object({ n: z.number() }) }, async () => ({ n: 1 }))
 const error = { name: 'Error', message: 'no' }
 const run = { id: 'run', format: 2, generation: 3, createdAt: 77 }
 const parent = { runId: 'parent', op: 'kid', generation: 1 }
