@@ -58,7 +58,7 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
   if (keepUntil !== undefined) {
     attributes.keepUntil = keepUntil
     // An end takes time away, which can wait until it counts.
-    if (set.endedAt === undefined) await keep(aws, item, keepUntil)
+    if (set.endedAt === undefined) Object.assign(attributes, await keep(aws, item, keepUntil))
   }
   const ttl = ttlNow({ ...item, ...(keepUntil !== undefined && { keepUntil }) }, now)
   const stored = (value: unknown) => aws.payloads.storeBeside(runId, value, ttl)
@@ -98,7 +98,9 @@ async function tidyUp(aws: Aws, before: RunItem, set: RunFields, now: number): P
   if ('wakeAt' in set && set.status !== undefined) await aws.disarm(obsoleteSchedule(aws.thresholds, before, set.wakeAt, now))
   if (set.endedAt === undefined) return
   const keepUntil = neededKeepUntil(before, set, undefined)
-  if (keepUntil !== undefined) await keep(aws, before, keepUntil)
+  if (keepUntil === undefined) return
+  const pointers = await keep(aws, before, keepUntil)
+  if (Object.keys(pointers).length > 0) await updateIf(aws, runKey(runIdOf(before.pk)), changing(pointers), exists)
 }
 
 async function prolong(aws: Aws, keys: readonly Key[], ttl: number | undefined): Promise<void> {
