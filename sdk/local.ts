@@ -3,10 +3,11 @@ import type { NamedHandler } from './definitions/define.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
 import { Schedules } from './schedules.ts'
 import { Registry } from './workflow.ts'
+import { LocalFileError } from './worlds/local/local-file-error.ts'
 import { LocalRunner, type LocalRunnerOptions } from './worlds/local/runner.ts'
 import { LocalWorld, type LocalWorldOptions } from './worlds/local/world.ts'
 
-export { LocalRunner, LocalWorld }
+export { LocalFileError, LocalRunner, LocalWorld }
 
 export type LocalOptions = LocalWorldOptions & LocalRunnerOptions & { schedules?: readonly Schedule[] }
 

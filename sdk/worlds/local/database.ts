@@ -24,8 +24,12 @@ export class Database {
   private lockedSince: number | undefined
   private isClosed = false
 
-  constructor(path: string) {
+  /** How long another process may keep the file locked before that is an error. */
+  private readonly patienceMs: number
+
+  constructor(path: string, { patienceMs = PATIENCE_MS }: { patienceMs?: number } = {}) {
     this.path = path
+    this.patienceMs = patienceMs
     this.isInMemory = path === ':memory:'
     this.sqlite = openFile(path)
   }
@@ -144,7 +148,7 @@ export class Database {
   private waitForLock(batch: Queued[], error: unknown): void {
     const now = performance.now()
     this.lockedSince ??= now
-    if (now - this.lockedSince >= PATIENCE_MS) {
+    if (now - this.lockedSince >= this.patienceMs) {
       this.lockedSince = undefined
       for (const { reject } of batch) reject(error)
       return

@@ -15,6 +15,8 @@ export class LocalFileError extends Error {
   }
 }
 
+const READ_ONLY = 8
+const DISK_ERROR = 10
 const FULL = 13
 /** With less than this a page and the index of the log do not fit. */
 const NO_ROOM_BYTES = 65_536
@@ -25,8 +27,11 @@ const TROUBLE: Record<number, { code: string; what: string } | undefined> = {
     code: 'SQLITE_BUSY',
     what: 'another process has kept it locked for too long. See whether one that uses it hangs or is suspended (a debugger, a backup), and try again.',
   },
-  8: { code: 'SQLITE_READONLY', what: 'it cannot be written. Give this user the right to write to it, to the files beside it (-wal, -shm) and to its folder.' },
-  10: {
+  [READ_ONLY]: {
+    code: 'SQLITE_READONLY',
+    what: 'it cannot be written. Give this user the right to write to it, to the files beside it (-wal, -shm) and to its folder.',
+  },
+  [DISK_ERROR]: {
     code: 'SQLITE_IOERR',
     what: 'the disk could not be read or written. Look for its errors in the log of the operating system; what was acknowledged is kept.',
   },
@@ -48,9 +53,10 @@ const TROUBLE: Record<number, { code: string; what: string } | undefined> = {
 export function explained(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof LocalFileError) return error
   const { errcode, code, syscall } = error as Error & { errcode?: number; code?: string; syscall?: string }
-  if (errcode === undefined) return syscall === undefined ? error : new LocalFileError(path, code ?? 'UNKNOWN', systemSays(error), { cause: error })
+  if (errcode === undefined)
+    return syscall === undefined ? error : new LocalFileError(path, code ?? 'UNKNOWN', adviceFor(error, code, syscall), { cause: error })
   const primary = primaryCode(errcode)
-  const trouble = TROUBLE[primary === 10 && !hasRoom(path) ? FULL : primary]
+  const trouble = TROUBLE[primary === DISK_ERROR && !hasRoom(path) ? FULL : primary]
   return trouble ? new LocalFileError(path, trouble.code, `${trouble.what} (SQLite: ${error.message}, ${errcode})`, { cause: error }) : error
 }
 
@@ -63,7 +69,10 @@ export function isBusy(error: unknown): boolean {
 
 const primaryCode = (errcode: number) => errcode & 0xff
 
-const systemSays = (error: Error) => `${error.message}. See that its folder can be made, read and written by this user, and that the disk has room.`
+function adviceFor(error: Error, code: string | undefined, syscall: string): string {
+  if (syscall === 'access') return `${TROUBLE[READ_ONLY]!.what} (${code})`
+  return `${error.message}. See that its folder can be made, read and written by this user, and that the disk has room.`
+}
 
 /** The index of the log is a file too; where it cannot grow, SQLite speaks of an error of the disk. */
 function hasRoom(path: string): boolean {

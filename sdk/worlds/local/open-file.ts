@@ -68,14 +68,15 @@ function stretchLog(sqlite: DatabaseSync, path: string): void {
   if (isLong()) return
   try {
     if (freeBytes(path) < ROOM_FOR_LOG) return
-    sqlite.exec('PRAGMA cache_size = 10; BEGIN IMMEDIATE')
+    // Folded in now, what is in the log needs no room when the log is given up below.
+    sqlite.exec('PRAGMA wal_checkpoint; PRAGMA cache_size = 10; BEGIN IMMEDIATE')
     // Another process may have done it while this one waited for the lock.
     if (!isLong()) sqlite.exec(`CREATE TABLE room (bytes BLOB); INSERT INTO room VALUES (zeroblob(${LOG_BYTES}))`)
+    sqlite.exec('ROLLBACK')
   } catch {
-    // What it got so far is given back below.
-  } finally {
     if (sqlite.isTransaction) sqlite.exec('ROLLBACK')
+    sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } finally {
     sqlite.exec(`PRAGMA cache_size = ${CACHE_SIZE}`)
   }
-  if (!isLong()) sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
