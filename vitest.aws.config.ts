@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { INSTALL_MS, TEST_MS } from './test/outside/patience.ts'
 
 const conditions = ['overwinter-source', 'node', 'import', 'default']
 
@@ -10,8 +11,9 @@ export default defineConfig({
     globalSetup: 'test/aws/global-setup.ts',
     // One stand-in serves them all, and it is a single process.
     fileParallelism: false,
-    testTimeout: 240_000,
-    hookTimeout: 120_000,
+    testTimeout: TEST_MS,
+    // The first that needs the deployed stack deploys it.
+    hookTimeout: INSTALL_MS,
     execArgv: ['--conditions=overwinter-source'],
   },
 })
