@@ -3,8 +3,11 @@ import type { Clock, Ids, LogSink } from '../ports.ts'
 
 /** The clock, ids and log of a real process; every world outside the tests uses these. */
 
-/** setTimeout counts in 32 bits; a longer wait is made of several. */
-const LONGEST_TIMEOUT = 2 ** 31 - 1
+/**
+ * A timer counts on when the wall clock is set, or the machine sleeps. So a longer wait is made of several, and the clock is looked
+ * at between them.
+ */
+const LONGEST_TIMEOUT = 60_000
 
 export const systemClock: Clock = {
   now: () => Date.now(),
