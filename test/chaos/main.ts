@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { moveTheClock } from './clock.ts'
 import { rampage } from './rampage.ts'
 
 /** npm run chaos -- [--transfers 10000] [--kills 200] [--seed text] */
@@ -17,4 +18,7 @@ const { problems, complaints, ...figures } = await rampage({
 for (const [line, times] of complaints) console.log(`${times} × ${line.slice(0, 300)}`)
 for (const problem of problems.slice(0, 50)) console.log(`PROBLEM ${problem}`)
 console.log(JSON.stringify({ ...figures, problems: problems.length }))
-process.exitCode = problems.length === 0 ? 0 : 1
+
+const clock = await moveTheClock()
+console.log(JSON.stringify(clock))
+process.exitCode = problems.length + clock.problems.length === 0 ? 0 : 1
