@@ -1,9 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NO_AWS } from '../outside/environment.ts'
 import { freePort } from '../outside/free-port.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
+import { endWithUs, isOver, signalGroup } from '../outside/process-groups.ts'
 
 const VERSION = '1.5.33'
 const ROOT = join(import.meta.dirname, '../..')
@@ -34,18 +36,27 @@ export async function startStack(): Promise<Stack> {
   const python = installMiniStack()
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
+  // Left to itself it keeps its files where every other one does.
+  const folder = mkdtempSync(join(tmpdir(), 'overwinter-ministack-'))
+  const places = { TMPDIR: folder, STATE_DIR: join(folder, 'state'), S3_DATA_DIR: join(folder, 's3') }
   const child = spawn(python, [LAUNCHER], {
-    env: { ...process.env, GATEWAY_PORT: String(port), BIND_HOST: '127.0.0.1', LOG_LEVEL: 'ERROR' },
+    env: { ...process.env, ...places, GATEWAY_PORT: String(port), BIND_HOST: '127.0.0.1', LOG_LEVEL: 'ERROR' },
     stdio: ['ignore', 'ignore', 'inherit'],
+    detached: true,
   })
+  endWithUs(child)
+  const stop = async () => {
+    await stopped(child)
+    rmSync(folder, { recursive: true, force: true })
+  }
   try {
     await healthy(endpoint, child)
   } catch (error) {
-    await stopped(child)
+    await stop()
     throw error
   }
   process.env.AWS_ENDPOINT_URL = endpoint
-  return { endpoint, stop: () => stopped(child) }
+  return { endpoint, stop }
 }
 
 /** A Python environment of our own, made once. Returns its interpreter. */
@@ -89,14 +100,15 @@ async function healthy(endpoint: string, child: ChildProcess): Promise<void> {
   throw new Error(`MiniStack did not get up at ${endpoint}`)
 }
 
-function stopped(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  return new Promise((resolve) => {
+async function stopped(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const exited = new Promise((resolve) => child.once('exit', resolve))
     const force = setTimeout(() => child.kill('SIGKILL'), 5_000)
-    child.once('exit', () => {
-      clearTimeout(force)
-      resolve()
-    })
     child.kill('SIGTERM')
-  })
+    await exited
+    clearTimeout(force)
+  }
+  // The functions it had started.
+  signalGroup(child, 'SIGKILL')
+  isOver(child)
 }
