@@ -8,7 +8,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/aws/**/*.test.ts', 'test/e2e/**/*.test.ts'],
-    globalSetup: 'test/aws/global-setup.ts',
+    globalSetup: ['test/outside/one-folder.ts', 'test/aws/global-setup.ts'],
     // One stand-in serves them all, and it is a single process.
     fileParallelism: false,
     testTimeout: TEST_MS,

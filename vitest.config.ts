@@ -9,6 +9,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],
     exclude: ['test/aws/**', 'test/e2e/**', '**/node_modules/**'],
+    globalSetup: 'test/outside/one-folder.ts',
     setupFiles: 'test/outside/setup.ts',
     testTimeout: TEST_MS,
     hookTimeout: TEST_MS,
