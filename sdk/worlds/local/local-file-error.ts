@@ -63,7 +63,7 @@ export function explained(path: string, error: unknown): unknown {
 /** Somebody else has the lock. */
 export function isBusy(error: unknown): boolean {
   if (error instanceof LocalFileError) return error.code === 'SQLITE_BUSY'
-  const { errcode } = error as { errcode?: number }
+  const errcode = (error as { errcode?: number } | undefined)?.errcode
   return errcode !== undefined && primaryCode(errcode) === 5
 }
 
