@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 const RESOLUTION_MS = 10
@@ -6,10 +7,11 @@ const HOPS = 20
 const NANOSECONDS = 1e6
 
 /**
- * How late the timers of this very process are: what a promise about time may be missed by on a machine that has much to do. On a quiet
- * one that is next to nothing.
+ * What a promise about time may be missed by: a little more than this process was itself kept waiting, which on a quiet machine is next
+ * to nothing. One that has more to do than it can shows nothing about promptness, so there it may be anything.
  */
 export class Yardstick {
+  private readonly isOverloaded = loadavg()[0]! > availableParallelism()
   private readonly delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 
   constructor() {
@@ -17,6 +19,7 @@ export class Yardstick {
   }
 
   get allowanceMs(): number {
+    if (this.isOverloaded) return Number.POSITIVE_INFINITY
     const stall = this.delay.max / NANOSECONDS - RESOLUTION_MS
     return HOPS * Math.max(0, stall)
   }
