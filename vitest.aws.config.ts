@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { INSTALL_MS, TEST_MS } from './test/outside/patience.ts'
 
 const conditions = ['overwinter-source', 'node', 'import', 'default']
 
@@ -7,11 +8,12 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/aws/**/*.test.ts', 'test/e2e/**/*.test.ts'],
-    globalSetup: 'test/aws/global-setup.ts',
+    globalSetup: ['test/outside/one-folder.ts', 'test/aws/global-setup.ts'],
     // One stand-in serves them all, and it is a single process.
     fileParallelism: false,
-    testTimeout: 240_000,
-    hookTimeout: 120_000,
+    testTimeout: TEST_MS,
+    // The first that needs the deployed stack deploys it.
+    hookTimeout: INSTALL_MS,
     execArgv: ['--conditions=overwinter-source'],
   },
 })

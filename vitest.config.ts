@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { TEST_MS } from './test/outside/patience.ts'
 
 const conditions = ['overwinter-source', 'node', 'import', 'default']
 
@@ -8,7 +9,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],
     exclude: ['test/aws/**', 'test/e2e/**', '**/node_modules/**'],
-    testTimeout: 60_000,
+    globalSetup: 'test/outside/one-folder.ts',
+    setupFiles: 'test/outside/setup.ts',
+    testTimeout: TEST_MS,
+    hookTimeout: TEST_MS,
     execArgv: ['--conditions=overwinter-source'],
   },
 })

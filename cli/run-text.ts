@@ -32,7 +32,8 @@ export function waitsFor(run: RunView, now: number): string {
   const when = (until: number | undefined) => (until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`)
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now)
     return `its start at ${clockTime(run.wakeAt, now)} (${fromNow(run.wakeAt, now)})`
-  if (run.status !== 'sleeping' && run.status !== 'waiting') return ''
+  const isForCode = run.waitingFor?.some(({ kind }) => kind === 'code')
+  if (run.status !== 'sleeping' && run.status !== 'waiting' && !isForCode) return ''
   return (run.waitingFor ?? []).map((waiting) => WAITS_FOR[waiting.kind](waiting) + when(waiting.until)).join(', ')
 }
 
@@ -72,8 +73,14 @@ export function runEnd(run: RunView, now: number): string {
   if (run.status === 'completed') return `${statusText(run.status)}${took}: ${JSON.stringify(run.output) ?? 'no output'}`
   if (run.status === 'failed') return `${statusText(run.status)}${took}\n${errorText(run.error)}\nTo let it go on from there: overwinter retry ${run.id}`
   if (run.status === 'stuck') return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.id}`
-  const waiting = waitsFor(run, now)
+  const waiting = waitsFor(run, now) + keptText(run.keptSignals)
   return waiting === '' ? `${statusText(run.status)}${took}` : `${statusText(run.status)}: waits for ${waiting}`
+}
+
+/** A signal that nobody waits for may be one whose name was misspelt. */
+function keptText(kept: RunView['keptSignals']): string {
+  const names = Object.entries(kept ?? {}).map(([name, count]) => `'${name}'${count === 1 ? '' : ` (${count} times)`}`)
+  return names.length === 0 ? '' : `\n  Signals that came and that it does not wait for: ${names.join(', ')}`
 }
 
 function errorText(error: ErrorRecord | undefined): string {

@@ -8,6 +8,9 @@ import { awsWorld, leaseMs, log, mostDeaths } from './environment.ts'
 import { METRIC, metrics } from './metrics.ts'
 import { handlers, registry } from './registry.ts'
 
+/** While a deployment is under way, code that is not here may be in the next runner that is asked. */
+const UNKNOWN_DELAY_MS = 5_000
+
 const world = awsWorld()
 const workflows = new StoredWorkflows(world, registry, handlers)
 
@@ -30,8 +33,13 @@ async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise
     // A schedule's message comes early on purpose; the rest of the wait is a delayed message.
     if (!(await world.wakeups.isDue(wake))) return
     const lag = Date.now() - wake.at
-    const outcome = await runOnce(world, workflows, wake.runId, { lease: { owner: context.awsRequestId, ms: leaseMs }, deadline, mostDeaths })
-    if (outcome.status === 'skipped') return
+    const outcome = await runOnce(world, workflows, wake.runId, {
+      lease: { owner: context.awsRequestId, ms: leaseMs },
+      deadline,
+      mostDeaths,
+      unknownDelayMs: UNKNOWN_DELAY_MS,
+    })
+    if (outcome.status === 'skipped' || outcome.status === 'unknown') return
     metrics.addMetric(METRIC.wakeLag, MetricUnit.Milliseconds, lag)
     metrics.addMetric(outcome.status, MetricUnit.Count, 1)
   } catch (error) {

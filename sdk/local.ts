@@ -4,9 +4,10 @@ import { Runner, type RunnerOptions } from './runner.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
 import { Schedules } from './schedules.ts'
 import { Registry } from './workflow.ts'
+import { LocalFileError } from './worlds/local/local-file-error.ts'
 import { LocalWorld, type LocalWorldOptions } from './worlds/local/world.ts'
 
-export { LocalWorld, Runner }
+export { LocalFileError, LocalWorld, Runner }
 
 export type LocalOptions = LocalWorldOptions & RunnerOptions & { schedules?: readonly Schedule[] }
 

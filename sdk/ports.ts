@@ -96,6 +96,8 @@ export interface RunRecord {
   retentionMs?: number
 }
 
+export type RunState = Pick<RunRecord, 'id' | 'workflow' | 'version' | 'status' | 'generation' | 'epoch' | 'stimulus'>
+
 export interface NewRun {
   id: string
   workflow: string
@@ -220,6 +222,8 @@ export interface RunStore {
   /** Makes the run unless its id is taken; the existing run is returned then. */
   create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }>
   get(runId: string): Promise<RunRecord | undefined>
+  /** How it stands, without any of its payloads. */
+  state(runId: string): Promise<RunState | undefined>
   /** Newest first. */
   list(filter: RunFilter): Promise<RunPage>
   /** The journal of the current generation. */

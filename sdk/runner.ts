@@ -203,7 +203,7 @@ export class Runner {
   }
 }
 
-/** A full disk, a file that cannot be written: whatever run it met, it is not the run's fault. */
+/** A full disk, a file that cannot be written: whatever run it met, it is not the run's fault. Damage is where it is. */
 function isOfTheStore(error: unknown): boolean {
-  return error instanceof Error && error.name === 'LocalFileError'
+  return error instanceof Error && error.name === 'LocalFileError' && (error as { code?: string }).code !== 'SQLITE_CORRUPT'
 }

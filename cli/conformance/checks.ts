@@ -30,8 +30,8 @@ export function must(what: string, isSo: boolean): void {
   if (!isSo) throw new Error(what)
 }
 
-/** Asks again and again, for a few seconds at most. */
-export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
+/** Asks again and again, for a minute at most. */
+export async function eventually(what: string, probe: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   for (const until = Date.now() + withinMs; Date.now() < until; ) {
     if (await probe()) return
     await new Promise((resolve) => setTimeout(resolve, 50))

@@ -23,7 +23,7 @@ interface Surroundings {
 }
 
 const AT_ONCE = { retry: { attempts: 3, initial: '1ms', jitter: false } }
-const BRIEF = { heartbeatTimeout: '1s', ...AT_ONCE }
+const BRIEF = { heartbeatTimeout: '2s', ...AT_ONCE }
 const ODD = { text: 'héllo\n"wörld" 🌨', numbers: [0, -1.5, 1e21], nothing: null, deep: [[[{}]]] }
 
 /** One after the other, so that a crash takes nothing else with it. */

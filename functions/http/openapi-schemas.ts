@@ -86,7 +86,12 @@ export const SCHEMAS = {
       startedAt: time,
       endedAt: time,
       wakeAt: time,
-      waitingFor: listOf(object({ kind: text, id: text, on: text, until: time }, ['kind', 'id'])),
+      waitingFor: listOf(object({ kind: text, id: text, on: text, until: time, since: time }, ['kind', 'id'])),
+      keptSignals: {
+        type: 'object',
+        additionalProperties: { type: 'integer' },
+        description: 'Signals that were sent and that the run has not waited for so far, by name. Only where one run is asked for.',
+      },
       progress: anything,
       heartbeat: object({ step: text, at: time, details: anything }, ['step', 'at']),
       tags: listOf(text),

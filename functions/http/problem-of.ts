@@ -17,7 +17,14 @@ const THROTTLED = new Set([
   'SlowDown',
 ])
 
-const UNAVAILABLE = new Set(['ServiceUnavailable', 'ServiceUnavailableException', 'InternalServerError', 'InternalServerErrorException', 'ServiceException'])
+const UNAVAILABLE = new Set([
+  'LocalFileError',
+  'ServiceUnavailable',
+  'ServiceUnavailableException',
+  'InternalServerError',
+  'InternalServerErrorException',
+  'ServiceException',
+])
 
 /** SQLITE_BUSY and SQLITE_LOCKED: another process holds the file. */
 const SQLITE_BUSY = new Set([5, 6])

@@ -19,7 +19,8 @@ export function runToJson(run: RunView, exposeStacks: boolean): RunJson {
     endedAt: maybeIso(run.endedAt),
     // While a run is held by a runner this is the end of the lease, which means nothing to a reader.
     wakeAt: run.status === 'running' ? undefined : maybeIso(run.wakeAt),
-    waitingFor: run.waitingFor?.map(({ until, ...waiting }) => ({ ...waiting, until: maybeIso(until) })),
+    waitingFor: run.waitingFor?.map(({ until, since, ...waiting }) => ({ ...waiting, until: maybeIso(until), since: maybeIso(since) })),
+    keptSignals: run.keptSignals,
     progress: run.progress,
     heartbeat: run.heartbeat && { ...run.heartbeat, at: iso(run.heartbeat.at) },
     tags: run.tags,
@@ -42,8 +43,14 @@ export function stepToJson({ startedAt, endedAt, wakeAt, ...step }: StepView): S
 }
 
 function errorToJson(error: ErrorJson, exposeStacks: boolean): ErrorJson {
-  const { stack, cause, ...rest } = error
-  return { ...rest, ...(exposeStacks && { stack }), ...(cause && { cause: errorToJson(cause, exposeStacks) }) }
+  // What an error carried along may be anything, a request with its headers included.
+  const { stack, fields, cause, errors, ...rest } = error
+  return {
+    ...rest,
+    ...(exposeStacks && { stack, fields }),
+    ...(cause && { cause: errorToJson(cause, exposeStacks) }),
+    ...(errors && { errors: errors.map((each) => errorToJson(each, exposeStacks)) }),
+  }
 }
 
 /** Under load many runs share a millisecond. */

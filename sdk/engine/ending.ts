@@ -36,8 +36,7 @@ export async function terminalEvent(
 }
 
 /** The error that a whole-run retry policy judges: the one behind a step that gave up. */
-export function rootError(thrown: unknown): Error {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+export function rootError(error: Error): Error {
   return error instanceof StepError && error.cause instanceof Error ? error.cause : error
 }
 

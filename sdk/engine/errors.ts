@@ -210,15 +210,18 @@ function rootOf(cause: unknown): unknown {
   return root
 }
 
-/** Kept under names of their own. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(['name', 'message', 'stack', 'cause', 'code', 'errors', 'after', 'problems'])
+/** Kept under names of their own; or carriers of whole requests, whose headers are nobody's business. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  ...['name', 'message', 'stack', 'cause', 'code', 'errors', 'after', 'problems'],
+  ...['config', 'request', 'response', 'options', 'headers', 'socket'],
+])
 
 /** What somebody has put on an error, as far as JSON can hold it. */
 function fieldsOf(thrown: object): { [key: string]: Json } {
   const fields: [string, Json][] = []
   let bytes = 0
   for (const key of Object.keys(thrown)) {
-    if (OWN_FIELDS.has(key)) continue
+    if (LEFT_OUT.has(key)) continue
     try {
       const text = JSON.stringify((thrown as Record<string, unknown>)[key])
       if (text === undefined || (bytes += text.length) > MOST_FIELD_BYTES) continue

@@ -1,5 +1,15 @@
 import type { Message, RunRecord } from '../ports.ts'
-import { CancelledError, ForeignAwaitError, MisplacedCallError, mismatch, type NonDeterminismError, reviveError, StepError, TimeoutError } from './errors.ts'
+import {
+  asError,
+  CancelledError,
+  ForeignAwaitError,
+  MisplacedCallError,
+  mismatch,
+  type NonDeterminismError,
+  reviveError,
+  StepError,
+  TimeoutError,
+} from './errors.ts'
 import { type Delivery, isDelivery, isFact, type JournalEvent, OP_KIND } from './events.ts'
 import type { Forgotten, Journal } from './journal.ts'
 import { digestOf, throughJson } from './json.ts'
@@ -9,7 +19,7 @@ import { SeededRandom } from './random.ts'
 import { running } from './running.ts'
 
 /** How the code of a generation ended. */
-export type CodeEnd = { kind: 'returned'; value: unknown } | { kind: 'threw'; error: unknown } | { kind: 'continued'; input: unknown }
+export type CodeEnd = { kind: 'returned'; value: unknown } | { kind: 'threw'; error: Error } | { kind: 'continued'; input: unknown }
 
 type KeptSignal = Extract<Message, { kind: 'signal' }>
 
@@ -112,7 +122,7 @@ export class Replay {
     await this.turn(() => {
       code().then(
         (value) => this.ended({ kind: 'returned', value }),
-        (error: unknown) => this.ended({ kind: 'threw', error }),
+        (thrown: unknown) => this.ended({ kind: 'threw', error: asError(thrown) }),
       )
     })
     await this.deliverJournal()

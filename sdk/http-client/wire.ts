@@ -19,7 +19,7 @@ export type RunJson = Omit<RunView, Times | 'id' | 'waitingFor' | 'heartbeat' | 
   startedAt?: string
   endedAt?: string
   wakeAt?: string
-  waitingFor?: (Omit<Waiting, 'until'> & { until?: string })[]
+  waitingFor?: (Omit<Waiting, 'until' | 'since'> & { until?: string; since?: string })[]
   heartbeat?: Omit<NonNullable<RunView['heartbeat']>, 'at'> & { at: string }
 }
 
@@ -70,7 +70,9 @@ export function runFromJson(json: RunJson): RunView {
     ...(startedAt !== undefined && { startedAt: Date.parse(startedAt) }),
     ...(endedAt !== undefined && { endedAt: Date.parse(endedAt) }),
     ...(wakeAt !== undefined && { wakeAt: Date.parse(wakeAt) }),
-    ...(waitingFor && { waitingFor: waitingFor.map(withEpochUntil) }),
+    ...(waitingFor && {
+      waitingFor: waitingFor.map(({ since, ...waiting }) => ({ ...withEpochUntil(waiting), ...(since !== undefined && { since: Date.parse(since) }) })),
+    }),
     ...(heartbeat && { heartbeat: { ...heartbeat, at: Date.parse(heartbeat.at) } }),
   }
 }

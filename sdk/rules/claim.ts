@@ -1,7 +1,9 @@
 import type { Frame } from '../engine/events.ts'
 import { beginOf } from '../engine/journal.ts'
+import { FORMAT } from '../engine/names.ts'
 import { type Claimed, hasEnded, type Lease, type RunRecord } from '../ports.ts'
 import { isLeased } from './guard.ts'
+import { refuseNewer } from './limits.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Change, Storage, StoredRun } from './storage.ts'
 
@@ -11,7 +13,7 @@ export const FREE = { leaseUntil: undefined, owner: undefined, claims: undefined
 /** One change and no look beforehand: most claims succeed. */
 function claiming(lease: Lease, now: number): Change {
   return {
-    when: { open: true, due: now, free: now },
+    when: { open: true, due: now, free: now, format: FORMAT },
     set: { status: 'running', leaseUntil: now + lease.ms, owner: lease.owner },
     setOnce: { startedAt: now },
     bump: ['epoch', 'claims'],
@@ -24,6 +26,7 @@ export function* claim(storage: Storage, runId: string, lease: Lease): Procedure
     const taken = yield* ask(storage.update(runId, claiming(lease, now)))
     if (taken.ok) return yield* loadClaimed(storage, taken.run)
     const there = taken.run
+    if (there && there.format > FORMAT) refuseNewer(`run '${runId}'`, there.format)
     if (!there || hasEnded(there.status) || !isLeased(there, now)) return undefined
     // I6: the holder may be about to suspend; the mark makes it look again. No lease to mark any more: ours to take.
     const marked = yield* ask(storage.update(runId, { when: { open: true, leased: now }, bump: ['stimulus'] }))

@@ -1,5 +1,20 @@
 import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
-import type { Claimed, Commit, CommitResult, DeliverResult, Inbox, Lease, Message, NewRun, RunFilter, RunPage, RunRecord, RunStore, Wake } from '../ports.ts'
+import type {
+  Claimed,
+  Commit,
+  CommitResult,
+  DeliverResult,
+  Inbox,
+  Lease,
+  Message,
+  NewRun,
+  RunFilter,
+  RunPage,
+  RunRecord,
+  RunState,
+  RunStore,
+  Wake,
+} from '../ports.ts'
 import { claim, renew } from './claim.ts'
 import { commit } from './commit.ts'
 import { deliver } from './deliver.ts'
@@ -22,6 +37,10 @@ export class Runs implements RunStore {
 
   get(runId: string): Promise<RunRecord | undefined> {
     return this.reading(runId, (run) => ask(this.storage.record(run)), undefined)
+  }
+
+  state(runId: string): Promise<RunState | undefined> {
+    return this.storage.read(() => ask(this.storage.find(runId)))
   }
 
   frames(runId: string): Promise<Frame[]> {

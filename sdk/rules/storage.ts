@@ -42,6 +42,8 @@ export interface Guard {
   heldBy?: number
   /** I6: nothing has come in that the runner has not seen. */
   stimulus?: number
+  /** Written in this format or an older one. */
+  format?: number
 }
 
 /** What a change may say of a run; a key that is there with `undefined` removes the field. */

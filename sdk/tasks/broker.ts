@@ -102,7 +102,7 @@ export class TaskBroker {
   /** A run may have been terminated, or be gone, since it asked. */
   private async hand(taken: Task, before: Task): Promise<TaskPayload | undefined> {
     const { tasks, store } = this.world
-    const [run, input] = await Promise.all([store.get(before.runId), tasks.inputOf(before)])
+    const [run, input] = await Promise.all([store.state(before.runId), tasks.inputOf(before)])
     if (!run || hasEnded(run.status) || run.generation !== before.generation) return void (await this.settle(withdrawn(before), before))
     return (await tasks.save(taken)) ? payloadOf(taken, input) : undefined
   }

@@ -3,9 +3,9 @@ import type { Clock, Ids, LogSink } from '../ports.ts'
 
 /** The clock, ids and log of a real process; every world outside the tests uses these. */
 
-/** setTimeout counts in 32 bits; a longer wait is made of several. */
-const LONGEST_TIMEOUT = 2 ** 31 - 1
-/** How often the wall clock is compared with the one that nobody sets, while somebody waits for longer than this. */
+/** A timer counts on when the wall clock is set, or the machine sleeps: so a longer wait is made of several, and the clock looked at between. */
+const LONGEST_TIMEOUT = 60_000
+/** Most jumps are noticed sooner: the wall clock is compared with the one that nobody sets, while somebody waits for longer than this. */
 const COMPARE_EVERY_MS = 1_000
 const IS_A_JUMP_MS = 250
 

@@ -1,12 +1,18 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { NO_AWS } from '../outside/environment.ts'
+import { freePort } from '../outside/free-port.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
+import { endWithUs, isOver, signalGroup } from '../outside/process-groups.ts'
 
 const VERSION = '1.5.33'
 const ROOT = join(import.meta.dirname, '../..')
 const VENV = join(ROOT, 'node_modules/.cache/overwinter-ministack', VERSION)
 const LAUNCHER = join(import.meta.dirname, 'fast_ministack.py')
+
+const ACCOUNT = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
 
 export interface Stack {
   endpoint: string
@@ -18,27 +24,39 @@ export interface Stack {
  * one is used and left alone: LocalStack, or a MiniStack started by hand.
  */
 export async function startStack(): Promise<Stack> {
-  process.env.AWS_REGION ??= 'us-east-1'
-  process.env.AWS_ACCESS_KEY_ID ??= 'test'
-  process.env.AWS_SECRET_ACCESS_KEY ??= 'test'
   const given = process.env.AWS_ENDPOINT_URL
-  if (given) return { endpoint: given, stop: async () => {} }
+  if (given) {
+    for (const [name, value] of Object.entries(ACCOUNT)) process.env[name] ??= value
+    return { endpoint: given, stop: async () => {} }
+  }
+  // Ours has an account of its own; somebody's profile, session or region would only be in its way.
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
+  Object.assign(process.env, NO_AWS, ACCOUNT)
 
   const python = installMiniStack()
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
+  // Left to itself it keeps its files where every other one does.
+  const folder = mkdtempSync(join(tmpdir(), 'overwinter-ministack-'))
+  const places = { TMPDIR: folder, STATE_DIR: join(folder, 'state'), S3_DATA_DIR: join(folder, 's3') }
   const child = spawn(python, [LAUNCHER], {
-    env: { ...process.env, GATEWAY_PORT: String(port), BIND_HOST: '127.0.0.1', LOG_LEVEL: 'ERROR' },
+    env: { ...process.env, ...places, GATEWAY_PORT: String(port), BIND_HOST: '127.0.0.1', LOG_LEVEL: 'ERROR' },
     stdio: ['ignore', 'ignore', 'inherit'],
+    detached: true,
   })
+  endWithUs(child)
+  const stop = async () => {
+    await stopped(child)
+    rmSync(folder, { recursive: true, force: true })
+  }
   try {
     await healthy(endpoint, child)
   } catch (error) {
-    await stopped(child)
+    await stop()
     throw error
   }
   process.env.AWS_ENDPOINT_URL = endpoint
-  return { endpoint, stop: () => stopped(child) }
+  return { endpoint, stop }
 }
 
 /** A Python environment of our own, made once. Returns its interpreter. */
@@ -55,7 +73,9 @@ function installMiniStack(): string {
   console.error(`installing ministack ${VERSION} into ${VENV}`)
   mkdirSync(VENV, { recursive: true })
   execFileSync(host, ['-m', 'venv', '--clear', VENV], { stdio: ['ignore', 'ignore', 'inherit'] })
-  execFileSync(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `ministack==${VERSION}`], { stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '10', `ministack==${VERSION}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   mkdirSync(join(VENV, 'installed'))
   return python
 }
@@ -69,35 +89,26 @@ function isPython(command: string): boolean {
   }
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}
-
 async function healthy(endpoint: string, child: ChildProcess): Promise<void> {
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + PATIENCE_MS
   while (Date.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`MiniStack ended with code ${child.exitCode} before it was up`)
     const answer = await fetch(`${endpoint}/_ministack/health`).catch(() => undefined)
     if (answer?.ok) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  throw new Error(`MiniStack did not get up within a minute at ${endpoint}`)
+  throw new Error(`MiniStack did not get up at ${endpoint}`)
 }
 
-function stopped(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  return new Promise((resolve) => {
+async function stopped(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const exited = new Promise((resolve) => child.once('exit', resolve))
     const force = setTimeout(() => child.kill('SIGKILL'), 5_000)
-    child.once('exit', () => {
-      clearTimeout(force)
-      resolve()
-    })
     child.kill('SIGTERM')
-  })
+    await exited
+    clearTimeout(force)
+  }
+  // The functions it had started.
+  signalGroup(child, 'SIGKILL')
+  isOver(child)
 }

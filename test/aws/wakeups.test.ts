@@ -8,6 +8,8 @@ import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { readWake } from '../../sdk/worlds/aws/wake-message.ts'
 import { scheduleName } from '../../sdk/worlds/aws/wakeups.ts'
 import { AwsWorld, type AwsWorldConfig } from '../../sdk/worlds/aws/world.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
+import { Yardstick } from '../outside/yardstick.ts'
 import { makeResources } from './resources.ts'
 import { firesSchedules } from './stand-in.ts'
 
@@ -27,7 +29,7 @@ describe('wake-ups', () => {
   const world = (config: Partial<AwsWorldConfig> = {}) => new AwsWorld({ ...resources, clients, ...config })
 
   /** Everything that arrives until `count` messages did. */
-  async function receive(count: number, withinMs = 10_000): Promise<Wake[]> {
+  async function receive(count: number, withinMs = PATIENCE_MS): Promise<Wake[]> {
     const wakes: Wake[] = []
     const deadline = Date.now() + withinMs
     while (wakes.length < count && Date.now() < deadline) {
@@ -50,6 +52,7 @@ describe('wake-ups', () => {
   })
 
   it('of less than a quarter of an hour are delayed messages that arrive in the last second and are waited for there', async () => {
+    using machine = new Yardstick()
     const { wakeups } = world()
     const wake = { runId: 'soon', at: Date.now() + 2_300 }
     await wakeups.send([wake])
@@ -57,7 +60,7 @@ describe('wake-ups', () => {
     expect(Date.now()).toBeGreaterThan(wake.at - 1_000)
     expect(await wakeups.isDue(wake)).toBe(true)
     expect(Date.now() - wake.at).toBeGreaterThanOrEqual(0)
-    expect(Date.now() - wake.at).toBeLessThan(250)
+    expect(Date.now() - wake.at).toBeLessThan(250 + machine.allowanceMs)
   })
 
   it('from a quarter of an hour on are schedules, a minute early, under a name that tells nothing', async () => {
@@ -90,8 +93,9 @@ describe('wake-ups', () => {
   })
 
   it.runIf(fires)('over both hops are exact: the schedule fires early and a delayed message covers the rest', async () => {
-    const { wakeups } = world({ thresholds: { longWaitMs: 4_000, leadMs: 3_000 } })
-    const wake = { runId: 'two-hops', at: Date.now() + 5_500 }
+    using machine = new Yardstick()
+    const { wakeups } = world({ thresholds: { longWaitMs: 10_000, leadMs: 8_000 } })
+    const wake = { runId: 'two-hops', at: Date.now() + 11_500 }
     await wakeups.send([wake])
     expect((await schedule(wake)).Name).toBe(scheduleName(wake))
     expect(await receive(1)).toEqual([wake])
@@ -100,11 +104,12 @@ describe('wake-ups', () => {
     expect(await receive(1)).toEqual([wake])
     expect(await wakeups.isDue(wake)).toBe(true)
     expect(Date.now() - wake.at).toBeGreaterThanOrEqual(0)
-    expect(Date.now() - wake.at).toBeLessThan(250)
+    expect(Date.now() - wake.at).toBeLessThan(250 + machine.allowanceMs)
     await expect(schedule(wake)).rejects.toThrow()
   })
 
   it.runIf(fires)('stay exact though the scheduler is up to a minute late: never early, and 99 of 100 within a second', async () => {
+    using machine = new Yardstick()
     const count = 100
     const slow = awsClients()
     // EventBridge Scheduler promises a minute, no more: every schedule fires 0 to 59 seconds after the time it was given.
@@ -126,7 +131,7 @@ describe('wake-ups', () => {
     }
     // Several at a time, as Lambda polls a queue.
     const poll = async () => {
-      while (lateness.length < count && Date.now() < wakes.at(-1)!.at + 20_000) {
+      while (lateness.length < count && Date.now() < wakes.at(-1)!.at + PATIENCE_MS / 2) {
         const { Messages = [] } = await clients.sqs.send(new ReceiveMessageCommand({ QueueUrl: resources.queueUrl, MaxNumberOfMessages: 10 }))
         await Promise.all(
           Messages.map(async ({ Body, ReceiptHandle }) => {
@@ -144,7 +149,7 @@ describe('wake-ups', () => {
     )
     expect(lateness).toHaveLength(count)
     expect(lateness[0]).toBeGreaterThanOrEqual(0)
-    expect(lateness[count - 2]).toBeLessThan(1_000)
+    expect(lateness[count - 2]).toBeLessThan(1_000 + machine.allowanceMs)
   })
 
   it('that are armed for a run and not wanted any more are taken back by whoever ends it', async () => {

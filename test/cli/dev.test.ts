@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { freePort, overwinter, Project, pause, Running, root, startDev } from './fixture.ts'
+import { freePort, untilFree } from '../outside/free-port.ts'
+import { overwinter, Project, pause, Running, root, startDev } from './fixture.ts'
 
 const CURL = /^ +(curl .*)$/m
 const URL_SAID = /on (http:\/\/localhost:\d+)/
@@ -22,10 +23,12 @@ export const nap = workflow('nap', async (ctx, { ms }: { ms: number }) => {
 
 test('a SIGKILL of npm alone leaves nothing behind that holds the port', async () => {
   using project = new Project()
-  const env = { PORT: String(await freePort()), OVERWINTER_DATA: project.path('data') }
+  const port = await freePort()
+  const env = { PORT: String(port), OVERWINTER_DATA: project.path('data') }
   await using first = new Running('npm', ['run', 'dev'], { cwd: root, env })
   await first.says(CURL)
   process.kill(first.child.pid!, 'SIGKILL')
+  await untilFree(port)
   await using second = new Running('npm', ['run', 'dev'], { cwd: root, env })
   await second.says(CURL)
 })
@@ -34,12 +37,13 @@ test('changed code is picked up on the same port; a run that sleeps across it go
   using project = new Project({ 'workflows/index.ts': `export { nap } from './nap.ts'`, 'workflows/nap.ts': counted('old') })
   await using dev = startDev([], { cwd: project.folder, env: { PORT: '0' } })
   const [, url] = await dev.says(URL_SAID)
-  const body = JSON.stringify({ id: 'n', input: { ms: 1_500 } })
+  const body = JSON.stringify({ id: 'n', input: { ms: 3_600_000 } })
   await fetch(`${url}/workflows/nap/runs`, { method: 'POST', body })
   while ((await get(`${url}/runs/n`)).status !== 'sleeping') await pause(20)
   project.write('workflows/nap.ts', counted('new'))
   await dev.says(/runs the new code/)
-  expect((await get(`${url}/runs/n?wait=20s`)).output).toBe('new')
+  await fetch(`${url}/runs/n/wake`, { method: 'POST' })
+  expect((await get(`${url}/runs/n?wait=60s`)).output).toBe('new')
   expect(readFileSync(project.path('effects'), 'utf8')).toBe('before\nafter\n')
 })
 

@@ -4,9 +4,10 @@ import { checkRuns, checkSchedules } from '../../cli/doctor/checks.ts'
 import { serveLocal } from '../../functions/local/serve.ts'
 import { schedule, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
+import { freePort } from '../outside/free-port.ts'
 import { AwsFiles, NOBODY } from './aws-files.ts'
 import { type Account, fakeAws } from './fake-aws.ts'
-import { freePort, overwinter, Project, pause } from './fixture.ts'
+import { overwinter, Project, pause } from './fixture.ts'
 
 const DAY_MS = 86_400_000
 const nap = workflow('nap', { input: z.object({ name: z.string() }) }, async (ctx) => ctx.sleep('night', '8h'))

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { outerEnvironment } from '../outside/environment.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
+import { endWithUs, isOver, signalGroup } from '../outside/process-groups.ts'
 
 export const root = new URL('../..', import.meta.url).pathname
 const MAIN = join(root, 'cli/main.ts')
@@ -45,7 +47,7 @@ interface Surroundings {
 
 /** The real CLI, in a process of its own. */
 export async function overwinter(args: string[], surroundings: Surroundings = {}): Promise<Output> {
-  const running = new Running(process.execPath, ['--conditions=overwinter-source', MAIN, ...args], surroundings)
+  await using running = new Running(process.execPath, ['--conditions=overwinter-source', MAIN, ...args], surroundings)
   running.child.stdin!.end(surroundings.input ?? '')
   const code = await running.exited
   return { code, stdout: running.stdout, stderr: running.stderr }
@@ -63,6 +65,7 @@ export class Running {
 
   constructor(command: string, args: string[], { cwd, env }: Surroundings) {
     this.child = spawn(command, args, { cwd, env: { ...outerEnvironment(), NO_COLOR: '1', ...env }, detached: true, stdio: 'pipe' })
+    endWithUs(this.child)
     this.child.stdout!.on('data', (chunk: Buffer) => (this.stdout += chunk))
     this.child.stderr!.on('data', (chunk: Buffer) => (this.stderr += chunk))
     this.exited = new Promise((resolve) => this.child.once('close', resolve))
@@ -72,7 +75,7 @@ export class Running {
   async says(what: RegExp): Promise<RegExpExecArray> {
     let isOver = false
     void this.exited.then(() => (isOver = true))
-    for (const until = Date.now() + 40_000; Date.now() < until; await pause(20)) {
+    for (const until = Date.now() + PATIENCE_MS; Date.now() < until; await pause(20)) {
       const found = what.exec(this.stdout) ?? what.exec(this.stderr)
       if (found) return found
       if (isOver) break
@@ -80,13 +83,12 @@ export class Running {
     throw new Error(`it did not say ${what} but:\n${this.stdout}\n${this.stderr}`)
   }
 
-  kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
-    try {
-      process.kill(-this.child.pid!, signal)
-    } catch {
-      // It is over already.
-    }
-    return this.exited
+  /** It, and all it has started. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
+    signalGroup(this.child, signal)
+    const code = await this.exited
+    if (signal === 'SIGKILL') isOver(this.child)
+    return code
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -94,20 +96,4 @@ export class Running {
   }
 }
 
-/** What a user's terminal would have: neither vitest's nor npm's own variables, which change what a process does and says. */
-function outerEnvironment(): NodeJS.ProcessEnv {
-  const isOurs = /^(NODE_OPTIONS|FORCE_COLOR|INIT_CWD|CI|VITEST.*|npm_(package|lifecycle|command|execpath|config_local_prefix).*)$/
-  const PATH = process.env.PATH?.split(delimiter).filter((folder) => !folder.endsWith('node_modules/.bin'))
-  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs.test(name))), ...(PATH && { PATH: PATH.join(delimiter) }) }
-}
-
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PATIENCE_MS } from '../outside/patience.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const folder = join(root, 'test/docs/.snippets')
@@ -36,7 +37,12 @@ describe('every TypeScript snippet in README and docs', () => {
   })
 
   it.each(snippets)('runs: $name', ({ name }) => {
-    execFileSync(process.execPath, ['--conditions=overwinter-source', join(folder, name)], { cwd: folder, stdio: 'pipe', encoding: 'utf8', timeout: 30_000 })
+    execFileSync(process.execPath, ['--conditions=overwinter-source', join(folder, name)], {
+      cwd: folder,
+      stdio: 'pipe',
+      encoding: 'utf8',
+      timeout: PATIENCE_MS,
+    })
     expect(existsSync(join(folder, name))).toBe(true)
   })
 })

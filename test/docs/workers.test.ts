@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { serveLocal } from '../../functions/local/serve.ts'
 import { workflow } from '../../sdk/index.ts'
 import { Running, root } from '../cli/fixture.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 
 const page = readFileSync(join(root, 'docs/workers.md'), 'utf8')
 const block = (language: string, containing: string) => {
@@ -39,8 +40,8 @@ it('the worker in Python of docs/workers.md works', async () => {
     const env = { OVERWINTER_URL: server.url, OVERWINTER_WORKER_TOKEN: 'ours', PYTHONPATH: join(root, 'workers/python') }
     await using _ = new Running('python3', ['worker.py'], { cwd: folder, env })
     const [fine, empty] = await Promise.all(['winter', ''].map((prompt) => server.local.start(summarise, prompt)))
-    expect(await server.local.result(fine!.runId, { timeout: '30s' })).toEqual({ text: 'WINTER' })
-    await expect(server.local.result(empty!.runId, { timeout: '30s' })).rejects.toThrow('after 1 attempt: Fatal: there is nothing to answer')
+    expect(await server.local.result(fine!.runId, { timeout: PATIENCE_MS })).toEqual({ text: 'WINTER' })
+    await expect(server.local.result(empty!.runId, { timeout: PATIENCE_MS })).rejects.toThrow('after 1 attempt: Fatal: there is nothing to answer')
   } finally {
     rmSync(folder, { recursive: true })
   }

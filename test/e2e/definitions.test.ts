@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ConflictError, InvalidInputError, UnknownWorkflowError } from '../../sdk/http-client/index.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 import { type Deployment, deployed, eventually } from './deployment.ts'
 
 const campaign = (template: string, durationMs: number) => ({
@@ -19,7 +20,7 @@ describe('a definition, deployed', () => {
 
   const statuses = async (runId: string) => (await client.steps(runId)).map(({ status }) => status)
   const followUp = async (runId: string) => {
-    const { outputs } = await client.result<{ outputs: Record<string, string> }>(runId, { timeout: '60s' })
+    const { outputs } = await client.result<{ outputs: Record<string, string> }>(runId, { timeout: PATIENCE_MS })
     return outputs['follow-up']
   }
 

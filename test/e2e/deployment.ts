@@ -7,6 +7,7 @@ import { sigv4 } from '../../sdk/http-client/sigv4.ts'
 import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { TABLE } from '../../sdk/worlds/aws/table.ts'
 import { byAsking } from '../../workflows/stages/by-asking.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 import { limitedFetch } from './limited-fetch.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -58,7 +59,11 @@ function cdk(folder: string, ...args: string[]): void {
   const env = { ...process.env, AWS_ENDPOINT_URL_S3: endpoint, CDK_DISABLE_CLI_TELEMETRY: 'true', CI: 'true' }
   const started = performance.now()
   try {
-    execFileSync(join(ROOT, 'node_modules/.bin/cdk'), [...args, '--app', app, '--output', join(folder, 'cdk.out')], { cwd: ROOT, env, stdio: 'pipe' })
+    execFileSync(join(ROOT, 'node_modules/.bin/cdk'), [...args, '--no-notices', '--app', app, '--output', join(folder, 'cdk.out')], {
+      cwd: ROOT,
+      env,
+      stdio: 'pipe',
+    })
   } catch (error) {
     const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
     throw new Error(`cdk ${args[0]} failed:\n${stdout}\n${stderr}`)
@@ -98,6 +103,6 @@ async function enableTimeToLive({ aws, outputs }: Deployment): Promise<void> {
 }
 
 /** Asks until there is an answer. */
-export function eventually<T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = 60_000): Promise<T> {
+export function eventually<T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = PATIENCE_MS): Promise<T> {
   return byAsking({ everyMs: 200, withinMs })(what, async () => (await probe()) || undefined)
 }

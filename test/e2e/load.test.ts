@@ -1,5 +1,6 @@
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { PATIENCE_MS } from '../outside/patience.ts'
 import { type Deployment, deployed, eventually } from './deployment.ts'
 import { echo } from './workflows.ts'
 
@@ -17,7 +18,7 @@ describe('size and numbers', () => {
     // Random, or compression would make it small.
     const text = Buffer.from(Array.from({ length: 1_500_000 }, () => Math.floor(Math.random() * 256))).toString('base64')
     const { runId } = await client.start(echo, { text })
-    const output = await client.result<{ text: string }>(runId, { timeout: '60s' })
+    const output = await client.result<{ text: string }>(runId, { timeout: PATIENCE_MS })
     expect(output.text === text).toBe(true)
     const { KeyCount } = await new S3Client({ forcePathStyle: true }).send(
       new ListObjectsV2Command({ Bucket: deployment.outputs.Bucket, Prefix: `runs/${runId}/` }),
@@ -35,7 +36,7 @@ describe('size and numbers', () => {
     const started = await Promise.all(Array.from({ length: RUNS }, (_, i) => client.start(echo, { text: `${i}` }, { tags: ['crowd'] })))
     const startedAfter = Date.now() - began
     expect(new Set(started.map(({ runId }) => runId)).size).toBe(RUNS)
-    const outputs = await eventually('all have completed', async () => completed(client), 180_000)
+    const outputs = await eventually('all have completed', async () => completed(client), PATIENCE_MS)
     console.info(`${RUNS} runs: started within ${startedAfter} ms, completed within ${Date.now() - began} ms`)
     expect(new Set(outputs).size).toBe(RUNS)
   })

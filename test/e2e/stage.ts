@@ -2,6 +2,7 @@ import { Schedules } from '../../sdk/index.ts'
 import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
 import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
 import type { Stage } from '../../workflows/suite/stage.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 import { type Deployment, eventually } from './deployment.ts'
 
 /** Real time, deployed by cdk and called over HTTP. */
@@ -12,8 +13,8 @@ export function deployedStage({ client, aws, outputs }: Deployment): Stage {
     schedules: new Schedules(client),
     now: Date.now,
     takes: (_inRealLife, aMoment) => aMoment,
-    latenessMs: 10_000,
-    until: (what, probe) => eventually(what, probe, 90_000),
+    latenessMs: 60_000,
+    until: (what, probe) => eventually(what, probe, PATIENCE_MS),
     skipSleep: (runId) => client.wake(runId),
     // Between two waits there is no process here that could be killed; trouble.test.ts kills them within a step.
     restart: async () => {},

@@ -2,10 +2,11 @@ import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { TaskPayload } from '../../sdk/tasks/wire.ts'
 import { Worker } from '../../sdk/worker/index.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 import { type Deployment, deployed, eventually } from './deployment.ts'
 import { delegate } from './workflows.ts'
 
-const PATIENCE = { timeout: '60s' }
+const PATIENCE = { timeout: PATIENCE_MS }
 
 describe('workers of the deployed stack', () => {
   let there: Deployment

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeWake } from '../../sdk/worlds/aws/wake-message.ts'
 import { scheduleName } from '../../sdk/worlds/aws/wakeups.ts'
 import { fanOut, nap } from '../../workflows/index.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 import { type Deployment, deployed, eventually } from './deployment.ts'
 import { deadly, healed, poison, punctual } from './workflows.ts'
 
@@ -31,7 +32,7 @@ describe.concurrent('trouble', () => {
 
   it('a runner killed in the middle of a step: another one goes on from the journal', async () => {
     const { runId } = await client.start(deadly, { deaths: 1 })
-    expect(await client.result(runId, { timeout: '120s' })).toEqual({ before: 'kept', deaths: 1 })
+    expect(await client.result(runId, { timeout: PATIENCE_MS })).toEqual({ before: 'kept', deaths: 1 })
     const steps = (await client.history(runId)).filter(({ type }) => type === 'step.completed')
     expect(steps.map((event) => 'id' in event && event.id)).toEqual(['before', 'dies'])
   })
@@ -41,7 +42,7 @@ describe.concurrent('trouble', () => {
     const again = runs.flatMap(({ runId }) => Array.from({ length: 4 }, () => writeWake({ runId, at: Date.now() })))
     await Promise.all(again.map((MessageBody) => deployment.aws.sqs.send(new SendMessageCommand({ QueueUrl: deployment.outputs.QueueUrl, MessageBody }))))
     for (const { runId } of runs) {
-      expect(await client.result(runId, { timeout: '60s' })).toEqual({ count: 20, sum: 2_470 })
+      expect(await client.result(runId, { timeout: PATIENCE_MS })).toEqual({ count: 20, sum: 2_470 })
       const ids = (await client.history(runId)).flatMap((event) => (event.type === 'step.completed' ? [event.id] : []))
       expect(new Set(ids).size).toBe(20)
       expect(ids).toHaveLength(20)
@@ -55,20 +56,20 @@ describe.concurrent('trouble', () => {
       return run.status === 'sleeping' && run.wakeAt
     })
     await deployment.aws.scheduler.send(new DeleteScheduleCommand({ Name: scheduleName({ runId, at }), GroupName: deployment.outputs.SchedulerGroup }))
-    const { lateness } = await client.result<{ lateness: number }>(runId, { timeout: '150s' })
+    const { lateness } = await client.result<{ lateness: number }>(runId, { timeout: PATIENCE_MS })
     console.info(`the sweeper woke a run ${(lateness / 1000).toFixed(1)} s late`)
     expect(lateness).toBeGreaterThan(5_000)
   })
 
   it('a run that kills every runner is parked as stuck, and comes back once it is healed', async () => {
     const { runId } = await client.start(poison, undefined)
-    const stuck = await client.settled(runId, { timeout: '180s' })
+    const stuck = await client.settled(runId, { timeout: PATIENCE_MS })
     // Whichever comes first: the next runner counts the dead ones, or the queue gives the message up.
     expect(stuck).toMatchObject({ status: 'stuck', error: { message: expect.stringMatching(/runners (in a row died|failed too often)/) } })
     expect((await client.list({ status: 'stuck' })).runs.map(({ id }) => id)).toContain(runId)
     await client.signal(runId, healed, { by: 'a fix' })
     await client.retry(runId)
-    expect(await client.result(runId, { timeout: '60s' })).toEqual({ antidote: { by: 'a fix' } })
+    expect(await client.result(runId, { timeout: PATIENCE_MS })).toEqual({ antidote: { by: 'a fix' } })
   })
 
   it('a message that is none stays among the dead letters, where people find it, and hurts nobody', async () => {
@@ -78,8 +79,8 @@ describe.concurrent('trouble', () => {
       const { Attributes } = await deployment.aws.sqs.send(new GetQueueAttributesCommand({ QueueUrl: deployment.outputs.DeadLettersUrl, AttributeNames }))
       return Object.values(Attributes!).reduce((sum, count) => sum + Number(count), 0)
     }
-    await eventually('the garbage is among the dead letters', async () => (await depth()) >= 1, 120_000)
+    await eventually('the garbage is among the dead letters', async () => (await depth()) >= 1, PATIENCE_MS)
     const { runId } = await client.start(nap, { name: 'Ada', seconds: 1 })
-    await client.result(runId, { timeout: '60s' })
+    await client.result(runId, { timeout: PATIENCE_MS })
   })
 })

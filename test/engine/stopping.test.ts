@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CancelledError, FatalError, signal, TimeoutError, workflow } from '../../sdk/index.ts'
-import { testEnv } from '../../sdk/testing/index.ts'
+import { type TestEnv, testEnv } from '../../sdk/testing/index.ts'
 
 describe('cancelling', () => {
   it('rejects pending waits, lets finally blocks run steps, and ends as cancelled', async () => {
@@ -236,5 +236,104 @@ describe('compensation', () => {
     await expect((await env.start(w, undefined)).result()).rejects.toThrow('boom')
     expect(undone).toEqual(['a'])
     expect(env.logs.some(({ message }) => message.includes("compensation 'b' failed"))).toBe(true)
+  })
+})
+
+describe('asked to stop', () => {
+  const until = async (env: TestEnv, condition: () => boolean) => {
+    while (!condition()) await env.settle()
+  }
+
+  it('while it compensates, a run finishes its undos', async () => {
+    const ran: string[] = []
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('book', () => void ran.push('booked'))
+      const undo = ({ attempt }: { attempt: number }) => {
+        if (attempt === 1) throw new Error('busy')
+        ran.push('unbooked')
+      }
+      ctx.compensate('unbook', undo, { retry: { attempts: 10, initial: '1h' } })
+      throw new FatalError('no money')
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await run.get()
+    await run.cancel()
+    await expect(run.result()).rejects.toThrow('no money')
+    expect(ran).toEqual(['booked', 'unbooked'])
+  })
+
+  it('twice, what it waits for since the first time rejects too', async () => {
+    const w = workflow('w', async (ctx) => {
+      const first = await ctx.sleep('work', '1d').catch((error: Error) => error.message)
+      const second = await ctx.sleep('clean up', '1d').catch((error: Error) => error.message)
+      return [first, second]
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await run.get()
+    await run.cancel('once')
+    await run.get()
+    await run.cancel('twice')
+    expect(await run.result()).toEqual(['once', 'twice'])
+    expect(env.clock.now()).toBeLessThan(Date.parse('2026-01-01T12:00:00Z'))
+  })
+
+  it('a step that pauses then ends instead', async () => {
+    const started: number[] = []
+    const w = workflow('w', async (ctx) =>
+      ctx.step('poll', async ({ signal, pause }) => {
+        started.push(1)
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+        return pause('later', '1h')
+      }),
+    )
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await until(env, () => started.length === 1)
+    await run.cancel('enough')
+    await expect(run.result()).rejects.toThrow('enough')
+    expect(await run.status()).toBe('cancelled')
+  })
+
+  it('after a crash in its first step, a run cleans up: it had begun', async () => {
+    const ran: string[] = []
+    let hangs = true
+    const w = workflow('w', async (ctx) => {
+      ctx.compensate('undo', () => void ran.push('undone'))
+      await ctx.step('first', () => (hangs ? new Promise(() => {}) : 1))
+      await ctx.sleep('1d')
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await env.settle()
+    await run.cancel('stop')
+    hangs = false
+    await env.restart()
+    await expect(run.result()).rejects.toThrow('stop')
+    expect(ran).toEqual(['undone'])
+  })
+
+  it('by being terminated, its bodies are aborted and no other begins', async () => {
+    const seen: string[] = []
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('long', async ({ signal }) => {
+        seen.push('begun')
+        await new Promise<void>((resolve) =>
+          signal.addEventListener('abort', () => {
+            seen.push('aborted')
+            resolve()
+          }),
+        )
+      })
+      await ctx.step('next', () => void seen.push('must not begin'))
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await until(env, () => seen.includes('begun'))
+    await env.client.terminate(run.runId)
+    await until(env, () => seen.includes('aborted'))
+    await env.settle()
+    expect(seen).toEqual(['begun', 'aborted'])
   })
 })

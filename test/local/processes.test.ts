@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Client, Registry, workflow } from '../../sdk/index.ts'
 import { LocalWorld } from '../../sdk/local.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 
 const script = new URL('./process.ts', import.meta.url).pathname
 const order = workflow('order', async () => [])
@@ -39,7 +40,7 @@ function launch(prefix: string, count: number, onLine: (line: string, child: Chi
 async function results(runIds: string[]): Promise<unknown[]> {
   const world = new LocalWorld({ path })
   const client = new Client(world, new Registry([order]))
-  const all = await Promise.all(runIds.map((runId) => client.result(runId, { timeout: '20s' })))
+  const all = await Promise.all(runIds.map((runId) => client.result(runId, { timeout: PATIENCE_MS })))
   world.close()
   return all
 }

@@ -2,13 +2,21 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { outerEnvironment } from '../outside/environment.ts'
+
+/** Somebody's own settings (a signing key, hooks, line ends) are not what is tested. */
+const NOBODYS_GIT = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
 
 /** What somebody else would get of this repository if its working tree were pushed now: no more than git knows of. */
 export class Clone {
   readonly folder: string
 
   constructor(root: string) {
-    const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
+    const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+      cwd: root,
+      env: outerEnvironment(),
+      encoding: 'utf8',
+    })
     // A file that was deleted and not yet committed is still listed.
     const files = listed.split('\0').filter((file) => file !== '' && existsSync(join(root, file)))
     this.folder = mkdtempSync(join(tmpdir(), 'overwinter-clone-'))
@@ -24,7 +32,7 @@ export class Clone {
   }
 
   private git(...args: string[]): string {
-    return execFileSync('git', args, { cwd: this.folder, encoding: 'utf8' })
+    return execFileSync('git', args, { cwd: this.folder, env: { ...outerEnvironment(), ...NOBODYS_GIT }, encoding: 'utf8' })
   }
 
   [Symbol.dispose](): void {

@@ -6,6 +6,7 @@ import { serveLocal } from '../../functions/local/serve.ts'
 import { RunFailedError } from '../../sdk/index.ts'
 import { research } from '../../workflows/research.ts'
 import { Running, root } from '../cli/fixture.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 import { TOKEN } from './fixture.ts'
 
 const folder = join(root, 'workers/python')
@@ -23,7 +24,7 @@ test('an agent thinks in Python, iteration by iteration, for a workflow in TypeS
   await using _ = new Running('python3', ['agent.py'], { cwd: folder, env: { OVERWINTER_URL: server.url, OVERWINTER_WORKER_TOKEN: TOKEN } })
   const { local } = server
   const { runId } = await local.start(research, { topic: 'hibernation', most: 10 })
-  expect(await local.result(runId, { timeout: '30s' })).toEqual({
+  expect(await local.result(runId, { timeout: PATIENCE_MS })).toEqual({
     thoughts: 4,
     report: [
       'hibernation: a long sleep through the cold',
@@ -35,6 +36,6 @@ test('an agent thinks in Python, iteration by iteration, for a workflow in TypeS
   expect((await local.history(runId)).find(({ type }) => type === 'task.completed')).toMatchObject({ iteration: 3 })
 
   const { runId: unknown } = await local.start(research, { topic: 'quarks', most: 10 })
-  await expect(local.result(unknown, { timeout: '30s' })).rejects.toThrow(RunFailedError)
+  await expect(local.result(unknown, { timeout: PATIENCE_MS })).rejects.toThrow(RunFailedError)
   await expect(local.result(unknown)).rejects.toThrow("after 1 attempt: Fatal: the library has nothing about 'quarks'")
 })

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
-import { freePort, pause } from '../cli/fixture.ts'
+import { pause } from '../cli/fixture.ts'
+import { freePort } from '../outside/free-port.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 import { type Asked, ask, TOKEN } from './fixture.ts'
 import { LANGUAGES } from './processes.ts'
 
@@ -22,7 +24,7 @@ afterEach(async () => {
 
 const serve = (port = 0) => serveLocal({ path: join(folder, 'runs.db'), workflows: [ask], port, workerToken: TOKEN, log: () => {} })
 const start = async (asked: Asked) => (await server.local.start(ask, asked)).runId
-const result = (runId: string) => server.local.result(runId, { timeout: '30s' })
+const result = (runId: string) => server.local.result(runId, { timeout: PATIENCE_MS })
 const task = async (taskId: string) => server.local.world.tasks.get(taskId)
 
 async function until<T>(probe: () => T | Promise<T>): Promise<NonNullable<T>> {
@@ -58,10 +60,10 @@ describe.each(Object.entries(LANGUAGES))('the reference worker in %s', (language
   it('gives signs of life while it works, so that it keeps its task', async () => {
     await using _ = work()
     const file = join(folder, 'go')
-    const runId = await start({ type: 'wait', input: { file }, options: { heartbeatTimeout: '1s' } })
+    const runId = await start({ type: 'wait', input: { file }, options: { heartbeatTimeout: '4s' } })
     const first = await until(async () => (await task(`${runId}.wait`))?.takenAt)
     // Long after it would have lost it.
-    await until(async () => (await task(`${runId}.wait`))!.lookAt! > first + 2_500)
+    await until(async () => (await task(`${runId}.wait`))!.lookAt! > first + 6_000)
     writeFileSync(file, '')
     expect(await result(runId)).toEqual({ attempt: 1 })
   })

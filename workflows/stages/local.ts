@@ -21,8 +21,8 @@ export async function localStage(): Promise<Stage & AsyncDisposable> {
     },
     now: Date.now,
     takes: (_inRealLife, aMoment) => aMoment,
-    latenessMs: 2_000,
-    until: byAsking({ everyMs: 10, withinMs: 20_000 }),
+    latenessMs: 60_000,
+    until: byAsking({ everyMs: 10, withinMs: 240_000 }),
     skipSleep: (runId) => local.wake(runId),
     async restart() {
       await local.close()

@@ -4,7 +4,7 @@ import type { Stage } from '../suite/stage.ts'
 import { schedules, workflows } from './cast.ts'
 
 /** The body of a step takes real time, even here. */
-const QUIET_MS = 10_000
+const QUIET_MS = 60_000
 
 /** Virtual time: waits are as long as in real life, and over at once. */
 export async function testKitStage(): Promise<Stage> {

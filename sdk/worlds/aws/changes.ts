@@ -53,12 +53,12 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
   for (const name of ['status', 'leaseUntil', 'claims', 'attempt', 'baseSeq', 'parent'] as const) if (name in set) attributes[name] = set[name]
   // The token of a claim goes with its lease.
   if ('leaseUntil' in set && set.leaseUntil === undefined) attributes.claim = undefined
-  const lookAt = 'wakeAt' in set ? Object.assign(attributes, wakePlan(aws, runId, item, set, now)).wakeAt : undefined
+  const lookAt = 'wakeAt' in set ? Object.assign(attributes, wakePlan(aws, item, set, now)).wakeAt : undefined
   const keepUntil = neededKeepUntil(item, set, lookAt as number | undefined)
   if (keepUntil !== undefined) {
     attributes.keepUntil = keepUntil
     // An end takes time away, which can wait until it counts.
-    if (set.endedAt === undefined) await keep(aws, item, keepUntil)
+    if (set.endedAt === undefined) Object.assign(attributes, await keep(aws, item, keepUntil))
   }
   const ttl = ttlNow({ ...item, ...(keepUntil !== undefined && { keepUntil }) }, now)
   const stored = (value: unknown) => aws.payloads.storeBeside(runId, value, ttl)
@@ -80,9 +80,10 @@ function inlineOrInFrame(value: unknown, frame: number | undefined): Stored | un
 }
 
 /** The attributes of a run that is to be woken at a time, or not at all. */
-function wakePlan(aws: Aws, runId: string, { createdAt }: RunItem, { wakeAt, status, leaseUntil: _, ...set }: RunFields, now: number): Attributes {
-  // A schedule that is armed stays on record while somebody may still need it taken back.
-  const armed = 'claims' in set || status !== undefined ? { armedAt: wakeAt === undefined ? undefined : scheduledFor(aws.thresholds, wakeAt, now) } : {}
+function wakePlan(aws: Aws, { pk, createdAt }: RunItem, { wakeAt, status }: RunFields, now: number): Attributes {
+  const runId = runIdOf(pk)
+  // A message only brings the time forward: the schedule that is armed stays on record, so that the next commit takes it back.
+  const armed = status === undefined ? {} : { armedAt: wakeAt === undefined ? undefined : scheduledFor(aws.thresholds, wakeAt, now) }
   if (wakeAt !== undefined) return { wakeAt, untimed: undefined, ...armed, ...dueIndex(runId, wakeAt + aws.thresholds.graceMs) }
   if (status === 'stuck' || status === 'failed') return { ...NO_WAKE, ...troubleIndex(runId, status, createdAt) }
   if (status !== 'waiting' && status !== 'sleeping') return NO_WAKE
@@ -98,7 +99,9 @@ async function tidyUp(aws: Aws, before: RunItem, set: RunFields, now: number): P
   if ('wakeAt' in set && set.status !== undefined) await aws.disarm(obsoleteSchedule(aws.thresholds, before, set.wakeAt, now))
   if (set.endedAt === undefined) return
   const keepUntil = neededKeepUntil(before, set, undefined)
-  if (keepUntil !== undefined) await keep(aws, before, keepUntil)
+  if (keepUntil === undefined) return
+  const pointers = await keep(aws, before, keepUntil)
+  if (Object.keys(pointers).length > 0) await updateIf(aws, runKey(runIdOf(before.pk)), changing(pointers), exists)
 }
 
 async function prolong(aws: Aws, keys: readonly Key[], ttl: number | undefined): Promise<void> {

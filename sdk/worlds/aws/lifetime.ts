@@ -5,6 +5,7 @@ import type { Aws } from './context.ts'
 import { change, exists } from './expressions.ts'
 import { queryRange, updateIf } from './items.ts'
 import { AFTER_MESSAGES, FIRST_DATA, type Key, runIdOf } from './keys.ts'
+import { KEPT_PAYLOADS, RUN_PAYLOADS } from './payloads.ts'
 import type { RunItem } from './run-item.ts'
 
 /**
@@ -62,13 +63,24 @@ export function neededKeepUntil(run: Kept, set: RunFields, lookAt: number | unde
   return lookAt + AHEAD + retentionMs
 }
 
-/** Gives everything the run owns this lifetime: frames, messages, payloads, and the objects they point at. */
-export async function keep(aws: Aws, run: RunItem, keepUntil: number): Promise<void> {
-  const runId = runIdOf(run.pk)
-  const owned = await queryRange<Key & Partial<Record<'events' | 'body' | 'data', unknown>>>(aws, runId, FIRST_DATA, AFTER_MESSAGES)
-  await inParallel(owned, async ({ pk, sk, events, body, data }) => {
-    await aws.payloads.renew(events ?? body ?? data)
-    await updateIf(aws, { pk, sk }, change({ ttl: seconds(keepUntil) }), exists)
+type Owned = Key & Partial<Record<'events' | 'body', unknown>>
+
+/**
+ * Gives everything the run owns this lifetime: frames, messages, payloads, and the objects they point at. Returns those
+ * attributes of the run item itself that point elsewhere from now on.
+ */
+export async function keep(aws: Aws, run: RunItem, keepUntil: number): Promise<Partial<RunItem>> {
+  const folder = keepUntil >= FOR_GOOD ? KEPT_PAYLOADS : RUN_PAYLOADS
+  const owned = await queryRange<Owned>(aws, runIdOf(run.pk), FIRST_DATA, AFTER_MESSAGES)
+  await inParallel(owned, async ({ pk, sk, ...item }) => {
+    const name = 'events' in item ? 'events' : 'body'
+    const moved = await aws.payloads.renew(item[name], folder)
+    await updateIf(aws, { pk, sk }, change({ ttl: seconds(keepUntil), ...(moved && { [name]: moved }) }), exists)
   })
-  for (const stored of [run.input, run.parsed, run.progress, run.seed, run.error]) await aws.payloads.renew(stored)
+  const pointers: Partial<RunItem> = {}
+  for (const name of ['input', 'parsed', 'progress', 'seed', 'error', 'heartbeat'] as const) {
+    const moved = await aws.payloads.renew(run[name], folder)
+    if (moved) pointers[name] = moved
+  }
+  return pointers
 }

@@ -85,9 +85,16 @@ export class Payloads {
     return unpackText(Item.data as Packed)
   }
 
-  /** The bucket clears objects away by their age: one that is still needed is made young again. */
-  async renew(stored: unknown): Promise<void> {
-    if (typeof stored === 'object' && stored !== null && 's3' in stored) await this.objects.put(String(stored.s3), await this.objects.get(String(stored.s3)))
+  /**
+   * The bucket clears the objects of runs away by their age. One that is still needed is made young again, or put where
+   * nothing is cleared away. Returns where it is then; undefined for what is no object.
+   */
+  async renew(stored: unknown, folder: string): Promise<{ s3: string } | undefined> {
+    if (typeof stored !== 'object' || stored === null || !('s3' in stored)) return undefined
+    const before = String(stored.s3)
+    const after = `${folder}${before.slice(before.indexOf('/') + 1)}`
+    await this.objects.put(after, await this.objects.get(before))
+    return { s3: after }
   }
 
   private async putUnlessKeptLonger(Item: Record<string, unknown>, ttl: number): Promise<void> {
@@ -115,6 +122,8 @@ export class Payloads {
 
 /** The bucket clears these away by their age, and nothing else. */
 export const RUN_PAYLOADS = 'runs/'
+/** Of runs that wait for people. */
+export const KEPT_PAYLOADS = 'kept/'
 const folderOf = (runId: string): string => `${RUN_PAYLOADS}${runId}`
 
 const sizeOf = (packed: Packed): number => Buffer.byteLength(packed)

@@ -1,8 +1,6 @@
 import type { ErrorRecord } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
-import { FORMAT } from '../../engine/names.ts'
 import type { ParentLink, RunRecord, RunStatus, Waiting } from '../../ports.ts'
-import { refuseNewer } from '../../rules/limits.ts'
 import type { StoredRun } from '../../rules/storage.ts'
 import { type Key, runIdOf } from './keys.ts'
 import { type Packed, type Stored, unpack } from './payloads.ts'
@@ -70,7 +68,6 @@ export interface AwsRun extends StoredRun {
 export function toRun(item: RunItem): AwsRun {
   const { format = 1, workflow, version, status, epoch, stimulus, createdAt, wakeAt, leaseUntil, endedAt, retentionMs, parent } = item
   const id = runIdOf(item.pk)
-  if (format > FORMAT) refuseNewer(`run '${id}'`, format)
   return {
     id,
     workflow,

@@ -67,12 +67,13 @@ export class DynamoStorage implements Storage {
   }
 
   async update(run: AwsRun | string, change: Change): Promise<Updated> {
-    const [runId, epoch] = [typeof run === 'string' ? run : run.id, change.when.heldBy]
-    const held = typeof run === 'string' && epoch !== undefined ? await this.held(runId, epoch) : run
-    if (held === undefined) return { ok: false, run: undefined }
-    const updated = typeof held === 'string' ? await changeBlindly(this.aws, held, change) : await changeRun(this.aws, held, change)
+    const epoch = change.when.heldBy
+    const known = typeof run === 'string' && epoch !== undefined ? await this.held(run, epoch) : run
+    if (known === undefined) return { ok: false, run: undefined }
+    const updated = typeof known === 'string' ? await changeBlindly(this.aws, known, change) : await changeRun(this.aws, known, change)
     if (updated.ok && change.bump?.includes('claims')) this.claims.remember((updated.run as AwsRun).item)
-    else if (epoch !== undefined && !(updated.run?.epoch === epoch && updated.run.status === 'running')) this.claims.forget(runId, epoch)
+    const isStillHeld = updated.run?.epoch === epoch && updated.run?.status === 'running'
+    if (epoch !== undefined && !isStillHeld) this.claims.forget(typeof run === 'string' ? run : run.id, epoch)
     return updated
   }
 

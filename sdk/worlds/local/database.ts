@@ -1,93 +1,7 @@
-import { mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { explained, isBusy } from './local-file-error.ts'
+import { openFile, PATIENCE_MS } from './open-file.ts'
 
-/**
- * `runs` is what scheduling touches again and again, so it is narrow; payloads, which are written once and read
- * rarely, live beside it. A frame's events are stored without their outer brackets, so that a whole journal can be
- * put together by SQLite and parsed in one go.
- */
-const SCHEMA = `
-CREATE TABLE IF NOT EXISTS runs (
-  key INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  workflow TEXT NOT NULL,
-  version INTEGER NOT NULL,
-  status TEXT NOT NULL,
-  format INTEGER NOT NULL DEFAULT 1,
-  generation INTEGER NOT NULL DEFAULT 0,
-  attempt INTEGER NOT NULL DEFAULT 1,
-  base_seq INTEGER NOT NULL DEFAULT 0,
-  epoch INTEGER NOT NULL DEFAULT 0,
-  stimulus INTEGER NOT NULL DEFAULT 0,
-  claims INTEGER NOT NULL DEFAULT 0,
-  owner TEXT,
-  lease_until INTEGER,
-  wake_at INTEGER,
-  waiting TEXT,
-  secret TEXT NOT NULL,
-  parent_id TEXT,
-  parent_op TEXT,
-  parent_generation INTEGER,
-  tags TEXT,
-  progress TEXT,
-  heartbeat TEXT,
-  created_at INTEGER NOT NULL,
-  started_at INTEGER,
-  ended_at INTEGER,
-  retention_ms INTEGER,
-  expires_at INTEGER,
-  reparse INTEGER
-) STRICT;
-CREATE INDEX IF NOT EXISTS runs_to_look_at ON runs (coalesce(lease_until, wake_at)) WHERE wake_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS runs_by_workflow ON runs (workflow, key);
-CREATE INDEX IF NOT EXISTS runs_in_trouble ON runs (status, key) WHERE status IN ('stuck', 'failed');
-CREATE INDEX IF NOT EXISTS runs_expiring ON runs (expires_at) WHERE expires_at IS NOT NULL;
-CREATE TABLE IF NOT EXISTS payloads (run INTEGER PRIMARY KEY, input TEXT, parsed TEXT, output TEXT, error TEXT) STRICT;
-CREATE TABLE IF NOT EXISTS frames (
-  run INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  at INTEGER NOT NULL,
-  epoch INTEGER NOT NULL,
-  events TEXT NOT NULL,
-  format INTEGER NOT NULL DEFAULT 1,
-  PRIMARY KEY (run, seq)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS inbox (
-  position INTEGER PRIMARY KEY AUTOINCREMENT,
-  run INTEGER NOT NULL,
-  id TEXT NOT NULL,
-  body TEXT,
-  at INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (run, id)
-) STRICT;
-CREATE TABLE IF NOT EXISTS tags (tag TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (tag, run)) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS tasks (
-  id TEXT PRIMARY KEY,
-  type TEXT NOT NULL,
-  version INTEGER NOT NULL,
-  look_at INTEGER,
-  body TEXT NOT NULL,
-  input TEXT,
-  expires_at INTEGER
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS tasks_to_look_at ON tasks (type, look_at) WHERE look_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tasks_expiring ON tasks (expires_at) WHERE expires_at IS NOT NULL;
-CREATE TABLE IF NOT EXISTS documents (
-  collection TEXT NOT NULL,
-  key TEXT NOT NULL,
-  value TEXT NOT NULL,
-  version INTEGER NOT NULL,
-  expires_at INTEGER,
-  PRIMARY KEY (collection, key)
-) STRICT;
-CREATE INDEX IF NOT EXISTS documents_expiring ON documents (expires_at) WHERE expires_at IS NOT NULL;
-`
-
-const PAGE_BYTES = 4_096
-const LOG_PAGES = 4_000
-/** In KiB, as SQLite wants it. */
-const CACHE_SIZE = -16_384
 const CROWD = 4
 const LONGEST_WAIT_MS = 12
 
@@ -98,6 +12,7 @@ export type Row = Record<string, Value>
 /** One connection, its statements prepared once, and its writes grouped. */
 export class Database {
   readonly isInMemory: boolean
+  private readonly path: string
   private readonly sqlite: DatabaseSync
   private readonly statements = new Map<string, StatementSync>()
   private queue: Queued[] = []
@@ -105,38 +20,60 @@ export class Database {
   private queuedAt = 0
   private lengthBefore = 0
   private lastBatch = 0
+  /** Since when another process has had the lock that we want. */
+  private lockedSince: number | undefined
   private isClosed = false
 
-  constructor(path: string) {
+  /** How long another process may keep the file locked before that is an error. */
+  private readonly patienceMs: number
+
+  constructor(path: string, { patienceMs = PATIENCE_MS }: { patienceMs?: number } = {}) {
+    this.path = path
+    this.patienceMs = patienceMs
     this.isInMemory = path === ':memory:'
-    if (!this.isInMemory) mkdirSync(dirname(path), { recursive: true })
-    this.sqlite = new DatabaseSync(path, { timeout: 10_000 })
-    // The log is folded into the file every 16 MB instead of every 4: each time costs several fsyncs.
-    this.sqlite.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}; PRAGMA cache_size = ${CACHE_SIZE}`)
-    this.sqlite.exec(SCHEMA)
-    if (!this.isInMemory) this.stretchLog(`${path}-wal`)
+    this.sqlite = openFile(path)
   }
 
   row(sql: string, ...values: Value[]): Row | undefined {
-    return this.prepare(sql).get(...values) as Row | undefined
+    try {
+      return this.prepare(sql).get(...values) as Row | undefined
+    } catch (error) {
+      throw explained(this.path, error)
+    }
   }
 
   /** The same without names, for rows with many columns. */
   values(sql: string, ...values: Value[]): Value[] | undefined {
-    return this.prepareUnnamed(sql).get(...values) as Value[] | undefined
+    try {
+      return this.prepareUnnamed(sql).get(...values) as Value[] | undefined
+    } catch (error) {
+      throw explained(this.path, error)
+    }
   }
 
   allValues(sql: string, ...values: Value[]): Value[][] {
-    return this.prepareUnnamed(sql).all(...values) as unknown as Value[][]
+    try {
+      return this.prepareUnnamed(sql).all(...values) as unknown as Value[][]
+    } catch (error) {
+      throw explained(this.path, error)
+    }
   }
 
   rows(sql: string, ...values: Value[]): Row[] {
-    return this.prepare(sql).all(...values) as Row[]
+    try {
+      return this.prepare(sql).all(...values) as Row[]
+    } catch (error) {
+      throw explained(this.path, error)
+    }
   }
 
   /** How many rows it changed. */
   run(sql: string, ...values: Value[]): number {
-    return Number(this.prepare(sql).run(...values).changes)
+    try {
+      return Number(this.prepare(sql).run(...values).changes)
+    } catch (error) {
+      throw explained(this.path, error)
+    }
   }
 
   /**
@@ -159,6 +96,8 @@ export class Database {
     if (this.isClosed) return
     this.flush()
     this.isClosed = true
+    // What another process did not let us write.
+    this.flush()
     this.statements.clear()
     this.sqlite.close()
   }
@@ -189,6 +128,7 @@ export class Database {
     try {
       this.commitTogether(batch)
     } catch (error) {
+      if (isBusy(error)) return this.waitForLock(batch, error)
       if (batch.length === 1) return batch[0]!.reject(error)
       // One operation spoilt the transaction: each gets one of its own, so that only the culprit fails.
       for (const queued of batch) {
@@ -199,6 +139,23 @@ export class Database {
         }
       }
     }
+  }
+
+  /**
+   * Another process is writing, or was stopped in the middle of it. SQLite has waited a little, in place; the rest is waited
+   * for with the process free to do other things. Nothing has begun, so the same operations are simply next.
+   */
+  private waitForLock(batch: Queued[], error: unknown): void {
+    const now = performance.now()
+    this.lockedSince ??= now
+    if (now - this.lockedSince >= this.patienceMs) {
+      this.lockedSince = undefined
+      for (const { reject } of batch) reject(error)
+      return
+    }
+    this.queue = batch
+    this.flushIsDue = true
+    setImmediate(this.flush)
   }
 
   private commitTogether(batch: readonly Queued[]): void {
@@ -217,6 +174,7 @@ export class Database {
 
   private commitAll(batch: readonly Queued[], results: unknown[]): void {
     this.run('BEGIN IMMEDIATE')
+    this.lockedSince = undefined
     try {
       for (let i = 0; i < batch.length; i++) results[i] = batch[i]!.operation()
       this.run('COMMIT')
@@ -224,17 +182,6 @@ export class Database {
       if (this.sqlite.isTransaction) this.run('ROLLBACK')
       throw error
     }
-  }
-
-  /**
-   * An fsync that also has to note a new length of the file takes twice as long. So the log gets its full length at once:
-   * a transaction too large for the cache spills into it, and what is rolled back leaves nothing but the room it took.
-   */
-  private stretchLog(log: string): void {
-    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) >= LOG_PAGES * PAGE_BYTES) return
-    this.sqlite.exec('PRAGMA cache_size = 10; BEGIN IMMEDIATE')
-    this.sqlite.exec(`CREATE TABLE room (bytes BLOB); INSERT INTO room VALUES (zeroblob(${LOG_PAGES * PAGE_BYTES}))`)
-    this.sqlite.exec(`ROLLBACK; PRAGMA cache_size = ${CACHE_SIZE}`)
   }
 
   private prepareUnnamed(sql: string): StatementSync {

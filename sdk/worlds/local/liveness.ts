@@ -1,6 +1,11 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { explained } from './local-file-error.ts'
+
+/** Neighbours that look whether we are alive hold our lock for a moment. */
+const WAIT_FOR_NEIGHBOURS_MS = 5_000
 
 /**
  * Says which runners of a database file are alive, without clocks or process ids: each holds a lock that the
@@ -12,13 +17,33 @@ export class Liveness {
 
   constructor(databasePath: string, owner: string) {
     this.path = lockPath(databasePath, owner)
-    this.lock = new DatabaseSync(this.path, { timeout: 0 })
-    this.lock.exec('BEGIN EXCLUSIVE')
+    try {
+      this.lock = hold(this.path)
+    } catch (error) {
+      throw explained(this.path, error)
+    }
   }
 
   release(): void {
     this.lock.close()
     rmSync(this.path, { force: true })
+  }
+}
+
+/** Between making the file and locking it, it looks like that of a dead runner, and a neighbour may clear it away: then it is made again. */
+function hold(path: string): DatabaseSync {
+  for (;;) {
+    const lock = new DatabaseSync(path, { timeout: WAIT_FOR_NEIGHBOURS_MS })
+    try {
+      lock.exec('BEGIN EXCLUSIVE')
+      if (existsSync(path)) return lock
+    } catch (error) {
+      if (existsSync(path)) {
+        lock.close()
+        throw error
+      }
+    }
+    lock.close()
   }
 }
 
@@ -28,24 +53,31 @@ export function deadOwners(databasePath: string): string[] {
   const dead: string[] = []
   for (const file of readdirSync(dirname(databasePath))) {
     if (!file.startsWith(prefix) || !file.endsWith('.lock')) continue
-    const path = join(dirname(databasePath), file)
-    if (isHeld(path)) continue
-    dead.push(file.slice(prefix.length, -'.lock'.length))
-    rmSync(path, { force: true })
+    if (clearedAway(join(dirname(databasePath), file))) dead.push(file.slice(prefix.length, -'.lock'.length))
   }
   return dead
 }
 
-function isHeld(path: string): boolean {
-  const probe = new DatabaseSync(path, { timeout: 0 })
+/** False when somebody holds it, or has cleared it away before us. It is removed under its lock, so that its owner cannot take it in between. */
+function clearedAway(path: string): boolean {
+  let probe: DatabaseSync | undefined
   try {
+    probe = new DatabaseSync(existingFile(path), { timeout: 0 })
     probe.exec('BEGIN EXCLUSIVE')
-    return false
-  } catch {
+    rmSync(path, { force: true })
     return true
+  } catch {
+    return false
   } finally {
-    probe.close()
+    probe?.close()
   }
+}
+
+/** Opened this way it is not made anew if it is gone. */
+function existingFile(path: string): URL {
+  const url = pathToFileURL(path)
+  url.searchParams.set('mode', 'rw')
+  return url
 }
 
 function lockPath(databasePath: string, owner: string): string {

@@ -1,7 +1,5 @@
 import type { Json } from '../../engine/json.ts'
-import { FORMAT } from '../../engine/names.ts'
 import type { RunRecord, RunStatus } from '../../ports.ts'
-import { refuseNewer } from '../../rules/limits.ts'
 import type { StoredRun } from '../../rules/storage.ts'
 import type { Database, Value } from './database.ts'
 
@@ -55,7 +53,6 @@ function toRow(values: Value[]): Row {
     claims: claims as number,
     createdAt: values[13] as number,
   }
-  if (row.format > FORMAT) refuseNewer(`run '${row.id}'`, row.format)
   if (wakeAt !== null) row.wakeAt = wakeAt as number
   if (leaseUntil !== null) row.leaseUntil = leaseUntil as number
   if (values[14] !== null) row.endedAt = values[14] as number

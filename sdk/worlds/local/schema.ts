@@ -1,0 +1,145 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { LocalFileError } from './local-file-error.ts'
+
+/**
+ * `runs` is what scheduling touches again and again, so it is narrow; payloads, which are written once and read
+ * rarely, live beside it. A frame's events are stored without their outer brackets, so that a whole journal can be
+ * put together by SQLite and parsed in one go.
+ *
+ * Files of 0.1.0 have these tables and no format; `IF NOT EXISTS` is what makes them files of format 1.
+ */
+const FORMAT_1 = `
+CREATE TABLE IF NOT EXISTS runs (
+  key INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  workflow TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  generation INTEGER NOT NULL DEFAULT 0,
+  attempt INTEGER NOT NULL DEFAULT 1,
+  base_seq INTEGER NOT NULL DEFAULT 0,
+  epoch INTEGER NOT NULL DEFAULT 0,
+  stimulus INTEGER NOT NULL DEFAULT 0,
+  owner TEXT,
+  lease_until INTEGER,
+  wake_at INTEGER,
+  waiting TEXT,
+  secret TEXT NOT NULL,
+  parent_id TEXT,
+  parent_op TEXT,
+  tags TEXT,
+  progress TEXT,
+  heartbeat TEXT,
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,
+  ended_at INTEGER,
+  retention_ms INTEGER,
+  expires_at INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS runs_due ON runs (wake_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runs_by_workflow ON runs (workflow, key);
+CREATE INDEX IF NOT EXISTS runs_in_trouble ON runs (status, key) WHERE status IN ('stuck', 'failed');
+CREATE INDEX IF NOT EXISTS runs_expiring ON runs (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS payloads (run INTEGER PRIMARY KEY, input TEXT, output TEXT, error TEXT) STRICT;
+CREATE TABLE IF NOT EXISTS frames (
+  run INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  events TEXT NOT NULL,
+  PRIMARY KEY (run, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS inbox (
+  position INTEGER PRIMARY KEY AUTOINCREMENT,
+  run INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  body TEXT,
+  UNIQUE (run, id)
+) STRICT;
+CREATE TABLE IF NOT EXISTS deaths (run INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, count INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS tags (tag TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (tag, run)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tasks (
+  id TEXT PRIMARY KEY,
+  type TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  look_at INTEGER,
+  body TEXT NOT NULL,
+  input TEXT,
+  expires_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tasks_to_look_at ON tasks (type, look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tasks_expiring ON tasks (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS documents (
+  collection TEXT NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  expires_at INTEGER,
+  PRIMARY KEY (collection, key)
+) STRICT;
+CREATE INDEX IF NOT EXISTS documents_expiring ON documents (expires_at) WHERE expires_at IS NOT NULL;
+`
+
+/**
+ * The rules of a run's life moved out of the tables: claims are counted in the run, a time to look at it is worked out from its lease
+ * and its wake-up, messages know when they were sent. A run that was under way counts as one whose holder did not give it up.
+ */
+const FORMAT_2 = `
+ALTER TABLE runs ADD COLUMN format INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE runs ADD COLUMN claims INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN parent_generation INTEGER;
+ALTER TABLE runs ADD COLUMN reparse INTEGER;
+ALTER TABLE payloads ADD COLUMN parsed TEXT;
+ALTER TABLE frames ADD COLUMN format INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE inbox ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+UPDATE runs SET claims = 1 WHERE status = 'running';
+DROP TABLE deaths;
+DROP INDEX runs_due;
+CREATE INDEX runs_to_look_at ON runs (coalesce(lease_until, wake_at)) WHERE wake_at IS NOT NULL;
+`
+
+/**
+ * What leads from each format to the next: the first makes format 1 out of nothing, the second format 2 out of format 1. A step that
+ * was released never changes; a new format is a new step at the end, and a file in test/local/fixtures, written before it.
+ */
+const STEPS: readonly string[] = [FORMAT_1, FORMAT_2]
+
+/** The format of the file that this code reads and writes. */
+export const FILE_FORMAT = STEPS.length
+
+/**
+ * Brings the file to our format. Each step is a transaction: a process that dies in between leaves a file of some format, and of
+ * several that come at once one takes the step and the others find it taken.
+ */
+export function migrate(sqlite: DatabaseSync, path: string, steps: readonly string[] = STEPS): void {
+  while (formatOf(sqlite) < steps.length) takeNextStep(sqlite, steps)
+  const format = formatOf(sqlite)
+  if (format > steps.length) throw newerFormat(path, format, steps.length)
+}
+
+function takeNextStep(sqlite: DatabaseSync, steps: readonly string[]): void {
+  sqlite.exec('BEGIN IMMEDIATE')
+  try {
+    // Read again: only now that we hold the lock nobody else can change it.
+    const format = formatOf(sqlite)
+    const step = steps[format]
+    if (step !== undefined) sqlite.exec(`${step}; PRAGMA user_version = ${format + 1}`)
+    sqlite.exec('COMMIT')
+  } catch (error) {
+    if (sqlite.isTransaction) sqlite.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function formatOf(sqlite: DatabaseSync): number {
+  return sqlite.prepare('PRAGMA user_version').get()!.user_version as number
+}
+
+function newerFormat(path: string, theirs: number, ours: number): LocalFileError {
+  const advice = 'Use the version of Overwinter that wrote it, or a newer one, or open another file.'
+  return new LocalFileError(
+    path,
+    'NEWER_FORMAT',
+    `it has format ${theirs} and this version of Overwinter knows formats up to ${ours}. Nothing was changed. ${advice}`,
+  )
+}
