@@ -164,7 +164,11 @@ export class Waits {
       this.reportChildChange(operation, request, opened)
       // Starting it again is harmless, and needed if the runner before this one died between commit and start, or if
       // the child may have ended while its parent could not hear of it.
-      if (this.recovered || round > 0) this.buffer.send({ kind: 'start', run: this.childRun(operation, request, opened) })
+      if (this.recovered || round > 0) {
+        // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
+        const accepted = await accept(request.workflow.options.input, opened.input, `the input of child '${id}'`).catch(() => ({ reparse: true as const }))
+        this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
+      }
       return undefined
     }
     const { workflow, options } = request

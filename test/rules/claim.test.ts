@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Frame } from '../../sdk/engine/events.ts'
+import { FORMAT } from '../../sdk/engine/names.ts'
 import { claim, renew } from '../../sdk/rules/claim.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, script, stored } from './scripted-storage.ts'
@@ -17,7 +18,7 @@ describe('a claim (I7)', () => {
       'update',
       'run',
       {
-        when: { open: true, due: NOW, free: NOW },
+        when: { open: true, due: NOW, free: NOW, format: FORMAT },
         set: { status: 'running', leaseUntil: NOW + 30_000, owner: 'runner' },
         setOnce: { startedAt: NOW },
         bump: ['epoch', 'claims'],
@@ -64,6 +65,12 @@ describe('a claim (I7)', () => {
       expect(result).toBeUndefined()
       expect(calls).toHaveLength(1)
     }
+  })
+
+  it('of a run that a newer version wrote is refused with a sentence', () => {
+    const claimOf = (format: number) => () => claiming({ update: { ok: false, run: stored({ format, leaseUntil: undefined }) } })
+    expect(claimOf(FORMAT + 1)).toThrow("run 'run' was written by a newer version of overwinter")
+    expect(claimOf(FORMAT)).not.toThrow()
   })
 
   it('that meets a holder leaves a mark, so that the holder looks again (I6)', () => {

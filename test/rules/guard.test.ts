@@ -28,6 +28,9 @@ describe('a guard', () => {
     ['held, of a run that is not running any more', { heldBy: 5 }, { status: 'sleeping' }, false],
     ['the counter that was seen', { stimulus: 2 }, {}, true],
     ['a counter that has moved', { stimulus: 1 }, {}, false],
+    ['this format', { format: 2 }, { format: 2 }, true],
+    ['an older format', { format: 2 }, { format: 1 }, true],
+    ['a newer format', { format: 2 }, { format: 3 }, false],
     ['all of it, one part of which fails', { open: true, heldBy: 5, stimulus: 1 }, {}, false],
   ])('%s', (_, guard, run, expected) => {
     expect(holds(guard, stored(run))).toBe(expected)
