@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Duration, LONG_WAIT_MS, MAX_WAIT_MS, milliseconds, millisecondsOrZero, pointInTime } from '../../sdk/engine/duration.ts'
+import { InvalidInputError } from '../../sdk/engine/errors.ts'
 
 const DAY = 86_400_000
 const NOW = Date.parse('2026-01-01T00:00:00Z')
@@ -31,6 +32,7 @@ describe('a duration', () => {
     '%j is none',
     (given) => {
       expect(() => milliseconds(given as Duration, 'the sleep')).toThrow(/^the sleep: .* is not a duration; write '30s'/)
+      expect(() => milliseconds(given as Duration, 'the sleep')).toThrow(InvalidInputError)
     },
   )
 

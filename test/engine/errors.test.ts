@@ -12,6 +12,7 @@ import {
   reviveError,
   StepError,
 } from '../../sdk/engine/errors.ts'
+import type { ErrorRecord } from '../../sdk/engine/events.ts'
 
 /** Through the journal and back. */
 const again = (error: unknown): Error => reviveError(JSON.parse(JSON.stringify(recordError(error))))
@@ -128,6 +129,11 @@ describe('an error in the journal', () => {
     const card = again(Object.assign(new CardError('declined'), { code: 'E42', bank: 'x' }))
     expect(card).toMatchObject({ name: 'CardError', message: 'declined', code: 'E42', bank: 'x' })
     expect(Object.keys(card)).toContain('bank')
+    expect(Object.getOwnPropertyDescriptor(card, 'bank')).toMatchObject({ writable: true, configurable: true })
+    expect(reviveError({ name: 'CardError', message: 'x', step: 'pay', runId: 'kid', cause: { name: 'Error', message: 'no' } }).constructor).toBe(Error)
+    const bare = reviveError({ name: 'Error', message: 'x' })
+    expect(bare.stack).toContain('Error: x')
+    for (const field of ['code', 'cause', 'name']) expect(Object.hasOwn(bare, field)).toBe(false)
     expect(reviveError({ name: '__proto__', message: 'x' }).name).toBe('__proto__')
     const { stack } = recordError(card)
     expect(again(card).stack).toBe(stack)
@@ -136,6 +142,7 @@ describe('an error in the journal', () => {
   it('of an older journal, which says less, comes back too', () => {
     expect(reviveError({ name: 'StepError', message: 'x' })).toMatchObject({ name: 'StepError', message: 'x' })
     expect(reviveError({ name: 'StepError', message: 'x', step: 'pay' })).not.toBeInstanceOf(StepError)
+    expect(reviveError({ name: 'StepError', message: 'x', cause: { name: 'Error', message: 'no' } })).not.toBeInstanceOf(StepError)
     expect(reviveError({ name: 'StepError', message: 'x', step: 'pay', cause: { name: 'Error', message: 'no' } })).toMatchObject({ attempts: 1 })
     expect(reviveError({ name: 'ChildRunError', message: 'x' })).not.toBeInstanceOf(ChildRunError)
     expect(reviveError({ name: 'ChildRunError', message: 'x', runId: 'kid' })).toMatchObject({ status: 'failed' })
@@ -163,6 +170,13 @@ describe('an error in the journal', () => {
     const error = new Error('round')
     error.cause = error
     expect(recordError(error).message).toBe('round')
+  })
+
+  it('may contain itself', () => {
+    const many = new AggregateError([], 'round')
+    many.errors.push(many)
+    const depth = (record: ErrorRecord): number => 1 + (record.errors ? depth(record.errors[0]!) : 0)
+    expect(depth(recordError(many))).toBe(9)
   })
 
   it('may have a cause that is no error', () => {

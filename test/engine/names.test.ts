@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { callbackToken, readCallbackToken } from '../../sdk/engine/callback-token.ts'
+import { InvalidInputError } from '../../sdk/engine/errors.ts'
 import {
   checkName,
   checkRunId,
@@ -136,6 +137,7 @@ describe('a callback token', () => {
     ['without an operation', `${encoded(['run', 2])}.x`],
   ])('that is %s is refused', (_, given) => {
     expect(() => readCallbackToken(given)).toThrow('this is not a callback token')
+    expect(() => readCallbackToken(given)).toThrow(InvalidInputError)
   })
 })
 
