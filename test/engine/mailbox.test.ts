@@ -228,6 +228,7 @@ describe('an answer', () => {
       { id: 'm2', kind: 'child', run: 'x', op: 'gone', status: 'completed' },
       { id: 'm3', kind: 'cancel' },
     ])
+    expect(box.isAnswered('later')).toBe(true)
     expect(await box.next()).toMatchObject({ from: 'm3' })
     expect(consumed).toEqual(['m2', 'm3'])
     expect(await box.next()).toBeUndefined()

@@ -78,6 +78,13 @@ describe('an attempt that ends', () => {
     expect(await reportsOf(failing, {}, { failures: 2 })).toMatchObject([{ type: 'step.failed', attempt: 3 }])
   })
 
+  it('by giving up says how long it took', () => {
+    const { step, clock, reports } = attempt(() => new Promise(() => {}), { timeout: '1s', retry: { attempts: 1 } })
+    step.start()
+    clock.moveTo(START + 1_000)
+    expect(reports).toMatchObject([{ type: 'step.failed', attempt: 1, ms: 1_000 }])
+  })
+
   it('at most once is not tried again, unless it was asked for', async () => {
     const failing = () => {
       throw new Error('no')
@@ -110,6 +117,8 @@ describe('an attempt that takes too long', () => {
       { timeout: '1s' },
     )
     step.start()
+    clock.moveTo(START + 999)
+    expect(reports).toEqual([])
     clock.moveTo(START + 1_000)
     expect(tools.signal.reason).toBeInstanceOf(TimeoutError)
     finish(7)
@@ -201,6 +210,8 @@ describe('an attempt that is stopped', () => {
     once.step.start()
     once.step.cutOff(new TimeoutError('no time'))
     expect(once.reports).toEqual([])
+    expect(once.step.signal.reason).toBeInstanceOf(TimeoutError)
+    await expect(once.step.checkpoint(1)).rejects.toBeInstanceOf(TimeoutError)
   })
 })
 
