@@ -78,6 +78,7 @@ describe('a sleep', () => {
       { type: 'sleep.started', id: 'a', until: NOW + 50, ms: 50 },
       { type: 'sleep.started', id: 'b', until: NOW + 30 },
     ])
+    await open('c', { kind: 'sleep', until: NOW + 90 })
     expect(all.nextDue()).toBe(NOW + 30)
     expect(await all.next(NOW + 29)).toBeUndefined()
     expect(await all.next(NOW + 30)).toEqual({ type: 'sleep.completed', id: 'b' })
@@ -303,10 +304,18 @@ describe('a task', () => {
     expect([journaled, sent]).toEqual([[], []])
   })
 
-  it('that the journal knows is left alone, with the input that it was handed out with', async () => {
-    const { open, journaled, sent } = waits({ refusal: 'not any more' })
+  it('that the journal knows is left alone, also if nobody would take it today', async () => {
+    const { all, open, journaled, sent } = waits({ refusal: 'not any more' })
     await open('t', request('other'), { opened })
-    expect([journaled, sent]).toEqual([[], []])
+    expect([journaled, sent, all.next(NOW)]).toEqual([[], [], undefined])
+  })
+
+  it('may be answered before the code calls for it', async () => {
+    const { all, open } = waits()
+    all.receive([{ id: 'm1', kind: 'task', generation: 2, round: 0, op: 't', attempt: 1, iteration: 0, result: 7 }])
+    expect(await all.next(NOW)).toBeUndefined()
+    await open('t', request('hello'), { opened })
+    expect(await all.next(NOW)).toMatchObject({ type: 'task.completed', id: 't', result: 7 })
   })
 
   it('is handed out again after a crash or when its run goes on, unless it is answered', async () => {
@@ -346,12 +355,15 @@ describe('timers', () => {
     all.resumeLater(b!, NOW + 1)
     all.resumeLater(c!, NOW)
     c!.resolve(undefined)
+    all.resumeLater(called('nap', { kind: 'sleep' }), NOW + 7)
     expect(all.next(NOW + 5)).toBeUndefined()
     expect(all.dueSteps(NOW)).toEqual([a])
+    expect(all.dueSteps(NOW + 9)).toEqual([b])
+    all.resumeLater(b!, NOW + 1)
     expect(all.dueSteps(NOW)).toEqual([])
     expect(all.nextDue()).toBe(NOW + 1)
     all.forget(b!)
-    expect(all.nextDue()).toBeUndefined()
+    expect(all.nextDue()).toBe(NOW + 7)
   })
 
   it('of what is over are forgotten', async () => {
