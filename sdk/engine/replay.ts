@@ -283,9 +283,11 @@ export class Replay {
       const next = () => {
         this.inTurn = false
         if (this.wrong) return resolve()
-        const recalled = forgotten[undone]?.at === this.delivered ? this.nextRecalled(forgotten[undone]!) : undefined
-        if (recalled) return deliver(recalled.event, recalled.at)
-        while (forgotten[undone]?.at === this.delivered) undone++
+        // A run that failed again right where it was told to go on has several of them in one place.
+        for (; forgotten[undone]?.at === this.delivered; undone++) {
+          const recalled = this.nextRecalled(forgotten[undone]!)
+          if (recalled) return deliver(recalled.event, recalled.at)
+        }
         const cursor = this.delivered
         if (cursor === deliveries.length) return resolve()
         if (this.ending) {

@@ -148,6 +148,15 @@ describe('replaying', () => {
     expect([replay.replaying, replay.now]).toEqual([false, 9_000])
   })
 
+  it('counts turns: what is called later knows more', async () => {
+    const replay = replayOf([[done('a'), done('b')]])
+    await replay.begin(async () => {
+      for (const name of ['a', 'b', 'c']) await call(replay, name)
+    })
+    await replay.deliver({ type: 'step.completed', id: 'c' }, 1)
+    expect([...replay.operations.values()].map((operation) => operation.call.turn)).toEqual([1, 2, 3])
+  })
+
   it('delivers once: a second word on the same operation changes nothing', async () => {
     const replay = replayOf([[done('a', 1), done('a', 2)]])
     let value: unknown
@@ -256,6 +265,19 @@ describe('where the code may not call', () => {
     expect((thrown as Error).message).toContain('ctx.x was called after the run ended')
   })
 
+  it('is before its beginning, between two turns and after its end, for whatever it may call', async () => {
+    const uses: ((replay: Replay) => unknown)[] = [(replay) => call(replay, 'x'), (replay) => replay.patched('p'), (replay) => replay.continueAsNew(1)]
+    for (const use of uses) {
+      const replay = replayOf()
+      expect(() => use(replay)).toThrow(ForeignAwaitError)
+      await replay.begin(() => call(replay, 'a').then(never))
+      await replay.deliver({ type: 'step.completed', id: 'a' }, 1)
+      expect(() => use(replay)).toThrow(ForeignAwaitError)
+      replay.close('the end')
+      expect(() => use(replay)).toThrow(MisplacedCallError)
+    }
+  })
+
   it('is after something that was not ours, which parks the run', async () => {
     const { thrown, replay } = await refused((each) => each.assertCallable('ctx.x'))
     expect(thrown).toBeInstanceOf(ForeignAwaitError)
@@ -295,6 +317,19 @@ describe('a patch', () => {
     expect(answers).toEqual([true, true])
     expect(replay.takeNotes()).toEqual([{ type: 'patch', id: 'p' }])
     expect(replay.takeNotes()).toEqual([])
+  })
+
+  it('stays in force', async () => {
+    const replay = replayOf()
+    const answers: boolean[] = []
+    await replay.begin(async () => {
+      for (const name of ['a', 'b', 'c']) {
+        await call(replay, name)
+        answers.push(replay.patched('p'))
+      }
+    })
+    for (const id of ['a', 'b', 'c']) await replay.deliver({ type: 'step.completed', id }, 1)
+    expect(answers).toEqual([true, true, true])
   })
 
   it('is not in force where the run has been before, and is from where it was noted', async () => {
@@ -435,5 +470,39 @@ describe('a failure that an operator undid', () => {
       await never()
     })
     expect([value, replay.takeReturned(), [...replay.journal.consumed]]).toEqual([7, [], ['m1']])
+  })
+
+  it('gives nothing back that the journal has consumed since', async () => {
+    const waited: JournalEvent[] = [
+      { type: 'wait.started', id: 'w', signal: 'go' },
+      { type: 'wait.completed', id: 'w', from: 'm1', payload: 7 },
+    ]
+    const replay = replayOf([[failed, ...waited], [ended], [retried], [done('a')], waited])
+    await replay.begin(async () => {
+      await call(replay, 'a')
+      return call(replay, 'w', wait)
+    })
+    expect([replay.end, replay.takeReturned()]).toEqual([{ kind: 'returned', value: 7 }, []])
+  })
+
+  it('twice in one place gives back the signals of both (I9)', async () => {
+    const waited = (id: string, from: string): JournalEvent[] => [
+      { type: 'wait.started', id, signal: 'go' },
+      { type: 'wait.completed', id, from },
+    ]
+    const replay = replayOf([[failed, ...waited('w', 'm1')], [ended], [retried], [failed, ...waited('w', 'm2')], [ended], [retried]])
+    await replay.begin(() => call(replay, 'a'))
+    expect(replay.takeReturned().map(({ id }) => id)).toEqual(['m1', 'm2'])
+  })
+
+  it('may be followed by another, and by a request to stop that is forgotten with it', async () => {
+    const cancel: JournalEvent = { type: 'run.cancelRequested', from: 'm9' }
+    const replay = replayOf([[failed, cancel, done('b', 2)], [ended], [retried], [failed, done('c', 3)], [ended], [retried], [done('a', 1)]])
+    const seen: unknown[] = []
+    await replay.begin(async () => {
+      for (const name of ['b', 'c']) void call(replay, name).then((value) => seen.push(value))
+      return call(replay, 'a')
+    })
+    expect([seen, replay.end, replay.violation, replay.stopsRequested]).toEqual([[2, 3], { kind: 'returned', value: 1 }, undefined, 0])
   })
 })
