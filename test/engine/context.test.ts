@@ -134,6 +134,7 @@ describe('what ctx asks for', () => {
       ...changes,
     })
     const start = (ctx: Context) => ctx.run(child, 1, { id: 'kid', detached: true })
+    expect((await code((ctx) => ctx.run(child, 1))).requests).toEqual([{ kind: 'child', workflow: child, input: 1, options: {} }])
     expect((await code(start)).requests).toEqual([{ kind: 'child', workflow: child, input: 1, options: { id: 'kid', detached: true } }])
     expect((await code(start, [started({ detached: true })])).end).toEqual({ kind: 'returned', value: { runId: 'kid' } })
     expect((await code(start, [started({})])).end).toBeUndefined()

@@ -224,12 +224,16 @@ describe('a child', () => {
 
   it('whose input does not fit fails without being started', async () => {
     const { all, open, journaled, sent } = waits()
-    expect((await open('kid', request({ input: { size: 'x' } }))).delivery).toBeUndefined()
+    const { operation, delivery } = await open('kid', request({ input: { size: 'x' } }))
+    expect(delivery).toBeUndefined()
     expect(await all.next(NOW)).toMatchObject({
       type: 'child.failed',
       id: 'kid',
-      error: { message: expect.stringContaining("the input of child workflow 'child'") },
+      error: { runId: 'run.kid~g2', message: expect.stringContaining("the input of child workflow 'child'") },
     })
+    operation.resolve(undefined)
+    await open('named', request({ input: 7, options: { id: 'mine' } }))
+    expect(await all.next(NOW)).toMatchObject({ id: 'named', error: { runId: 'mine' } })
     expect((await open('free', request({ input: 7, options: { detached: true } }))).delivery).toMatchObject({ type: 'child.failed', id: 'free' })
     expect([journaled, sent]).toEqual([[], []])
   })
