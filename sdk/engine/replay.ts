@@ -34,7 +34,8 @@ export class Replay {
   readonly operations = new Map<string, Operation>()
   private readonly onStray: () => void
   private readonly repeats = new Map<string, number>()
-  private readonly failed = new WeakMap<object, string>()
+  /** Which operation an error came from. */
+  private failed: Map<object, string> | undefined
   private seeded: SeededRandom | undefined
   private draws = 0
   private fresh: Operation[] = []
@@ -231,6 +232,12 @@ export class Replay {
     this.closed = reason
   }
 
+  /** Nobody looks at it any more. What still holds on to it must not hold on to thousands of promises. */
+  letGo(): void {
+    this.operations.clear()
+    this.fresh = []
+  }
+
   /** The code waits and there is nothing of ours that it could wait for. */
   foreignAwait(): ForeignAwaitError {
     return new ForeignAwaitError(
@@ -245,7 +252,7 @@ export class Replay {
     const look = (e: unknown): void => {
       if (typeof e !== 'object' || e === null || seen.has(e) || seen.size > MOST_LOOKED_AT) return
       seen.add(e)
-      const op = this.failed.get(e)
+      const op = this.failed?.get(e)
       if (op !== undefined) return void found.add(op)
       const { cause, errors } = e as { cause?: unknown; errors?: unknown }
       look(cause)
@@ -379,6 +386,7 @@ export class Replay {
   }
 
   private reject(operation: Operation, error: Error): void {
+    this.failed ??= new Map()
     this.failed.set(error, operation.id)
     operation.reject(error)
   }

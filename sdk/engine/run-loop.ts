@@ -131,6 +131,7 @@ class RunLoop {
       unwatch()
       this.steps?.abandon('the runner has let go of this run')
       this.replay.close(`run '${this.run.id}' ended or was suspended`)
+      this.replay.letGo()
     }
   }
 
