@@ -176,8 +176,8 @@ export class Mailbox {
   private nextWaitFor(name: string): Operation | undefined {
     const open = (this.signalWaits.get(name) ?? []).filter((operation) => !operation.settled)
     this.signalWaits.set(name, open)
-    const latest = open.at(-1)?.call.turn
-    return open.find(({ call }) => call.turn === latest)
+    const latest = open.at(-1)?.turn
+    return open.find(({ turn }) => turn === latest)
   }
 }
 

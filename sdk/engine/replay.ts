@@ -153,7 +153,7 @@ export class Replay {
     if (facts && facts.kind !== request.kind) {
       this.wrong ??= mismatch(this.run, `the journal has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
-    const operation = new Operation(id, request, facts, { turn: this.turns, stops: this.stops.length, isCleanUp })
+    const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
     this.operations.set(id, operation)
     this.fresh.push(operation)
     this.open++
@@ -306,10 +306,10 @@ export class Replay {
         this.turns++
         this.inTurn = true
         this.apply(event, at)
-        queueMicrotask(afterMicrotasks)
+        void SETTLED.then(afterMicrotasks)
       }
       const afterMicrotasks = () => process.nextTick(next)
-      queueMicrotask(afterMicrotasks)
+      void SETTLED.then(afterMicrotasks)
     })
   }
 
@@ -419,6 +419,9 @@ export class Replay {
     return mismatch(this.run, `the journal goes on with ${expected}`, got, this.lastDelivered)
   }
 }
+
+/** A reaction to it is a microtask, without all that `queueMicrotask` makes for each. */
+const SETTLED = Promise.resolve()
 
 /** An error may point at very many others. */
 const MOST_LOOKED_AT = 1_000

@@ -2,14 +2,13 @@ import type { Frame } from '../../engine/events.ts'
 import { KEYED } from '../../engine/names.ts'
 import type { Clock, Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
-import { refuseTooLarge } from '../../rules/limits.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
 import { newRecord } from '../../rules/run-store.ts'
 import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
 import { write } from './changes.ts'
 import type { Database } from './database.ts'
-import { insertFrame, journalBytes, selectFrames } from './frames.ts'
+import { insertFrame, selectFrames } from './frames.ts'
 import { JournalCache } from './journal-cache.ts'
 import { listRuns } from './list.ts'
 import { type Row, selectRecord, selectState, text } from './rows.ts'
@@ -134,7 +133,6 @@ export class SqliteStorage implements Storage {
   }
 
   load(row: Row): { heading?: Frame; frames: Frame[]; inbox: Message[] } {
-    if (row.epoch > 1) refuseTooLarge(row.id, journalBytes(this.db, row, row.baseSeq + 1))
     const frames = row.epoch === 1 ? [] : this.journals.load(this.db, row)
     const heading = row.baseSeq > 0 ? selectFrames(this.db, row, row.baseSeq, row.baseSeq)[0]! : undefined
     return { ...(heading && { heading }), frames, inbox: row.stimulus > 0 ? this.messages(row) : [] }
