@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { LONG_TEST_MS } from '../outside/patience.ts'
 import { MUTANTS } from './mutants.ts'
 import { simulate } from './simulate.ts'
 
@@ -9,12 +10,16 @@ const fresh = process.env.SIM_SEED ?? new Date().toISOString().slice(0, 13)
 const BUDGET = Number(process.env.SIM_BUDGET ?? 300)
 
 describe('the simulator', () => {
-  it(`finds nothing wrong in ${BUDGET} fresh seeds (${fresh}-0 …)`, async () => {
-    for (let i = 0; i < BUDGET; i++) {
-      const { seed, failures } = await simulate(`${fresh}-${i}`)
-      expect(failures, `seed ${seed}; replay it with: npm run sim -- --seed ${seed}, and add it to failed-seeds.json`).toEqual([])
-    }
-  }, 300_000)
+  it(
+    `finds nothing wrong in ${BUDGET} fresh seeds (${fresh}-0 …)`,
+    async () => {
+      for (let i = 0; i < BUDGET; i++) {
+        const { seed, failures } = await simulate(`${fresh}-${i}`)
+        expect(failures, `seed ${seed}; replay it with: npm run sim -- --seed ${seed}, and add it to failed-seeds.json`).toEqual([])
+      }
+    },
+    LONG_TEST_MS,
+  )
 
   it('finds nothing wrong in the seeds that once failed', async () => {
     for (const seed of failedOnce) expect((await simulate(seed)).failures, seed).toEqual([])
@@ -31,6 +36,6 @@ describe('the simulator', () => {
       for (let i = 0; i < 200 && !found; i++) found = (await simulate(`mutant-${i}`, mutant)).failures[0]
       expect(found).toBeTruthy()
     },
-    120_000,
+    LONG_TEST_MS,
   )
 })
