@@ -237,6 +237,8 @@ export class Client {
 
   private async retryChild(parentId: string, runId: string, options: RepeatOptions): Promise<void> {
     const child = await this.world.store.get(runId)
+    // Somebody else's run under the id that the child was to have.
+    if (child && child.parent?.runId !== parentId) return
     if (child?.status === 'failed') return this.retry(runId, options)
     // Somebody has let it go on by itself. Its parent will hear of its end, or has only to ask.
     if (child && (!hasEnded(child.status) || child.status === 'completed')) return

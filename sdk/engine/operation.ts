@@ -58,6 +58,11 @@ export class Operation {
     this.known = applyFact(this.known ?? { kind: this.kind, failures: 0 }, event)
   }
 
+  /** The child it waits for was ended with its failed parent. */
+  lose(): void {
+    if (this.known) this.known.isLost = true
+  }
+
   /** Whether the nth request to stop the run is meant for it: not for an undo, nor for what was called since. */
   isStoppedBy(nth: number): boolean {
     return this.stopsBefore < nth

@@ -34,6 +34,7 @@ export class Replay {
   readonly operations = new Map<string, Operation>()
   private readonly onStray: () => void
   private readonly repeats = new Map<string, number>()
+  private readonly mapRepeats = new Map<string, number>()
   /** Which operation an error came from. */
   private failed: Map<object, string> | undefined
   private seeded: SeededRandom | undefined
@@ -180,7 +181,10 @@ export class Replay {
   }
 
   /** Results of a map go to its items by position: items that have changed their places are noticed. */
-  checkMap(id: string, items: readonly unknown[]): void {
+  checkMap(path: string, items: readonly unknown[]): void {
+    const repeat = this.mapRepeats.get(path) ?? 0
+    this.mapRepeats.set(path, repeat + 1)
+    const id = repeat === 0 ? path : `${path}:${repeat}`
     const noted = this.journal.maps.get(id)
     if (noted) {
       const digest = items.length < noted.count ? undefined : digestOf(items.slice(0, noted.count))
@@ -256,9 +260,13 @@ export class Replay {
       if (op !== undefined) return void found.add(op)
       const { cause, errors } = e as { cause?: unknown; errors?: unknown }
       look(cause)
-      if (Array.isArray(errors)) errors.forEach(look)
+      if (Array.isArray(errors)) errors.slice(0, MOST_LOOKED_AT).forEach(look)
     }
-    look(error)
+    try {
+      look(error)
+    } catch {
+      // An error that cannot be looked into says nothing.
+    }
     return [...found]
   }
 
@@ -290,9 +298,10 @@ export class Replay {
       const next = () => {
         this.inTurn = false
         if (this.wrong) return resolve()
-        const recalled = forgotten[undone]?.at === this.delivered ? this.nextRecalled(forgotten[undone]!) : undefined
-        if (recalled) return deliver(recalled.event, recalled.at)
-        while (forgotten[undone]?.at === this.delivered) undone++
+        for (; forgotten[undone]?.at === this.delivered; undone++) {
+          const recalled = this.nextRecalled(forgotten[undone]!)
+          if (recalled) return deliver(recalled.event, recalled.at)
+        }
         const cursor = this.delivered
         if (cursor === deliveries.length) return resolve()
         if (this.ending) {
@@ -326,7 +335,10 @@ export class Replay {
       } else if (isDelivery(event)) {
         this.journal.noteConsumed(event)
         return { event, at }
-      } else if (isFact(event)) operation.learn(event)
+      } else if (isFact(event) && !operation.facts?.opened) {
+        operation.learn(event)
+        if (this.journal.lost.has(event.id)) operation.lose()
+      }
     }
     return undefined
   }

@@ -84,8 +84,8 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame }: Commit, n
       return { change: change({ ...FREE, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
     }
     case 'continue': {
-      const { attempt, input, parsed } = next
-      const set = { ...FREE, status: 'pending', attempt, baseSeq: frame!.seq, input, parsed, wakeAt: next.wakeAt, waitingFor: undefined } as const
+      const { attempt, input, parsed, reparse } = next
+      const set = { ...FREE, status: 'pending', attempt, baseSeq: frame!.seq, input, parsed, reparse, wakeAt: next.wakeAt, waitingFor: undefined } as const
       return { change: change(set, { bump: ['generation'] }), wakes: wakeAt(next.wakeAt) }
     }
     case 'end':

@@ -59,6 +59,7 @@ export interface RunFields {
   endedAt?: number | undefined
   input?: Json | undefined
   parsed?: Json | undefined
+  reparse?: true | undefined
   output?: Json | undefined
   error?: ErrorRecord | undefined
   progress?: Json

@@ -96,6 +96,7 @@ export class SqliteStorage implements Storage {
   }
 
   insert(run: NewRun): { inserted: boolean; run: Row } {
+    this.fresh.delete(run.id)
     const key = this.insertRun(run)
     if (key === undefined) {
       const there = this.row(run.id)!
