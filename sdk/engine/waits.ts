@@ -194,14 +194,15 @@ export class Waits {
   /**
    * A runner that died behind its last frame may not have started what is in it; what is in the frames before was started,
    * because a commit begins when the one before it is done. After a retry the child may have ended while its parent could
-   * not hear of it. Nothing is started for good reason otherwise: the child may be past its retention.
+   * not hear of it. Otherwise nothing is started again: a child that has ended may be past its retention, and would run anew.
    */
   private async makeSureOf(operation: Operation, request: RequestOf<'child'>, opened: EventOf<'child.started'>): Promise<void> {
     const { journal } = this.replay
+    if (this.mailbox.isAnswered(operation.id)) return
     if (this.recovered && operation.facts!.openedIn === journal.lastSeq) {
       const accepted = await accept(request.workflow.options.input, opened.input, 'the input of a child').catch(() => ({}))
       this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
-    } else if (!opened.detached && journal.retries > 0 && (this.recovered || journal.isJustRetried) && !this.mailbox.isAnswered(operation.id)) {
+    } else if (!opened.detached && journal.retries > 0 && (this.recovered || journal.isJustRetried)) {
       this.buffer.send({ kind: 'start', run: this.childRun(operation, request, opened), isThere: true })
     }
   }
