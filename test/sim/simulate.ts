@@ -31,6 +31,7 @@ export interface Verdict {
 }
 
 const HORIZON_MS = 30 * 86_400_000
+const MOST_MOMENTS = 100_000
 const AFTERMATH_MS = 120_000
 /** So far the clock may move without a look at what must always be true. */
 const LOOK_EVERY_MS = 600_000
@@ -77,6 +78,7 @@ async function play(seed: string, world: WorldName, program: Program, trouble: T
 async function untilAllHasEnded(cloud: Cloud, workers: SimulatedWorkers, outside: Outside): Promise<void> {
   let endedAt: number | undefined
   let lookAt = START + LOOK_EVERY_MS
+  let moments = 0
   while (cloud.failures.length === 0) {
     const next = cloud.nextMoment()
     if (next !== undefined && next >= lookAt) {
@@ -85,6 +87,7 @@ async function untilAllHasEnded(cloud: Cloud, workers: SimulatedWorkers, outside
       lookAt = next + LOOK_EVERY_MS
     }
     if (!(await cloud.step())) break
+    if (++moments > MOST_MOMENTS) cloud.failures.push(`goes round in circles: ${MOST_MOMENTS} moments, and still open: ${await describeOpen(cloud)}`)
     const now = cloud.clock.now()
     if (endedAt === undefined && cloud.runIds('all').length > 0 && cloud.runIds('open').length === 0) endedAt = now
     if (endedAt !== undefined && now > endedAt + AFTERMATH_MS) break
