@@ -22,7 +22,7 @@ import { Sweeper } from './sweeper.ts'
 import type { Trouble } from './trouble.ts'
 
 const DAY = 86_400_000
-const SWEEPING = { everyMs: 60_000, laziestMs: 6 * 3_600_000 }
+const SWEEP_EVERY_MS = 60_000
 const TIMEOUT_MS = 30_000
 /** As the construct has it: after so many receives a message goes to the dead letters. */
 export const MOST_RECEIVES = 5
@@ -46,7 +46,7 @@ export class AwsCloud implements Cloud {
   /** When each life of a run was created, by the token that parts it from others with its id. */
   private readonly lives = new Map<string, string>()
 
-  constructor({ seed, trouble, deployments, mutant }: CloudOptions) {
+  constructor({ seed, trouble, deployments, mutant, laziestSweepMs = 600_000 }: CloudOptions) {
     this.fortune = new Fortune(`trouble ${seed}`)
     this.trouble = trouble
     this.codes = deployments(this).map((workflows) => new Registry(workflows))
@@ -72,7 +72,7 @@ export class AwsCloud implements Cloud {
     const once = { batchSize: 1, maxConcurrency: 10, timeoutMs: TIMEOUT_MS }
     this.aws.eventSource(this.wakes, { ...once, handler: (messages) => this.invoke(messages, (process, message) => this.takeUp(process, message)) })
     this.aws.eventSource(dead, { ...once, handler: (messages) => this.invoke(messages, (process, message) => this.park(process, message)) })
-    this.sweeper = new Sweeper(this.clock, SWEEPING, () => this.sweep())
+    this.sweeper = new Sweeper(this.clock, { everyMs: SWEEP_EVERY_MS, laziestMs: laziestSweepMs }, () => this.sweep())
   }
 
   get blows(): number {

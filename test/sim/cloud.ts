@@ -59,6 +59,8 @@ export interface CloudOptions {
   trouble: Trouble
   deployments: Deployments
   mutant?: Mutant | undefined
+  /** How long the sweeper may rest while nothing happens. */
+  laziestSweepMs?: number
 }
 
 export const currentProcess = new AsyncLocalStorage<Process>()
@@ -88,6 +90,15 @@ export class Ledger {
 
   acknowledge(life: string, { seq, events }: Pick<Frame, 'seq' | 'events'>): void {
     entryOf(this.acknowledged, life).set(seq, JSON.stringify(events))
+  }
+
+  /** Whether one of a run's events, of any of its lives, is such. The last ones come first: they are asked for most. */
+  someEvent(runId: string, isIt: (event: JournalEvent) => boolean): boolean {
+    for (const [life, journal] of this.written) {
+      if (!life.startsWith(`'${runId}' `)) continue
+      for (const events of [...journal.values()].reverse()) if (events.some(isIt)) return true
+    }
+    return false
   }
 
   /** Every event of a run's life, over all its generations. */

@@ -18,7 +18,7 @@ import { Sweeper } from './sweeper.ts'
 import type { Trouble } from './trouble.ts'
 import { CHORE } from './workers.ts'
 
-const SWEEPING = { everyMs: 20_000, laziestMs: 600_000 }
+const SWEEP_EVERY_MS = 20_000
 const OBSERVER = 0
 
 interface LocalProcess extends Process {
@@ -42,14 +42,14 @@ export class LocalCloud implements Cloud {
   private readonly sweeper: Sweeper
   private processes = 0
 
-  constructor({ seed, trouble, deployments, mutant }: CloudOptions) {
+  constructor({ seed, trouble, deployments, mutant, laziestSweepMs = 600_000 }: CloudOptions) {
     this.fortune = new Fortune(`trouble ${seed}`)
     this.ids = seededIds(seed)
     this.trouble = trouble
     this.mutant = mutant
     this.codes = deployments(this).map((workflows) => new Registry(workflows))
     const store = new Runs(this.storageOf(this.clock))
-    this.sweeper = new Sweeper(this.clock, SWEEPING, async () => {
+    this.sweeper = new Sweeper(this.clock, { everyMs: SWEEP_EVERY_MS, laziestMs: laziestSweepMs }, async () => {
       for (const wake of await store.overdue(this.clock.now() - trouble.skew, 1_000)) this.post(wake)
     })
   }

@@ -14,6 +14,8 @@ export async function calledByPrefix(workflow: AnyWorkflow, run: RunRecord, fram
   )
   let before: string[] = []
   for (let length = 0; length <= events.length; length++) {
+    // What a patch decides is written with what was decided before it, in one frame: no crash can part them.
+    if (events[length]?.event.type === 'patch') continue
     const prefix = events.slice(0, length).map(({ at, event }, index) => ({ seq: run.baseSeq + index + 1, at, epoch: 1, events: [event] }))
     const replay = await replaySilently(workflow, run, prefix)
     if (replay.violation) return `after ${length} events: ${replay.violation.message}`

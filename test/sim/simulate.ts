@@ -1,14 +1,15 @@
-import { canonicalJson } from '../../sdk/engine/json.ts'
 import { SeededRandom } from '../../sdk/engine/random.ts'
 import type { RunRecord } from '../../sdk/ports.ts'
 import { AwsCloud } from './aws-cloud.ts'
-import { type Cloud, type CloudOptions, currentProcess, delay, START } from './cloud.ts'
-import { check, type Seen } from './invariants.ts'
+import { type Cloud, type CloudOptions, START } from './cloud.ts'
+import { interpreter } from './interpreter.ts'
+import { check } from './invariants.ts'
 import { LocalCloud } from './local-cloud.ts'
 import type { Mutant } from './mutants.ts'
 import { Outside } from './outside.ts'
-import { generate, interpreter, type Program } from './program.ts'
+import { generate, type Program } from './program.ts'
 import { generateTrouble, NO_TROUBLE, type Trouble } from './trouble.ts'
+import { Witness } from './witness.ts'
 import { SimulatedWorkers } from './workers.ts'
 
 export type WorldName = 'local' | 'aws'
@@ -30,7 +31,8 @@ export interface Verdict {
   stats: { frames: number; effects: number; virtualMs: number; blows: number }
 }
 
-const HORIZON_MS = 30 * 86_400_000
+const HORIZON_MS = 60 * 86_400_000
+const SLOW_HORIZON_MS = 60 * 365 * 86_400_000
 const MOST_MOMENTS = 100_000
 const AFTERMATH_MS = 120_000
 /** So far the clock may move without a look at what must always be true. */
@@ -52,48 +54,58 @@ export async function simulate(seed: string, world: WorldName, mutant?: Mutant):
 type Played = Omit<Verdict, 'seed' | 'world' | 'program'>
 
 async function play(seed: string, world: WorldName, program: Program, trouble: Trouble, mutant?: Mutant): Promise<Played> {
-  const seen: Seen = { effects: [], tasks: [] }
-  const run = async (_name: string, key: string, attempt: number, ms: number) => {
-    const process = currentProcess.getStore()!
-    seen.effects.push({ key, attempt })
-    if (ms > 0) await delay(ms, process)
-  }
-  const cloud = CLOUDS[world]({ seed, trouble, mutant, deployments: () => [[interpreter({ run })]] })
-  const workers = new SimulatedWorkers(cloud, ({ run_id, step_id, attempt }) => void seen.tasks.push({ key: `${run_id} ${step_id}`, attempt }))
+  const witness = new Witness(program)
+  const { retention } = program
+  const first = interpreter(witness, { version: 1, retention })
+  const second = [...first, ...interpreter(witness, { version: 2, retention })]
+  const laziestSweepMs = program.isSlow ? 86_400_000 : 600_000
+  const cloud = CLOUDS[world]({ seed, trouble, mutant, deployments: () => [first, second], laziestSweepMs })
+  witness.cloud = cloud
+  const workers = new SimulatedWorkers(cloud, (payload) => witness.didTask(payload))
   cloud.onDispatch = () => workers.comeSoon()
-  const outside = new Outside(cloud)
-  outside.play(seed, program)
-  await untilAllHasEnded(cloud, workers, outside)
+  const outside = new Outside(cloud, seed, program, witness)
+  outside.play(1)
+  await untilAllHasEnded(cloud, workers, outside, program)
 
-  const observer = cloud.observer()
   const failures = [...cloud.failures]
+  const runs = failures.length === 0 ? await storedRuns(cloud) : []
   let frames = 0
-  const runs = (await Promise.all(cloud.runIds('all').map((id) => observer.store.get(id)))).filter((each) => each !== undefined)
-  if (failures.length === 0) for (const each of runs) frames += await check(each, observer, cloud, trouble, seen, failures)
-  const root = runs.find(({ id }) => id === 'root')
-  const outcome = canonicalJson([root?.status, root?.output])
-  return { failures, outcome, stats: { frames, effects: seen.effects.length, virtualMs: cloud.clock.now() - START, blows: cloud.blows } }
+  for (const run of runs) frames += await check(run, { cloud, trouble, witness, outside }, failures)
+  return {
+    failures,
+    outcome: outside.outcome ?? 'none',
+    stats: { frames, effects: witness.effects.length, virtualMs: cloud.clock.now() - START, blows: cloud.blows },
+  }
 }
 
-async function untilAllHasEnded(cloud: Cloud, workers: SimulatedWorkers, outside: Outside): Promise<void> {
+async function storedRuns(cloud: Cloud): Promise<RunRecord[]> {
+  const { store } = cloud.observer()
+  return (await Promise.all(cloud.runIds('all').map((id) => store.get(id)))).filter((run) => run !== undefined)
+}
+
+async function untilAllHasEnded(cloud: Cloud, workers: SimulatedWorkers, outside: Outside, program: Program): Promise<void> {
+  const lookEveryMs = program.isSlow ? 20 * LOOK_EVERY_MS : LOOK_EVERY_MS
   let endedAt: number | undefined
-  let lookAt = START + LOOK_EVERY_MS
+  let lookAt = START + lookEveryMs
   let moments = 0
   while (cloud.failures.length === 0) {
     const next = cloud.nextMoment()
     if (next !== undefined && next >= lookAt) {
       cloud.failures.push(...cloud.complaints())
-      await outside.lookAfterStuck()
-      lookAt = next + LOOK_EVERY_MS
+      await outside.lookAfterThoseInTrouble()
+      lookAt = next + lookEveryMs
     }
     if (!(await cloud.step())) break
     if (++moments > MOST_MOMENTS) cloud.failures.push(`goes round in circles: ${MOST_MOMENTS} moments, and still open: ${await describeOpen(cloud)}`)
     const now = cloud.clock.now()
-    if (endedAt === undefined && cloud.runIds('all').length > 0 && cloud.runIds('open').length === 0) endedAt = now
+    const open = cloud.runIds('open')
+    if (outside.hasStarted && !open.includes('root')) await outside.noteOutcome()
+    if (open.length > 0 || outside.outcome === undefined) endedAt = undefined
+    else endedAt ??= now
     if (endedAt !== undefined && now > endedAt + AFTERMATH_MS) break
     workers.comeSoon()
-    if (now > START + HORIZON_MS) {
-      cloud.failures.push(`lost: after 30 days still open: ${await describeOpen(cloud)}`)
+    if (now > START + (program.isSlow ? SLOW_HORIZON_MS : HORIZON_MS)) {
+      cloud.failures.push(`lost: after so long still open: ${await describeOpen(cloud)}`)
       break
     }
   }
