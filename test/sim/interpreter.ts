@@ -130,7 +130,7 @@ class Interpretation {
     if (node.checkpoints && tools.lastCheckpoint === undefined) await tools.checkpoint(`${node.name} half done`)
     if (node.pauses !== undefined && tools.lastCheckpoint === undefined) await tools.pause('breath', node.pauses, `${node.name} paused`)
     if (attempt <= node.failures) throw new Error(`${node.name} fails ${attempt}`)
-    const result = `${node.name} ok${tools.lastCheckpoint === undefined ? '' : ` after ${tools.lastCheckpoint}`}`
+    const result = `${node.name} ok${node.pauses === undefined ? '' : ` after ${tools.lastCheckpoint}`}`
     return node.size === undefined ? result : noise(result, node.size)
   }
 

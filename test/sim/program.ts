@@ -66,8 +66,9 @@ export interface Program {
   comesAgain: boolean
 }
 
+const DAY = 86_400_000
 const QUICK = [1, 400, 2_000, 30_000, 600_000, 7_200_000]
-const SLOW = [2_000, 3_600_000, 86_400_000, 40 * 86_400_000, 100 * 86_400_000, 364 * 86_400_000]
+const SLOW = [2_000, 3_600_000, DAY, 40 * DAY, 100 * DAY, 364 * DAY]
 
 export function generate(random: SeededRandom): Program {
   return new Author(random).write()
@@ -92,13 +93,14 @@ class Author {
       isSlow: this.chance(0.1),
       acts: [],
       mendedAfter: 600_000 + this.int(3_600_000),
-      retention: [3_600_000, 86_400_000, 30 * 86_400_000][this.int(3)]!,
+      retention: 0,
       comesAgain: this.chance(0.08),
     }
   }
 
   write(): Program {
     const { program } = this
+    program.retention = [program.isSlow ? 2 * DAY : DAY / 24, DAY, 30 * DAY][this.int(3)]!
     const items = Array.from({ length: 1 + this.int(4) }, () => this.node(3, false))
     if (this.isLoose && this.chance(0.3)) {
       items.splice(this.int(items.length + 1), 0, { ...this.named(), kind: 'broken' })
