@@ -20,6 +20,7 @@ export interface Mutant {
 
 const BOTH = ['local', 'aws'] as const
 const EARLY_MS = 5_000
+const LATER_MS = 1_000
 
 export const MUTANTS: Record<string, Mutant> = {
   /** Says that a frame is durable and writes it a little later. */
@@ -31,7 +32,7 @@ export const MUTANTS: Record<string, Mutant> = {
         commit: async (commit) => {
           await behind
           if (commit.next.kind !== 'keep') return store.commit(commit)
-          behind = new Promise((resolve) => clock.at(clock.now() + 100, () => resolve(isAlive() ? store.commit(commit) : undefined)))
+          behind = new Promise((resolve) => clock.at(clock.now() + LATER_MS, () => resolve(isAlive() ? store.commit(commit) : undefined)))
           return { ok: true, suspended: false, wakes: [] }
         },
       })
@@ -55,11 +56,7 @@ export const MUTANTS: Record<string, Mutant> = {
     found: BOTH,
     storage: (storage) =>
       replacing(storage, {
-        update: (run, change) => {
-          if (change.when.leased === undefined || typeof run === 'string') return storage.update(run, change)
-          const { bump: _, ...rest } = change
-          return storage.update(run, { ...rest, setOnce: undefined } as typeof change)
-        },
+        update: (run, change) => (change.when.leased !== undefined && typeof run !== 'string' ? { ok: true, run } : storage.update(run, change)),
       }),
   },
 
@@ -74,12 +71,48 @@ export const MUTANTS: Record<string, Mutant> = {
       }),
   },
 
-  /** Who loses a slot takes it all the same. */
+  /** Who loses a run, or a slot of its journal, takes it all the same. */
   'slot written twice': {
     found: BOTH,
-    storage: (storage) => replacing(storage, { append: (run, frame) => after(storage.append(run, frame), () => true) }),
+    storage: (storage) =>
+      replacing(storage, {
+        held: (runId, epoch) => after(storage.held(runId, epoch), (run) => run ?? storage.find(runId)),
+        append: (run, frame) => after(storage.append(run, frame), () => true),
+      }),
+  },
+
+  /** What a run owns keeps the time to live that it was written with, however long the run waits. */
+  'TTL not extended': {
+    found: ['aws'],
+    write: (before, item) => (before && item && before.ttl && isOwned(item) ? { ...item, ttl: before.ttl } : item),
+  },
+
+  /** A run that fails loses what it has not consumed, as if nobody could tell it to go on. */
+  'message dropped at failure': {
+    found: BOTH,
+    storage: (storage) =>
+      replacing(storage, {
+        update: (run, change) => {
+          if (change.set?.status !== 'failed' || typeof run === 'string') return storage.update(run, change)
+          const dropped = after(storage.messages(run), (messages) =>
+            storage.consume(
+              run,
+              messages.map(({ id }) => id),
+            ),
+          )
+          return after(dropped, () => storage.update(run, change))
+        },
+      }),
+  },
+
+  /** Every generation of a run takes itself for the first. */
+  'key reused across generations': {
+    found: BOTH,
+    storage: (storage) => replacing(storage, { record: (run) => after(storage.record(run), (record) => ({ ...record, generation: 0 })) }),
   },
 }
+
+const isOwned = ({ sk }: Attributes): boolean => /^[DJM]#/.test(sk!.S!)
 
 function withEarlySleeps(frame: Frame): Frame {
   return { ...frame, events: frame.events.map((event) => (event.type === 'sleep.started' ? { ...event, until: event.until - EARLY_MS } : event)) }

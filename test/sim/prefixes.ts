@@ -9,12 +9,13 @@ import type { RunRecord } from '../../sdk/ports.ts'
  * wrong, or gives the number of prefixes.
  */
 export async function calledByPrefix(workflow: AnyWorkflow, run: RunRecord, frames: readonly Frame[]): Promise<number | string> {
-  const events = frames.flatMap((frame) => frame.events.map(({ dt = 0, ...event }) => ({ at: frame.at + dt, event: event as JournalEvent })))
+  const events = frames.flatMap((frame) => frame.events.map(({ dt = 0, ...event }) => ({ seq: frame.seq, at: frame.at + dt, event: event as JournalEvent })))
   let before: string[] = []
   for (let length = 0; length <= events.length; length++) {
-    // What a patch decides is written with what was decided before it, in one frame: no crash can part them.
-    if (events[length]?.event.type === 'patch') continue
     const last = events[length - 1]?.event
+    // What is decided by a patch depends on what is journaled beside it: its frame is whole or not there.
+    const { seq } = events[length - 1] ?? { seq: events[0]?.seq }
+    if (events.slice(length).some((later) => later.seq === seq && later.event.type === 'patch')) continue
     if (last && isTerminal(last)) continue
     // Somebody let the run go on after it had failed: what it did after the failure counts no more.
     if (last?.type === 'run.retried') before = []
