@@ -16,7 +16,13 @@ const pay = workflow('pay', (ctx) =>
     return 'paid'
   }),
 )
-const registry = new Registry([pay])
+let token = ''
+const ask = workflow('ask', async (ctx) => {
+  const callback = ctx.callback('answer')
+  token = callback.token
+  return callback.promise
+})
+const registry = new Registry([pay, ask])
 
 function setUp() {
   isMended = false
@@ -33,13 +39,17 @@ function setUp() {
   return { clock, process }
 }
 
-const diesWithTheWord = ({ input }: Attempt): Fate => (JSON.stringify(input).includes('run.retried') ? { outcome: 'dies after' } : { outcome: 'done' })
+/** Dies right after the first call that speaks of this was carried out. */
+const diesAfter =
+  (text: string) =>
+  ({ input }: Attempt): Fate =>
+    JSON.stringify(input).includes(text) ? { outcome: 'dies after' } : { outcome: 'done' }
 
-describe('a request to retry whose process dies between its word in the journal and the run', () => {
+describe('a request whose process dies half-way', () => {
   it.each([
     ['again, as a repeat', { idempotencyKey: 'once' }],
     ['again, as a new request', {}],
-  ])('is carried through when it is made %s', async (_, options) => {
+  ])('to retry a run, is carried through when it is made %s', async (_, options) => {
     const { clock, process } = setUp()
     const world = process('healthy')
     const client = new Client(world, registry)
@@ -47,7 +57,7 @@ describe('a request to retry whose process dies between its word in the journal 
     await client.start(pay, undefined, { id: 'r' })
     expect(await run()).toEqual({ status: 'failed' })
     isMended = true
-    void new Client(process('mortal', diesWithTheWord), registry).retry('r', { idempotencyKey: 'once' })
+    void new Client(process('mortal', diesAfter('run.retried')), registry).retry('r', { idempotencyKey: 'once' })
     await passTime(clock, 1_000)
     expect(await client.get('r')).toMatchObject({ status: 'failed' })
 
@@ -55,5 +65,22 @@ describe('a request to retry whose process dies between its word in the journal 
     expect(await run()).toEqual({ status: 'completed' })
     // Asked once more, it is known to have been done.
     await client.retry('r', { idempotencyKey: 'once' })
+  })
+
+  it('to complete a callback, is carried through when it is repeated: the run hears of it (I6)', async () => {
+    const { clock, process } = setUp()
+    const world = process('healthy')
+    const client = new Client(world, registry)
+    const run = () => runOnce(world, registry, 'r', { lease: { owner: 'test', ms: 30_000 } })
+    await client.start(ask, undefined, { id: 'r' })
+    expect(await run()).toEqual({ status: 'suspended' })
+    void new Client(process('mortal', diesAfter('M#callback')), registry).completeCallback(token, 42, { idempotencyKey: 'once' })
+    await passTime(clock, 1_000)
+    expect(await run()).toEqual({ status: 'skipped' })
+
+    await client.completeCallback(token, 42, { idempotencyKey: 'once' })
+    expect(await run()).toEqual({ status: 'completed' })
+    await client.completeCallback(token, 42, { idempotencyKey: 'once' })
+    await expect(client.completeCallback(token, 43, { idempotencyKey: 'once' })).rejects.toThrow('the first result stands')
   })
 })
