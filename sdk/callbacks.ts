@@ -44,23 +44,29 @@ export class Callbacks {
     // One that was set aside, or undone by an operator, does not stand in the way of the next.
     const rejected = events.filter((event) => (event.type === 'callback.rejected' && event.id === op) || event.type === 'run.retried').length
     const message = toMessage({ id: `callback ${generation} ${op}${rejected === 0 ? '' : ` ${rejected}`}`, op, generation })
-    if (isRepeat && (await this.wasSettledAlike(run, events, message))) return
-    this.refuseLate(run, address, events)
-    await this.refuseMisfit(run, frames, events, message)
-
+    if (isRepeat && wasSettledAlike(events, message)) return
+    const waitsAlike = isRepeat && (await this.waitsAlike(runId, message))
+    if (!waitsAlike) {
+      this.refuseLate(run, address, events)
+      await this.refuseMisfit(run, frames, events, message)
+    }
+    // Also if it is there already: whoever sent it first may have died before the run could hear of it (I6).
     const { outcome, wakes } = await this.world.store.deliver(runId, message)
     await this.world.wakeups.send(wakes)
-    if (outcome === 'accepted') return
+    if (outcome === 'accepted' || waitsAlike) return
+    // It may have gone from the inbox to the journal between our looks at the two.
+    if (isRepeat && outcome === 'duplicate' && wasSettledAlike(await this.eventsOf(run), message)) return
     if (outcome === 'ended' || outcome === 'missing') throw new GoneError(`run '${runId}' has ended meanwhile; the result came too late`)
     throw new ConflictError('this callback was settled before; the first result stands')
   }
 
-  /** A callback's message goes from the inbox to the journal in one commit: looked for in this order, it cannot be missed. */
-  private async wasSettledAlike(run: RunRecord, events: readonly JournalEvent[], message: SettledCallback): Promise<boolean> {
-    const said = ({ result, error }: { result?: Json; error?: { message: string } }) => canonicalJson({ result, error: error?.message })
-    const { messages } = await this.world.store.inbox(run.id)
-    if (messages.some((other) => other.id === message.id && said(other as SettledCallback) === said(message))) return true
-    return events.some((event) => isSettlement(event) && event.id === message.op && said(event) === said(message))
+  private async eventsOf({ id, baseSeq }: RunRecord): Promise<JournalEvent[]> {
+    return (await this.world.store.frames(id)).filter(({ seq }) => seq > baseSeq).flatMap((frame) => frame.events)
+  }
+
+  private async waitsAlike(runId: string, message: SettledCallback): Promise<boolean> {
+    const { messages } = await this.world.store.inbox(runId)
+    return messages.some((other) => other.id === message.id && isAlike(other as SettledCallback, message))
   }
 
   private refuseLate(run: RunRecord, { generation, opId }: CallbackAddress, events: readonly JournalEvent[]): void {
@@ -106,6 +112,17 @@ function settlementOf(events: readonly JournalEvent[], op: string): EventOf<'cal
     else if (event.type === 'run.retried' && event.ops?.includes(op)) settled = undefined
   }
   return settled
+}
+
+function wasSettledAlike(events: readonly JournalEvent[], message: SettledCallback): boolean {
+  const settled = settlementOf(events, message.op)
+  return settled !== undefined && isAlike(settled, message)
+}
+
+type Said = { result?: Json; error?: { message: string } }
+function isAlike(a: Said, b: Said): boolean {
+  const said = ({ result, error }: Said) => canonicalJson({ result, error: error?.message })
+  return said(a) === said(b)
 }
 
 const isSettlement = (event: JournalEvent): event is EventOf<'callback.completed' | 'callback.failed'> =>

@@ -165,7 +165,8 @@ class RunLoop {
       if (this.replay.pending === 0) return this.closing.park(this.replay.foreignAwait())
 
       steps.queueDue()
-      const staysHere = steps.areRunning || this.timerIsClose()
+      // In the very last seconds there is no time to wait for a timer either: others will.
+      const staysHere = steps.areRunning || (this.timerIsClose() && this.timeLeft() > LET_GO_MS)
       // I3: everything seen is durable before the first effect. And nothing seen is kept back while the loop waits.
       if (this.buffer.isDirty && (steps.areToStart || staysHere)) {
         if (!this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
