@@ -131,6 +131,11 @@ function endChild(child: { run: string; onParentEnd: OnParentEnd }, reason: stri
 }
 
 function isCancellation(error: unknown): boolean {
-  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof CancelledError) return true
+  // Causes may go in a circle, and this must come to an end.
+  const seen = new Set<unknown>()
+  for (let e = error; e instanceof Error && !seen.has(e); e = e.cause) {
+    if (e instanceof CancelledError) return true
+    seen.add(e)
+  }
   return false
 }

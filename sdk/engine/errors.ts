@@ -196,8 +196,8 @@ function record(error: Error, depth: number): ErrorRecord {
     if (Object.keys(fields).length > 0) kept.fields = fields
   }
   if (error instanceof AggregateError && depth < CAUSE_DEPTH) kept.errors = error.errors.slice(0, MOST_ERRORS).map((each) => record(asError(each), depth + 1))
-  if (error.cause !== undefined) kept.cause = record(asError(depth < CAUSE_DEPTH ? error.cause : rootOf(error.cause)), depth + 1)
-  if (depth > CAUSE_DEPTH) delete kept.cause
+  // The root of a chain that goes in a circle has a cause itself.
+  if (error.cause !== undefined && depth <= CAUSE_DEPTH) kept.cause = record(asError(depth < CAUSE_DEPTH ? error.cause : rootOf(error.cause)), depth + 1)
   return kept
 }
 

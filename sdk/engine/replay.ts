@@ -298,6 +298,7 @@ export class Replay {
       const next = () => {
         this.inTurn = false
         if (this.wrong) return resolve()
+        // A run that failed again right where it was told to go on has several of them in one place.
         for (; forgotten[undone]?.at === this.delivered; undone++) {
           const recalled = this.nextRecalled(forgotten[undone]!)
           if (recalled) return deliver(recalled.event, recalled.at)

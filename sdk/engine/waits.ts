@@ -200,7 +200,10 @@ export class Waits {
     const { journal } = this.replay
     if (this.mailbox.isAnswered(operation.id)) return
     if (this.recovered && operation.facts!.openedIn === journal.lastSeq) {
-      const accepted = await accept(request.workflow.options.input, opened.input, 'the input of a child').catch(() => ({}))
+      // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
+      const accepted = await accept(request.workflow.options.input, opened.input, `the input of child '${operation.id}'`).catch(() => ({
+        reparse: true as const,
+      }))
       this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
     } else if (!opened.detached && journal.retries > 0 && (this.recovered || journal.isJustRetried)) {
       this.buffer.send({ kind: 'start', run: this.childRun(operation, request, opened), isThere: true })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { type AnyWorkflow, Client, Registry, signal, workflow } from '../../sdk/index.ts'
 import type { RunStore, World } from '../../sdk/ports.ts'
@@ -44,6 +45,19 @@ describe('a runner that died between its frame and the rest of the commit', () =
     expect((await client.history('p.child')).map(({ type }) => type)).toEqual(['run.started', 'run.completed'])
     expect(await run('p')).toEqual({ status: 'completed' })
     expect(await client.result('p')).toBe('done')
+  })
+
+  it('has announced a child that begins with its input as the schema makes it', async () => {
+    const child = workflow('child', { input: z.object({ size: z.number().default(7) }) }, async (_ctx, { size }) => size)
+    const parent = workflow('parent', async (ctx) => ctx.run(child, {}))
+    const { client, clock, run } = halfCommitting([parent, child], (type) => type === 'child.started')
+    await client.start(parent, undefined, { id: 'p' })
+    await expect(run('p')).rejects.toThrow('died')
+    clock.moveTo(clock.now() + 31_000)
+    await run('p')
+    await run('p.child')
+    await run('p')
+    expect(await client.result('p')).toBe(7)
   })
 
   it('has announced a child that the next one starts', async () => {

@@ -56,6 +56,32 @@ describe('a failed run that is told to go on', () => {
     expect(consumed).toHaveLength(2)
   })
 
+  it('a second time, in the same place, gets back what the second try had consumed (I9)', async () => {
+    const answers = ['down', 'declined']
+    const approved = signal<string>('approved')
+    const pay = () => {
+      const trouble = answers.shift()
+      if (trouble) throw new FatalError(trouble)
+    }
+    const w = workflow('w', async (ctx) => {
+      try {
+        await ctx.step('pay', pay)
+      } catch (error) {
+        if (String(error).includes('declined')) await ctx.waitFor(approved)
+        throw error
+      }
+      return ctx.waitFor(approved, { timeout: '1d' })
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('down')
+    await env.client.retry(run.runId)
+    await run.signal(approved, 'Ada')
+    await expect(run.result()).rejects.toThrow('declined')
+    await env.client.retry(run.runId)
+    expect(await run.result()).toBe('Ada')
+  })
+
   it('starts children anew that were cancelled with it', async () => {
     const service = fragile()
     const kid = workflow('kid', async (ctx) => {

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import type { NewRun, Outgoing, ParentLink } from '../../sdk/ports.ts'
+import { sendOutgoing } from '../../sdk/rules/outgoing.ts'
+import type { Storage } from '../../sdk/rules/storage.ts'
+import { decide, NOW, script, stored } from './scripted-storage.ts'
+
+const from = stored({ id: 'parent' })
+const parent: ParentLink = { runId: 'parent', op: 'kid', generation: 1 }
+const newChild = (changes: Partial<NewRun> = {}) => ({ id: 'child', workflow: 'order', input: { b: 1, a: 2 }, wakeAt: NOW + 5, parent, ...changes }) as NewRun
+const sending = (item: Outgoing, answers: Partial<Record<keyof Storage, unknown>>) =>
+  decide((storage) => sendOutgoing(storage, from, [item]), { find: from, putMessage: 'new', update: { ok: true, run: from }, ...answers })
+const starting = (there: Parameters<typeof stored>[0], child: Partial<NewRun>, answers: Partial<Record<keyof Storage, unknown>> = {}) =>
+  sending({ kind: 'start', run: newChild(child) }, { insert: { inserted: false, run: stored({ id: 'child', ...there }) }, ...answers })
+
+describe('starting a child', () => {
+  it('wakes it when it is new', () => {
+    const { result } = sending({ kind: 'start', run: newChild() }, { insert: { inserted: true, run: stored({ id: 'child' }) } })
+    expect(result).toEqual([{ runId: 'child', at: NOW + 5 }])
+  })
+
+  it('a second time does nothing while it is under way', () => {
+    const { result, calls } = starting({ parent }, {})
+    expect(result).toEqual([])
+    expect(calls.map(([name]) => name)).toEqual(['insert'])
+  })
+
+  it('without a parent does nothing when the run is there', () => {
+    const { result, calls } = starting({}, { parent: undefined })
+    expect(result).toEqual([])
+    expect(calls.map(([name]) => name)).toEqual(['insert'])
+  })
+
+  it('takes a parent of format 1, which says no generation, for the first', () => {
+    expect(starting({ parent: { runId: 'parent', op: 'kid' } }, { parent: { ...parent, generation: 0 } }).calls).toHaveLength(1)
+    expect(starting({ parent: { runId: 'parent', op: 'kid', generation: 0 } }, { parent: { runId: 'parent', op: 'kid' } }).calls).toHaveLength(1)
+  })
+
+  it('that has ended meanwhile tells the parent of its end, under the slot of its last frame', () => {
+    const record = { status: 'completed', output: 7, baseSeq: 2 }
+    const { calls } = starting({ status: 'completed', parent }, {}, { record, frames: [{ seq: 3 }, { seq: 4 }, { seq: 5 }] })
+    expect(calls.find(([name]) => name === 'frames')).toEqual(['frames', expect.objectContaining({ id: 'child' }), 3])
+    const message = { id: 'child child 5', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
+    expect(calls.find(([name]) => name === 'putMessage')).toEqual(['putMessage', from, message])
+  })
+
+  it('whose frames are gone names the generation’s beginning instead', () => {
+    const answers = { record: { status: 'failed', error: { name: 'Error', message: 'no' }, baseSeq: 2 }, frames: [] }
+    expect(starting({ status: 'failed', parent }, {}, answers).named('putMessage')[0]![1]).toMatchObject({ id: 'child child 2', status: 'failed' })
+  })
+
+  it('that was told to go on meanwhile has no end to tell of', () => {
+    const { result, named } = starting({ status: 'failed', parent }, {}, { record: { status: 'pending', baseSeq: 0 } })
+    expect(result).toEqual([])
+    expect(named('putMessage')).toEqual([])
+  })
+
+  it.each<[string, Parameters<typeof stored>[0], Partial<NewRun>, unknown]>([
+    ['a run without a parent', { parent: undefined }, {}, newChild().input],
+    ['another parent’s child', { parent: { ...parent, runId: 'stranger', generation: 0 } }, {}, newChild().input],
+    ['another call of this generation', { parent: { ...parent, op: 'other' } }, {}, newChild().input],
+    ['a call of a later generation', { parent: { ...parent, generation: 2 } }, {}, newChild().input],
+    ['another workflow', { parent: { ...parent, generation: 0 }, workflow: 'other' }, {}, newChild().input],
+    ['another input', { parent: { ...parent, generation: 0 } }, {}, { a: 2, b: 2 }],
+  ])('under an id that belongs to %s is reported as a conflict', (_, there, child, input) => {
+    const { named } = starting(there, child, { record: { input } })
+    expect(named('putMessage')).toEqual([
+      [
+        from,
+        {
+          id: 'conflict 1 kid child',
+          kind: 'child',
+          run: 'child',
+          op: 'kid',
+          status: 'failed',
+          error: { name: 'ConflictError', message: expect.stringContaining("'child' belongs to another run") },
+        },
+      ],
+    ])
+  })
+
+  it('reports a conflict of a parent of format 1 as of its first generation', () => {
+    const { named } = starting({}, { parent: { runId: 'parent', op: 'kid' } })
+    expect(named('putMessage')[0]![1]).toMatchObject({ id: 'conflict 0 kid child' })
+  })
+
+  it('that an earlier generation started adopts it: from now on it answers to this call', () => {
+    const earlier = { parent: { runId: 'parent', op: 'other' } }
+    const { result, calls } = starting(earlier, {}, { record: { input: { a: 2, b: 1 } } })
+    expect(result).toEqual([])
+    expect(calls.at(-1)).toEqual(['update', expect.objectContaining({ id: 'child' }), { when: { open: true }, set: { parent } }])
+  })
+
+  it('that an earlier generation started and that has ended only tells of its end', () => {
+    const record = { input: { a: 2, b: 1 }, status: 'completed', output: 7, baseSeq: 0 }
+    const { named } = starting({ parent: { ...parent, generation: 0 }, status: 'completed' }, {}, { record, frames: [] })
+    expect(named('update').map(([run]) => (run as { id: string }).id)).toEqual(['parent'])
+    expect(named('putMessage')).toHaveLength(1)
+  })
+
+  it('that ends while it is adopted tells of its end; one that goes does not', () => {
+    const earlier = { parent: { ...parent, generation: 0 } }
+    const record = script({ input: newChild().input }, { status: 'completed', baseSeq: 0 })
+    const ended = starting(earlier, {}, { record, frames: [], update: script({ ok: false, run: stored({ status: 'completed' }) }, { ok: true, run: from }) })
+    expect(ended.named('putMessage')).toHaveLength(1)
+    const gone = starting(earlier, {}, { record: { input: newChild().input }, update: { ok: false, run: undefined } })
+    expect(gone.result).toEqual([])
+    expect(gone.named('putMessage')).toEqual([])
+  })
+})
+
+describe('what a commit causes elsewhere', () => {
+  const asleep = stored({ id: 'other', status: 'sleeping', leaseUntil: undefined })
+
+  it('tells of the wakes of what it delivers and terminates, in order', () => {
+    const deliver: Outgoing = { kind: 'deliver', to: 'other', message: { id: 'm1', kind: 'signal', name: 'go' } }
+    const { result } = decide((storage) => sendOutgoing(storage, from, [deliver, { kind: 'start', run: newChild() }]), {
+      find: asleep,
+      putMessage: 'new',
+      update: { ok: true, run: asleep },
+      insert: { inserted: true, run: stored() },
+    })
+    expect(result).toEqual([
+      { runId: 'other', at: NOW },
+      { runId: 'child', at: NOW + 5 },
+    ])
+  })
+
+  it('hands tasks out and takes them back, which wakes nobody', () => {
+    const task = { id: 'run.step', generation: 0, round: 0, life: 1 }
+    const dispatched = sending({ kind: 'dispatch', task } as Outgoing, { putTask: { ok: true, task } })
+    expect(dispatched.result).toEqual([])
+    expect(dispatched.calls.map(([name]) => name)).toEqual(['putTask', 'announceTask'])
+    const withdrawn = sending({ kind: 'withdraw', task } as Outgoing, { findTask: undefined })
+    expect(withdrawn.result).toEqual([])
+    expect(withdrawn.calls).toEqual([['findTask', 'run.step']])
+  })
+})
