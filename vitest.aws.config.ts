@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { INSTALL_MS, TEST_MS } from './test/outside/patience.ts'
+import { LONG_TEST_MS, TEST_MS } from './test/outside/patience.ts'
 
 const conditions = ['overwinter-source', 'node', 'import', 'default']
 
@@ -13,7 +13,7 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: TEST_MS,
     // The first that needs the deployed stack deploys it.
-    hookTimeout: INSTALL_MS,
+    hookTimeout: LONG_TEST_MS,
     execArgv: ['--conditions=overwinter-source'],
   },
 })

@@ -30,9 +30,9 @@ const WAITS_FOR: Record<Waiting['kind'], (waiting: Waiting) => string> = {
 /** What would move the run on, and when; empty for one that has ended. */
 export function waitsFor(run: RunView, now: number): string {
   const when = (until: number | undefined) => (until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`)
-  if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now)
-    return `its start at ${clockTime(run.wakeAt, now)} (${fromNow(run.wakeAt, now)})`
   const isForCode = run.waitingFor?.some(({ kind }) => kind === 'code')
+  if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now && !isForCode)
+    return `${run.attempt > 1 ? `its attempt ${run.attempt}` : 'its start'} at ${clockTime(run.wakeAt, now)} (${fromNow(run.wakeAt, now)})`
   if (run.status !== 'sleeping' && run.status !== 'waiting' && !isForCode) return ''
   return (run.waitingFor ?? []).map((waiting) => WAITS_FOR[waiting.kind](waiting) + when(waiting.until)).join(', ')
 }

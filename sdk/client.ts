@@ -223,20 +223,30 @@ export class Client {
     if (run.status === 'stuck') return this.reviveStuck(runId)
     const events = (await this.world.store.frames(runId)).filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
     const key = options.idempotencyKey === undefined ? undefined : digest(options.idempotencyKey)
+    const last = events.at(-1)
+    // Whoever asked before died between the journal and the run: what was asked for is carried through.
+    if (run.status === 'failed' && last?.type === 'run.retried') return this.revive(runId, last, key)
     if (key !== undefined && events.some((event) => event.type === 'run.retried' && event.key === key)) return
     if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
     const plan = retryPlan(runId, events)
     if ('refusal' in plan) throw new ConflictError(plan.refusal)
     // Children first: a parent that waits for one that has not gone on would wait for ever.
     for (const child of plan.children) await this.retryChild(runId, child, options)
-    const event: EventOf<'run.retried'> = { type: 'run.retried', ops: plan.ops, ...(key !== undefined && { key }) }
+    await this.revive(runId, { type: 'run.retried', ops: plan.ops, ...(key !== undefined && { key }) }, key)
+  }
+
+  private async revive(runId: string, event: EventOf<'run.retried'>, key: string | undefined): Promise<void> {
     const { revived, wakes } = await this.world.store.revive(runId, event)
-    if (!revived) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
+    // Or by the same request, made twice at once.
+    const isDone = revived || (key !== undefined && (await this.journalHas(runId, (other) => other.type === 'run.retried' && other.key === key)))
+    if (!isDone) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
     await this.world.wakeups.send(wakes)
   }
 
   private async retryChild(parentId: string, runId: string, options: RepeatOptions): Promise<void> {
     const child = await this.world.store.get(runId)
+    // Somebody else's run under the id that the child was to have.
+    if (child && child.parent?.runId !== parentId) return
     if (child?.status === 'failed') return this.retry(runId, options)
     // Somebody has let it go on by itself. Its parent will hear of its end, or has only to ask.
     if (child && (!hasEnded(child.status) || child.status === 'completed')) return

@@ -159,12 +159,13 @@ export type Next =
   | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[] }
   | { kind: 'end'; event: TerminalEvent }
   /** Begin the next generation. */
-  | { kind: 'continue'; input: Json | undefined; parsed?: Json; attempt: number; wakeAt: number }
+  | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number }
   | { kind: 'park'; error: ErrorRecord }
 
 /** What a commit causes in other runs: done with the commit, or again by whoever recovers the run. */
 export type Outgoing =
-  | { kind: 'start'; run: NewRun }
+  /** `isThere`: it was started before, and is only asked how it ended. */
+  | { kind: 'start'; run: NewRun; isThere?: true }
   | { kind: 'deliver'; to: string; message: Message }
   | { kind: 'terminate'; run: string; reason: string }
   | { kind: 'dispatch'; task: NewTask }

@@ -55,8 +55,8 @@ export class Closing {
       const delay = retryDelay(retry, this.run.attempt, rootError(end.error), () => this.world.ids.random(), `workflow '${workflow.name}'`)
       if (delay !== undefined) {
         const until = this.world.clock.now() + delay
-        const { input, parsed } = this.run
-        return this.nextGeneration({ input, parsed }, this.run.attempt + 1, until, {
+        const { input, parsed, reparse } = this.run
+        return this.nextGeneration({ input, parsed, reparse }, this.run.attempt + 1, until, {
           type: 'run.retrying',
           error: event.error,
           attempt: this.run.attempt,
@@ -100,8 +100,8 @@ export class Closing {
   /** The next generation's input is parsed here and now, and never again. */
   private async continueAsNew(workflow: AnyWorkflow, given: unknown): Promise<RunOutcome> {
     try {
-      const { input, parsed } = await accept(workflow.options.input, given, `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`)
-      return await this.nextGeneration({ input, parsed }, 1, this.world.clock.now(), { type: 'run.continued', input })
+      const accepted = await accept(workflow.options.input, given, `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`)
+      return await this.nextGeneration(accepted, 1, this.world.clock.now(), { type: 'run.continued', input: accepted.input })
     } catch (error) {
       if (error instanceof InvalidInputError) return this.park(error)
       throw error
@@ -117,14 +117,14 @@ export class Closing {
   }
 
   private async nextGeneration(
-    { input, parsed }: { input: Json | undefined; parsed?: Json | undefined },
+    { input, parsed, reparse }: { input: Json | undefined; parsed?: Json | undefined; reparse?: true | undefined },
     attempt: number,
     wakeAt: number,
     event: EventOf<'run.continued' | 'run.retrying'>,
   ): Promise<RunOutcome> {
     this.buffer.add(event)
     for (const message of outgoingToStarted(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
-    const result = await this.buffer.commit({ kind: 'continue', input, ...(parsed !== undefined && { parsed }), attempt, wakeAt })
+    const result = await this.buffer.commit({ kind: 'continue', input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }), attempt, wakeAt })
     return { status: result.ok ? 'continued' : 'superseded' }
   }
 

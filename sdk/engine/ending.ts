@@ -61,7 +61,8 @@ type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'pa
 export function messageOfEnd(run: string, parent: ParentLink, seq: number, status: EndStatus, result?: Json, error?: ErrorRecord): Message {
   const { op, generation } = parent
   return {
-    id: `child ${run} ${seq}`,
+    // Another generation of the parent may ask for the same end.
+    id: `child ${run} ${seq}${generation ? ` g${generation}` : ''}`,
     kind: 'child',
     run,
     op,
@@ -74,13 +75,18 @@ export function messageOfEnd(run: string, parent: ParentLink, seq: number, statu
 
 /** Children that outlive this generation of their parent are dealt with as they asked for; nobody waits for its tasks any more. */
 export function outgoingToStarted(run: Ending, what: string, events: readonly JournalEvent[]): Outgoing[] {
-  return [...childrenStillOpen(events).map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
+  const untold = childrenStillOpen(events).filter((child) => !child.isTold || child.onParentEnd === 'terminate')
+  return [...untold.map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
 }
 
 /** Children that are to be told when their parent is cancelled, and tasks that are not wanted any more. */
-export function outgoingAtCancel(run: Ending, events: readonly JournalEvent[]): Outgoing[] {
+export function outgoingAtCancel(run: Ending, nth: number, events: readonly JournalEvent[]): Outgoing[] {
   const toChildren = childrenStillOpen(events).map((child) =>
-    endChild({ ...child, onParentEnd: child.onParentEnd === 'terminate' ? 'terminate' : 'cancel' }, `its parent run '${run.id}' was cancelled`),
+    endChild(
+      { ...child, onParentEnd: child.onParentEnd === 'terminate' ? 'terminate' : 'cancel' },
+      `its parent run '${run.id}' was cancelled`,
+      `parent cancelled ${nth}`,
+    ),
   )
   return [...toChildren, ...withdrawals(run, events)]
 }
@@ -100,25 +106,28 @@ function withdrawals(run: Ending, events: readonly JournalEvent[]): Outgoing[] {
   }))
 }
 
-type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'>
+/** `isTold`: it was asked to stop when its parent was, and must be left to its clean-up. */
+type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'> & { isTold: boolean }
 
 function childrenStillOpen(events: readonly JournalEvent[]): OpenChild[] {
-  const open = new Map<string, EventOf<'child.started'>>()
-  const started = new Map<string, EventOf<'child.started'>>()
+  const open = new Map<string, OpenChild>()
+  const started = new Map<string, OpenChild>()
   for (const event of events) {
     if (event.type === 'child.started') {
-      open.set(event.id, event)
-      started.set(event.id, event)
-    } else if (event.type === 'child.completed' || event.type === 'child.failed') open.delete(event.id)
+      const child = { run: event.run, onParentEnd: event.onParentEnd, isTold: false }
+      open.set(event.id, child)
+      started.set(event.id, child)
+    } else if (event.type === 'run.cancelRequested') for (const child of open.values()) child.isTold = true
+    else if (event.type === 'child.completed' || event.type === 'child.failed') open.delete(event.id)
     // One that failed and was told to go on is under way again.
     else if (event.type === 'run.retried') for (const op of event.ops ?? []) if (started.has(op)) open.set(op, started.get(op)!)
   }
   return [...open.values()].filter((child) => child.onParentEnd !== 'abandon')
 }
 
-function endChild(child: { run: string; onParentEnd: OnParentEnd }, reason: string): Outgoing {
+function endChild(child: { run: string; onParentEnd: OnParentEnd }, reason: string, id = 'parent ended'): Outgoing {
   if (child.onParentEnd === 'terminate') return { kind: 'terminate', run: child.run, reason }
-  return { kind: 'deliver', to: child.run, message: { id: `parent ended`, kind: 'cancel', reason } }
+  return { kind: 'deliver', to: child.run, message: { id, kind: 'cancel', reason } }
 }
 
 function isCancellation(error: unknown): boolean {

@@ -159,6 +159,8 @@ const THROWN_BY_USERS: ReadonlySet<string> = new Set(['FatalError', 'RetryableEr
 /** How many errors of a chain of causes are recorded, beside the one it began with. */
 const CAUSE_DEPTH = 8
 const MOST_ERRORS = 20
+/** A message is for people. */
+const MOST_TEXT = 65_536
 /** What an error carries beside its message is for people; a whole response body is not. */
 const MOST_FIELD_BYTES = 8_192
 
@@ -183,8 +185,8 @@ export function recordError(thrown: unknown): ErrorRecord {
 }
 
 function record(error: Error, depth: number): ErrorRecord {
-  const kept: ErrorRecord = { name: String(error.name), message: String(error.message) }
-  if (typeof error.stack === 'string' && (!REVIVED.has(kept.name) || THROWN_BY_USERS.has(kept.name))) kept.stack = error.stack
+  const kept: ErrorRecord = { name: String(error.name).slice(0, 200), message: String(error.message).slice(0, MOST_TEXT) }
+  if (typeof error.stack === 'string' && (!REVIVED.has(kept.name) || THROWN_BY_USERS.has(kept.name))) kept.stack = error.stack.slice(0, MOST_TEXT)
   const { code } = error as { code?: unknown }
   if (typeof code === 'string' || typeof code === 'number') kept.code = code
   if (error instanceof StepError) Object.assign(kept, { step: error.step, attempts: error.attempts })

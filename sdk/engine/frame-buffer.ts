@@ -43,7 +43,7 @@ export class FrameBuffer {
     this.lastAt = Math.max(this.lastAt, this.world.clock.now())
     if (this.events.length === 0) this.frameAt = this.lastAt
     this.events.push(this.lastAt === this.frameAt ? event : { ...event, dt: this.lastAt - this.frameAt })
-    if (event.type.startsWith('child.') || event.type.startsWith('task.')) this.startedElsewhere.push(event)
+    if (/^(child|task)\.|^run\.cancelRequested$/.test(event.type)) this.startedElsewhere.push(event)
     if (durable) this.onDurable.push(durable)
     return this.lastAt
   }

@@ -23,6 +23,8 @@ export interface Facts {
   opened?: EventOf<'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'>
   /** When it was opened. */
   openedAt?: number
+  /** The slot of the frame that says so. */
+  openedIn?: number
   /** Failed attempts of a step so far. */
   failures: number
   /** When a step is to be tried or entered again. */
@@ -69,6 +71,10 @@ export class Journal {
   /** How often an operator has let the run go on. */
   retries = 0
   terminal: TerminalEvent | undefined
+  /** The last word in it is an operator's, to go on. */
+  isJustRetried = false
+  /** Children that were ended with their failed parent, before replay gets to where they were started. */
+  readonly lost = new Set<string>()
   /** When the generation began. */
   readonly begunAt: number
   lastSeq: number
@@ -86,10 +92,11 @@ export class Journal {
     }
     const undone = findUndone(frames)
     if (undone.length > 0) this.addExceptUndone(frames, undone)
-    else for (const frame of frames) for (const event of frame.events) this.add(event, event.dt === undefined ? frame.at : frame.at + event.dt)
+    else for (const { seq, at, events } of frames) for (const event of events) this.add(event, event.dt === undefined ? at : at + event.dt, seq)
+    this.isJustRetried = last?.events.at(-1)?.type === 'run.retried'
   }
 
-  private add(event: JournalEvent, at: number): void {
+  private add(event: JournalEvent, at: number, seq: number): void {
     if (isDelivery(event)) {
       this.isEmpty = false
       this.deliveries.push(event)
@@ -97,7 +104,7 @@ export class Journal {
       this.noteConsumed(event)
     } else if (isFact(event)) {
       this.isEmpty = false
-      this.addFact(event, at)
+      this.addFact(event, at, seq)
     } else if (isRemark(event)) this.addRemark(event)
     else if (isTerminal(event)) this.terminal = event
   }
@@ -128,29 +135,31 @@ export class Journal {
     }
   }
 
-  private addFact(event: FactEvent, at: number): void {
+  private addFact(event: FactEvent, at: number, seq: number): void {
     const known = this.facts.get(event.id)
-    if (known) applyFact(known, event)
-    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], openedAt: at, failures: 0 }, event))
+    if (known) Object.assign(applyFact(known, event), { openedIn: seq })
+    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], openedAt: at, openedIn: seq, failures: 0 }, event))
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */
   private addExceptUndone(frames: readonly Frame[], undone: readonly Undone[]): void {
+    const ranges = merged(undone)
     const settled = new Set<string>()
     let position = 0
     let open: Forgotten | undefined
-    for (const frame of frames) {
-      for (const event of frame.events) {
-        const at = frame.at + (event.dt ?? 0)
-        const range = undone.find(({ from, to }) => position >= from && position <= to)
+    for (const { seq, at: frameAt, events } of frames) {
+      for (const event of events) {
+        const at = frameAt + (event.dt ?? 0)
+        const range = ranges.find(({ from, to }) => position >= from && position <= to)
         if (position === range?.from) this.forgotten.push((open = { at: this.deliveries.length, events: [] }))
         if (event.type === 'wait.started') this.signalOf.set(event.id, event.signal)
-        if (!range?.drops.has(position)) {
+        if (!undone.some(({ drops }) => drops.has(position))) {
           if (isDelivery(event) && 'id' in event) settled.add(event.id)
           if (range && open && !isRemark(event)) open.events.push({ event, at })
-          else this.add(event, at)
+          else this.add(event, at, seq)
         }
-        if (range && position === range.to) this.loseChildren(settled, range.ops)
+        const request = undone.find(({ to }) => to === position)
+        if (request) this.takeUpAgain(request, settled, open)
         position++
       }
     }
@@ -159,14 +168,31 @@ export class Journal {
     this.retries = undone.length
   }
 
-  /** Children that were open when the run failed were ended with it, except those whose own failure is taken up again. */
-  private loseChildren(settled: ReadonlySet<string>, retried: ReadonlySet<string>): void {
-    for (const [id, facts] of this.facts) {
-      const { opened } = facts
-      if (opened?.type !== 'child.started' || opened.detached || opened.onParentEnd === 'abandon') continue
-      if (!settled.has(id) && !retried.has(id)) facts.isLost = true
+  /** What a request to go on means for operations that had not ended well. */
+  private takeUpAgain({ ops, isOpenedAnew }: Undone, settled: ReadonlySet<string>, forgotten: Forgotten | undefined): void {
+    for (const op of ops) {
+      const facts = this.facts.get(op)
+      // An interrupted attempt was told of; the next one is another. A wait that is over is opened anew.
+      if (facts) delete facts.underWay
+      if (facts && isOpenedAnew.has(op)) delete facts.opened
     }
+    // Children that were open when the run failed were ended with it, except those whose own failure is taken up again.
+    const isLost = (opened: Facts['opened']) =>
+      opened?.type === 'child.started' && !opened.detached && opened.onParentEnd !== 'abandon' && !settled.has(opened.id) && !ops.has(opened.id)
+    for (const facts of this.facts.values()) if (isLost(facts.opened)) facts.isLost = true
+    for (const { event } of forgotten?.events ?? []) if (event.type === 'child.started' && isLost(event)) this.lost.add(event.id)
   }
+}
+
+/** Ranges that overlap are one: what happened in between depends on both. */
+function merged(undone: readonly Undone[]): { from: number; to: number }[] {
+  const ranges: { from: number; to: number }[] = []
+  for (const { from, to } of [...undone].sort((a, b) => a.from - b.from)) {
+    const last = ranges.at(-1)
+    if (last && from <= last.to) last.to = Math.max(last.to, to)
+    else ranges.push({ from, to })
+  }
+  return ranges
 }
 
 export function applyFact(facts: Facts, event: FactEvent): Facts {

@@ -98,11 +98,26 @@ export class Mailbox {
     if (message.kind === 'cancel') return { type: 'run.cancelRequested', from: message.id, ...(message.reason !== undefined && { reason: message.reason }) }
     // One message skips every sleep the run is in; each becomes a delivery of its own.
     if (message.kind === 'wake') return this.sleepToSkip() ? 'skips a sleep' : 'drop'
-    // A child, callback or task of an earlier generation may bear the name of one of this generation.
-    if (message.generation !== undefined && message.generation !== this.run.generation) return 'drop'
+    if (message.kind === 'child') {
+      const operation = this.waitingFor(message)
+      return operation ? this.fromAnswer(operation, message) : 'drop'
+    }
+    // A callback or task of an earlier generation may bear the name of one of this generation.
+    if (message.generation !== this.run.generation) return 'drop'
     const operation = this.replay.operations.get(message.op)
-    if (!operation) return message.kind === 'child' ? 'drop' : 'keep'
+    if (!operation) return 'keep'
     return operation.settled ? 'drop' : this.fromAnswer(operation, message)
+  }
+
+  /**
+   * The journal says which child a call waits for, whatever the code would call it today. A child with an id of its own
+   * may have been started by an earlier generation, for another call: what counts is which run it is.
+   */
+  private waitingFor({ run, op }: Extract<Message, { kind: 'child' }>): Operation | undefined {
+    const called = this.replay.operations.get(op)
+    if (called && !called.settled && (childOf(called) ?? run) === run) return called
+    for (const operation of this.replay.operations.values()) if (!operation.settled && childOf(operation) === run) return operation
+    return undefined
   }
 
   private async fromAnswer(operation: Operation, message: Answer): Promise<Delivery | 'drop'> {
@@ -117,9 +132,6 @@ export class Mailbox {
         if (message.round < this.replay.journal.retries) return 'drop'
         return { type: 'task.failed', id, attempt: message.attempt, error: message.error }
       case 'child': {
-        // The journal says which child it was, whatever the code would call it today.
-        const opened = operation.facts?.opened
-        if (opened?.type === 'child.started' && opened.run !== message.run) return 'drop'
         if (message.status === 'completed') return { type: 'child.completed', id, result: message.result }
         const cause = message.error && reviveError(message.error)
         return { type: 'child.failed', id, error: recordError(new ChildRunError(message.run, message.status, cause)) }
@@ -164,7 +176,12 @@ export class Mailbox {
   private nextWaitFor(name: string): Operation | undefined {
     const open = (this.signalWaits.get(name) ?? []).filter((operation) => !operation.settled)
     this.signalWaits.set(name, open)
-    const latest = open.at(-1)?.call.turn
-    return open.find(({ call }) => call.turn === latest)
+    const latest = open.at(-1)?.turn
+    return open.find(({ turn }) => turn === latest)
   }
+}
+
+/** Which child an operation waits for; undefined where none was started. */
+function childOf({ facts }: Operation): string | undefined {
+  return facts?.opened?.type === 'child.started' ? facts.opened.run : undefined
 }

@@ -14,32 +14,26 @@ export type Request =
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
   | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy }
 
-/** Where and when the code called. */
-export interface Call {
-  /** In which turn: what is called later knows more. */
-  turn: number
-  /** How often the run had been asked to stop by then. */
-  stops: number
-  /** Part of an undo, which no request to stop is meant for. */
-  isCleanUp: boolean
-}
-
 /** One call of the workflow code, from the call to its settlement. */
 export class Operation {
   readonly id: string
   readonly request: Request
-  readonly call: Call
+  /** In which turn it was called: what is called later knows more. */
+  readonly turn: number
   readonly promise: Promise<unknown>
+  /** How often the run had been asked to stop by then; more than ever, for an undo, which no such request is meant for. */
+  private readonly stopsBefore: number
   private known: Facts | undefined
   private isSettled = false
   private resolvePromise!: (value: unknown) => void
   private rejectPromise!: (error: Error) => void
 
-  constructor(id: string, request: Request, facts: Facts | undefined, call: Call) {
+  constructor(id: string, request: Request, facts: Facts | undefined, turn: number, stopsBefore: number) {
     this.id = id
     this.request = request
     this.known = facts
-    this.call = call
+    this.turn = turn
+    this.stopsBefore = stopsBefore
     this.promise = new Promise((resolve, reject) => {
       this.resolvePromise = resolve
       this.rejectPromise = reject
@@ -64,9 +58,14 @@ export class Operation {
     this.known = applyFact(this.known ?? { kind: this.kind, failures: 0 }, event)
   }
 
+  /** The child it waits for was ended with its failed parent. */
+  lose(): void {
+    if (this.known) this.known.isLost = true
+  }
+
   /** Whether the nth request to stop the run is meant for it: not for an undo, nor for what was called since. */
   isStoppedBy(nth: number): boolean {
-    return !this.call.isCleanUp && this.call.stops < nth
+    return this.stopsBefore < nth
   }
 
   resolve(value: unknown): void {

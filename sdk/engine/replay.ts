@@ -34,7 +34,9 @@ export class Replay {
   readonly operations = new Map<string, Operation>()
   private readonly onStray: () => void
   private readonly repeats = new Map<string, number>()
-  private readonly failed = new WeakMap<object, string>()
+  private readonly mapRepeats = new Map<string, number>()
+  /** Which operation an error came from. */
+  private failed: Map<object, string> | undefined
   private seeded: SeededRandom | undefined
   private draws = 0
   private fresh: Operation[] = []
@@ -152,7 +154,7 @@ export class Replay {
     if (facts && facts.kind !== request.kind) {
       this.wrong ??= mismatch(this.run, `the journal has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
-    const operation = new Operation(id, request, facts, { turn: this.turns, stops: this.stops.length, isCleanUp })
+    const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
     this.operations.set(id, operation)
     this.fresh.push(operation)
     this.open++
@@ -179,7 +181,10 @@ export class Replay {
   }
 
   /** Results of a map go to its items by position: items that have changed their places are noticed. */
-  checkMap(id: string, items: readonly unknown[]): void {
+  checkMap(path: string, items: readonly unknown[]): void {
+    const repeat = this.mapRepeats.get(path) ?? 0
+    this.mapRepeats.set(path, repeat + 1)
+    const id = repeat === 0 ? path : `${path}:${repeat}`
     const noted = this.journal.maps.get(id)
     if (noted) {
       const digest = items.length < noted.count ? undefined : digestOf(items.slice(0, noted.count))
@@ -231,6 +236,12 @@ export class Replay {
     this.closed = reason
   }
 
+  /** Nobody looks at it any more. What still holds on to it must not hold on to thousands of promises. */
+  letGo(): void {
+    this.operations.clear()
+    this.fresh = []
+  }
+
   /** The code waits and there is nothing of ours that it could wait for. */
   foreignAwait(): ForeignAwaitError {
     return new ForeignAwaitError(
@@ -245,13 +256,17 @@ export class Replay {
     const look = (e: unknown): void => {
       if (typeof e !== 'object' || e === null || seen.has(e) || seen.size > MOST_LOOKED_AT) return
       seen.add(e)
-      const op = this.failed.get(e)
+      const op = this.failed?.get(e)
       if (op !== undefined) return void found.add(op)
       const { cause, errors } = e as { cause?: unknown; errors?: unknown }
       look(cause)
-      if (Array.isArray(errors)) errors.forEach(look)
+      if (Array.isArray(errors)) errors.slice(0, MOST_LOOKED_AT).forEach(look)
     }
-    look(error)
+    try {
+      look(error)
+    } catch {
+      // An error that cannot be looked into says nothing.
+    }
     return [...found]
   }
 
@@ -301,10 +316,10 @@ export class Replay {
         this.turns++
         this.inTurn = true
         this.apply(event, at)
-        queueMicrotask(afterMicrotasks)
+        void SETTLED.then(afterMicrotasks)
       }
       const afterMicrotasks = () => process.nextTick(next)
-      queueMicrotask(afterMicrotasks)
+      void SETTLED.then(afterMicrotasks)
     })
   }
 
@@ -321,7 +336,10 @@ export class Replay {
       } else if (isDelivery(event)) {
         this.journal.noteConsumed(event)
         return { event, at }
-      } else if (isFact(event)) operation.learn(event)
+      } else if (isFact(event) && !operation.facts?.opened) {
+        operation.learn(event)
+        if (this.journal.lost.has(event.id)) operation.lose()
+      }
     }
     return undefined
   }
@@ -381,6 +399,7 @@ export class Replay {
   }
 
   private reject(operation: Operation, error: Error): void {
+    this.failed ??= new Map()
     this.failed.set(error, operation.id)
     operation.reject(error)
   }
@@ -413,6 +432,9 @@ export class Replay {
     return mismatch(this.run, `the journal goes on with ${expected}`, got, this.lastDelivered)
   }
 }
+
+/** A reaction to it is a microtask, without all that `queueMicrotask` makes for each. */
+const SETTLED = Promise.resolve()
 
 /** An error may point at very many others. */
 const MOST_LOOKED_AT = 1_000

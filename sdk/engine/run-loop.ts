@@ -16,7 +16,7 @@
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
 import type { RunInfo } from '../context.ts'
-import type { Claimed, CommitResult, Lease, RunRecord, World } from '../ports.ts'
+import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
 import { type Validated, validate } from '../schema.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import { Closing, deadly, type RunOutcome } from './closing.ts'
@@ -29,7 +29,7 @@ import { type Json, throughJson } from './json.ts'
 import { isDetached, type Operation } from './operation.ts'
 import { Replay } from './replay.ts'
 import { replayAwareLogger, type StepBody } from './run-context.ts'
-import { running, watchStrayRejections } from './running.ts'
+import { running, watchStrays } from './running.ts'
 import { Steps } from './steps.ts'
 import { Waits } from './waits.ts'
 import { type BodyState, runBody } from './workflow-body.ts'
@@ -58,7 +58,7 @@ const MOST_DEATHS = 10
 export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
   const claimed = await world.store.claim(runId, options.lease)
   if (!claimed) return { status: 'skipped' }
-  watchStrayRejections()
+  watchStrays()
   // A runner may itself have been called from a step's body; what it runs is not inside that step.
   const whose = { runId, workflow: claimed.run.workflow, log: world.log }
   const outcome = await running.run(whose, () => new RunLoop(world, claimed, options).go(workflows))
@@ -118,7 +118,8 @@ class RunLoop {
       if (this.journal.terminal) return await this.closing.end(this.journal.terminal)
       const { deaths } = this.claimed
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
-      if (this.isCancelledBeforeStart()) return await this.closing.endWith({ type: 'run.cancelled', reason: 'cancelled before it started' })
+      const cancelled = this.cancelledBeforeStart()
+      if (cancelled) return await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
       if (workflow instanceof Error) return await this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
@@ -131,6 +132,7 @@ class RunLoop {
       unwatch()
       this.steps?.abandon('the runner has let go of this run')
       this.replay.close(`run '${this.run.id}' ended or was suspended`)
+      this.replay.letGo()
     }
   }
 
@@ -163,7 +165,8 @@ class RunLoop {
       if (this.replay.pending === 0) return this.closing.park(this.replay.foreignAwait())
 
       steps.queueDue()
-      const staysHere = steps.areRunning || this.timerIsClose()
+      // In the very last seconds there is no time to wait for a timer either: others will.
+      const staysHere = steps.areRunning || (this.timerIsClose() && this.timeLeft() > LET_GO_MS)
       // I3: everything seen is durable before the first effect. And nothing seen is kept back while the loop waits.
       if (this.buffer.isDirty && (steps.areToStart || staysHere)) {
         if (!this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
@@ -215,7 +218,7 @@ class RunLoop {
 
   private stop(steps: Steps): void {
     steps.stop(this.replay.stopRequested!)
-    for (const message of outgoingAtCancel(this.run, this.closing.allEvents())) this.buffer.send(message)
+    for (const message of outgoingAtCancel(this.run, this.replay.stopsRequested, this.closing.allEvents())) this.buffer.send(message)
   }
 
   private openWhatTheCodeAskedFor(steps: Steps): Promise<void> | undefined {
@@ -313,8 +316,9 @@ class RunLoop {
     if (this.leaseLost || this.inboxIsStale) this.wakeLoop?.()
   }
 
-  private isCancelledBeforeStart(): boolean {
-    return this.run.epoch === 1 && this.journal.isEmpty && this.claimed.inbox.some(({ kind }) => kind === 'cancel')
+  private cancelledBeforeStart(): Extract<Message, { kind: 'cancel' }> | undefined {
+    if (this.run.epoch !== 1 || !this.journal.isEmpty) return undefined
+    return this.claimed.inbox.find((message) => message.kind === 'cancel')
   }
 
   private beat(heartbeat: NonNullable<RunRecord['heartbeat']>): void {

@@ -8,6 +8,8 @@ export interface Running {
   log: LogSink
   /** Inside the body of this step. */
   step?: string
+  /** Ends what is running with an error that it threw where nobody could catch it. */
+  fail?: (error: unknown) => void
 }
 
 export const running = new AsyncLocalStorage<Running | undefined>()
@@ -15,25 +17,35 @@ export const running = new AsyncLocalStorage<Running | undefined>()
 let isWatching = false
 
 /**
- * A promise that a run's code leaves rejected and unhandled would end the whole process, and its neighbours with it: a
- * branch that failed before anybody awaited it, say. It is the run's own affair: whoever awaits it later still gets the
- * error. What does not come from a run ends the process, as it does without us.
+ * What a run's code throws where nobody can catch it (in a timer, from an event emitter), and promises it leaves rejected
+ * and unhandled, would end the whole process and its neighbours with it. They are the run's own affair. A rejected branch
+ * still gives its error to whoever awaits it later; an exception ends the step it came from. What does not come from a run
+ * ends the process, as it does without us.
  */
-export function watchStrayRejections(): void {
+export function watchStrays(): void {
   if (isWatching) return
   isWatching = true
   process.on('unhandledRejection', (reason: unknown) => {
     const whose = running.getStore()
-    if (whose) {
-      const { runId, workflow, step, log } = whose
-      const where = step === undefined ? `the code of workflow '${workflow}'` : `step '${step}'`
-      log('warn', `${where} left a rejected promise that nobody has awaited so far: ${describe(reason)}`, {
-        runId,
-        workflow,
-        ...(step !== undefined && { step }),
-      })
-    } else if (process.listenerCount('unhandledRejection') === 1) throw reason
+    if (whose) warn(whose, 'left a rejected promise that nobody has awaited so far', reason)
+    else if (process.listenerCount('unhandledRejection') === 1) throw reason
   })
+  const onException = (error: unknown) => {
+    const whose = running.getStore()
+    if (whose) {
+      warn(whose, 'threw an error where nobody could catch it', error)
+      whose.fail?.(error)
+    } else if (process.listenerCount('uncaughtException') === 1) {
+      process.off('uncaughtException', onException)
+      throw error
+    }
+  }
+  process.on('uncaughtException', onException)
+}
+
+function warn({ runId, workflow, step, log }: Running, what: string, reason: unknown): void {
+  const where = step === undefined ? `the code of workflow '${workflow}'` : `step '${step}'`
+  log('warn', `${where} ${what}: ${describe(reason)}`, { runId, workflow, ...(step !== undefined && { step }) })
 }
 
 function describe(reason: unknown): string {

@@ -2,7 +2,7 @@ import type { RunRecord } from '../ports.ts'
 import { validate } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import type { Frame } from './events.ts'
-import { Journal } from './journal.ts'
+import { beginOf, Journal } from './journal.ts'
 import { throughJson } from './json.ts'
 import { Replay } from './replay.ts'
 import { runBody } from './workflow-body.ts'
@@ -12,7 +12,8 @@ const silent = () => {}
 /** Takes the code through a journal and no further: nothing begins, nothing is written, nothing is said. */
 export async function replaySilently(workflow: AnyWorkflow, run: RunRecord, frames: readonly Frame[]): Promise<Replay> {
   const own = frames.filter(({ seq }) => seq > run.baseSeq)
-  const replay = new Replay(run, new Journal(own, run.baseSeq, run.startedAt ?? run.createdAt))
+  const heading = run.baseSeq > 0 ? frames.find(({ seq }) => seq === run.baseSeq) : undefined
+  const replay = new Replay(run, new Journal(own, run.baseSeq, heading ? beginOf(heading) : (run.startedAt ?? run.createdAt)))
   const input = run.format === 1 || run.reparse ? await validate(workflow.options.input, run.input) : undefined
   const value = input ? (input.ok ? input.value : run.input) : throughJson(run.parsed ?? run.input)
   const { id: runId, workflow: name, version, tags, attempt, generation } = run

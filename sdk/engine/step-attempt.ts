@@ -50,7 +50,7 @@ export class StepAttempt implements StepTools {
     const { timeoutMs, body } = this.request
     if (timeoutMs !== undefined) this.stopTimer = this.host.clock.at(this.startedAt + timeoutMs, () => this.timeOut(timeoutMs))
     try {
-      const result = running.run({ ...this.host.whose, step: this.operation.id }, body, this)
+      const result = running.run({ ...this.host.whose, step: this.operation.id, fail: (error) => this.fail(error) }, body, this)
       if (isThenable(result)) {
         result.then(
           (value) => this.complete(value),

@@ -1,5 +1,5 @@
 import type { ErrorRecord, EventOf, Frame, JournalEvent } from './events.ts'
-import { isTerminal } from './events.ts'
+import { isDelivery, isTerminal } from './events.ts'
 
 /** What a request to go on takes back, by position in the journal. */
 export interface Undone {
@@ -7,6 +7,8 @@ export interface Undone {
   from: number
   to: number
   ops: ReadonlySet<string>
+  /** Waits among them that have to be opened again: a callback that failed, a child that never was its own. */
+  isOpenedAnew: ReadonlySet<string>
   /** The failures themselves, and the end they led to. */
   drops: ReadonlySet<number>
 }
@@ -19,23 +21,29 @@ const FAILURES: ReadonlySet<string> = new Set<Failure['type']>(['step.failed', '
 export function findUndone(frames: readonly Frame[]): Undone[] {
   if (!frames.some((frame) => frame.events[0]?.type === 'run.retried')) return []
   const found: Undone[] = []
-  const failedAt = new Map<string, number>()
+  const failedAt = new Map<string, { position: number; event: Failure }>()
   let endedAt = 0
   let position = 0
   for (const frame of frames) {
     for (const event of frame.events) {
-      if (isFailure(event)) failedAt.set(event.id, position)
+      if (isFailure(event)) failedAt.set(event.id, { position, event })
       else if (isTerminal(event)) endedAt = position
       else if (event.type === 'run.retried') {
         const ops = event.ops ?? (event.step === undefined ? [] : [event.step])
         const failures = ops.flatMap((op) => failedAt.get(op) ?? [])
-        found.push({ from: Math.min(endedAt, ...failures), to: position, ops: new Set(ops), drops: new Set([...failures, endedAt, position]) })
+        const positions = failures.map((failure) => failure.position)
+        const isOpenedAnew = new Set(failures.flatMap((failure) => (needsOpening(failure.event) ? failure.event.id : [])))
+        found.push({ from: Math.min(endedAt, ...positions), to: position, ops: new Set(ops), isOpenedAnew, drops: new Set([...positions, endedAt, position]) })
       }
       position++
     }
   }
   return found
 }
+
+/** The child was somebody else's run, or none at all: there is none to go on. */
+const isNoChildOfOurs = ({ error }: Failure): boolean => error.cause?.name === 'ConflictError' || error.cause?.name === 'InvalidInputError'
+const needsOpening = (event: Failure): boolean => event.type === 'callback.failed' || (event.type === 'child.failed' && isNoChildOfOurs(event))
 
 export type RetryPlan = { ops: string[]; children: string[] } | { refusal: string }
 
@@ -51,6 +59,11 @@ export function retryPlan(runId: string, events: readonly JournalEvent[]): Retry
       refusal: `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step`,
     }
   }
+  if (events.some(({ type }) => type === 'run.timedOut')) {
+    return {
+      refusal: `run '${runId}' took longer than the timeout of its workflow, and going on would not give it more time; start it anew, or rerun it from a step`,
+    }
+  }
   const lastFailure = new Map<string, Failure>()
   const childOf = new Map<string, string>()
   for (const event of events) {
@@ -64,10 +77,15 @@ export function retryPlan(runId: string, events: readonly JournalEvent[]): Retry
   }
   const named = failed.because ?? namedBy(failed.error)
   const known = named.filter((op) => lastFailure.has(op))
-  // An error that says nothing of where it comes from: then of what failed last.
-  const latest = [...lastFailure.keys()].at(-1)
-  const ops = known.length > 0 ? known : latest === undefined ? [] : [latest]
-  return { ops, children: ops.flatMap((op) => (lastFailure.get(op)?.type === 'child.failed' ? (childOf.get(op) ?? []) : [])) }
+  // An error that does not say where it comes from, thrown in the very turn in which the code heard of a failure: of that one.
+  // After any other turn the failure had been dealt with, and only the end is undone, for code that has been mended.
+  const lastHeard = events.findLast((event) => isDelivery(event))
+  const ops = known.length > 0 ? known : lastHeard && isFailure(lastHeard) ? [lastHeard.id] : []
+  const children = ops.flatMap((op) => {
+    const failure = lastFailure.get(op)
+    return failure?.type === 'child.failed' && !isNoChildOfOurs(failure) ? (childOf.get(op) ?? []) : []
+  })
+  return { ops, children }
 }
 
 /** Errors of format 1 say which step gave up. What stands below a child's error is the child's. */

@@ -159,16 +159,9 @@ export class Waits {
   private async openChild(operation: Operation, request: RequestOf<'child'>): Promise<Delivery | undefined> {
     const { facts, id } = operation
     const opened = facts?.opened as Opened<'child.started'>
-    const round = this.replay.journal.retries
     if (opened && !facts!.isLost) {
       this.reportChildChange(operation, request, opened)
-      // Starting it again is harmless, and needed if the runner before this one died between commit and start, or if
-      // the child may have ended while its parent could not hear of it.
-      if (this.recovered || round > 0) {
-        // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
-        const accepted = await accept(request.workflow.options.input, opened.input, `the input of child '${id}'`).catch(() => ({ reparse: true as const }))
-        this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
-      }
+      await this.makeSureOf(operation, request, opened)
       return undefined
     }
     const { workflow, options } = request
@@ -196,6 +189,25 @@ export class Waits {
     this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, event), ...accepted } })
     this.mailbox.look()
     return options.detached ? { type: 'child.detached', id } : undefined
+  }
+
+  /**
+   * A runner that died behind its last frame may not have started what is in it; what is in the frames before was started,
+   * because a commit begins when the one before it is done. After a retry the child may have ended while its parent could
+   * not hear of it. Otherwise nothing is started again: a child that has ended may be past its retention, and would run anew.
+   */
+  private async makeSureOf(operation: Operation, request: RequestOf<'child'>, opened: EventOf<'child.started'>): Promise<void> {
+    const { journal } = this.replay
+    if (this.mailbox.isAnswered(operation.id)) return
+    if (this.recovered && operation.facts!.openedIn === journal.lastSeq) {
+      // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
+      const accepted = await accept(request.workflow.options.input, opened.input, `the input of child '${operation.id}'`).catch(() => ({
+        reparse: true as const,
+      }))
+      this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
+    } else if (!opened.detached && journal.retries > 0 && (this.recovered || journal.isJustRetried)) {
+      this.buffer.send({ kind: 'start', run: this.childRun(operation, request, opened), isThere: true })
+    }
   }
 
   /** A child that was ended with its failed parent cannot be woken up again; the next one has an id of its own. */
@@ -243,7 +255,8 @@ export class Waits {
     if (!opened) this.buffer.add({ type: 'task.dispatched', id: operation.id, task: request.type, ...(input !== undefined && { input }) })
     // Doing it again is harmless. It is needed if the runner before this one died between commit and dispatch, and when
     // the run goes on after its end, which took the task back.
-    if (!opened || (!this.mailbox.isAnswered(operation.id) && (this.recovered || round > 0))) this.handOut(operation, request, input)
+    const mayBeMissing = this.recovered || this.replay.journal.isJustRetried
+    if (!opened || (!this.mailbox.isAnswered(operation.id) && mayBeMissing)) this.handOut(operation, request, input)
     const { handOutAgainMs } = this.world.tasks
     if (handOutAgainMs !== undefined) this.resumeLater(operation, (operation.facts?.openedAt ?? this.world.clock.now()) + handOutAgainMs)
   }

@@ -13,9 +13,9 @@ import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
  * still shows a holder, somebody will look after it.
  */
 export function* commit(storage: Storage, said: Commit): Procedure<CommitResult> {
-  const run = yield* ask(storage.held(said.runId, said.epoch))
+  const run = (yield storage.held(said.runId, said.epoch)) as StoredRun | undefined
   if (!run) return { ok: false }
-  if (said.frame && !(yield* ask(storage.append(run, said.frame)))) return { ok: false }
+  if (said.frame && !((yield storage.append(run, said.frame)) as boolean)) return { ok: false }
   const sent = said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said) : []
   const next = afterCommit(run, said, storage.now())
   if (!next) return { ok: true, suspended: false, wakes: sent }
@@ -84,8 +84,8 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame }: Commit, n
       return { change: change({ ...FREE, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
     }
     case 'continue': {
-      const { attempt, input, parsed } = next
-      const set = { ...FREE, status: 'pending', attempt, baseSeq: frame!.seq, input, parsed, wakeAt: next.wakeAt, waitingFor: undefined } as const
+      const { attempt, input, parsed, reparse } = next
+      const set = { ...FREE, status: 'pending', attempt, baseSeq: frame!.seq, input, parsed, reparse, wakeAt: next.wakeAt, waitingFor: undefined } as const
       return { change: change(set, { bump: ['generation'] }), wakes: wakeAt(next.wakeAt) }
     }
     case 'end':

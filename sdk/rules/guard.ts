@@ -29,15 +29,14 @@ export function holds(guard: Guard, run: StoredRun): boolean {
 
 /** The run after a change that its guard has let through. */
 export function changed<R extends StoredRun>(run: R, { set = {}, bump = [] }: Change): R {
-  const next = { ...run } as Record<string, unknown>
-  for (const field of SEEN_BY_RULES) {
-    if (!(field in set)) continue
-    if (set[field] === undefined) delete next[field]
-    else next[field] = set[field]
-  }
+  const next: { -readonly [K in keyof StoredRun]: StoredRun[K] } = { ...run }
+  if (set.status !== undefined) next.status = set.status
+  if (set.baseSeq !== undefined) next.baseSeq = set.baseSeq
+  if (set.parent !== undefined) next.parent = set.parent
+  if ('wakeAt' in set) next.wakeAt = set.wakeAt
+  if ('leaseUntil' in set) next.leaseUntil = set.leaseUntil
+  if ('endedAt' in set) next.endedAt = set.endedAt
   if ('claims' in set) next.claims = set.claims ?? 0
-  for (const counter of bump) next[counter] = (run[counter] ?? 0) + 1
+  for (const counter of bump) next[counter]++
   return next as R
 }
-
-const SEEN_BY_RULES = ['status', 'wakeAt', 'leaseUntil', 'baseSeq', 'endedAt', 'parent'] as const

@@ -1,6 +1,7 @@
 import { messageOfEnd } from '../engine/ending.ts'
+import type { ErrorRecord } from '../engine/events.ts'
 import { canonicalJson } from '../engine/json.ts'
-import { hasEnded, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
+import { hasEnded, type Message, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
 import { deliver } from './deliver.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
@@ -16,7 +17,7 @@ export function* sendOutgoing(storage: Storage, from: StoredRun, outgoing: reado
 function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wake[]> {
   switch (item.kind) {
     case 'start':
-      return yield* startChild(storage, from, item.run)
+      return yield* item.isThere ? askChild(storage, from, item.run) : startChild(storage, from, item.run)
     case 'deliver':
       return (yield* deliver(storage, item.to, item.message)).wakes
     case 'terminate':
@@ -28,6 +29,20 @@ function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wak
       yield* withdrawTask(storage, item.task)
       return []
   }
+}
+
+/** The parent goes on after a failure. Its child may have ended meanwhile, or be past its retention. */
+function* askChild(storage: Storage, from: StoredRun, { id, parent }: NewRun): Procedure<Wake[]> {
+  const there = yield* ask(storage.find(id))
+  if (there && hasEnded(there.status)) return yield* tellOfEnd(storage, there, parent!)
+  if (there) return []
+  const error = { name: 'RunNotFoundError', message: `child run '${id}' is gone: its retention has passed` }
+  return (yield* deliver(storage, from.id, refusal(from, id, parent!, error))).wakes
+}
+
+/** Said once per claim: after a retry it has to be said again. */
+function refusal(from: StoredRun, run: string, { op, generation }: ParentLink, error: ErrorRecord): Message {
+  return { id: `refused ${from.epoch} ${op}`, kind: 'child', run, op, ...(generation !== undefined && { generation }), status: 'failed', error }
 }
 
 /**
@@ -42,8 +57,7 @@ function* startChild(storage: Storage, from: StoredRun, child: NewRun): Procedur
   if (isSameCall(there.parent, parent)) return hasEnded(there.status) ? yield* tellOfEnd(storage, there, parent) : []
   if (yield* isOfEarlierGeneration(storage, there, child)) return yield* adopt(storage, there, parent)
   const error = { name: 'ConflictError', message: `the id '${there.id}' belongs to another run (workflow '${there.workflow}'); give the child another id` }
-  const id = `conflict ${parent.generation ?? 0} ${parent.op} ${there.id}`
-  return (yield* deliver(storage, from.id, { id, kind: 'child', run: there.id, op: parent.op, status: 'failed', error })).wakes
+  return (yield* deliver(storage, from.id, refusal(from, there.id, parent, error))).wakes
 }
 
 function isSameCall(a: ParentLink | undefined, b: ParentLink): boolean {

@@ -17,10 +17,10 @@ export interface StoredRun {
   readonly stimulus: number
   /** Claims since the run was last given up in good order. */
   readonly claims: number
-  readonly wakeAt?: number
-  readonly leaseUntil?: number
+  readonly wakeAt?: number | undefined
+  readonly leaseUntil?: number | undefined
   readonly createdAt: number
-  readonly endedAt?: number
+  readonly endedAt?: number | undefined
   readonly retentionMs?: number
   readonly parent?: ParentLink
   /** It was made with a journal (a rerun), which the first claim has to load. */
@@ -59,6 +59,7 @@ export interface RunFields {
   endedAt?: number | undefined
   input?: Json | undefined
   parsed?: Json | undefined
+  reparse?: true | undefined
   output?: Json | undefined
   error?: ErrorRecord | undefined
   progress?: Json

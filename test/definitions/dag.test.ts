@@ -5,7 +5,8 @@ import { interpret } from '../../sdk/definitions/interpret.ts'
 import { SeededRandom } from '../../sdk/engine/random.ts'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
-import { Cloud } from '../sim/cloud.ts'
+import { currentProcess, delay } from '../sim/cloud.ts'
+import { LocalCloud } from '../sim/local-cloud.ts'
 import { NO_TROUBLE } from '../sim/trouble.ts'
 
 describe('the builder', () => {
@@ -89,21 +90,21 @@ describe('a graph of 1,000 steps', () => {
     const { steps, parents } = randomGraph(1_000, 'trouble')
     const done = new Set<string>()
     const early: string[] = []
-    const cloud = new Cloud('graph', { ...NO_TROUBLE, crash: 0.1, stall: 0.1, loseWake: 0.3, repeatWake: 0.5, latency: 200 }, (self) => [
-      define(
-        { name: 'graph', steps },
-        {
-          handlers: [
-            handler('note', async ({ idempotencyKey }) => {
-              const name = idempotencyKey.split('/')[1]!
-              for (const parent of parents.get(name)!) if (!done.has(parent)) early.push(`${name} before ${parent}`)
-              await self.delay(50, self.process())
-              done.add(name)
-            }),
-          ],
-        },
-      ),
-    ])
+    const trouble = { ...NO_TROUBLE, crash: 0.1, stall: 0.1, loseWake: 0.3, repeatWake: 0.5, latency: 200 }
+    const graph = define(
+      { name: 'graph', steps },
+      {
+        handlers: [
+          handler('note', async ({ idempotencyKey }) => {
+            const name = idempotencyKey.split('/')[1]!
+            for (const parent of parents.get(name)!) if (!done.has(parent)) early.push(`${name} before ${parent}`)
+            await delay(50, currentProcess.getStore()!)
+            done.add(name)
+          }),
+        ],
+      },
+    )
+    const cloud = new LocalCloud({ seed: 'graph', trouble, deployments: () => [[graph]] })
     const world = cloud.observer()
     const client = new Client(world, cloud.workflows)
     await client.start('graph', undefined, { id: 'g' })

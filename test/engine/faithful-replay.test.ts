@@ -217,3 +217,21 @@ describe('a signal that nobody waits for', () => {
     expect(await run.get()).toMatchObject({ status: 'waiting', keptSignals: { aproved: 2 } })
   })
 })
+
+describe('a map that is called again', () => {
+  it('with other items, as a loop over pages does, is another map', async () => {
+    const w = workflow('w', async (ctx) => {
+      const all: number[] = []
+      for (const page of [
+        [1, 2],
+        [3, 4],
+      ]) {
+        all.push(...(await ctx.map('page', page, (c, n) => c.step('times ten', () => n * 10))))
+        await ctx.sleep('1h')
+      }
+      return all
+    })
+    const env = await testEnv({ workflows: [w] })
+    expect(await (await env.start(w, undefined)).result()).toEqual([10, 20, 30, 40])
+  })
+})

@@ -165,4 +165,21 @@ describe('a runner near its deadline', () => {
     expect(hurried).toEqual({ status: 'released' })
     expect(await runOnce(world, registry, 'r', { lease: { owner: 'b', ms: 30_000 }, deadline: clock.now() + 60_000 })).toEqual({ status: 'completed' })
   })
+
+  it('does not wait in place for a timer that is close: it has no time for that', async () => {
+    const w = workflow('w', async (ctx) => ctx.sleep('nap', 800))
+    const { client, store, documents, tasks, clock } = byHand([w])
+    let timers = 0
+    const counting = {
+      now: () => clock.now(),
+      at: (time: number, callback: () => void) => {
+        if (++timers > 100) throw new Error('it sets timer after timer for a time that has passed')
+        return clock.at(time, callback)
+      },
+    }
+    const world: World = { store, documents, tasks, wakeups: { send: async () => {} }, clock: counting, ids: seededIds(2), log: () => {}, inlineWaitMs: 1_000 }
+    await client.start(w, undefined, { id: 'r' })
+    const hurried = await runOnce(world, new Registry([w]), 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + 900 })
+    expect(hurried).toEqual({ status: 'suspended' })
+  })
 })

@@ -192,3 +192,161 @@ describe('a failed run that is told to go on', () => {
     expect(await run.result()).toEqual([0, 1, 2])
   })
 })
+
+describe('retrying goes no further back than the failure', () => {
+  it('a bug behind a failure that was dealt with undoes only the end: nothing is paid twice', async () => {
+    const did: string[] = []
+    let isBuggy = true
+    const w = workflow('w', async (ctx) => {
+      await ctx
+        .step('card', () => {
+          did.push('card')
+          throw new FatalError('refused')
+        })
+        .catch(() => ctx.step('paypal', () => void did.push('paypal')))
+      await ctx.step('ship', () => void did.push('ship'))
+      if (isBuggy) throw new TypeError('a bug')
+      return ctx.step('mail', () => void did.push('mail'))
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('a bug')
+    isBuggy = false
+    await env.client.retry(run.runId)
+    await run.result()
+    expect(did).toEqual(['card', 'paypal', 'ship', 'mail'])
+  })
+
+  it('a failure inside the stretch that an earlier retry undid can be undone too', async () => {
+    const tried = { a: 0, b: 0 }
+    const attempt = (name: 'a' | 'b') => () => {
+      if (++tried[name] === 1) throw new FatalError(name)
+      return name
+    }
+    const w = workflow('w', async (ctx) => Promise.all([ctx.step('a', attempt('a')), ctx.step('b', attempt('b'))]))
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    for (let i = 0; i < 2; i++) {
+      await run.result().catch(() => {})
+      if ((await run.status()) === 'failed') await env.client.retry(run.runId)
+    }
+    expect(await run.result()).toEqual(['a', 'b'])
+    expect(tried).toEqual({ a: 2, b: 2 })
+  })
+
+  it('what happened since the first retry still counts at the second', async () => {
+    const ran: string[] = []
+    const services = [fragile(), fragile()]
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('first', () => services[0]!.use(ran.push('first')))
+      await ctx.step('paid', () => void ran.push('paid'))
+      return ctx.step('second', () => services[1]!.use(ran.push('second')))
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    for (const service of services) {
+      await expect(run.result()).rejects.toThrow('down')
+      service.mend()
+      await env.client.retry(run.runId)
+    }
+    await run.result()
+    expect(ran.filter((each) => each === 'paid')).toHaveLength(1)
+  })
+
+  it('an at-most-once step that failed is tried once more', async () => {
+    const service = fragile()
+    const w = workflow('w', async (ctx) => ctx.step('pay', () => service.use('paid'), { semantics: 'at-most-once' }))
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('down')
+    service.mend()
+    await env.client.retry(run.runId)
+    expect(await run.result()).toBe('paid')
+  })
+
+  it('a callback that was failed can be completed afterwards', async () => {
+    let token = ''
+    const w = workflow('w', async (ctx) => {
+      const callback = ctx.callback('ask')
+      await ctx.step('hand out', () => void (token = callback.token))
+      return callback.promise
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await run.get()
+    await env.client.failCallback(token, new Error('bank down'))
+    await expect(run.result()).rejects.toThrow('bank down')
+    await env.client.retry(run.runId)
+    await run.get()
+    await env.client.completeCallback(token, 'paid')
+    expect(await run.result()).toBe('paid')
+  })
+
+  it('a child id that somebody else has is a conflict again, and the other run is left alone', async () => {
+    let ran = 0
+    const other = workflow('other', async (ctx) => {
+      ran++
+      return ctx.step('fail', () => Promise.reject(new FatalError('its own')))
+    })
+    const kid = workflow('kid', async () => 1)
+    const w = workflow('w', async (ctx) => ctx.run(kid, undefined, { id: 'taken' }))
+    const env = await testEnv({ workflows: [other, kid, w] })
+    const foreign = await env.start(other, undefined, { id: 'taken' })
+    await expect(foreign.result()).rejects.toThrow('its own')
+    const before = ran
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('belongs to another run')
+    await env.client.retry(run.runId)
+    await expect(run.result()).rejects.toThrow('belongs to another run')
+    expect(ran).toBe(before)
+  })
+
+  it('a run that ran out of its time is refused, with a reason', async () => {
+    const w = workflow('w', { timeout: '1h' }, async (ctx) => ctx.sleep('long', '1d'))
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('took longer')
+    await expect(env.client.retry(run.runId)).rejects.toThrow('going on would not give it more time')
+  })
+
+  it('a rerun of a run that was retried begins with what counts', async () => {
+    const service = fragile()
+    const ran: string[] = []
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('a', () => void ran.push('a'))
+      await ctx.step('b', () => service.use(ran.push('b')))
+      return ctx.step('c', () => void ran.push('c'))
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('down')
+    service.mend()
+    await env.client.retry(run.runId)
+    await run.result()
+    const { runId } = await env.client.rerun(run.runId, { from: 'c' })
+    await env.handle(runId).result()
+    expect(ran).toEqual(['a', 'b', 'b', 'c', 'c'])
+  })
+})
+
+describe('a child', () => {
+  it('is not started again by a runner that takes over, once it was started for certain', async () => {
+    const mails: number[] = []
+    const mail = workflow('mail', { retention: '1h' }, async (ctx, n: number) => ctx.step('send', () => void mails.push(n)))
+    let hangs = true
+    const w = workflow('w', async (ctx) => {
+      for (let month = 1; month <= 3; month++) {
+        await ctx.run(mail, month, { detached: true })
+        await ctx.sleep('month', '30d')
+        if (month === 2) await ctx.step('slow', () => (hangs ? new Promise(() => {}) : 1))
+      }
+    })
+    const env = await testEnv({ workflows: [w, mail] })
+    const run = await env.start(w, undefined)
+    await env.advance('61d')
+    hangs = false
+    await env.restart()
+    await run.result()
+    expect(mails).toEqual([1, 2, 3])
+  })
+})

@@ -26,6 +26,18 @@ const WORKFLOWS = [
       return later(20, 'done')
     }),
   ),
+  workflow('an exception in a timer of a step', async (ctx) =>
+    ctx.step(
+      'timer',
+      () =>
+        new Promise(() => {
+          setTimeout(() => {
+            throw new Error('from a timer')
+          }, 10)
+        }),
+      { retry: { attempts: 1 } },
+    ),
+  ),
   workflow('an object without a prototype', async (ctx) =>
     ctx.step(
       's',

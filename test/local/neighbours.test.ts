@@ -35,6 +35,7 @@ describe('a run that misbehaves harms nobody else', () => {
       'a branch that fails before it is awaited: completed',
       'a rejection that nobody ever awaits: completed',
       'a rejection left behind by a step: completed',
+      'an exception in a timer of a step: failed',
       'an object without a prototype: failed',
       'bystander: unharmed',
     ])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { overwinter, Running, root } from '../cli/fixture.ts'
-import { INSTALL_MS } from '../outside/patience.ts'
+import { LONG_TEST_MS } from '../outside/patience.ts'
 
 /** What a stranger gets: the tarball in an empty project, and the project that `overwinter init` makes. */
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   expect(await packed.exited, packed.stderr).toBe(0)
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   tarball = join(folder, `overwinter-${version}.tgz`)
-}, INSTALL_MS)
+}, LONG_TEST_MS)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('publint and arethetypeswrong have nothing to say against it', async () => {
@@ -62,7 +62,7 @@ const again: string = await (await env.start(hello, 'Bo')).result()
 console.log(greeting, again, typeof OverwinterClient, typeof sigv4, new FatalError('x').name, typeof wrong)
 `
 
-test('it installs into an empty project, type-checks there and runs', { timeout: INSTALL_MS }, async () => {
+test('it installs into an empty project, type-checks there and runs', { timeout: LONG_TEST_MS }, async () => {
   const tsconfig = {
     compilerOptions: { module: 'nodenext', target: 'es2024', lib: ['es2024', 'esnext.disposable'], types: ['node'], strict: true, noEmit: true },
   }
@@ -73,7 +73,7 @@ test('it installs into an empty project, type-checks there and runs', { timeout:
   expect(await runs('node', ['program.ts'], path)).toBe('hello Ada hello Bo function function FatalError function\n')
 })
 
-test('a project made by `overwinter init` passes its tests, type-checks, synthesises and serves', { timeout: INSTALL_MS }, async () => {
+test('a project made by `overwinter init` passes its tests, type-checks, synthesises and serves', { timeout: LONG_TEST_MS }, async () => {
   const path = join(folder, 'My Flows')
   // The folder of the test before has the package, as `npx overwinter` would.
   expect(await runs('npx', ['overwinter', 'init', path], join(folder, 'empty'))).toMatch(/npm install && npm test\nThen: npm run dev\n$/)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HistoryEvent } from '../../sdk/index.ts'
 import { Project, pause, Running, root } from '../cli/fixture.ts'
 import { freePort, untilFree } from '../outside/free-port.ts'
-import { INSTALL_MS } from '../outside/patience.ts'
+import { LONG_TEST_MS } from '../outside/patience.ts'
 import { Clone } from './clone.ts'
 import { blockWith, readmeCommands } from './commands.ts'
 
@@ -32,7 +32,7 @@ describe('README, followed to the letter in a clean clone', () => {
     place = { port, env: { PORT: String(port), OVERWINTER_DATA: data.path('data') } }
     await using installing = type(install)
     expect(await installing.exited, installing.stderr).toBe(0)
-  }, INSTALL_MS)
+  }, LONG_TEST_MS)
   afterAll(() => cleanUp.dispose())
 
   test('the server answers; the curl it prints starts a run, which outlives a SIGKILL of everything and does nothing twice', async () => {

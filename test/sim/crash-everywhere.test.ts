@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Client } from '../../sdk/client.ts'
 import { FatalError, signal, workflow } from '../../sdk/index.ts'
 import { hasEnded } from '../../sdk/ports.ts'
-import { Cloud } from './cloud.ts'
+import { LocalCloud } from './local-cloud.ts'
 import { NO_TROUBLE, type Trouble } from './trouble.ts'
 
 const approved = signal<string>('approved')
@@ -47,7 +47,7 @@ function referenceRun(trouble: Trouble) {
       throw error
     }
   })
-  const cloud = new Cloud('reference', trouble, () => [reference, child])
+  const cloud = new LocalCloud({ seed: 'reference', trouble, deployments: () => [[reference, child]] })
   return { cloud, effects }
 }
 

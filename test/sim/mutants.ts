@@ -1,70 +1,119 @@
-import type { RunStore } from '../../sdk/ports.ts'
+import type { Frame } from '../../sdk/engine/events.ts'
+import type { DocumentStore, RunStore } from '../../sdk/ports.ts'
+import type { Storage } from '../../sdk/rules/storage.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
-import type { Database } from '../../sdk/worlds/local/database.ts'
+import type { Attributes } from './aws/values/attribute-value.ts'
+import type { WorldName } from './simulate.ts'
+import { after, replacing } from './spies.ts'
 
-/** A store with a bug planted in it. The simulator has to notice. */
-export type Mutant = (store: RunStore, inside: { db: Database; clock: VirtualClock; isAlive: () => boolean }) => RunStore
-
-function replacing(store: RunStore, methods: Partial<RunStore>): RunStore {
-  return new Proxy(store, {
-    get: (target, property) => {
-      const replaced = methods[property as keyof RunStore]
-      if (replaced) return replaced
-      const member: unknown = Reflect.get(target, property, target)
-      return typeof member === 'function' ? member.bind(target) : member
-    },
-  })
+/** A bug, planted where it could be made. The simulator has to notice, on the worlds that can have it. */
+export interface Mutant {
+  found: readonly WorldName[]
+  /** In what a world does for the rules. */
+  storage?(storage: Storage): Storage
+  /** In the rules themselves. */
+  store?(store: RunStore, inside: { clock: VirtualClock; isAlive: () => boolean }): RunStore
+  documents?(documents: DocumentStore): DocumentStore
+  /** In what reaches DynamoDB's table. */
+  write?(before: Attributes | undefined, item: Attributes | undefined): Attributes | undefined
 }
 
-/** Says that a frame is durable and writes it a little later. */
-const ackBeforeCommit: Mutant = (store, { clock, isAlive }) => {
-  let behind: Promise<unknown> = Promise.resolve()
-  return replacing(store, {
-    commit: async (commit) => {
-      await behind
-      if (commit.next.kind !== 'keep') return store.commit(commit)
-      behind = new Promise((resolve) => clock.at(clock.now() + 100, () => resolve(isAlive() ? store.commit(commit) : undefined)))
-      return { ok: true, suspended: false, wakes: [] }
-    },
-  })
-}
+const BOTH = ['local', 'aws'] as const
+const EARLY_MS = 5_000
+const LATER_MS = 1_000
 
-/** Suspends without looking at what came in meanwhile. */
-const suspendWithoutCondition: Mutant = (store) =>
-  replacing(store, {
-    commit: async (commit) => {
-      if (commit.next.kind !== 'suspend') return store.commit(commit)
-      const { stimulus } = await store.inbox(commit.runId)
-      return store.commit({ ...commit, next: { ...commit.next, seen: stimulus } })
-    },
-  })
-
-/** A message for a run that is being run leaves no mark, as if its wake-up had been dropped. */
-const wakeDroppedUnderLease: Mutant = (store, { db, clock }) =>
-  replacing(store, {
-    deliver: async (runId, message) => {
-      const result = await store.deliver(runId, message)
-      if (result.outcome === 'accepted' && result.wakes.length === 0) {
-        await db.write(() => db.run('UPDATE runs SET stimulus = stimulus - 1 WHERE id = ? AND lease_until > ?', runId, clock.now()))
-      }
-      return result
-    },
-  })
-
-/** Who loses a slot takes it all the same. */
-const slotWrittenTwice: Mutant = (store, { db }) =>
-  replacing(store, {
-    commit: async (commit) => {
-      const result = await store.commit(commit)
-      const { frame } = commit
-      if (result.ok || !frame) return result
-      await db.write(() => {
-        const run = db.row('SELECT key FROM runs WHERE id = ?', commit.runId)!.key!
-        const events = JSON.stringify(frame.events).slice(1, -1)
-        db.run('INSERT OR REPLACE INTO frames (run, seq, at, epoch, events) VALUES (?, ?, ?, ?, ?)', run, frame.seq, frame.at, frame.epoch, events)
+export const MUTANTS: Record<string, Mutant> = {
+  /** Says that a frame is durable and writes it a little later. */
+  'ack before commit': {
+    found: BOTH,
+    store: (store, { clock, isAlive }) => {
+      let behind: Promise<unknown> = Promise.resolve()
+      return replacing(store, {
+        commit: async (commit) => {
+          await behind
+          if (commit.next.kind !== 'keep') return store.commit(commit)
+          behind = new Promise((resolve) => clock.at(clock.now() + LATER_MS, () => resolve(isAlive() ? store.commit(commit) : undefined)))
+          return { ok: true, suspended: false, wakes: [] }
+        },
       })
-      return { ok: true, suspended: true, wakes: [] }
     },
-  })
+  },
 
-export const MUTANTS: Record<string, Mutant> = { ackBeforeCommit, suspendWithoutCondition, wakeDroppedUnderLease, slotWrittenTwice }
+  /** Suspends without looking at what came in meanwhile. */
+  'no condition on suspend': {
+    found: BOTH,
+    storage: (storage) =>
+      replacing(storage, {
+        update: (run, change) => {
+          const { stimulus: _, ...when } = change.when
+          return storage.update(run, { ...change, when })
+        },
+      }),
+  },
+
+  /** What comes for a run that is being run leaves no mark. */
+  'wake dropped under lease': {
+    found: BOTH,
+    storage: (storage) =>
+      replacing(storage, {
+        update: (run, change) => (change.when.leased !== undefined && typeof run !== 'string' ? { ok: true, run } : storage.update(run, change)),
+      }),
+  },
+
+  /** Times are kept in too coarse a measure, and rounded down. */
+  'early wake': {
+    found: BOTH,
+    storage: (storage) =>
+      replacing(storage, {
+        load: (run) => after(storage.load(run), (loaded) => ({ ...loaded, frames: loaded.frames.map(withEarlySleeps) })),
+        update: (run, change) =>
+          storage.update(run, change.set?.status === 'sleeping' ? { ...change, set: { ...change.set, wakeAt: change.set.wakeAt! - EARLY_MS } } : change),
+      }),
+  },
+
+  /** Who loses a run, or a slot of its journal, takes it all the same. */
+  'slot written twice': {
+    found: BOTH,
+    storage: (storage) =>
+      replacing(storage, {
+        held: (runId, epoch) => after(storage.held(runId, epoch), (run) => run ?? storage.find(runId)),
+        append: (run, frame) => after(storage.append(run, frame), () => true),
+      }),
+  },
+
+  /** What a run owns keeps the time to live that it was written with, however long the run waits. */
+  'TTL not extended': {
+    found: ['aws'],
+    write: (before, item) => (before && item && before.ttl && isOwned(item) ? { ...item, ttl: before.ttl } : item),
+  },
+
+  /** A run that fails loses what it has not consumed, as if nobody could tell it to go on. */
+  'message dropped at failure': {
+    found: BOTH,
+    storage: (storage) =>
+      replacing(storage, {
+        update: (run, change) => {
+          if (change.set?.status !== 'failed' || typeof run === 'string') return storage.update(run, change)
+          const dropped = after(storage.messages(run), (messages) =>
+            storage.consume(
+              run,
+              messages.map(({ id }) => id),
+            ),
+          )
+          return after(dropped, () => storage.update(run, change))
+        },
+      }),
+  },
+
+  /** Every generation of a run takes itself for the first. */
+  'key reused across generations': {
+    found: BOTH,
+    storage: (storage) => replacing(storage, { record: (run) => after(storage.record(run), (record) => ({ ...record, generation: 0 })) }),
+  },
+}
+
+const isOwned = ({ sk }: Attributes): boolean => /^[DJM]#/.test(sk!.S!)
+
+function withEarlySleeps(frame: Frame): Frame {
+  return { ...frame, events: frame.events.map((event) => (event.type === 'sleep.started' ? { ...event, until: event.until - EARLY_MS } : event)) }
+}

@@ -9,11 +9,16 @@ import type { RunRecord } from '../../sdk/ports.ts'
  * wrong, or gives the number of prefixes.
  */
 export async function calledByPrefix(workflow: AnyWorkflow, run: RunRecord, frames: readonly Frame[]): Promise<number | string> {
-  const events = frames.flatMap((frame) =>
-    frame.events.filter((event) => !isTerminal(event)).map(({ dt = 0, ...event }) => ({ at: frame.at + dt, event: event as JournalEvent })),
-  )
+  const events = frames.flatMap((frame) => frame.events.map(({ dt = 0, ...event }) => ({ seq: frame.seq, at: frame.at + dt, event: event as JournalEvent })))
   let before: string[] = []
   for (let length = 0; length <= events.length; length++) {
+    const last = events[length - 1]?.event
+    // What is decided by a patch depends on what is journaled beside it: its frame is whole or not there.
+    const { seq } = events[length - 1] ?? { seq: events[0]?.seq }
+    if (events.slice(length).some((later) => later.seq === seq && later.event.type === 'patch')) continue
+    if (last && isTerminal(last)) continue
+    // Somebody let the run go on after it had failed: what it did after the failure counts no more.
+    if (last?.type === 'run.retried') before = []
     const prefix = events.slice(0, length).map(({ at, event }, index) => ({ seq: run.baseSeq + index + 1, at, epoch: 1, events: [event] }))
     const replay = await replaySilently(workflow, run, prefix)
     if (replay.violation) return `after ${length} events: ${replay.violation.message}`

@@ -1,19 +1,50 @@
-import { FatalError } from '../../sdk/engine/errors.ts'
 import type { SeededRandom } from '../../sdk/engine/random.ts'
-import { type Context, StepError, StepInterruptedError, signal, workflow } from '../../sdk/index.ts'
-import { CHORE } from './workers.ts'
 
-/** A workflow as data, so that a seed can make one up and anybody can read it. */
-export type Node =
-  /** `outside`: a worker does it. */
-  | { kind: 'step'; name: string; failures: number; ms: number; atMostOnce?: true; outside?: true }
-  | { kind: 'sleep'; name: string; ms: number }
-  | { kind: 'wait'; name: string; timeout?: number }
-  | { kind: 'child'; name: string; body: Node }
-  | { kind: 'seq' | 'all' | 'race'; name: string; items: Node[] }
+/** A workflow as data, so that a seed can make one up and anybody can read it. `at` tells nodes apart that share a name. */
+export type Node = { at: number; name: string } & (
+  | StepNode
+  | { kind: 'sleep'; ms: number }
+  | { kind: 'wait'; timeout?: number }
+  | { kind: 'callback'; timeout?: number; isChecked?: true }
+  | ChildNode
+  | { kind: 'seq' | 'all' | 'race'; items: Node[] }
+  | { kind: 'map'; count: number; atOnce: number; body: Node }
   /** A step that fails for good, and what is done about it. */
-  | { kind: 'catch'; name: string; handler: Node }
-  | { kind: 'undo'; name: string }
+  | { kind: 'catch'; handler: Node }
+  | { kind: 'undo' }
+  | { kind: 'patch'; body: Node }
+  /** Shows so many characters. */
+  | { kind: 'progress'; size: number }
+  /** Ends the run as failed, until somebody mends what is outside of it. */
+  | { kind: 'broken' }
+)
+
+export interface StepNode {
+  kind: 'step'
+  failures: number
+  ms: number
+  atMostOnce?: true
+  /** A worker does it. */
+  outside?: true
+  /** Its first attempt takes longer than it may. */
+  hangs?: true
+  checkpoints?: true
+  /** Gives the runner up for so long and comes back. */
+  pauses?: number
+  /** Characters of its result, hard to compress. */
+  size?: number
+}
+
+export interface ChildNode {
+  kind: 'child'
+  body: Node
+  /** Started, and left alone. */
+  detached?: true
+  hasOwnId?: true
+  abandon?: true
+  /** Its own attempts at the whole, by its workflow's retry policy. */
+  attempts?: number
+}
 
 export interface Program {
   root: Node
@@ -23,127 +54,162 @@ export interface Program {
   isDeterministic: boolean
   /** Names of the signals it waits for, in each round. */
   signals: string[]
-  /** Cancelled after so long, if at all. */
-  cancelAfter?: number
+  /** Its waits are of days and months. */
+  isSlow: boolean
+  /** What people do to it, and when. */
+  acts: { after: number; act: 'cancel' | 'wake' | 'terminate' }[]
+  /** From when on nothing is broken any more. */
+  mendedAfter: number
+  /** How long its runs are kept when they have ended. */
+  retention: number
+  /** It is started once more under its id, when its retention has passed. */
+  comesAgain: boolean
 }
 
-/** What the bodies of steps do; the simulator watches them. */
-export interface Effects {
-  run(name: string, key: string, attempt: number, ms: number): Promise<void>
-}
+const DAY = 86_400_000
+const QUICK = [1, 400, 2_000, 30_000, 600_000, 7_200_000]
+const SLOW = [2_000, 3_600_000, DAY, 40 * DAY, 100 * DAY, 364 * DAY]
 
 export function generate(random: SeededRandom): Program {
-  const int = (below: number) => Math.floor(random.next() * below)
-  const chance = (p: number) => random.next() < p
-  const loose = chance(0.35)
-  const program: Program = { root: { kind: 'seq', name: 'root', items: [] }, rounds: chance(0.2) ? 1 + int(2) : 0, isDeterministic: true, signals: [] }
-  let serial = 0
-  const name = () => (chance(0.1) ? 'again' : `n${++serial}`)
-  const duration = () => [1, 400, 2_000, 30_000, 600_000, 7_200_000][int(6)]! + int(50)
+  return new Author(random).write()
+}
 
-  const node = (depth: number, inChild: boolean): Node => {
-    const roll = int(100)
-    if (depth > 0 && roll < 40) {
-      const kind = roll < 15 ? 'seq' : roll < 32 || !loose ? 'all' : 'race'
-      if (kind === 'race') program.isDeterministic = false
-      return { kind, name: name(), items: Array.from({ length: 1 + int(3) }, () => node(depth - 1, inChild)) }
+class Author {
+  private readonly random: SeededRandom
+  private readonly isLoose: boolean
+  private readonly isLarge: boolean
+  private readonly program: Program
+  private serial = 0
+
+  constructor(random: SeededRandom) {
+    this.random = random
+    this.isLoose = this.chance(0.35)
+    this.isLarge = this.chance(0.06)
+    this.program = {
+      root: { at: 0, kind: 'seq', name: 'root', items: [] },
+      rounds: this.chance(0.2) ? 1 + this.int(2) : 0,
+      isDeterministic: true,
+      signals: [],
+      isSlow: this.chance(0.1),
+      acts: [],
+      mendedAfter: 600_000 + this.int(3_600_000),
+      retention: 0,
+      comesAgain: this.chance(0.08),
     }
-    if (depth > 0 && !inChild && roll < 47) return { kind: 'child', name: name(), body: node(depth - 1, true) }
-    if (depth > 0 && roll < 52) return { kind: 'catch', name: name(), handler: node(depth - 1, inChild) }
-    if (roll < 65) return { kind: 'sleep', name: name(), ms: duration() }
-    if (roll < 82 && !inChild) {
-      const wait: Node = { kind: 'wait', name: `signal${program.signals.length}` }
-      program.signals.push(wait.name)
-      if (loose && chance(0.5)) {
-        wait.timeout = duration()
-        program.isDeterministic = false
-      }
-      return wait
-    }
-    if (roll < 85) return { kind: 'undo', name: name() }
-    const step: Node = { kind: 'step', name: name(), failures: chance(0.25) ? 1 + int(2) : 0, ms: chance(0.5) ? int(8_000) : 0 }
-    if (loose && chance(0.2)) {
-      step.atMostOnce = true
+  }
+
+  write(): Program {
+    const { program } = this
+    program.retention = [program.isSlow ? 2 * DAY : DAY / 24, DAY, 30 * DAY][this.int(3)]!
+    const items = Array.from({ length: 1 + this.int(4) }, () => this.node(3, false))
+    if (this.isLoose && this.chance(0.3)) {
+      items.splice(this.int(items.length + 1), 0, { ...this.named(), kind: 'broken' })
       program.isDeterministic = false
-    } else if (chance(0.25)) step.outside = true
+    }
+    program.root = { at: 0, kind: 'seq', name: 'root', items }
+    for (const [act, chance] of [
+      ['cancel', 0.15],
+      ['cancel', 0.1],
+      ['wake', 0.1],
+      ['terminate', 0.04],
+    ] as const) {
+      if (!this.chance(chance)) continue
+      program.acts.push({ act, after: this.duration() })
+      program.isDeterministic = false
+    }
+    return program
+  }
+
+  private node(depth: number, inChild: boolean): Node {
+    const roll = this.int(100)
+    if (depth > 0 && roll < 36) return this.group(roll, depth, inChild)
+    if (depth > 0 && !inChild && roll < 44) return this.child(depth)
+    if (depth > 0 && roll < 48) return { ...this.named(), kind: 'catch', handler: this.node(depth - 1, inChild) }
+    if (depth > 0 && roll < 50) return { ...this.named(), kind: 'patch', body: this.node(depth - 1, inChild) }
+    if (roll < 61) return { ...this.named(), kind: 'sleep', ms: this.chance(0.1) ? 0 : this.duration() }
+    if (roll < 76 && !inChild) return this.wait()
+    if (roll < 81 && !inChild) return this.callback()
+    if (roll < 84) return { ...this.named(), kind: 'undo' }
+    if (roll < 88) return { ...this.named(), kind: 'progress', size: this.size([20, 600, 3_000]) }
+    return this.step()
+  }
+
+  private group(roll: number, depth: number, inChild: boolean): Node {
+    if (roll >= 32) {
+      return { ...this.named(), kind: 'map', count: 1 + this.int(4), atOnce: 1 + this.int(3), body: this.bodyOfMap() }
+    }
+    const kind = roll < 13 ? 'seq' : roll < 27 || !this.isLoose ? 'all' : 'race'
+    if (kind === 'race') this.program.isDeterministic = false
+    return { ...this.named(), kind, items: Array.from({ length: 1 + this.int(3) }, () => this.node(depth - 1, inChild)) }
+  }
+
+  /** Each of its scopes does the same, so nothing in it may wait for a signal. */
+  private bodyOfMap(): Node {
+    return this.chance(0.7) ? this.step() : { ...this.named(), kind: 'sleep', ms: this.duration() }
+  }
+
+  private child(depth: number): Node {
+    const child: Node = { ...this.named(), kind: 'child', body: this.node(depth - 1, true) }
+    if (this.chance(0.15)) child.detached = true
+    if (this.chance(0.2)) child.hasOwnId = true
+    if (this.chance(0.15)) child.abandon = true
+    if (this.chance(0.2)) child.attempts = 1 + this.int(3)
+    return child
+  }
+
+  private wait(): Node {
+    const wait: Node = { ...this.named(), kind: 'wait', name: `signal${this.program.signals.length}` }
+    this.program.signals.push(wait.name)
+    if (this.isLoose && this.chance(0.5)) {
+      wait.timeout = this.duration()
+      this.program.isDeterministic = false
+    }
+    return wait
+  }
+
+  private callback(): Node {
+    const callback: Node = { ...this.named(), kind: 'callback' }
+    if (this.chance(0.5)) callback.isChecked = true
+    if (this.isLoose && this.chance(0.5)) {
+      callback.timeout = this.duration()
+      this.program.isDeterministic = false
+    }
+    return callback
+  }
+
+  private step(): Node {
+    const step: Node = { ...this.named(), kind: 'step', failures: this.chance(0.25) ? 1 + this.int(2) : 0, ms: this.chance(0.5) ? this.int(8_000) : 0 }
+    if (this.isLoose && this.chance(0.2)) {
+      step.atMostOnce = true
+      this.program.isDeterministic = false
+    } else if (this.chance(0.25)) step.outside = true
+    else if (this.chance(0.06)) step.hangs = true
+    else if (this.chance(0.1)) step.checkpoints = true
+    else if (this.chance(0.11)) step.pauses = this.duration()
+    if (!step.outside && this.chance(0.15)) step.size = this.size([600, 6_000])
     return step
   }
-  program.root = { kind: 'seq', name: 'root', items: Array.from({ length: 1 + int(4) }, () => node(3, false)) }
-  if (chance(0.15)) {
-    program.cancelAfter = duration()
-    program.isDeterministic = false
+
+  /** Of this many characters; in a few programs, too large for an item. */
+  private size(usual: readonly number[]): number {
+    return this.isLarge && this.chance(0.4) ? 500_000 : usual[this.int(usual.length)]!
   }
-  return program
-}
 
-/** A worker that dies costs an attempt; however many do, the task is done in the end. */
-const PATIENT = { retry: { attempts: 1_000, initial: '200ms', max: '20s', jitter: false }, heartbeatTimeout: '15s' } as const
-
-interface Input {
-  root: Node
-  rounds: number
-}
-
-/** The one workflow that interprets every program. */
-export function interpreter(effects: Effects) {
-  const play = workflow('play', async (ctx, input: Input): Promise<unknown> => {
-    const result = await visit(ctx, input.root)
-    if (input.rounds > 0) return ctx.continueAsNew({ ...input, rounds: input.rounds - 1 })
-    return result
-  })
-
-  const visit = async (ctx: Context, node: Node): Promise<unknown> => {
-    switch (node.kind) {
-      case 'step':
-        if (node.outside) return ctx.task(CHORE, { name: node.name, failures: node.failures, ms: node.ms }, { name: node.name, ...PATIENT })
-        return ctx
-          .step(
-            node.name,
-            async ({ attempt, idempotencyKey }) => {
-              await effects.run(node.name, idempotencyKey, attempt, node.ms)
-              if (attempt <= node.failures) throw new Error(`${node.name} fails ${attempt}`)
-              return `${node.name} ok`
-            },
-            {
-              retry: { attempts: node.failures + 1, initial: node.failures > 1 ? '20s' : '200ms', jitter: false },
-              ...(node.atMostOnce && { semantics: 'at-most-once' as const }),
-            },
-          )
-          .catch((error: unknown) => {
-            if (error instanceof StepError && error.cause instanceof StepInterruptedError) return 'interrupted'
-            throw error
-          })
-      case 'sleep':
-        await ctx.sleep(node.name, node.ms)
-        return 'slept'
-      case 'wait':
-        return (await ctx.waitFor(signal<string>(node.name), node.timeout === undefined ? {} : { timeout: node.timeout })) ?? 'timed out'
-      case 'child':
-        return ctx.scope(node.name, (inner) => inner.run(play, { root: node.body, rounds: 0 }))
-      case 'seq': {
-        const results: unknown[] = []
-        for (const item of node.items) results.push(await visit(ctx, item))
-        return results
-      }
-      case 'all':
-        return Promise.all(node.items.map((item) => visit(ctx, item)))
-      case 'race':
-        return Promise.race(node.items.map((item) => visit(ctx, item)))
-      case 'catch':
-        try {
-          await ctx.step(node.name, async ({ attempt, idempotencyKey }) => {
-            await effects.run(node.name, idempotencyKey, attempt, 0)
-            throw new FatalError('for good')
-          })
-          return 'unreachable'
-        } catch (error) {
-          if (!(error instanceof StepError)) throw error
-          return ['caught', await visit(ctx, node.handler)]
-        }
-      case 'undo':
-        ctx.compensate(node.name, ({ attempt, idempotencyKey }) => effects.run(`undo ${node.name}`, idempotencyKey, attempt, 0))
-        return 'undo kept'
-    }
+  private named(): { at: number; name: string } {
+    const at = ++this.serial
+    return { at, name: this.chance(0.1) ? 'again' : `n${at}` }
   }
-  return play
+
+  private duration(): number {
+    const choices = this.program.isSlow ? SLOW : QUICK
+    return choices[this.int(choices.length)]! + this.int(50)
+  }
+
+  private int(below: number): number {
+    return Math.floor(this.random.next() * below)
+  }
+
+  private chance(p: number): boolean {
+    return this.random.next() < p
+  }
 }

@@ -1,224 +1,119 @@
-import { Client } from '../../sdk/client.ts'
-import { isTerminal, type JournalEvent } from '../../sdk/engine/events.ts'
-import { canonicalJson } from '../../sdk/engine/json.ts'
-import { idempotencyKey } from '../../sdk/engine/names.ts'
 import { SeededRandom } from '../../sdk/engine/random.ts'
-import { hasEnded, type RunRecord, type World } from '../../sdk/ports.ts'
-import { Cloud, START, slotKey } from './cloud.ts'
+import type { RunRecord } from '../../sdk/ports.ts'
+import { AwsCloud } from './aws-cloud.ts'
+import { type Cloud, type CloudOptions, START } from './cloud.ts'
+import { interpreter } from './interpreter.ts'
+import { check } from './invariants.ts'
+import { LocalCloud } from './local-cloud.ts'
 import type { Mutant } from './mutants.ts'
-import { calledByPrefix } from './prefixes.ts'
-import { generate, interpreter, type Program } from './program.ts'
+import { Outside } from './outside.ts'
+import { generate, type Program } from './program.ts'
 import { generateTrouble, NO_TROUBLE, type Trouble } from './trouble.ts'
+import { Witness } from './witness.ts'
 import { SimulatedWorkers } from './workers.ts'
+
+export type WorldName = 'local' | 'aws'
+export const WORLDS: readonly WorldName[] = ['local', 'aws']
+
+const CLOUDS: Record<WorldName, (options: CloudOptions) => Cloud> = {
+  local: (options) => new LocalCloud(options),
+  aws: (options) => new AwsCloud(options),
+}
 
 export interface Verdict {
   seed: string
+  world: WorldName
   failures: string[]
   program: Program
   /** What the run came to: its status and output. */
   outcome: string
-  stats: { frames: number; effects: number; virtualMs: number }
+  /** A digest of all that was written, in order. */
+  stats: { frames: number; effects: number; virtualMs: number; blows: number }
 }
 
-const HORIZON_MS = 30 * 86_400_000
+const HORIZON_MS = 60 * 86_400_000
+const SLOW_HORIZON_MS = 60 * 365 * 86_400_000
+const MOST_MOMENTS = 100_000
 const AFTERMATH_MS = 120_000
+/** So far the clock may move without a look at what must always be true. */
+const LOOK_EVERY_MS = 600_000
 
 /** One seed, once undisturbed and once in trouble. The same seed always does exactly the same. */
-export async function simulate(seed: string, mutant?: Mutant): Promise<Verdict> {
+export async function simulate(seed: string, world: WorldName, mutant?: Mutant): Promise<Verdict> {
   const program = generate(new SeededRandom(`program ${seed}`))
   const trouble = generateTrouble(new SeededRandom(`how much ${seed}`))
-  const clean = await play(seed, program, NO_TROUBLE)
-  const troubled = await play(seed, program, trouble, mutant)
+  const clean = await play(seed, world, program, NO_TROUBLE)
+  const troubled = await play(seed, world, program, trouble, mutant)
   const failures = [...clean.failures.map((f) => `undisturbed: ${f}`), ...troubled.failures]
   if (failures.length === 0 && program.isDeterministic && clean.outcome !== troubled.outcome) {
     failures.push(`the outcome differs from the undisturbed one:\n  undisturbed ${clean.outcome}\n  in trouble  ${troubled.outcome}`)
   }
-  return { ...troubled, seed, program, failures }
+  return { ...troubled, seed, world, program, failures }
 }
 
-interface Effect {
-  key: string
-  attempt: number
-}
+type Played = Omit<Verdict, 'seed' | 'world' | 'program'>
 
-async function play(seed: string, program: Program, trouble: Trouble, mutant?: Mutant): Promise<Omit<Verdict, 'seed' | 'program'>> {
-  const effects: Effect[] = []
-  const tasks: Effect[] = []
-  const cloud = new Cloud(
-    seed,
-    trouble,
-    (self) => [
-      interpreter({
-        run: async (_name, key, attempt, ms) => {
-          const process = self.process()
-          effects.push({ key, attempt })
-          if (ms > 0) await self.delay(ms, process)
-        },
-      }),
-    ],
-    mutant,
-  )
-  const workers = new SimulatedWorkers(cloud, ({ run_id, step_id, attempt }) => void tasks.push({ key: `${run_id} ${step_id}`, attempt }))
+async function play(seed: string, world: WorldName, program: Program, trouble: Trouble, mutant?: Mutant): Promise<Played> {
+  const witness = new Witness(program)
+  const { retention } = program
+  const first = interpreter(witness, { version: 1, retention })
+  const second = [...first, ...interpreter(witness, { version: 2, retention })]
+  const laziestSweepMs = program.isSlow ? 86_400_000 : 600_000
+  const cloud = CLOUDS[world]({ seed, trouble, mutant, deployments: () => [first, second], laziestSweepMs })
+  witness.cloud = cloud
+  const workers = new SimulatedWorkers(cloud, (payload) => witness.didTask(payload))
   cloud.onDispatch = () => workers.comeSoon()
-  actFromOutside(cloud, seed, program)
-  const world = cloud.observer()
+  const outside = new Outside(cloud, seed, program, witness)
+  outside.play(1)
+  await untilAllHasEnded(cloud, workers, outside, program)
+
+  const failures = [...cloud.failures]
+  const runs = failures.length === 0 ? await storedRuns(cloud) : []
+  let frames = 0
+  for (const run of runs) frames += await check(run, { cloud, trouble, witness, outside }, failures)
+  return {
+    failures,
+    outcome: outside.outcome ?? 'none',
+    stats: { frames, effects: witness.effects.length, virtualMs: cloud.clock.now() - START, blows: cloud.blows },
+  }
+}
+
+async function storedRuns(cloud: Cloud): Promise<RunRecord[]> {
+  const { store } = cloud.observer()
+  return (await Promise.all(cloud.runIds('all').map((id) => store.get(id)))).filter((run) => run !== undefined)
+}
+
+async function untilAllHasEnded(cloud: Cloud, workers: SimulatedWorkers, outside: Outside, program: Program): Promise<void> {
+  const lookEveryMs = program.isSlow ? 20 * LOOK_EVERY_MS : LOOK_EVERY_MS
   let endedAt: number | undefined
+  let lookAt = START + lookEveryMs
+  let moments = 0
   while (cloud.failures.length === 0) {
+    const next = cloud.nextMoment()
+    if (next !== undefined && next >= lookAt) {
+      cloud.failures.push(...cloud.complaints())
+      await outside.lookAfterThoseInTrouble()
+      lookAt = next + lookEveryMs
+    }
     if (!(await cloud.step())) break
+    if (++moments > MOST_MOMENTS) cloud.failures.push(`goes round in circles: ${MOST_MOMENTS} moments, and still open: ${await describeOpen(cloud)}`)
     const now = cloud.clock.now()
-    if (endedAt === undefined && (await allEnded(world))) endedAt = now
+    const open = cloud.runIds('open')
+    if (outside.hasStarted && !open.includes('root')) await outside.noteOutcome()
+    if (open.length > 0 || outside.outcome === undefined) endedAt = undefined
+    else endedAt ??= now
     if (endedAt !== undefined && now > endedAt + AFTERMATH_MS) break
     workers.comeSoon()
-    if (now > START + HORIZON_MS) {
-      cloud.failures.push(`lost: after 30 days still open: ${await describeOpen(world)}`)
+    if (now > START + (program.isSlow ? SLOW_HORIZON_MS : HORIZON_MS)) {
+      cloud.failures.push(`lost: after so long still open: ${await describeOpen(cloud)}`)
       break
     }
   }
-  const { runs } = await world.store.list({ limit: 1_000 })
-  const failures = [...cloud.failures]
-  let frames = 0
-  if (failures.length === 0) for (const run of runs) frames += await check(run, world, cloud, trouble, effects, tasks, failures)
-  const root = runs.find(({ id }) => id === 'root')
-  const outcome = canonicalJson([root?.status, root?.output])
-  return { failures, outcome, stats: { frames, effects: effects.length, virtualMs: cloud.clock.now() - START } }
 }
 
-/** Starts the program and sends its signals: some before, some during, some after the wait they are for. */
-function actFromOutside(cloud: Cloud, seed: string, program: Program): void {
-  const random = new SeededRandom(`outside ${seed}`)
-  const insist = (at: number, act: (client: Client) => Promise<void>) => {
-    const attempt = () => {
-      const { world, process } = cloud.client()
-      let done = false
-      act(new Client(world, cloud.workflows)).then(
-        () => {
-          done = true
-        },
-        () => {},
-      )
-      // A caller that got no answer asks again, with the same key.
-      cloud.clock.at(cloud.clock.now() + 20_000, () => {
-        process.isAlive = false
-        if (!done) attempt()
-      })
-    }
-    cloud.clock.at(at, attempt)
-  }
-  insist(START, async (client) => {
-    await client.start('play', { root: program.root, rounds: program.rounds }, { id: 'root' })
-  })
-  for (const name of program.signals) {
-    for (let round = 0; round <= program.rounds; round++) {
-      const key = `${name} ${round}`
-      // Many come while the run is busy, which is when they are in the way; the rest come any time.
-      const within = [3_000, 3_000, 25_000, 25_000, 30_000_000][Math.floor(random.next() * 5)]!
-      insist(START + 1 + Math.floor(random.next() * within), async (client) => {
-        const run = await client.get('root')
-        if (hasEnded(run.status)) return
-        await client.signal('root', name, `${name} arrived`, { idempotencyKey: key })
-      })
-    }
-  }
-  if (program.cancelAfter !== undefined) {
-    insist(START + program.cancelAfter, async (client) => {
-      const run = await client.get('root')
-      if (!hasEnded(run.status)) await client.cancel('root')
-    })
-  }
-}
-
-async function check(run: RunRecord, world: World, cloud: Cloud, trouble: Trouble, effects: Effect[], tasks: Effect[], failures: string[]): Promise<number> {
-  const fail = (message: string) => failures.push(`run '${run.id}': ${message}`)
-  const frames = (await world.store.frames(run.id)).filter((frame) => frame.seq > run.baseSeq)
-  const events = frames.flatMap((frame) => frame.events.map((event) => ({ event, at: frame.at + (event.dt ?? 0) })))
-
-  const terminals = events.filter(({ event }) => isTerminal(event))
-  if (!hasEnded(run.status)) fail(`is ${run.status} (${run.error?.message ?? 'no error'})`)
-  if (terminals.length !== 1 || terminals[0] !== events.at(-1)) fail(`has ${terminals.length} terminal events; the last event is ${events.at(-1)?.event.type}`)
-  if (run.status === 'failed') fail(`failed: ${run.error?.message}`)
-
-  for (const frame of frames) {
-    const was = cloud.acknowledged.get(slotKey(run.id, frame))
-    if (was !== undefined && was !== JSON.stringify(frame.events))
-      fail(`I1: frame ${frame.seq} was acknowledged as ${was} and is now ${JSON.stringify(frame.events)}`)
-  }
-  const present = new Set(frames.map((frame) => slotKey(run.id, frame)))
-  for (const slot of cloud.acknowledged.keys()) {
-    const [id, seq] = slot.split(' #')
-    if (id === run.id && Number(seq) > run.baseSeq && !present.has(slot)) fail(`I1: the acknowledged frame ${seq} is gone`)
-  }
-
-  checkEffects(
-    run,
-    events.map(({ event }) => event),
-    effects,
-    fail,
-  )
-  for (const { event } of events) {
-    if (event.type === 'task.completed' && !tasks.some(({ key }) => key === `${run.id} ${event.id}`))
-      fail(`I4: task '${event.id}' has a result and nobody did it`)
-  }
-  checkTimers(events, trouble, fail)
-  checkSignals(
-    events.map(({ event }) => event),
-    fail,
-  )
-
-  const calls = await calledByPrefix(
-    cloud.workflows.latest('play'),
-    run,
-    frames.filter((frame) => frame.seq > run.baseSeq),
-  )
-  if (typeof calls === 'string') fail(`I2: ${calls}`)
-  return frames.length
-}
-
-/** I4: a result in the journal has an effect behind it, and at-most-once means it. */
-function checkEffects(run: RunRecord, events: JournalEvent[], effects: Effect[], fail: (message: string) => void): void {
-  const keyOf = (op: string) => idempotencyKey(run, op)
-  for (const event of events) {
-    if (event.type === 'step.started') {
-      const runs = effects.filter((effect) => effect.key === keyOf(event.id) && effect.attempt === event.attempt).length
-      if (runs > 1) fail(`I4: at-most-once step '${event.id}' ran ${runs} times in attempt ${event.attempt}`)
-    }
-    if (event.type === 'step.completed' && !effects.some((effect) => effect.key === keyOf(event.id))) fail(`I4: step '${event.id}' has a result and never ran`)
-  }
-  const settled = new Map<string, number>()
-  for (const event of events) {
-    if (!('id' in event) || !/\.(completed|failed|timedOut)$/.test(event.type)) continue
-    settled.set(event.id, (settled.get(event.id) ?? 0) + 1)
-  }
-  for (const [id, times] of settled) if (times > 1) fail(`I4: '${id}' was settled ${times} times`)
-}
-
-function checkTimers(events: { event: JournalEvent; at: number }[], trouble: Trouble, fail: (message: string) => void): void {
-  const until = new Map<string, number>()
-  for (const { event, at } of events) {
-    if (event.type === 'sleep.started' || event.type === 'wait.started') until.set(event.id, event.until ?? 0)
-    if ((event.type === 'sleep.completed' || event.type === 'wait.timedOut') && at < until.get(event.id)! - trouble.skew)
-      fail(`'${event.id}' woke ${until.get(event.id)! - at} ms early`)
-  }
-}
-
-function checkSignals(events: JournalEvent[], fail: (message: string) => void): void {
-  const consumed = new Set<string>()
-  for (const event of events) {
-    if (event.type !== 'wait.completed') continue
-    if (consumed.has(event.from)) fail(`signal message '${event.from}' was consumed twice`)
-    consumed.add(event.from)
-  }
-}
-
-async function allEnded(world: World): Promise<boolean> {
-  const { runs } = await world.store.list({ limit: 1_000 })
-  return runs.length > 0 && runs.every(({ status }) => hasEnded(status))
-}
-
-async function describeOpen(world: World): Promise<string> {
-  const { runs } = await world.store.list({ limit: 1_000 })
-  if (runs.length === 0) return 'the run was never created'
-  return runs
-    .filter(({ status }) => !hasEnded(status))
-    .map((run) => `'${run.id}' ${run.status} ${run.error?.message ?? ''} ${JSON.stringify(run.waitingFor ?? [])}`)
-    .join('; ')
+async function describeOpen(cloud: Cloud): Promise<string> {
+  const { store } = cloud.observer()
+  const open = await Promise.all(cloud.runIds('open').map((id) => store.get(id)))
+  if (cloud.runIds('all').length === 0) return 'the run was never created'
+  return (open as RunRecord[]).map((run) => `'${run.id}' ${run.status} ${run.error?.message ?? ''} ${JSON.stringify(run.waitingFor ?? [])}`).join('; ')
 }

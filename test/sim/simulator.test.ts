@@ -1,36 +1,43 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { LONG_TEST_MS } from '../outside/patience.ts'
 import { MUTANTS } from './mutants.ts'
-import { simulate } from './simulate.ts'
+import { simulate, WORLDS, type WorldName } from './simulate.ts'
 
-const failedOnce = JSON.parse(readFileSync(new URL('./failed-seeds.json', import.meta.url), 'utf8')) as string[]
-/** Fresh seeds every day; name one with SIM_SEED to look at it again. */
+const failedOnce = JSON.parse(readFileSync(new URL('./failed-seeds.json', import.meta.url), 'utf8')) as { world: WorldName; seed: string }[]
+/** Fresh seeds every hour; name one with SIM_SEED to look at it again. */
 const fresh = process.env.SIM_SEED ?? new Date().toISOString().slice(0, 13)
-const BUDGET = Number(process.env.SIM_BUDGET ?? 300)
+const BUDGET = Number(process.env.SIM_BUDGET ?? 150)
 
-describe('the simulator', () => {
-  it(`finds nothing wrong in ${BUDGET} fresh seeds (${fresh}-0 …)`, async () => {
-    for (let i = 0; i < BUDGET; i++) {
-      const { seed, failures } = await simulate(`${fresh}-${i}`)
-      expect(failures, `seed ${seed}; replay it with: npm run sim -- --seed ${seed}, and add it to failed-seeds.json`).toEqual([])
-    }
-  }, 300_000)
-
-  it('finds nothing wrong in the seeds that once failed', async () => {
-    for (const seed of failedOnce) expect((await simulate(seed)).failures, seed).toEqual([])
-  })
+describe.each(WORLDS)('the simulator, on the %s world,', (world) => {
+  it(
+    `finds nothing wrong in ${BUDGET} fresh seeds (${fresh}-0 …)`,
+    async () => {
+      for (let i = 0; i < BUDGET; i++) {
+        const { seed, failures } = await simulate(`${fresh}-${i}`, world)
+        expect(failures, `replay it with: npm run sim -- --world ${world} --seed ${seed}, and add it to failed-seeds.json`).toEqual([])
+      }
+    },
+    LONG_TEST_MS,
+  )
 
   it('does exactly the same with the same seed', async () => {
-    for (const seed of ['same-1', 'same-2', 'same-3', 'same-4', 'same-5']) expect(await simulate(seed)).toEqual(await simulate(seed))
-  })
+    for (const seed of ['same-1', 'same-2', 'same-3', 'same-4', 'same-5']) expect(await simulate(seed, world)).toEqual(await simulate(seed, world))
+  }, 60_000)
 
-  it.each(Object.entries(MUTANTS))(
+  it.each(Object.entries(MUTANTS).filter(([, { found }]) => found.includes(world)))(
     'finds the planted bug "%s" within 200 seeds',
     async (_name, mutant) => {
       let found: string | undefined
-      for (let i = 0; i < 200 && !found; i++) found = (await simulate(`mutant-${i}`, mutant)).failures[0]
+      for (let i = 0; i < 200 && !found; i++) found = (await simulate(`mutant-${i}`, world, mutant)).failures[0]
       expect(found).toBeTruthy()
     },
-    120_000,
+    LONG_TEST_MS,
   )
+})
+
+describe('the simulator', () => {
+  it('finds nothing wrong in the seeds that once failed', async () => {
+    for (const { world, seed } of failedOnce) expect((await simulate(seed, world)).failures, `${world} ${seed}`).toEqual([])
+  }, 120_000)
 })

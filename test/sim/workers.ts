@@ -1,8 +1,7 @@
 import type { World } from '../../sdk/ports.ts'
 import { TaskBroker } from '../../sdk/tasks/broker.ts'
 import type { TaskPayload } from '../../sdk/tasks/wire.ts'
-import { nextLook, tasksToLookAt } from '../../sdk/worlds/local/task-rows.ts'
-import type { Cloud, Process } from './cloud.ts'
+import { type Cloud, delay, type Process } from './cloud.ts'
 
 /** The one type of task that programs hand out. */
 export const CHORE = 'chore'
@@ -22,7 +21,8 @@ const POLL_MS = 500
 export class SimulatedWorkers {
   private readonly cloud: Cloud
   private readonly did: Did
-  private isComing = false
+  private comesAt = Number.POSITIVE_INFINITY
+  private cancel = () => {}
 
   constructor(cloud: Cloud, did: Did) {
     this.cloud = cloud
@@ -31,17 +31,18 @@ export class SimulatedWorkers {
 
   /** There may be something to do: now, or when the next task is due. */
   comeSoon(): void {
-    const { db, clock } = this.cloud
-    if (this.isComing) return
-    const now = clock.now()
-    const isDue = tasksToLookAt(db, [CHORE], 1, now).length > 0
-    const at = isDue ? now : nextLook(db, [CHORE], now)
+    const { clock } = this.cloud
+    const at = this.cloud.nextTask()
     if (at === undefined) return
-    this.isComing = true
-    clock.at(Math.max(at, now) + POLL_MS, () => {
-      this.isComing = false
+    const comesAt = Math.max(at, clock.now()) + POLL_MS
+    if (comesAt >= this.comesAt) return
+    this.cancel()
+    this.comesAt = comesAt
+    this.cancel = clock.at(comesAt, () => {
+      this.comesAt = Number.POSITIVE_INFINITY
       const { world, process } = this.cloud.client()
-      void this.work(world, process)
+      // A worker whose call fails asks again some other time, as another one does.
+      this.work(world, process).catch(() => {})
       this.comeSoon()
     })
   }
@@ -56,7 +57,7 @@ export class SimulatedWorkers {
     const { name, failures, ms } = payload.input as unknown as Chore
     const { attempt, iteration } = payload
     this.did(payload, process)
-    if (ms > 0) await this.cloud.delay(ms, process)
+    if (ms > 0) await delay(ms, process)
     const outcome =
       attempt <= failures ? ({ action: 'fail', error: `${name} fails ${attempt}` } as const) : ({ action: 'complete', output: `${name} ok` } as const)
     await broker.resolve(payload.task_id, { attempt, iteration, key: `${process.id} ${payload.task_id} ${attempt}`, ...outcome })

@@ -48,6 +48,9 @@ export function ttlAfterEnd(run: Kept, endedAt: number): number | undefined {
   return expiry === undefined ? undefined : seconds(expiry)
 }
 
+/** Nobody has looked at the run for so long after it was due that what it owns may be gone, in part or whole. */
+export const mayHaveExpired = (run: Kept, now: number): boolean => run.retentionMs !== undefined && now >= keptUntil(run)
+
 /** The first `keepUntil` of a run that starts later: its input, and what is sent to it before, must be there then. */
 export function keepUntilStart({ createdAt, wakeAt, retentionMs }: { createdAt: number; wakeAt: number; retentionMs?: number }): number | undefined {
   return retentionMs === undefined || wakeAt <= createdAt ? undefined : wakeAt + AHEAD + retentionMs

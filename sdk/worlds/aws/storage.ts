@@ -3,7 +3,7 @@ import type { Json } from '../../engine/json.ts'
 import type { Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { outcomeOf } from '../../rules/commit.ts'
 import { isGone } from '../../rules/guard.ts'
-import { refuseTooLarge } from '../../rules/limits.ts'
+import { refuseTooLarge, UnreadableRunError } from '../../rules/limits.ts'
 import { callByCall, type Procedure } from '../../rules/procedure.ts'
 import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
@@ -14,7 +14,7 @@ import { type Aws, newToken } from './context.ts'
 import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from './frames.ts'
 import { getItem, putIf, queryRange } from './items.ts'
 import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey } from './keys.ts'
-import { keepUntilStart, ttlNow } from './lifetime.ts'
+import { keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
 import { listRuns, overdueRuns } from './list.ts'
 import { consume, forgetConsumed, loadMessages, type MessageItem, putMessage, toMessages } from './mail.ts'
 import type { Stored } from './payloads.ts'
@@ -90,6 +90,12 @@ export class DynamoStorage implements Storage {
   /** One Query: frames and messages are neighbours. */
   async load(run: AwsRun): Promise<{ heading?: Frame; frames: Frame[]; inbox: Message[] }> {
     const { aws } = this
+    // Better no run at all than one that takes steps again whose results have expired.
+    if (mayHaveExpired(run.item, this.now())) {
+      throw new UnreadableRunError(
+        `run '${run.id}' was due long ago and nobody took it up, so parts of its journal may have expired. Restore the table to an earlier point in time, or start the run anew`,
+      )
+    }
     const items = await queryRange(aws, run.id, frameKey(Math.max(1, run.baseSeq)), AFTER_MESSAGES)
     let bytes = 0
     const count = (more: number) => refuseTooLarge(run.id, (bytes += more))

@@ -44,12 +44,21 @@ export class Bulletin {
     clearInterval(this.glance)
   }
 
+  /** A file that cannot be read right now is trouble for whoever needs it, who will hear of it. */
+  private glanceAt(version: () => number, otherwise: number): number {
+    try {
+      return version()
+    } catch {
+      return otherwise
+    }
+  }
+
   /** SQLite cannot call across processes; a glance at a counter is as cheap as it gets. */
   private watchOtherProcesses(): NodeJS.Timeout {
     const version = () => this.db.row('PRAGMA data_version')!.data_version as number
     let seen = version()
     return setInterval(() => {
-      const now = version()
+      const now = this.glanceAt(version, seen)
       if (now === seen) return
       seen = now
       this.changed([...this.watchers.keys()])

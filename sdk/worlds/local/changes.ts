@@ -17,6 +17,7 @@ const COLUMN: Record<Exclude<keyof RunFields, 'input' | 'parsed' | 'output' | 'e
   progress: 'progress',
   heartbeat: 'heartbeat',
   waitingFor: 'waiting',
+  reparse: 'reparse',
 }
 const IS_JSON: ReadonlySet<string> = new Set(['progress', 'heartbeat', 'waitingFor'])
 /** Written once and read rarely, so they lie beside what scheduling touches. */
@@ -32,7 +33,8 @@ export function write(db: Database, row: Row, change: Change, unlessTouched = fa
     if (column === undefined) continue
     const value = set[field as keyof typeof COLUMN]
     clauses.push(`${column} = ?`)
-    values.push(IS_JSON.has(field) ? text(value) : ((value ?? (field === 'claims' ? 0 : null)) as Value))
+    if (field === 'reparse') values.push(value ? 1 : null)
+    else values.push(IS_JSON.has(field) ? text(value) : ((value ?? (field === 'claims' ? 0 : null)) as Value))
   }
   if ('endedAt' in set) {
     clauses.push('expires_at = ?')

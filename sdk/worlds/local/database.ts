@@ -79,10 +79,11 @@ export class Database {
   /**
    * Runs `operation` in the next transaction, with whatever else is waiting: one fsync serves all of them. The promise
    * resolves when it is on disk; `mayBeLost` is for what a power cut may undo without harm, and waits for no disk.
+   * `whenDone` is called then, too.
    */
-  write<T>(operation: () => T, durability?: 'mayBeLost'): Promise<T> {
+  write<T>(operation: () => T, durability?: 'mayBeLost', whenDone?: () => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.queue.push({ operation, mayBeLost: durability === 'mayBeLost', resolve: resolve as (value: unknown) => void, reject })
+      this.queue.push({ operation, mayBeLost: durability === 'mayBeLost', whenDone, resolve: resolve as (value: unknown) => void, reject })
       if (this.flushIsDue) return
       this.flushIsDue = true
       if (this.isInMemory) return queueMicrotask(this.flush)
@@ -170,6 +171,7 @@ export class Database {
       if (!needsDisk) this.sqlite.exec('PRAGMA synchronous = FULL')
     }
     for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i])
+    for (const { whenDone } of batch) whenDone?.()
   }
 
   private commitAll(batch: readonly Queued[], results: unknown[]): void {
@@ -203,6 +205,7 @@ export class Database {
 interface Queued {
   operation: () => unknown
   mayBeLost: boolean
+  whenDone: (() => void) | undefined
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }

@@ -15,12 +15,13 @@ export function insertFrame(db: Database, run: number, { seq, at, epoch, events 
  * because one large JSON.parse is several times faster than a row and a parse for each frame. Slots have no gaps, so
  * the first one tells the others.
  */
-export function selectFrames(db: Database, row: Row, fromSeq: number, toSeq = Number.MAX_SAFE_INTEGER): Frame[] {
+export function selectFrames(db: Database, row: Row, fromSeq: number, toSeq = Number.MAX_SAFE_INTEGER, onBytes?: (bytes: number) => void): Frame[] {
   const range = [row.key, fromSeq, toSeq]
   const size = db.values(`SELECT min(seq), sum(octet_length(events)), max(format) FROM frames WHERE ${RANGE}`, ...range)!
   const [first, bytes, format] = size as (number | null)[]
   if (first === null || first === undefined) return []
   if (format! > FORMAT) refuseNewer(`the journal of run '${row.id}'`, format!)
+  onBytes?.(bytes!)
   if (bytes! > MOST_AT_ONCE && fromSeq < toSeq) {
     const last = db.values(`SELECT max(seq) FROM frames WHERE ${RANGE}`, ...range)![0] as number
     const middle = Math.floor((first + last) / 2)
@@ -36,11 +37,6 @@ export function selectFrames(db: Database, row: Row, fromSeq: number, toSeq = Nu
 
 /** SQLite makes longer texts than Node takes. */
 const MOST_AT_ONCE = 64 * 1_048_576
-
-/** How much JSON the frames from one slot on have. */
-export function journalBytes(db: Database, row: Row, fromSeq: number): number {
-  return (db.values('SELECT sum(octet_length(events)) FROM frames WHERE run = ? AND seq >= ?', row.key, fromSeq)![0] as number | null) ?? 0
-}
 
 const RANGE = 'run = ? AND seq BETWEEN ? AND ?'
 

@@ -1,4 +1,5 @@
 import type { Frame } from '../../engine/events.ts'
+import { refuseTooLarge } from '../../rules/limits.ts'
 import type { Database } from './database.ts'
 import { selectFrames } from './frames.ts'
 import type { Row } from './rows.ts'
@@ -12,28 +13,25 @@ const MOST_FRAMES = 100_000
  * written once (I1), by whichever process, so what is here can be incomplete but never wrong.
  */
 export class JournalCache {
-  private readonly journals = new Map<number, { base: number; frames: Frame[] }>()
+  private readonly journals = new Map<number, { base: number; frames: Frame[]; bytes: number }>()
   private size = 0
 
   load(db: Database, row: Row): Frame[] {
     const { key, baseSeq } = row
     const known = this.journals.get(key)
-    if (known?.base !== baseSeq) {
-      if (known) this.forget(key)
-      const frames = selectFrames(db, row, baseSeq + 1)
-      if (frames.length >= WORTH_IT) this.remember(key, baseSeq, frames)
-      return frames
-    }
-    const newer = selectFrames(db, row, known.frames.at(-1)!.seq + 1)
-    this.forget(key)
-    const frames = known.frames.concat(newer)
-    this.remember(key, baseSeq, frames)
+    const isOfUse = known?.base === baseSeq
+    let bytes = isOfUse ? known.bytes : 0
+    const count = (more: number) => refuseTooLarge(row.id, (bytes += more))
+    const newer = selectFrames(db, row, (isOfUse ? known.frames.at(-1)!.seq : baseSeq) + 1, undefined, count)
+    if (known) this.forget(key)
+    const frames = isOfUse ? known.frames.concat(newer) : newer
+    if (frames.length >= WORTH_IT) this.remember(key, { base: baseSeq, frames, bytes })
     return frames
   }
 
-  private remember(run: number, base: number, frames: Frame[]): void {
-    this.journals.set(run, { base, frames })
-    this.size += frames.length
+  private remember(run: number, journal: { base: number; frames: Frame[]; bytes: number }): void {
+    this.journals.set(run, journal)
+    this.size += journal.frames.length
     // The least recently used is the first: `load` puts every journal it touches at the end.
     for (const oldest of this.journals.keys()) {
       if (this.size <= MOST_FRAMES) break

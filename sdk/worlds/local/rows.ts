@@ -15,7 +15,7 @@ const REST = 'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r
 export interface Row extends StoredRun {
   readonly key: number
   /** For a run that this process has just made. */
-  readonly fresh?: RunRecord
+  readonly fresh?: RunRecord | undefined
 }
 
 export function selectState(db: Database, runId: string): Row | undefined {

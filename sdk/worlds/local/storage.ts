@@ -2,14 +2,13 @@ import type { Frame } from '../../engine/events.ts'
 import { KEYED } from '../../engine/names.ts'
 import type { Clock, Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
-import { refuseTooLarge } from '../../rules/limits.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
 import { newRecord } from '../../rules/run-store.ts'
 import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
 import { write } from './changes.ts'
 import type { Database } from './database.ts'
-import { insertFrame, journalBytes, selectFrames } from './frames.ts'
+import { insertFrame, selectFrames } from './frames.ts'
 import { JournalCache } from './journal-cache.ts'
 import { listRuns } from './list.ts'
 import { type Row, selectRecord, selectState, text } from './rows.ts'
@@ -17,6 +16,13 @@ import { insertTask, selectTask, updateTask } from './task-rows.ts'
 
 /** Where nobody claims, nothing piles up. */
 const MOST_FRESH = 2_000
+
+/** What others want to hear of a transaction. */
+interface News {
+  touched: readonly string[]
+  hasDispatched: boolean
+}
+const NO_NEWS: News = { touched: [], hasDispatched: false }
 
 /** Who is told of what was written, once it is. */
 export interface Audience {
@@ -34,8 +40,9 @@ export class SqliteStorage implements Storage {
   private readonly fresh = new Map<string, Row>()
   /** What this transaction has read: nobody else can change it meanwhile. */
   private readonly seen = new Map<string, Row>()
-  private touched: string[] = []
-  private hasDispatched = false
+  /** Runs that this process has claimed, as they were then: a commit names only run and epoch. */
+  private readonly claimed = new Map<string, Row>()
+  private news: News = NO_NEWS
 
   constructor(db: Database, clock: Clock, audience: Audience & { watch: Storage['watch'] }) {
     this.db = db
@@ -47,21 +54,20 @@ export class SqliteStorage implements Storage {
     return this.clock.now()
   }
 
-  async perform<T>(procedure: () => Procedure<T>, durability?: 'mayBeLost'): Promise<T> {
-    let touched: string[] = []
-    let hasDispatched = false
-    const result = await this.db.write(() => {
+  perform<T>(procedure: () => Procedure<T>, durability?: 'mayBeLost'): Promise<T> {
+    let news: News = NO_NEWS
+    const operation = () => {
       this.seen.clear()
-      this.touched = []
-      this.hasDispatched = false
-      const done = inOneGo(procedure())
-      touched = this.touched
-      hasDispatched = this.hasDispatched
-      return done
-    }, durability)
-    if (touched.length > 0) this.audience.changed(touched)
-    if (hasDispatched) this.audience.dispatched()
-    return result
+      this.news = NO_NEWS
+      const result = inOneGo(procedure())
+      news = this.news
+      return result
+    }
+    return this.db.write(operation, durability, () => {
+      if (news === NO_NEWS) return
+      if (news.touched.length > 0) this.audience.changed(news.touched)
+      if (news.hasDispatched) this.audience.dispatched()
+    })
   }
 
   async read<T>(procedure: () => Procedure<T>): Promise<T> {
@@ -75,8 +81,13 @@ export class SqliteStorage implements Storage {
   }
 
   held(runId: string, epoch: number): Row | undefined {
-    const row = this.row(runId)
-    return row?.epoch === epoch && row.status === 'running' ? row : undefined
+    const known = this.claimed.get(runId)
+    if (known?.epoch !== epoch) return this.heldBySomebody(runId, epoch)
+    const now = this.db.values(`SELECT stimulus FROM runs WHERE key = ? AND epoch = ? AND status = 'running'`, known.key, epoch)
+    if (!now) return undefined
+    const row = now[0] === known.stimulus ? known : { ...known, stimulus: now[0] as number }
+    this.seen.set(runId, row)
+    return row
   }
 
   record(row: Row): RunRecord {
@@ -85,6 +96,7 @@ export class SqliteStorage implements Storage {
   }
 
   insert(run: NewRun): { inserted: boolean; run: Row } {
+    this.fresh.delete(run.id)
     const key = this.insertRun(run)
     if (key === undefined) {
       const there = this.row(run.id)!
@@ -109,10 +121,8 @@ export class SqliteStorage implements Storage {
     if (!row || !holds(change.when, row)) return { ok: false, run: row }
     write(this.db, row, change)
     // Nobody waits for a claim, and its holder knows.
-    if (change.set?.status !== undefined && change.set.status !== 'running') this.touched.push(runId)
-    const next = changed(row, change)
-    this.seen.set(runId, next)
-    return { ok: true, run: next }
+    if (change.set?.status !== undefined && change.set.status !== 'running') this.tell(runId)
+    return { ok: true, run: this.note(changed(row, change)) }
   }
 
   append(row: Row, frame: Frame): boolean {
@@ -124,7 +134,6 @@ export class SqliteStorage implements Storage {
   }
 
   load(row: Row): { heading?: Frame; frames: Frame[]; inbox: Message[] } {
-    if (row.epoch > 1) refuseTooLarge(row.id, journalBytes(this.db, row, row.baseSeq + 1))
     const frames = row.epoch === 1 ? [] : this.journals.load(this.db, row)
     const heading = row.baseSeq > 0 ? selectFrames(this.db, row, row.baseSeq, row.baseSeq)[0]! : undefined
     return { ...(heading && { heading }), frames, inbox: row.stimulus > 0 ? this.messages(row) : [] }
@@ -137,7 +146,7 @@ export class SqliteStorage implements Storage {
   putMessage(row: Row, message: Message): 'new' | 'waiting' | 'consumed' {
     const { db } = this
     if (db.run('INSERT OR IGNORE INTO inbox (run, id, body, at) VALUES (?, ?, ?, ?)', row.key, message.id, JSON.stringify(message), this.now()) === 1) {
-      this.touched.push(row.id)
+      this.tell(row.id)
       return 'new'
     }
     return db.row('SELECT body FROM inbox WHERE run = ? AND id = ?', row.key, message.id)!.body === null ? 'consumed' : 'waiting'
@@ -174,7 +183,7 @@ export class SqliteStorage implements Storage {
   }
 
   announceTask(): void {
-    this.hasDispatched = true
+    this.news = { touched: this.news.touched, hasDispatched: true }
   }
 
   dismissTask(): void {}
@@ -208,6 +217,23 @@ export class SqliteStorage implements Storage {
     this.db.run('DELETE FROM runs WHERE key = ?', key)
   }
 
+  private tell(runId: string): void {
+    this.news = { touched: [...this.news.touched, runId], hasDispatched: this.news.hasDispatched }
+  }
+
+  private note(row: Row): Row {
+    this.seen.set(row.id, row)
+    // Without what it was made of, which may be large.
+    if (row.status === 'running') this.claimed.set(row.id, { ...row, fresh: undefined })
+    else this.claimed.delete(row.id)
+    return row
+  }
+
+  private heldBySomebody(runId: string, epoch: number): Row | undefined {
+    const row = this.row(runId)
+    return row?.epoch === epoch && row.status === 'running' ? row : undefined
+  }
+
   private row(runId: string): Row | undefined {
     const known = this.seen.get(runId)
     if (known) return known
@@ -222,9 +248,7 @@ export class SqliteStorage implements Storage {
     if (!row) return undefined
     this.fresh.delete(runId)
     if (!holds(change.when, row) || !write(this.db, row, change, true)) return undefined
-    const next = { ...changed(row, change), fresh: { ...row.fresh!, ...change.setOnce } }
-    this.seen.set(runId, next)
-    return next
+    return this.note({ ...changed(row, change), fresh: { ...row.fresh!, ...change.setOnce } })
   }
 
   private insertRun(run: NewRun): number | undefined {

@@ -1,0 +1,217 @@
+import { runOnce } from '../../sdk/engine/run-loop.ts'
+import type { Clock, RunStore, Wake, World } from '../../sdk/ports.ts'
+import { Runs } from '../../sdk/rules/run-store.ts'
+import type { Storage } from '../../sdk/rules/storage.ts'
+import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
+import { Registry } from '../../sdk/workflow.ts'
+import { Bulletin } from '../../sdk/worlds/local/bulletin.ts'
+import { Database } from '../../sdk/worlds/local/database.ts'
+import { SqliteDocuments } from '../../sdk/worlds/local/documents.ts'
+import { SqliteStorage } from '../../sdk/worlds/local/storage.ts'
+import { nextLook, tasksToLookAt } from '../../sdk/worlds/local/task-rows.ts'
+import { SqliteTaskStore } from '../../sdk/worlds/local/tasks.ts'
+import { type Cloud, type CloudOptions, currentProcess, delay, LEASE_MS, Ledger, lifeOf, type Process, START } from './cloud.ts'
+import { Fortune } from './fortune.ts'
+import type { Mutant } from './mutants.ts'
+import { noting } from './spies.ts'
+import { Sweeper } from './sweeper.ts'
+import type { Trouble } from './trouble.ts'
+import { CHORE } from './workers.ts'
+
+const SWEEP_EVERY_MS = 20_000
+const OBSERVER = 0
+
+interface LocalProcess extends Process {
+  isAlive: boolean
+}
+
+/** The SQLite world: one store, a queue of wake-ups, and a process for each message. */
+export class LocalCloud implements Cloud {
+  readonly clock = new VirtualClock(START)
+  readonly ledger = new Ledger()
+  readonly failures: string[] = []
+  onDispatch: (() => void) | undefined
+  /** How often processes have called the store. */
+  calls = 0
+  private readonly db = new Database(':memory:')
+  private readonly fortune: Fortune
+  private readonly trouble: Trouble
+  private readonly mutant: Mutant | undefined
+  private readonly codes: Registry[]
+  private readonly ids
+  private readonly sweeper: Sweeper
+  private processes = 0
+
+  constructor({ seed, trouble, deployments, mutant, laziestSweepMs = 600_000 }: CloudOptions) {
+    this.fortune = new Fortune(`trouble ${seed}`)
+    this.ids = seededIds(seed)
+    this.trouble = trouble
+    this.mutant = mutant
+    this.codes = deployments(this).map((workflows) => new Registry(workflows))
+    const store = new Runs(this.storageOf(this.clock))
+    this.sweeper = new Sweeper(this.clock, { everyMs: SWEEP_EVERY_MS, laziestMs: laziestSweepMs }, async () => {
+      for (const wake of await store.overdue(this.clock.now() - trouble.skew, 1_000)) this.post(wake)
+    })
+  }
+
+  get blows(): number {
+    return this.fortune.blows
+  }
+
+  get workflows(): Registry {
+    return this.codes[this.codeOfNow()]!
+  }
+
+  observer(): World {
+    const process = { id: OBSERVER, isAlive: true, clock: this.clock, code: 0, kill: () => {} }
+    return this.worldOf(process, this.storageOf(this.clock), new Runs(this.storageOf(this.clock)))
+  }
+
+  client(): { world: World; process: Process } {
+    this.sweeper.stir()
+    const process = this.newProcess()
+    return { world: this.worldOf(process, ...this.faulty(process)), process }
+  }
+
+  runIds(which: 'all' | 'open'): string[] {
+    return this.db.rows(`SELECT id FROM runs ${which === 'open' ? 'WHERE ended_at IS NULL' : ''} ORDER BY key`).map(({ id }) => id as string)
+  }
+
+  nextTask(): number | undefined {
+    const now = this.clock.now()
+    return tasksToLookAt(this.db, [CHORE], 1, now).length > 0 ? now : nextLook(this.db, [CHORE], now)
+  }
+
+  /** A run that is not stuck is due some time, unless it waits for a message only. */
+  complaints(): string[] {
+    const still = this.db.rows(`SELECT id, status FROM runs WHERE ended_at IS NULL AND wake_at IS NULL AND status NOT IN ('waiting', 'stuck')`)
+    return still.map(({ id, status }) => `run '${id}' is ${status} and nothing will ever move it`)
+  }
+
+  nextMoment(): number | undefined {
+    return this.clock.next()
+  }
+
+  async step(): Promise<boolean> {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    const next = this.clock.next()
+    if (next === undefined) return false
+    this.clock.moveTo(next)
+    return true
+  }
+
+  private codeOfNow(): number {
+    return this.clock.now() >= START + this.trouble.deployAfter ? this.codes.length - 1 : 0
+  }
+
+  private storageOf(clock: Clock): SqliteStorage {
+    return new SqliteStorage(this.db, clock, new Bulletin(this.db))
+  }
+
+  private newProcess(): LocalProcess {
+    const skew = this.fortune.skew(this.trouble.skew)
+    const clock: Clock = { now: () => this.clock.now() + skew, at: (time, callback) => this.clock.at(time - skew, callback) }
+    // Old processes live on for a while beside new ones.
+    const isLeftOver = this.codes.length > 1 && this.clock.now() < START + this.trouble.deployAfter + this.trouble.deployTakes && this.fortune.isHeads()
+    const process: LocalProcess = {
+      id: ++this.processes,
+      isAlive: true,
+      clock,
+      code: isLeftOver ? 0 : this.codeOfNow(),
+      kill: () => {
+        process.isAlive = false
+      },
+    }
+    return process
+  }
+
+  private worldOf(process: LocalProcess, storage: Storage, store: RunStore): World {
+    const documents = new SqliteDocuments(this.db, process.clock)
+    return {
+      store,
+      documents: this.spoilt(process, this.mutant?.documents?.(documents) ?? documents),
+      tasks: this.spoilt(process, new SqliteTaskStore(this.db, process.clock, storage as SqliteStorage)),
+      wakeups: {
+        send: async (wakes) => {
+          if (this.dies(process)) return NEVER
+          for (const wake of wakes) this.post(wake)
+          if (this.dies(process)) return NEVER
+        },
+      },
+      clock: process.clock,
+      ids: this.ids,
+      log: () => {},
+      inlineWaitMs: 1_000,
+    }
+  }
+
+  /** The queue: messages get lost, repeated, late, and so out of order. */
+  private post(wake: Wake): void {
+    if (this.fortune.strikes(this.trouble.loseWake)) return
+    const copies = this.fortune.strikes(this.trouble.repeatWake) ? 2 : 1
+    for (let i = 0; i < copies; i++) {
+      const late = this.fortune.strikes(this.trouble.lateWake) ? this.fortune.within(45_000) : this.fortune.within(300)
+      this.clock.at(Math.max(wake.at, this.clock.now()) + late, () => this.invoke(wake.runId))
+    }
+  }
+
+  private invoke(runId: string): void {
+    this.sweeper.stir()
+    const process = this.newProcess()
+    const world = this.worldOf(process, ...this.faulty(process))
+    currentProcess.run(process, () => {
+      runOnce(world, this.codes[process.code]!, runId, { lease: { owner: `process-${process.id}`, ms: LEASE_MS }, unknownDelayMs: 5_000 }).then(
+        () => process.kill(),
+        (error: unknown) => this.failures.push(`a runner threw: ${error instanceof Error ? error.stack : error}`),
+      )
+    })
+  }
+
+  private faulty(process: LocalProcess): [Storage, RunStore] {
+    const plain: Storage = this.storageOf(process.clock)
+    const planted = this.mutant?.storage?.(plain) ?? plain
+    const storage = noting(planted, this.ledger, (run, frame) => {
+      const problem = this.ledger.write(lifeOf(run), frame)
+      if (problem) this.failures.push(problem)
+    })
+    const store = new Runs(storage)
+    const alive = () => process.isAlive
+    return [storage, this.spoilt(process, this.mutant?.store?.(store, { clock: this.clock, isAlive: alive }) ?? store)]
+  }
+
+  private spoilt<S extends object>(process: LocalProcess, store: S): S {
+    return new Proxy(store, {
+      get: (target, property) => {
+        const method: unknown = Reflect.get(target, property, target)
+        if (typeof method !== 'function' || property === 'refusal') return method
+        // Watching is a convenience of one process; others get no hint, as on AWS.
+        if (property === 'watch') return () => () => {}
+        return async (...args: unknown[]) => {
+          const call = this.calls++
+          if (this.dies(process, call, 'before')) return NEVER
+          await this.travel(process)
+          const result: unknown = await Reflect.apply(method, target, args)
+          if (property === 'commit') this.onDispatch?.()
+          await this.travel(process)
+          return this.dies(process, call, 'after') ? NEVER : result
+        }
+      },
+    })
+  }
+
+  /** Calls take their time; some take so long that the lease is over, and much else with it. */
+  private async travel(process: LocalProcess): Promise<void> {
+    if (this.fortune.strikes(this.trouble.stall)) await delay(this.fortune.between(LEASE_MS / 2, LEASE_MS * 6), process)
+    else if (this.trouble.latency > 0) await delay(this.fortune.within(this.trouble.latency), process)
+  }
+
+  private dies(process: LocalProcess, call?: number, when?: 'before' | 'after'): boolean {
+    if (process.id === OBSERVER) return false
+    const { crash, crashAt } = this.trouble
+    if (crashAt && call === crashAt.call && when === crashAt.when) process.isAlive = false
+    else if (process.isAlive && this.fortune.strikes(crash)) process.isAlive = false
+    return !process.isAlive
+  }
+}
+
+const NEVER = new Promise<never>(() => {})
