@@ -232,9 +232,9 @@ describe('compensation', () => {
   it('runs after a failure, last first, and the error stays', async () => {
     const begun = await code(saga, [failed('pay')])
     expect([begun.ids, begun.state.compensated, begun.end]).toEqual([['pay', 'compensate/second'], true, undefined])
-    expect([...begun.replay.operations.values()].map(({ call, request }) => [call.isCleanUp, (request as { options: object }).options])).toEqual([
-      [false, {}],
-      [true, { retry: { attempts: 1 } }],
+    expect([...begun.replay.operations.values()].map((operation) => [operation.isStoppedBy(1), (operation.request as { options: object }).options])).toEqual([
+      [true, {}],
+      [false, { retry: { attempts: 1 } }],
     ])
     const over = await code(saga, [failed('pay'), failed('compensate/second'), settle('compensate/first', 1)])
     expect(over.end).toMatchObject({ kind: 'threw', error: { step: 'pay' } })
@@ -319,9 +319,9 @@ describe('a look at what code would do', () => {
   })
 
   it('goes through the frames of the generation, and no further', async () => {
-    const frames = [1, 2, 3].map((seq) => ({ seq, at: NOW, epoch: 1, events: [settle(`step ${seq}`, 1)] }))
+    const frames = [1, 2, 3].map((seq) => ({ seq, at: NOW, epoch: 1, events: [{ ...settle(`step ${seq}`, 1), ...(seq === 2 && { dt: 9 }) }] }))
     const replay = await replaySilently(order, { ...run, input: { n: 3 }, baseSeq: 2, startedAt: NOW - 5 }, frames)
-    expect([replay.violation, replay.end, replay.journal.begunAt]).toEqual([undefined, { kind: 'returned', value: undefined }, NOW - 5])
+    expect([replay.violation, replay.end, replay.journal.begunAt]).toEqual([undefined, { kind: 'returned', value: undefined }, NOW + 9])
     expect(() => replay.assertCallable('ctx.x')).toThrow('after the code was only looked at')
   })
 })

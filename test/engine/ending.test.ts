@@ -66,7 +66,7 @@ describe('the error that a whole-run retry policy judges', () => {
 
 describe('the message of a child’s end', () => {
   it('has a result or an error, as it ended, and the slot that tells one end from the next', () => {
-    const base = { id: 'child kid 9', kind: 'child', run: 'kid', op: 'kid', generation: 1 }
+    const base = { id: 'child kid 9 g1', kind: 'child', run: 'kid', op: 'kid', generation: 1 }
     expect(messageOfEnd('kid', parent, 9, 'completed', 7, error)).toStrictEqual({ ...base, status: 'completed', result: 7 })
     expect(messageOfEnd('kid', parent, 9, 'failed', 7, error)).toStrictEqual({ ...base, status: 'failed', error })
     expect(messageOfEnd('kid', parent, 9, 'failed')).toStrictEqual({ ...base, status: 'failed' })
@@ -117,8 +117,8 @@ describe('the end of a run', () => {
 
   it('by request cancels all children but those that are to be terminated', () => {
     const events = [child('a', 'cancel'), child('b', 'terminate'), { type: 'task.dispatched', id: 't', task: 'mail' } as JournalEvent]
-    expect(outgoingAtCancel(run, events)).toEqual([
-      cancel('a', "its parent run 'run' was cancelled"),
+    expect(outgoingAtCancel(run, 2, events)).toEqual([
+      { kind: 'deliver', to: 'run.a', message: { id: 'parent cancelled 2', kind: 'cancel', reason: "its parent run 'run' was cancelled" } },
       { kind: 'terminate', run: 'run.b', reason: "its parent run 'run' was cancelled" },
       { kind: 'withdraw', task: { id: 'run.t', life: 77, generation: 3, round: 0 } },
     ])

@@ -55,7 +55,13 @@ function steps() {
     { facts, options = {}, ...call }: { facts?: Partial<Facts>; options?: StepOptions; stops?: number; isCleanUp?: boolean } = {},
   ) => {
     const request: Request = { kind: 'step', body, options, timeoutMs: undefined }
-    const operation = new Operation(id, request, facts && { kind: 'step', failures: 0, ...facts }, { turn: 1, stops: 0, isCleanUp: false, ...call })
+    const operation = new Operation(
+      id,
+      request,
+      facts && { kind: 'step', failures: 0, ...facts },
+      1,
+      call.isCleanUp ? Number.POSITIVE_INFINITY : (call.stops ?? 0),
+    )
     operations.set(id, operation)
     return operation
   }
@@ -191,7 +197,7 @@ describe('a request to stop', () => {
     prepared('kept', () => 7, { isCleanUp: true })
     prepared('waiting', () => 7, { facts: { until: START + 5, failures: 2 } })
     called('over').resolve(undefined)
-    operations.set('nap', new Operation('nap', { kind: 'sleep', ms: 1 }, undefined, { turn: 1, stops: 0, isCleanUp: false }))
+    operations.set('nap', new Operation('nap', { kind: 'sleep', ms: 1 }, undefined, 1, 0))
     const reason = new CancelledError('enough')
     stops.push(reason)
     all.stop(reason)

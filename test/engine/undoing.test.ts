@@ -31,12 +31,14 @@ describe('what a request to go on undoes', () => {
 
   it('begins with the first failure that it names, and drops failures, end and request', () => {
     expect(findUndone(frames([failed('a'), done('b'), failed('c')], [runFailed], [retried('c', 'a')]))).toEqual([
-      { from: 0, to: 4, ops: new Set(['c', 'a']), drops: new Set([0, 2, 3, 4]) },
+      { from: 0, to: 4, ops: new Set(['c', 'a']), isOpenedAnew: new Set(), drops: new Set([0, 2, 3, 4]) },
     ])
   })
 
   it('is the end alone where no failure is named', () => {
-    expect(findUndone(frames([done('a'), runFailed], [{ type: 'run.retried' }]))).toEqual([{ from: 1, to: 2, ops: new Set(), drops: new Set([1, 2]) }])
+    expect(findUndone(frames([done('a'), runFailed], [{ type: 'run.retried' }]))).toEqual([
+      { from: 1, to: 2, ops: new Set(), isOpenedAnew: new Set(), drops: new Set([1, 2]) },
+    ])
   })
 
   it('in format 1 is one step', () => {
@@ -151,7 +153,7 @@ describe('a journal', () => {
 
   it('gathers what it knows of an operation', () => {
     const { facts } = journal([{ type: 'step.started', id: 'a', attempt: 1 }], [{ type: 'step.retrying', id: 'a', attempt: 1, error, until: 9_000 }])
-    expect(facts.get('a')).toStrictEqual({ kind: 'step', openedAt: 1_000, failures: 1, until: 9_000, paused: false })
+    expect(facts.get('a')).toStrictEqual({ kind: 'step', openedAt: 1_000, openedIn: 2, failures: 1, until: 9_000, paused: false })
   })
 
   it.each<[JournalEvent, object]>([

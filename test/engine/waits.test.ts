@@ -19,6 +19,7 @@ const policy = { retry: {}, heartbeatMs: 1, maxIterations: 1 }
 
 interface Setting {
   retries?: number
+  isJustRetried?: boolean
   recovered?: boolean
   timeoutMs?: number
   handOutAgainMs?: number
@@ -26,13 +27,13 @@ interface Setting {
 }
 
 /** The waits of a run, and all that they journal, send and say. */
-function waits({ retries = 0, recovered = false, timeoutMs, handOutAgainMs, refusal }: Setting = {}) {
+function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutMs, handOutAgainMs, refusal }: Setting = {}) {
   const operations = new Map<string, Operation>()
   const journaled: JournalEvent[] = []
   const sent: Outgoing[] = []
   const warnings: unknown[][] = []
   const stops: Error[] = []
-  const journal = { retries, reported: new Set<string>(), consumed: new Set<string>() }
+  const journal = { retries, isJustRetried, lastSeq: 7, reported: new Set<string>(), consumed: new Set<string>() }
   const replay = {
     run: { id: 'run', workflow: 'order', format: FORMAT, generation: 2, createdAt: NOW - 500, startedAt: NOW - 100 },
     journal,
@@ -54,11 +55,7 @@ function waits({ retries = 0, recovered = false, timeoutMs, handOutAgainMs, refu
   } as unknown as World
   const all = new Waits(world, replay, buffer, { recovered, timeoutMs })
   const called = (id: string, request: object, facts?: Partial<Facts>): Operation => {
-    const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), {
-      turn: 1,
-      stops: 0,
-      isCleanUp: false,
-    })
+    const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), 1, 0)
     operations.set(id, operation)
     return operation
   }
@@ -244,18 +241,27 @@ describe('a child', () => {
     expect([journaled, sent]).toEqual([[], []])
   })
 
-  it('is announced again after a crash, or after its run was told to go on (I5)', async () => {
-    for (const setting of [{ recovered: true }, { retries: 1 }]) {
-      const { open, journaled, sent } = waits(setting)
-      await open('kid', request(), { opened: started })
-      expect(sent).toStrictEqual([{ kind: 'start', run: record }])
-      expect(journaled).toEqual([])
-    }
+  it('of the last frame is announced again after a crash: its start may have been lost (I5)', async () => {
+    const { open, journaled, sent } = waits({ recovered: true })
+    await open('kid', request(), { opened: started, openedIn: 7 })
+    expect(sent).toStrictEqual([{ kind: 'start', run: record }])
+    expect(journaled).toEqual([])
+    await open('older', request(), { opened: { ...started, id: 'older' }, openedIn: 6 })
+    expect(sent).toHaveLength(1)
+  })
+
+  it('is asked for its end when its run goes on, but not begun anew', async () => {
+    const { open, sent } = waits({ retries: 1, isJustRetried: true })
+    await open('kid', request(), { opened: started, openedIn: 6 })
+    expect(sent).toMatchObject([{ kind: 'start', run: { id: 'run.kid~g2' }, isThere: true }])
+    const later = waits({ retries: 1 })
+    await later.open('kid', request(), { opened: started, openedIn: 6 })
+    expect(later.sent).toEqual([])
   })
 
   it('whose schema has changed is announced all the same, and looks at its input itself', async () => {
     const { open, sent } = waits({ recovered: true })
-    await open('kid', request(), { opened: { ...started, input: { size: 'x' } } })
+    await open('kid', request(), { opened: { ...started, input: { size: 'x' } }, openedIn: 7 })
     expect(sent).toMatchObject([{ run: { input: { size: 'x' }, reparse: true } }])
   })
 
@@ -325,7 +331,7 @@ describe('a task', () => {
   it('is handed out again after a crash or when its run goes on, unless it is answered', async () => {
     for (const [setting, round] of [
       [{ recovered: true }, 0],
-      [{ retries: 3 }, 3],
+      [{ retries: 3, isJustRetried: true }, 3],
     ] as const) {
       const again = waits(setting)
       await again.open('t', request('other'), { opened })

@@ -144,7 +144,7 @@ describe('handing a run on', () => {
         run,
         {
           when: { heldBy: 5 },
-          set: { ...FREED, status: 'pending', attempt: 3, baseSeq: 3, input: 1, parsed: 2, wakeAt: NOW + 5, waitingFor: undefined },
+          set: { ...FREED, status: 'pending', attempt: 3, baseSeq: 3, input: 1, parsed: 2, reparse: undefined, wakeAt: NOW + 5, waitingFor: undefined },
           frame: 3,
           bump: ['generation'],
         },

@@ -39,13 +39,13 @@ describe('starting a child', () => {
     const record = { status: 'completed', output: 7, baseSeq: 2 }
     const { calls } = starting({ status: 'completed', parent }, {}, { record, frames: [{ seq: 3 }, { seq: 4 }, { seq: 5 }] })
     expect(calls.find(([name]) => name === 'frames')).toEqual(['frames', expect.objectContaining({ id: 'child' }), 3])
-    const message = { id: 'child child 5', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
+    const message = { id: 'child child 5 g1', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
     expect(calls.find(([name]) => name === 'putMessage')).toEqual(['putMessage', from, message])
   })
 
   it('whose frames are gone names the generation’s beginning instead', () => {
     const answers = { record: { status: 'failed', error: { name: 'Error', message: 'no' }, baseSeq: 2 }, frames: [] }
-    expect(starting({ status: 'failed', parent }, {}, answers).named('putMessage')[0]![1]).toMatchObject({ id: 'child child 2', status: 'failed' })
+    expect(starting({ status: 'failed', parent }, {}, answers).named('putMessage')[0]![1]).toMatchObject({ id: 'child child 2 g1', status: 'failed' })
   })
 
   it('that was told to go on meanwhile has no end to tell of', () => {
@@ -67,7 +67,8 @@ describe('starting a child', () => {
       [
         from,
         {
-          id: 'conflict 1 kid child',
+          id: 'refused 5 kid',
+          generation: 1,
           kind: 'child',
           run: 'child',
           op: 'kid',
@@ -76,11 +77,6 @@ describe('starting a child', () => {
         },
       ],
     ])
-  })
-
-  it('reports a conflict of a parent of format 1 as of its first generation', () => {
-    const { named } = starting({}, { parent: { runId: 'parent', op: 'kid' } })
-    expect(named('putMessage')[0]![1]).toMatchObject({ id: 'conflict 0 kid child' })
   })
 
   it('that an earlier generation started adopts it: from now on it answers to this call', () => {
