@@ -77,9 +77,10 @@ export class StepAttempt implements StepTools {
   }
 
   /** An at-most-once attempt is on record already; whoever finds it there knows that it was interrupted. */
-  cutOff(reason: Error): void {
+  cutOff(countsFromMs: number, reason: Error): void {
     this.abort(reason)
-    if (this.request.options.semantics === 'at-most-once' || this.hasSaved) this.finish()
+    const beganLate = this.host.clock.now() - this.startedAt < countsFromMs
+    if (this.request.options.semantics === 'at-most-once' || this.hasSaved || beganLate) this.finish()
     else this.fail(reason)
   }
 

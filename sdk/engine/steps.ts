@@ -9,6 +9,8 @@ import { type AttemptHost, type AttemptReport, StepAttempt } from './step-attemp
 import type { Waits } from './waits.ts'
 
 const HEARTBEAT_EVERY_MS = 1_000
+/** Of a runner's time. The rest goes into loading and replaying. */
+const NEARLY_ALL = 0.8
 
 export interface StepsOwner {
   /** A body has reported: there is something to do. */
@@ -114,12 +116,14 @@ export class Steps implements AttemptHost {
   }
 
   /**
-   * The runner's time is up. An attempt that is cut off counts, or a step that takes longer than any runner has would
-   * begin anew for ever; one that has saved a checkpoint got somewhere and may go on from there.
+   * The runner's time is up. An attempt that had nearly all of it counts, or a step that takes longer than any runner has
+   * would begin anew for ever. One that began late has a whole runner to itself next time, and one that has saved a
+   * checkpoint got somewhere and may go on from there. `shiftMs`: how long this runner had the run.
    */
-  cutOff(): void {
+  cutOff(shiftMs: number): void {
     for (const [operation, attempt] of this.running) {
       attempt.cutOff(
+        shiftMs * NEARLY_ALL,
         new TimeoutError(
           `step '${operation.id}' was cut off: it takes longer than its runner has. Make it shorter, save a checkpoint and go on from there, or hand it to a worker with ctx.task`,
         ),

@@ -6,9 +6,11 @@ import { VirtualClock } from '../../sdk/testing/index.ts'
 import { Registry } from '../../sdk/workflow.ts'
 import { memoryWorld } from '../contract/memory/world.ts'
 
+let clock: VirtualClock
+
 /** Runners that have ten seconds each, one after the other, until the run has ended. */
 async function inShortShifts(w: AnyWorkflow) {
-  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
+  clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
   const world = { ...memoryWorld(clock), log: () => {} }
   const registry = new Registry([w])
   const client = new Client(world, registry)
@@ -71,4 +73,23 @@ it('a detached child whose input does not fit is refused to whoever starts it', 
   )
   const { run } = await inShortShifts(w)
   expect(run.output).toContain("the input of child workflow 'kid' does not fit its schema")
+})
+
+it('a step that began late in a runner’s time is not held to have failed: the next runner has all of its time for it', async () => {
+  const attempts: string[] = []
+  const w = workflow('w', async (ctx) => {
+    for (const name of ['first', 'second', 'third']) {
+      const body = ({ attempt, signal }: { attempt: number; signal: AbortSignal }) =>
+        new Promise((resolve) => {
+          attempts.push(`${name} ${attempt}`)
+          const stop = clock.at(clock.now() + 4_800, () => resolve(name))
+          signal.addEventListener('abort', stop)
+        })
+      await ctx.step(name, body, { retry: { attempts: 1 } })
+    }
+    return 'done'
+  })
+  const { run } = await inShortShifts(w)
+  expect(run).toMatchObject({ status: 'completed', output: 'done' })
+  expect(attempts).toEqual(['first 1', 'second 1', 'second 1', 'third 1', 'third 1'])
 })

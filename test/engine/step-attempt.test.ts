@@ -191,7 +191,7 @@ describe('an attempt that is stopped', () => {
 
   it('and cut off counts as an attempt', () => {
     const { step, reports } = hanging()
-    step.cutOff(new TimeoutError('no time'))
+    step.cutOff(0, new TimeoutError('no time'))
     expect(reports).toMatchObject([{ type: 'step.retrying', attempt: 1, error: { message: 'no time' } }])
   })
 
@@ -200,11 +200,11 @@ describe('an attempt that is stopped', () => {
     const saved = saving.tools.checkpoint({ page: 3 })
     saving.durable[0]!()
     await saved
-    saving.step.cutOff(new TimeoutError('no time'))
+    saving.step.cutOff(0, new TimeoutError('no time'))
     expect(saving.reports.map(({ type }) => type)).toEqual(['step.checkpoint'])
     const once = attempt(() => new Promise(() => {}), { semantics: 'at-most-once' })
     once.step.start()
-    once.step.cutOff(new TimeoutError('no time'))
+    once.step.cutOff(0, new TimeoutError('no time'))
     expect(once.reports).toEqual([])
     expect(once.step.signal.reason).toBeInstanceOf(TimeoutError)
     await expect(once.step.checkpoint(1)).rejects.toBeInstanceOf(TimeoutError)

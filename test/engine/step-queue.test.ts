@@ -226,7 +226,7 @@ describe('a runner that lets go', () => {
     prepared('a', hang)
     prepared('b', hang, { options: { retry: { attempts: 1 } } })
     all.startQueued()
-    all.cutOff()
+    all.cutOff(0)
     expect(journaled).toMatchObject([
       { type: 'step.retrying', id: 'a', error: { name: 'TimeoutError', message: expect.stringContaining("step 'a' was cut off") } },
       { type: 'step.failed', id: 'b' },
