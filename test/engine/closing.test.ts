@@ -13,7 +13,7 @@ import { type AnyWorkflow, workflow } from '../../sdk/workflow.ts'
 const NOW = 1_000_000
 const plain = workflow('order', async () => 1)
 const child: JournalEvent = { type: 'child.started', id: 'kid', run: 'run.kid', workflow: 'w', version: 1, onParentEnd: 'cancel' }
-const called = (id: string, request: object) => new Operation(id, request as Request, undefined, { turn: 1, stops: 0, isCleanUp: false })
+const called = (id: string, request: object) => new Operation(id, request as Request, undefined, 1, 0)
 
 interface Setting {
   end?: CodeEnd

@@ -26,7 +26,7 @@ function mailbox() {
   const box = new Mailbox(world, replay, buffer, () => sleeps.find(({ settled }) => !settled))
   const called = (id: string, request: Partial<Request>, turn = 1, opened?: Facts['opened']): Operation => {
     const facts = opened && { kind: request.kind!, failures: 0, opened }
-    const operation = new Operation(id, request as Request, facts, { turn, stops: 0, isCleanUp: false })
+    const operation = new Operation(id, request as Request, facts, turn, 0)
     operations.set(id, operation)
     return operation
   }

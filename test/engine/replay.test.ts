@@ -47,7 +47,7 @@ describe('code on an empty journal', () => {
       await never()
     })
     expect([...replay.operations.keys()]).toEqual(['a', 'a:1', 'a:2', 'b', 'x~1y', 'scope/a'])
-    expect(replay.takeFresh().map(({ call }) => call.turn)).toEqual([1, 1, 1, 1, 1, 1])
+    expect(replay.takeFresh().map(({ turn }) => turn)).toEqual([1, 1, 1, 1, 1, 1])
   })
 
   it('may settle something at once', async () => {
@@ -154,7 +154,7 @@ describe('replaying', () => {
       for (const name of ['a', 'b', 'c']) await call(replay, name)
     })
     await replay.deliver({ type: 'step.completed', id: 'c' }, 1)
-    expect([...replay.operations.values()].map((operation) => operation.call.turn)).toEqual([1, 2, 3])
+    expect([...replay.operations.values()].map(({ turn }) => turn)).toEqual([1, 2, 3])
   })
 
   it('delivers once: a second word on the same operation changes nothing', async () => {
@@ -350,7 +350,6 @@ describe('a map', () => {
   it('is noted where it is new, and compared where it is not', async () => {
     const live = replayOf()
     live.checkMap('m', ['a', 'b'])
-    live.checkMap('m', ['a', 'b'])
     const [noted, ...more] = live.takeNotes()
     expect(noted).toMatchObject({ type: 'map', id: 'm', count: 2 })
     expect(more).toEqual([])
@@ -363,6 +362,32 @@ describe('a map', () => {
     expect(compared(['a', 'b', 'c'])).toBeUndefined()
     expect(compared(['b', 'a'])).toContain("map 'm' went over 2 items, but the code has others, or in another order")
     expect(compared(['a'])).toContain("map 'm' went over 2 items, but the code has 1")
+  })
+
+  it('that is repeated is noted and compared each time for itself', () => {
+    const live = replayOf()
+    for (const [path, items] of [
+      ['m', ['a']],
+      ['m', ['b', 'c']],
+      ['n', ['d']],
+      ['m', ['a']],
+    ] as const)
+      live.checkMap(path, items)
+    const notes = live.takeNotes()
+    expect(notes).toMatchObject([
+      { id: 'm', count: 1 },
+      { id: 'm:1', count: 2 },
+      { id: 'n', count: 1 },
+      { id: 'm:2', count: 1 },
+    ])
+    const compared = (...rounds: string[][]) => {
+      const replay = replayOf([[...notes, done('x')]])
+      for (const items of rounds) replay.checkMap('m', items)
+      return replay.violation?.message
+    }
+    expect(compared(['a'], ['b', 'c'], ['a'])).toBeUndefined()
+    expect(compared(['a'], ['c', 'b'])).toContain("map 'm:1' went over 2 items, but the code has others, or in another order")
+    expect(compared(['a'], ['b', 'c'], ['z'])).toContain("map 'm:2' went over 1 items")
   })
 
   it('is not noted in replay, nor where its items cannot be written down', () => {

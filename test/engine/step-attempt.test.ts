@@ -30,11 +30,7 @@ function attempt(body: (tools: StepTools) => unknown, options: StepOptions = {},
     },
     heartbeat: (_operation, details) => void beats.push(details),
   }
-  const operation = new Operation('pay', { kind: 'step', body, options, timeoutMs }, facts && { kind: 'step', failures: 0, ...facts }, {
-    turn: 1,
-    stops: 0,
-    isCleanUp: false,
-  })
+  const operation = new Operation('pay', { kind: 'step', body, options, timeoutMs }, facts && { kind: 'step', failures: 0, ...facts }, 1, 0)
   return { step: new StepAttempt(operation, host), clock, reports, beats, durable }
 }
 async function reportsOf(body: (tools: StepTools) => unknown, options?: StepOptions, facts?: Partial<Facts>) {

@@ -13,12 +13,15 @@ import { signal, workflow } from '../../sdk/workflow.ts'
 
 const NOW = 1_000_000
 const DAY = 86_400_000
+/** The slot of the last frame in the journal. */
+const LAST_SEQ = 9
 const go = signal('go')
 const child = workflow('child', { input: z.object({ size: z.number().default(7) }), tags: ['vip'], retention: '1d' }, async (_ctx, { size }) => size)
 const policy = { retry: {}, heartbeatMs: 1, maxIterations: 1 }
 
 interface Setting {
   retries?: number
+  isJustRetried?: boolean
   recovered?: boolean
   timeoutMs?: number
   handOutAgainMs?: number
@@ -26,13 +29,13 @@ interface Setting {
 }
 
 /** The waits of a run, and all that they journal, send and say. */
-function waits({ retries = 0, recovered = false, timeoutMs, handOutAgainMs, refusal }: Setting = {}) {
+function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutMs, handOutAgainMs, refusal }: Setting = {}) {
   const operations = new Map<string, Operation>()
   const journaled: JournalEvent[] = []
   const sent: Outgoing[] = []
   const warnings: unknown[][] = []
   const stops: Error[] = []
-  const journal = { retries, reported: new Set<string>(), consumed: new Set<string>() }
+  const journal = { retries, isJustRetried, lastSeq: LAST_SEQ, reported: new Set<string>(), consumed: new Set<string>() }
   const replay = {
     run: { id: 'run', workflow: 'order', format: FORMAT, generation: 2, createdAt: NOW - 500, startedAt: NOW - 100 },
     journal,
@@ -54,11 +57,7 @@ function waits({ retries = 0, recovered = false, timeoutMs, handOutAgainMs, refu
   } as unknown as World
   const all = new Waits(world, replay, buffer, { recovered, timeoutMs })
   const called = (id: string, request: object, facts?: Partial<Facts>): Operation => {
-    const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), {
-      turn: 1,
-      stops: 0,
-      isCleanUp: false,
-    })
+    const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), 1, 0)
     operations.set(id, operation)
     return operation
   }
@@ -244,18 +243,65 @@ describe('a child', () => {
     expect([journaled, sent]).toEqual([[], []])
   })
 
-  it('is announced again after a crash, or after its run was told to go on (I5)', async () => {
-    for (const setting of [{ recovered: true }, { retries: 1 }]) {
+  const inLastFrame = { opened: started, openedIn: LAST_SEQ }
+  const before = { opened: started, openedIn: LAST_SEQ - 1 }
+  const detached = { ...started, detached: true, onParentEnd: 'abandon' } as const
+  const answer = { id: 'm1', kind: 'child', run: 'run.kid~g2', op: 'kid', status: 'completed' } as const
+
+  it('is started again after a crash if the last frame says that it was (I5)', async () => {
+    const { open, journaled, sent } = waits({ recovered: true })
+    await open('kid', request(), inLastFrame)
+    expect(sent).toStrictEqual([{ kind: 'start', run: record }])
+    expect(journaled).toEqual([])
+    const free = waits({ recovered: true })
+    await free.open('kid', request({ options: { detached: true } }), { ...inLastFrame, opened: detached })
+    expect(free.sent).toMatchObject([{ kind: 'start', run: { id: 'run.kid~g2' } }])
+    expect(free.sent[0]).not.toHaveProperty('isThere')
+  })
+
+  it('is not started again, nor asked for, where nothing can be missing: it may be past its retention', async () => {
+    for (const [setting, facts] of [
+      [{ recovered: true }, before],
+      [{ recovered: false }, inLastFrame],
+      [{ retries: 1 }, inLastFrame],
+    ] as const) {
       const { open, journaled, sent } = waits(setting)
-      await open('kid', request(), { opened: started })
-      expect(sent).toStrictEqual([{ kind: 'start', run: record }])
-      expect(journaled).toEqual([])
+      await open('kid', request(), facts)
+      expect([journaled, sent]).toEqual([[], []])
     }
   })
 
-  it('whose schema has changed is announced all the same, and looks at its input itself', async () => {
+  it('is asked for, not started, when its run goes on after a failure: it may have ended meanwhile', async () => {
+    const { parsed, ...asked } = record
+    for (const setting of [
+      { retries: 1, isJustRetried: true },
+      { retries: 1, recovered: true },
+    ]) {
+      const { open, journaled, sent } = waits(setting)
+      await open('kid', request(), before)
+      expect(sent).toStrictEqual([{ kind: 'start', run: asked, isThere: true }])
+      expect(journaled).toEqual([])
+      const free = waits(setting)
+      await free.open('kid', request({ options: { detached: true } }), { ...before, opened: detached })
+      expect(free.sent).toEqual([])
+    }
+  })
+
+  it('whose answer is there is neither started again nor asked for', async () => {
+    for (const [setting, facts] of [
+      [{ recovered: true }, inLastFrame],
+      [{ retries: 1, isJustRetried: true }, before],
+    ] as const) {
+      const { all, open, sent } = waits(setting)
+      all.receive([answer])
+      await open('kid', request(), facts)
+      expect(sent).toEqual([])
+    }
+  })
+
+  it('whose schema has changed is started again all the same, and looks at its input itself', async () => {
     const { open, sent } = waits({ recovered: true })
-    await open('kid', request(), { opened: { ...started, input: { size: 'x' } } })
+    await open('kid', request(), { ...inLastFrame, opened: { ...started, input: { size: 'x' } } })
     expect(sent).toMatchObject([{ run: { input: { size: 'x' }, reparse: true } }])
   })
 
@@ -325,7 +371,7 @@ describe('a task', () => {
   it('is handed out again after a crash or when its run goes on, unless it is answered', async () => {
     for (const [setting, round] of [
       [{ recovered: true }, 0],
-      [{ retries: 3 }, 3],
+      [{ retries: 3, isJustRetried: true }, 3],
     ] as const) {
       const again = waits(setting)
       await again.open('t', request('other'), { opened })
@@ -335,6 +381,12 @@ describe('a task', () => {
       await answered.open('t', request('other'), { opened })
       expect(answered.sent).toEqual([])
     }
+  })
+
+  it('is not handed out again at every wake of a run that went on long ago', async () => {
+    const { open, sent } = waits({ retries: 3 })
+    await open('t', request('other'), { opened })
+    expect(sent).toEqual([])
   })
 
   it('is handed out again and again where its world forgets', async () => {
