@@ -286,6 +286,8 @@ describe('a journal with a failure that was undone', () => {
     )
     expect(forgotten.map(({ at, events }) => [at, events.map(({ event }) => event)])).toEqual([[0, [done('x'), done('y')]]])
     expect([deliveries, retries]).toEqual([[done('z')], 2])
+    const crossed = journal([failed('a'), done('x'), failed('b')], [runFailed], [retried('a')], [done('y'), runFailed], [retried('b')], [done('z')])
+    expect([crossed.forgotten, crossed.deliveries]).toEqual([forgotten, deliveries])
   })
 
   it('keeps apart what lies between failures that do not overlap', () => {
