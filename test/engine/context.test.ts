@@ -232,10 +232,9 @@ describe('compensation', () => {
   it('runs after a failure, last first, and the error stays', async () => {
     const begun = await code(saga, [failed('pay')])
     expect([begun.ids, begun.state.compensated, begun.end]).toEqual([['pay', 'compensate/second'], true, undefined])
-    expect([...begun.replay.operations.values()].map((operation) => [operation.isStoppedBy(1), (operation.request as { options: object }).options])).toEqual([
-      [true, {}],
-      [false, { retry: { attempts: 1 } }],
-    ])
+    const [pay, undo] = [...begun.replay.operations.values()]
+    expect([pay, undo].map((operation) => (operation!.request as { options: object }).options)).toEqual([{}, { retry: { attempts: 1 } }])
+    expect([pay!.isStoppedBy(0), pay!.isStoppedBy(1), undo!.isStoppedBy(99)]).toEqual([false, true, false])
     const over = await code(saga, [failed('pay'), failed('compensate/second'), settle('compensate/first', 1)])
     expect(over.end).toMatchObject({ kind: 'threw', error: { step: 'pay' } })
   })
@@ -319,9 +318,18 @@ describe('a look at what code would do', () => {
   })
 
   it('goes through the frames of the generation, and no further', async () => {
-    const frames = [1, 2, 3].map((seq) => ({ seq, at: NOW, epoch: 1, events: [{ ...settle(`step ${seq}`, 1), ...(seq === 2 && { dt: 9 }) }] }))
+    const frames = [1, 2, 3].map((seq) => ({ seq, at: NOW + seq, epoch: 1, events: [settle(`step ${seq}`, 1)] }))
     const replay = await replaySilently(order, { ...run, input: { n: 3 }, baseSeq: 2, startedAt: NOW - 5 }, frames)
-    expect([replay.violation, replay.end, replay.journal.begunAt]).toEqual([undefined, { kind: 'returned', value: undefined }, NOW + 9])
+    expect([replay.violation, replay.end]).toEqual([undefined, { kind: 'returned', value: undefined }])
     expect(() => replay.assertCallable('ctx.x')).toThrow('after the code was only looked at')
+  })
+
+  it('begins when the generation before it ended; the first one, when the run was first taken up', async () => {
+    const heading = { seq: 2, at: NOW + 2, epoch: 1, events: [{ type: 'run.continued' as const, dt: 5 }] }
+    const begunAt = async (changes: Partial<RunRecord>) => (await replaySilently(order, { ...run, input: { n: 3 }, ...changes }, [heading])).journal.begunAt
+    expect(await begunAt({ baseSeq: 2, startedAt: NOW - 5 })).toBe(NOW + 7)
+    expect(await begunAt({ baseSeq: 3, startedAt: NOW - 5 })).toBe(NOW - 5)
+    expect((await replaySilently(order, { ...run, input: { n: 3 }, startedAt: NOW - 5 }, [])).journal.begunAt).toBe(NOW - 5)
+    expect((await replaySilently(order, { ...run, input: { n: 3 }, createdAt: NOW - 9 }, [])).journal.begunAt).toBe(NOW - 9)
   })
 })

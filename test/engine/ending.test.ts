@@ -10,7 +10,7 @@ const error = { name: 'Error', message: 'no' }
 const run = { id: 'run', format: 2, generation: 3, createdAt: 77 }
 const parent = { runId: 'parent', op: 'kid', generation: 1 }
 const child = (id: string, onParentEnd: OnParentEnd): JournalEvent => ({ type: 'child.started', id, run: `run.${id}`, workflow: 'w', version: 1, onParentEnd })
-const cancel = (id: string, reason: string) => ({ kind: 'deliver', to: `run.${id}`, message: { id: 'parent ended', kind: 'cancel', reason } })
+const cancel = (child: string, reason: string, id = 'parent ended') => ({ kind: 'deliver', to: `run.${child}`, message: { id, kind: 'cancel', reason } })
 
 describe('code that ended', () => {
   const threw = (thrown: Error, stop?: Error) => terminalEvent(order, { kind: 'threw', error: thrown }, stop)
@@ -73,6 +73,11 @@ describe('the message of a child’s end', () => {
     expect(messageOfEnd('kid', parent, 9, 'cancelled', 7, error)).toStrictEqual({ ...base, status: 'cancelled' })
     expect(messageOfEnd('kid', { runId: 'parent', op: 'kid' }, 9, 'completed', 7)).not.toHaveProperty('generation')
   })
+
+  it('has an id of its own for every generation of the parent, the first being as in format 1', () => {
+    const idFor = (generation?: number) => messageOfEnd('kid', { runId: 'parent', op: 'kid', ...(generation !== undefined && { generation }) }, 9, 'failed').id
+    expect([idFor(), idFor(0), idFor(1), idFor(2)]).toEqual(['child kid 9', 'child kid 9', 'child kid 9 g1', 'child kid 9 g2'])
+  })
 })
 
 describe('the end of a run', () => {
@@ -118,9 +123,25 @@ describe('the end of a run', () => {
   it('by request cancels all children but those that are to be terminated', () => {
     const events = [child('a', 'cancel'), child('b', 'terminate'), { type: 'task.dispatched', id: 't', task: 'mail' } as JournalEvent]
     expect(outgoingAtCancel(run, 2, events)).toEqual([
-      { kind: 'deliver', to: 'run.a', message: { id: 'parent cancelled 2', kind: 'cancel', reason: "its parent run 'run' was cancelled" } },
+      cancel('a', "its parent run 'run' was cancelled", 'parent cancelled 2'),
       { kind: 'terminate', run: 'run.b', reason: "its parent run 'run' was cancelled" },
       { kind: 'withdraw', task: { id: 'run.t', life: 77, generation: 3, round: 0 } },
+    ])
+  })
+
+  it('a second time by request reaches children that heard of the first, and under another id', () => {
+    const events: JournalEvent[] = [child('a', 'cancel'), { type: 'run.cancelRequested', from: 'm1' }, child('b', 'cancel'), child('left', 'abandon')]
+    const told = (nth: number) => ['a', 'b'].map((id) => cancel(id, "its parent run 'run' was cancelled", `parent cancelled ${nth}`))
+    expect(outgoingAtCancel(run, 2, events)).toEqual(told(2))
+    expect(outgoingAtCancel(run, 1, events)).toEqual(told(1))
+  })
+
+  it('leaves children that were asked to stop before to their clean-up, unless they are to be terminated', () => {
+    const asked: JournalEvent = { type: 'run.cancelRequested', from: 'm1' }
+    const events = [child('told', 'cancel'), child('hard', 'terminate'), asked, child('since', 'cancel')]
+    expect(outgoingToStarted(run, 'went', events)).toEqual([
+      { kind: 'terminate', run: 'run.hard', reason: "its parent run 'run' went" },
+      cancel('since', "its parent run 'run' went"),
     ])
   })
 })

@@ -350,7 +350,6 @@ describe('a map', () => {
   it('is noted where it is new, and compared where it is not', async () => {
     const live = replayOf()
     live.checkMap('m', ['a', 'b'])
-    live.checkMap('m', ['a'])
     const [noted, ...more] = live.takeNotes()
     expect(noted).toMatchObject({ type: 'map', id: 'm', count: 2 })
     expect(more).toMatchObject([{ id: 'm:1', count: 1 }])
@@ -363,6 +362,32 @@ describe('a map', () => {
     expect(compared(['a', 'b', 'c'])).toBeUndefined()
     expect(compared(['b', 'a'])).toContain("map 'm' went over 2 items, but the code has others, or in another order")
     expect(compared(['a'])).toContain("map 'm' went over 2 items, but the code has 1")
+  })
+
+  it('that is repeated is noted and compared each time for itself', () => {
+    const live = replayOf()
+    for (const [path, items] of [
+      ['m', ['a']],
+      ['m', ['b', 'c']],
+      ['n', ['d']],
+      ['m', ['a']],
+    ] as const)
+      live.checkMap(path, items)
+    const notes = live.takeNotes()
+    expect(notes).toMatchObject([
+      { id: 'm', count: 1 },
+      { id: 'm:1', count: 2 },
+      { id: 'n', count: 1 },
+      { id: 'm:2', count: 1 },
+    ])
+    const compared = (...rounds: string[][]) => {
+      const replay = replayOf([[...notes, done('x')]])
+      for (const items of rounds) replay.checkMap('m', items)
+      return replay.violation?.message
+    }
+    expect(compared(['a'], ['b', 'c'], ['a'])).toBeUndefined()
+    expect(compared(['a'], ['c', 'b'])).toContain("map 'm:1' went over 2 items, but the code has others, or in another order")
+    expect(compared(['a'], ['b', 'c'], ['z'])).toContain("map 'm:2' went over 1 items")
   })
 
   it('is not noted in replay, nor where its items cannot be written down', () => {

@@ -12,6 +12,8 @@ import type { World } from '../../sdk/ports.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
+/** No request to stop is meant for it. */
+const CLEAN_UP = { stopsBefore: Number.POSITIVE_INFINITY }
 const hang = () => new Promise(() => {})
 const fail = () => {
   throw new Error('no')
@@ -52,16 +54,10 @@ function steps() {
   const called = (
     id: string,
     body: (tools: StepTools) => unknown = () => 7,
-    { facts, options = {}, ...call }: { facts?: Partial<Facts>; options?: StepOptions; stops?: number; isCleanUp?: boolean } = {},
+    { facts, options = {}, stopsBefore = 0 }: { facts?: Partial<Facts>; options?: StepOptions; stopsBefore?: number } = {},
   ) => {
     const request: Request = { kind: 'step', body, options, timeoutMs: undefined }
-    const operation = new Operation(
-      id,
-      request,
-      facts && { kind: 'step', failures: 0, ...facts },
-      1,
-      call.isCleanUp ? Number.POSITIVE_INFINITY : (call.stops ?? 0),
-    )
+    const operation = new Operation(id, request, facts && { kind: 'step', failures: 0, ...facts }, 1, stopsBefore)
     operations.set(id, operation)
     return operation
   }
@@ -129,8 +125,8 @@ describe('a step that the code asks for', () => {
     stops.push(new CancelledError('enough'))
     prepared('a', () => 7, { facts: { failures: 1 } })
     prepared('b')
-    prepared('clean', () => 7, { isCleanUp: true })
-    prepared('since', () => 7, { stops: 1 })
+    prepared('clean', () => 7, CLEAN_UP)
+    prepared('since', () => 7, { stopsBefore: 1 })
     expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'a', attempt: 1, error: { name: 'CancelledError', message: 'enough' } })
     expect(all.nextSettled()).toMatchObject({ id: 'b', attempt: 0 })
     expect(all.nextSettled()).toBeUndefined()
@@ -191,10 +187,10 @@ describe('a request to stop', () => {
       return hang()
     }
     prepared('running', running)
-    prepared('undo', running, { isCleanUp: true })
+    prepared('undo', running, CLEAN_UP)
     all.startQueued()
     prepared('queued')
-    prepared('kept', () => 7, { isCleanUp: true })
+    prepared('kept', () => 7, CLEAN_UP)
     prepared('waiting', () => 7, { facts: { until: START + 5, failures: 2 } })
     called('over').resolve(undefined)
     operations.set('nap', new Operation('nap', { kind: 'sleep', ms: 1 }, undefined, 1, 0))
@@ -208,6 +204,21 @@ describe('a request to stop', () => {
     expect(all.areToStart).toBe(true)
     all.startQueued()
     expect(all.nextSettled()).toMatchObject({ id: 'kept', type: 'step.completed' })
+  })
+
+  it('that is repeated reaches what was called after the first, but no clean-up', () => {
+    const { all, prepared, stops } = steps()
+    stops.push(new CancelledError('enough'))
+    prepared('since', () => 7, { stopsBefore: 1 })
+    prepared('later', () => 7, { stopsBefore: 2 })
+    prepared('clean', () => 7, CLEAN_UP)
+    expect(all.nextSettled()).toBeUndefined()
+    stops.push(new CancelledError('really'))
+    all.stop(stops[1]!)
+    expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'since', error: { message: 'really' } })
+    expect(all.nextSettled()).toBeUndefined()
+    all.startQueued()
+    expect([all.nextSettled(), all.nextSettled(), all.nextSettled()]).toMatchObject([{ id: 'later' }, { id: 'clean' }, undefined])
   })
 
   it('does not end a second time what has already reported', () => {

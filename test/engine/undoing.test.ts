@@ -19,6 +19,7 @@ const child = (id: string, changes: object = {}): JournalEvent => ({
   onParentEnd: 'cancel',
   ...changes,
 })
+const childFailed = (id: string, why: string): JournalEvent => ({ type: 'child.failed', id, error: { ...error, cause: { name: why, message: 'x' } } })
 /** A frame each, a second apart. */
 const frames = (...groups: FrameEvent[][]): Frame[] => groups.map((events, i) => ({ seq: i + 1, at: (i + 1) * 1_000, epoch: 1, events }))
 const journal = (...groups: FrameEvent[][]) => new Journal(frames(...groups), 0, 500)
@@ -57,6 +58,23 @@ describe('what a request to go on undoes', () => {
     const event = { type, id: 'x', attempt: 1, error } as JournalEvent
     expect(findUndone(frames([event, done('b')], [runFailed], [retried('x')]))).toMatchObject([{ from: 0 }])
   })
+
+  it('is opened anew where there is nothing left to go on: a callback, or a child that never was the run’s own', () => {
+    const undone = findUndone(
+      frames(
+        [{ type: 'callback.failed', id: 'callback', error }, childFailed('taken', 'ConflictError'), childFailed('misfit', 'InvalidInputError')],
+        [childFailed('own', 'Error'), { type: 'child.failed', id: 'bare', error }, { type: 'task.failed', id: 'task', attempt: 1, error }, failed('step')],
+        [runFailed],
+        [retried('callback', 'taken', 'misfit', 'own', 'bare', 'task', 'step')],
+      ),
+    )
+    expect(undone.map(({ isOpenedAnew }) => [...isOpenedAnew])).toEqual([['callback', 'taken', 'misfit']])
+  })
+
+  it('is opened anew only where the request names it', () => {
+    const undone = findUndone(frames([{ type: 'callback.failed', id: 'callback', error }, failed('a')], [runFailed], [retried('a')]))
+    expect(undone).toMatchObject([{ from: 1, isOpenedAnew: new Set() }])
+  })
 })
 
 describe('what it takes for a failed run to go on', () => {
@@ -66,6 +84,12 @@ describe('what it takes for a failed run to go on', () => {
     expect(plan(done('a'))).toMatchObject({ refusal: expect.stringContaining("'run' does not end with its failure") })
     expect(plan()).toHaveProperty('refusal')
     expect(plan({ type: 'run.failed', error, compensated: true })).toMatchObject({ refusal: expect.stringContaining('has undone its steps') })
+  })
+
+  it('is time: a run that took too long would only take longer', () => {
+    expect(plan(failed('a'), { type: 'run.timedOut' }, done('b'), { type: 'run.failed', error, because: ['a'] })).toEqual({
+      refusal: expect.stringContaining("'run' took longer than the timeout of its workflow"),
+    })
   })
 
   it('are the operations that the failure goes back to', () => {
@@ -82,9 +106,12 @@ describe('what it takes for a failed run to go on', () => {
     expect(plan(failed('a'), failed('b'), { type: 'run.failed', error: ofChild })).toMatchObject({ ops: ['b'] })
   })
 
-  it('is what failed last where the error says nothing', () => {
+  it('is what failed last where the error says nothing, if the code heard of nothing since', () => {
     expect(plan(failed('a'), failed('b'), failed('a'), runFailed)).toEqual({ ops: ['a'], children: [] })
     expect(plan(done('a'), runFailed)).toEqual({ ops: [], children: [] })
+    expect(plan(failed('a'), done('b'), runFailed)).toEqual({ ops: [], children: [] })
+    const nap: JournalEvent = { type: 'sleep.started', id: 'nap', until: 9 }
+    expect(plan(failed('a'), nap, runFailed)).toEqual({ ops: ['a'], children: [] })
   })
 
   it('is nothing that an earlier request has undone', () => {
@@ -96,6 +123,11 @@ describe('what it takes for a failed run to go on', () => {
     const gone: JournalEvent = { type: 'child.failed', id: 'kid', error }
     expect(plan(child('kid'), gone, failed('a'), { type: 'run.failed', error, because: ['kid', 'a'] })).toEqual({ ops: ['kid', 'a'], children: ['run.kid'] })
     expect(plan(gone, runFailed)).toEqual({ ops: ['kid'], children: [] })
+  })
+
+  it.each(['ConflictError', 'InvalidInputError'])('is no child that never was its own (%s)', (why) => {
+    expect(plan(child('kid'), childFailed('kid', why), runFailed)).toEqual({ ops: ['kid'], children: [] })
+    expect(plan(child('kid'), childFailed('kid', 'Error'), runFailed)).toEqual({ ops: ['kid'], children: ['run.kid'] })
   })
 })
 
@@ -154,6 +186,13 @@ describe('a journal', () => {
   it('gathers what it knows of an operation', () => {
     const { facts } = journal([{ type: 'step.started', id: 'a', attempt: 1 }], [{ type: 'step.retrying', id: 'a', attempt: 1, error, until: 9_000 }])
     expect(facts.get('a')).toStrictEqual({ kind: 'step', openedAt: 1_000, openedIn: 2, failures: 1, until: 9_000, paused: false })
+  })
+
+  it('knows in which of its frames something was opened', () => {
+    const { facts, lastSeq } = journal([child('early')], [done('a'), child('late')])
+    expect([facts.get('early')?.openedIn, facts.get('late')?.openedIn, lastSeq]).toEqual([1, 2, 2])
+    const anew = journal([child('kid')], [childFailed('kid', 'ConflictError'), runFailed], [retried('kid')], [child('kid', { run: 'other' })])
+    expect(anew.facts.get('kid')).toMatchObject({ openedIn: 4, opened: { run: 'other' } })
   })
 
   it.each<[JournalEvent, object]>([
@@ -218,6 +257,46 @@ describe('a journal with a failure that was undone', () => {
     const { forgotten, consumed } = journal([failed('b'), { type: 'signal.rejected', id: 'go', from: 'm1', reason: 'x' }], [runFailed], [retried('b')])
     expect(forgotten).toEqual([{ at: 0, events: [] }])
     expect([...consumed]).toEqual(['m1'])
+  })
+
+  it('is just retried until something else happens', () => {
+    const isJustRetried = (...groups: FrameEvent[][]) => journal([failed('b')], [runFailed], ...groups).isJustRetried
+    expect([isJustRetried(), isJustRetried([retried('b')]), isJustRetried([retried('b')], [done('b')])]).toEqual([false, true, false])
+  })
+
+  it('opens anew what cannot go on, and keeps what can', () => {
+    const callback: JournalEvent = { type: 'callback.created', id: 'cb', until: 9 }
+    const { facts } = journal(
+      [callback, child('taken'), child('own')],
+      [{ type: 'callback.failed', id: 'cb', error }, childFailed('taken', 'ConflictError'), childFailed('own', 'Error')],
+      [runFailed],
+      [retried('cb', 'taken', 'own')],
+    )
+    expect(['cb', 'taken', 'own'].map((id) => facts.get(id)?.opened)).toEqual([undefined, undefined, child('own')])
+  })
+
+  it('keeps aside in one what lies between failures that overlap', () => {
+    const { forgotten, deliveries, retries } = journal(
+      [failed('a'), done('x'), failed('b')],
+      [runFailed],
+      [retried('b')],
+      [done('y'), runFailed],
+      [retried('a')],
+      [done('z')],
+    )
+    expect(forgotten.map(({ at, events }) => [at, events.map(({ event }) => event)])).toEqual([[0, [done('x'), done('y')]]])
+    expect([deliveries, retries]).toEqual([[done('z')], 2])
+    const crossed = journal([failed('a'), done('x'), failed('b')], [runFailed], [retried('a')], [done('y'), runFailed], [retried('b')], [done('z')])
+    expect([crossed.forgotten, crossed.deliveries]).toEqual([forgotten, deliveries])
+  })
+
+  it('keeps apart what lies between failures that do not overlap', () => {
+    const { forgotten, deliveries } = journal([failed('a'), done('x')], [runFailed], [retried('a')], [failed('b'), done('y')], [runFailed], [retried('b')])
+    expect(forgotten.map(({ at, events }) => [at, events.map(({ event }) => event)])).toEqual([
+      [0, [done('x')]],
+      [0, [done('y')]],
+    ])
+    expect(deliveries).toEqual([])
   })
 
   it('that failed again has ended', () => {

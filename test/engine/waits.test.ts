@@ -13,6 +13,8 @@ import { signal, workflow } from '../../sdk/workflow.ts'
 
 const NOW = 1_000_000
 const DAY = 86_400_000
+/** The slot of the last frame in the journal. */
+const LAST_SEQ = 9
 const go = signal('go')
 const child = workflow('child', { input: z.object({ size: z.number().default(7) }), tags: ['vip'], retention: '1d' }, async (_ctx, { size }) => size)
 const policy = { retry: {}, heartbeatMs: 1, maxIterations: 1 }
@@ -33,7 +35,7 @@ function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutM
   const sent: Outgoing[] = []
   const warnings: unknown[][] = []
   const stops: Error[] = []
-  const journal = { retries, isJustRetried, lastSeq: 7, reported: new Set<string>(), consumed: new Set<string>() }
+  const journal = { retries, isJustRetried, lastSeq: LAST_SEQ, reported: new Set<string>(), consumed: new Set<string>() }
   const replay = {
     run: { id: 'run', workflow: 'order', format: FORMAT, generation: 2, createdAt: NOW - 500, startedAt: NOW - 100 },
     journal,
@@ -241,27 +243,65 @@ describe('a child', () => {
     expect([journaled, sent]).toEqual([[], []])
   })
 
-  it('of the last frame is announced again after a crash: its start may have been lost (I5)', async () => {
+  const inLastFrame = { opened: started, openedIn: LAST_SEQ }
+  const before = { opened: started, openedIn: LAST_SEQ - 1 }
+  const detached = { ...started, detached: true, onParentEnd: 'abandon' } as const
+  const answer = { id: 'm1', kind: 'child', run: 'run.kid~g2', op: 'kid', status: 'completed' } as const
+
+  it('is started again after a crash if the last frame says that it was (I5)', async () => {
     const { open, journaled, sent } = waits({ recovered: true })
-    await open('kid', request(), { opened: started, openedIn: 7 })
+    await open('kid', request(), inLastFrame)
     expect(sent).toStrictEqual([{ kind: 'start', run: record }])
     expect(journaled).toEqual([])
-    await open('older', request(), { opened: { ...started, id: 'older' }, openedIn: 6 })
-    expect(sent).toHaveLength(1)
+    const free = waits({ recovered: true })
+    await free.open('kid', request({ options: { detached: true } }), { ...inLastFrame, opened: detached })
+    expect(free.sent).toMatchObject([{ kind: 'start', run: { id: 'run.kid~g2' } }])
+    expect(free.sent[0]).not.toHaveProperty('isThere')
   })
 
-  it('is asked for its end when its run goes on, but not begun anew', async () => {
-    const { open, sent } = waits({ retries: 1, isJustRetried: true })
-    await open('kid', request(), { opened: started, openedIn: 6 })
-    expect(sent).toMatchObject([{ kind: 'start', run: { id: 'run.kid~g2' }, isThere: true }])
-    const later = waits({ retries: 1 })
-    await later.open('kid', request(), { opened: started, openedIn: 6 })
-    expect(later.sent).toEqual([])
+  it('is not started again, nor asked for, where nothing can be missing: it may be past its retention', async () => {
+    for (const [setting, facts] of [
+      [{ recovered: true }, before],
+      [{ recovered: false }, inLastFrame],
+      [{ retries: 1 }, inLastFrame],
+    ] as const) {
+      const { open, journaled, sent } = waits(setting)
+      await open('kid', request(), facts)
+      expect([journaled, sent]).toEqual([[], []])
+    }
   })
 
-  it('whose schema has changed is announced all the same, and looks at its input itself', async () => {
+  it('is asked for, not started, when its run goes on after a failure: it may have ended meanwhile', async () => {
+    const { parsed, ...asked } = record
+    for (const setting of [
+      { retries: 1, isJustRetried: true },
+      { retries: 1, recovered: true },
+    ]) {
+      const { open, journaled, sent } = waits(setting)
+      await open('kid', request(), before)
+      expect(sent).toStrictEqual([{ kind: 'start', run: asked, isThere: true }])
+      expect(journaled).toEqual([])
+      const free = waits(setting)
+      await free.open('kid', request({ options: { detached: true } }), { ...before, opened: detached })
+      expect(free.sent).toEqual([])
+    }
+  })
+
+  it('whose answer is there is neither started again nor asked for', async () => {
+    for (const [setting, facts] of [
+      [{ recovered: true }, inLastFrame],
+      [{ retries: 1, isJustRetried: true }, before],
+    ] as const) {
+      const { all, open, sent } = waits(setting)
+      all.receive([answer])
+      await open('kid', request(), facts)
+      expect(sent).toEqual([])
+    }
+  })
+
+  it('whose schema has changed is started again all the same, and looks at its input itself', async () => {
     const { open, sent } = waits({ recovered: true })
-    await open('kid', request(), { opened: { ...started, input: { size: 'x' } }, openedIn: 7 })
+    await open('kid', request(), { ...inLastFrame, opened: { ...started, input: { size: 'x' } } })
     expect(sent).toMatchObject([{ run: { input: { size: 'x' }, reparse: true } }])
   })
 
@@ -341,6 +381,12 @@ describe('a task', () => {
       await answered.open('t', request('other'), { opened })
       expect(answered.sent).toEqual([])
     }
+  })
+
+  it('is not handed out again at every wake of a run that went on long ago', async () => {
+    const { open, sent } = waits({ retries: 3 })
+    await open('t', request('other'), { opened })
+    expect(sent).toEqual([])
   })
 
   it('is handed out again and again where its world forgets', async () => {

@@ -133,6 +133,11 @@ describe('handing a run on', () => {
     expect(committing({ next: { kind: 'release', wakeAt: NOW + 5 } }).result).toMatchObject({ wakes: [{ runId: 'run', at: NOW + 5 }] })
   })
 
+  it('to the next generation says whether its input has to be parsed again', () => {
+    const next = { kind: 'continue', input: 1, attempt: 3, wakeAt: NOW + 5, reparse: true } as const
+    expect(committing({ frame, next }).named('update')[0]![1]).toMatchObject({ set: { input: 1, parsed: undefined, reparse: true } })
+  })
+
   it('to the next generation drops the journal before it and forgets the old mail', () => {
     const { result, calls } = committing({ frame, next: { kind: 'continue', input: 1, parsed: 2, attempt: 3, wakeAt: NOW + 5 } })
     expect(result).toMatchObject({ suspended: true, wakes: [{ runId: 'run', at: NOW + 5 }] })

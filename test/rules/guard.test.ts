@@ -55,10 +55,11 @@ describe('a change', () => {
     expect(run).toStrictEqual(before)
   })
 
-  it('removes a field that is there with undefined', () => {
-    const next = changed(run, { when: {}, set: { wakeAt: undefined, leaseUntil: undefined } })
-    expect([next.wakeAt, next.leaseUntil]).toEqual([undefined, undefined])
-    expect(next).toHaveProperty('parent')
+  it('empties a field that is there with undefined, and leaves those that are not there', () => {
+    const ended = { ...run, endedAt: NOW }
+    const next = changed(ended, { when: {}, set: { wakeAt: undefined, leaseUntil: undefined, endedAt: undefined } })
+    expect(next).toStrictEqual({ ...ended, wakeAt: undefined, leaseUntil: undefined, endedAt: undefined })
+    expect(changed(ended, { when: {}, set: { leaseUntil: undefined } })).toStrictEqual({ ...ended, leaseUntil: undefined })
   })
 
   it('keeps to itself what the rules do not look at', () => {
@@ -71,8 +72,10 @@ describe('a change', () => {
     expect(changed(run, { when: {}, set: { status: 'pending' } }).claims).toBe(run.claims)
   })
 
-  it('bumps counters', () => {
+  it('bumps counters, after it has set them', () => {
     expect(changed(run, { when: {}, bump: ['epoch', 'stimulus'] })).toStrictEqual({ ...run, epoch: 6, stimulus: 3 })
+    expect(changed(run, { when: {}, bump: ['generation', 'claims'] })).toStrictEqual({ ...run, generation: 1, claims: 2 })
+    expect(changed(run, { when: {}, set: { claims: undefined }, bump: ['claims'] }).claims).toBe(1)
   })
 })
 

@@ -68,15 +68,28 @@ describe('starting a child', () => {
         from,
         {
           id: 'refused 5 kid',
-          generation: 1,
           kind: 'child',
           run: 'child',
           op: 'kid',
+          generation: 1,
           status: 'failed',
           error: { name: 'ConflictError', message: expect.stringContaining("'child' belongs to another run") },
         },
       ],
     ])
+  })
+
+  it('reports a conflict of a parent of format 1 without a generation', () => {
+    const { named } = starting({}, { parent: { runId: 'parent', op: 'kid' } })
+    expect(named('putMessage')[0]![1]).toMatchObject({ id: 'refused 5 kid', op: 'kid', status: 'failed' })
+    expect(named('putMessage')[0]![1]).not.toHaveProperty('generation')
+  })
+
+  it('reports a conflict to every holder of the parent anew: after a retry it has to be said again', () => {
+    const answers = { insert: { inserted: false, run: stored({ id: 'child' }) }, find: from, putMessage: 'new', update: { ok: true, run: from } }
+    const idFor = (epoch: number) =>
+      decide((storage) => sendOutgoing(storage, stored({ id: 'parent', epoch }), [{ kind: 'start', run: newChild() }]), answers).named('putMessage')[0]![1]
+    expect([idFor(5), idFor(6)]).toMatchObject([{ id: 'refused 5 kid' }, { id: 'refused 6 kid' }])
   })
 
   it('that an earlier generation started adopts it: from now on it answers to this call', () => {
@@ -101,6 +114,31 @@ describe('starting a child', () => {
     const gone = starting(earlier, {}, { record: { input: newChild().input }, update: { ok: false, run: undefined } })
     expect(gone.result).toEqual([])
     expect(gone.named('putMessage')).toEqual([])
+  })
+})
+
+describe('asking for a child that was started', () => {
+  const asking = (there: Parameters<typeof stored>[0] | undefined, answers: Partial<Record<keyof Storage, unknown>> = {}) =>
+    sending({ kind: 'start', run: newChild(), isThere: true }, { find: script(there && stored({ id: 'child', ...there }), from), ...answers })
+
+  it('does nothing while it is under way, and never starts it', () => {
+    const { result, calls } = asking({ parent })
+    expect(result).toEqual([])
+    expect(calls).toEqual([['find', 'child']])
+  })
+
+  it('that has ended tells the parent of its end', () => {
+    const { named } = asking({ parent, status: 'completed' }, { record: { status: 'completed', output: 7, baseSeq: 2 }, frames: [{ seq: 5 }] })
+    const message = { id: 'child child 5 g1', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
+    expect(named('putMessage')).toEqual([[from, message]])
+    expect(named('insert')).toEqual([])
+  })
+
+  it('that is past its retention tells the parent that it is gone', () => {
+    const { named } = asking(undefined)
+    const error = { name: 'RunNotFoundError', message: "child run 'child' is gone: its retention has passed" }
+    expect(named('putMessage')).toEqual([[from, { id: 'refused 5 kid', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'failed', error }]])
+    expect(named('insert')).toEqual([])
   })
 })
 
