@@ -8,17 +8,17 @@ import { mortalStore } from '../../sdk/testing/mortal-store.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 
 /** A world without transactions: a commit may have got as far as its frame and no further. */
-function halfCommitting(workflows: AnyWorkflow[], dieAfterFrame: (type: string) => boolean) {
+function halfCommitting(workflows: AnyWorkflow[], dieAfterFrame: (type: string) => boolean, deaths = 1) {
   const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
   const base = new LocalWorld({ path: ':memory:', clock, ids: seededIds(1), log: () => {} })
-  let armed = true
+  let deathsLeft = deaths
   const store = new Proxy(base.store, {
     get: (target, property) => {
       const member: unknown = Reflect.get(target, property, target)
       if (property === 'commit') {
         return async (commit: Parameters<RunStore['commit']>[0]) => {
-          if (!armed || !commit.frame?.events.some(({ type }) => dieAfterFrame(type))) return target.commit(commit)
-          armed = false
+          if (deathsLeft === 0 || !commit.frame?.events.some(({ type }) => dieAfterFrame(type))) return target.commit(commit)
+          deathsLeft--
           await target.commit({ runId: commit.runId, epoch: commit.epoch, frame: commit.frame, next: { kind: 'keep' } })
           throw new Error('the process died')
         }
@@ -71,6 +71,21 @@ describe('a runner that died between its frame and the rest of the commit', () =
     await run('p')
     await run('p.child')
     expect(await run('p')).toEqual({ status: 'completed' })
+  })
+
+  it('has announced a child that is started also if the next one dies in the same place, one frame later', async () => {
+    const tick = signal<number>('tick')
+    const child = workflow('child', async () => 'born')
+    const parent = workflow('parent', async (ctx) => Promise.all([ctx.run(child, undefined), ctx.waitFor(tick)]))
+    const { client, clock, run, store } = halfCommitting([parent, child], () => true, 2)
+    await client.start(parent, undefined, { id: 'p' })
+    await expect(run('p')).rejects.toThrow('died')
+    await client.signal('p', tick, 1)
+    clock.moveTo(clock.now() + 31_000)
+    await expect(run('p')).rejects.toThrow('died')
+    clock.moveTo(clock.now() + 31_000)
+    await run('p')
+    expect(await store.get('p.child')).toBeDefined()
   })
 
   it('has consumed a signal, and the next one does not consume it again', async () => {

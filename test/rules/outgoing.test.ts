@@ -140,6 +140,11 @@ describe('asking for a child that was started', () => {
     expect(named('putMessage')).toEqual([[from, { id: 'refused 5 kid', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'failed', error }]])
     expect(named('insert')).toEqual([])
   })
+
+  it.each(['completed', 'running'] as const)('whose id belongs to another run by now (%s) tells the parent that it is gone', (status) => {
+    const { named } = asking({ status, workflow: 'stranger' }, { record: { status, output: 7, baseSeq: 0 }, frames: [] })
+    expect(named('putMessage')).toMatchObject([[from, { id: 'refused 5 kid', status: 'failed' }]])
+  })
 })
 
 describe('what a commit causes elsewhere', () => {
