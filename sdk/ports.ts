@@ -141,6 +141,8 @@ export interface Claimed {
   inbox: Message[]
   /** The claim before this one ended without saying so: effects it had announced may be missing. */
   recovered: boolean
+  /** Frames of later claims than this one come from holders that did not give the run up: what they announced may be missing. */
+  lastGoodEpoch: number
   /** How many runners in a row have died with the run in their hands without taking it any further. */
   deaths: number
 }

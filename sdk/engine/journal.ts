@@ -23,8 +23,8 @@ export interface Facts {
   opened?: EventOf<'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'>
   /** When it was opened. */
   openedAt?: number
-  /** The slot of the frame that says so. */
-  openedIn?: number
+  /** By which claim. */
+  openedBy?: number
   /** Failed attempts of a step so far. */
   failures: number
   /** When a step is to be tried or entered again. */
@@ -92,11 +92,11 @@ export class Journal {
     }
     const undone = findUndone(frames)
     if (undone.length > 0) this.addExceptUndone(frames, undone)
-    else for (const { seq, at, events } of frames) for (const event of events) this.add(event, event.dt === undefined ? at : at + event.dt, seq)
+    else for (const { epoch, at, events } of frames) for (const event of events) this.add(event, event.dt === undefined ? at : at + event.dt, epoch)
     this.isJustRetried = last?.events.at(-1)?.type === 'run.retried'
   }
 
-  private add(event: JournalEvent, at: number, seq: number): void {
+  private add(event: JournalEvent, at: number, epoch: number): void {
     // By role, looked up once: a journal may have a hundred thousand events.
     switch (EVENT_ROLE[event.type]) {
       case 'settles':
@@ -107,7 +107,7 @@ export class Journal {
         return this.noteConsumed(event as Delivery)
       case 'fact':
         this.isEmpty = false
-        return this.addFact(event as FactEvent, at, seq)
+        return this.addFact(event as FactEvent, at, epoch)
       case 'remark':
         return this.addRemark(event as Remark)
       case 'run':
@@ -141,10 +141,10 @@ export class Journal {
     }
   }
 
-  private addFact(event: FactEvent, at: number, seq: number): void {
+  private addFact(event: FactEvent, at: number, epoch: number): void {
     const known = this.facts.get(event.id)
-    if (known) applyFact(known, event).openedIn = seq
-    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], openedAt: at, openedIn: seq, failures: 0 }, event))
+    if (known) applyFact(known, event).openedBy = epoch
+    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], openedAt: at, openedBy: epoch, failures: 0 }, event))
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */
@@ -153,7 +153,7 @@ export class Journal {
     const settled = new Set<string>()
     let position = 0
     let open: Forgotten | undefined
-    for (const { seq, at: frameAt, events } of frames) {
+    for (const { epoch, at: frameAt, events } of frames) {
       for (const event of events) {
         const at = frameAt + (event.dt ?? 0)
         const range = ranges.find(({ from, to }) => position >= from && position <= to)
@@ -162,7 +162,7 @@ export class Journal {
         if (!undone.some(({ drops }) => drops.has(position))) {
           if (isDelivery(event) && 'id' in event) settled.add(event.id)
           if (range && open && !isRemark(event)) open.events.push({ event, at })
-          else this.add(event, at, seq)
+          else this.add(event, at, epoch)
         }
         const request = undone.find(({ to }) => to === position)
         if (request) this.takeUpAgain(request, settled, open)

@@ -80,7 +80,8 @@ export function retryPlan(runId: string, events: readonly JournalEvent[]): Retry
   // An error that does not say where it comes from, thrown in the very turn in which the code heard of a failure: of that one.
   // After any other turn the failure had been dealt with, and only the end is undone, for code that has been mended.
   const lastHeard = events.findLast((event) => isDelivery(event))
-  const ops = known.length > 0 ? known : lastHeard && isFailure(lastHeard) ? [lastHeard.id] : []
+  const wasTheLast = lastHeard && isFailure(lastHeard) && lastFailure.has(lastHeard.id)
+  const ops = known.length > 0 ? known : wasTheLast ? [lastHeard.id] : []
   const children = ops.flatMap((op) => {
     const failure = lastFailure.get(op)
     return failure?.type === 'child.failed' && !isNoChildOfOurs(failure) ? (childOf.get(op) ?? []) : []

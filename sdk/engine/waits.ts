@@ -23,16 +23,18 @@ export class Waits {
   private readonly buffer: FrameBuffer
   private readonly mailbox: Mailbox
   private readonly recovered: boolean
+  private readonly lastGoodEpoch: number
   private readonly deadline: number | undefined
   /** When a timer ends or resumes an operation. */
   private readonly timed = new Map<Operation, number>()
 
-  constructor(world: World, replay: Replay, buffer: FrameBuffer, options: { recovered: boolean; timeoutMs: number | undefined }) {
+  constructor(world: World, replay: Replay, buffer: FrameBuffer, options: { recovered: boolean; lastGoodEpoch: number; timeoutMs: number | undefined }) {
     this.world = world
     this.replay = replay
     this.run = replay.run
     this.buffer = buffer
     this.recovered = options.recovered
+    this.lastGoodEpoch = options.lastGoodEpoch
     this.deadline = options.timeoutMs === undefined ? undefined : (this.run.startedAt ?? this.run.createdAt) + options.timeoutMs
     this.mailbox = new Mailbox(world, replay, buffer, () => this.sleepToSkip())
   }
@@ -192,14 +194,14 @@ export class Waits {
   }
 
   /**
-   * A runner that died behind its last frame may not have started what is in it; what is in the frames before was started,
-   * because a commit begins when the one before it is done. After a retry the child may have ended while its parent could
+   * A runner that died behind a frame may not have started what is in it. What was announced by holders that gave the run up
+   * in good order was started. After a retry the child may have ended while its parent could
    * not hear of it. Otherwise nothing is started again: a child that has ended may be past its retention, and would run anew.
    */
   private async makeSureOf(operation: Operation, request: RequestOf<'child'>, opened: EventOf<'child.started'>): Promise<void> {
     const { journal } = this.replay
     if (this.mailbox.isAnswered(operation.id)) return
-    if (this.recovered && operation.facts!.openedIn === journal.lastSeq) {
+    if (this.recovered && (operation.facts!.openedBy ?? 0) > this.lastGoodEpoch) {
       // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
       const accepted = await accept(request.workflow.options.input, opened.input, `the input of child '${operation.id}'`).catch(() => ({
         reparse: true as const,

@@ -41,7 +41,7 @@ export function* claim(storage: Storage, runId: string, lease: Lease): Procedure
  */
 function* loadClaimed(storage: Storage, run: StoredRun): Procedure<Claimed> {
   const record = yield* ask(storage.record(run))
-  if (isUntouched(run)) return { run: record, frames: [], inbox: [], recovered: false, deaths: 0 }
+  if (isUntouched(run)) return { run: record, frames: [], inbox: [], recovered: false, lastGoodEpoch: 0, deaths: 0 }
   const { heading, frames, inbox } = yield* ask(storage.load(run))
   return {
     run: record,
@@ -50,6 +50,7 @@ function* loadClaimed(storage: Storage, run: StoredRun): Procedure<Claimed> {
     ...(heading && { begunAt: beginOf(heading) }),
     // Whoever gives a run up in good order takes the count of claims back.
     recovered: run.claims > 1,
+    lastGoodEpoch: run.epoch - run.claims,
     deaths: deathsBefore(run, frames),
   }
 }

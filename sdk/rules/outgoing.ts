@@ -33,7 +33,9 @@ function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wak
 
 /** The parent goes on after a failure. Its child may have ended meanwhile, or be past its retention. */
 function* askChild(storage: Storage, from: StoredRun, { id, parent }: NewRun): Procedure<Wake[]> {
-  const there = yield* ask(storage.find(id))
+  const found = yield* ask(storage.find(id))
+  // Its id may be somebody else's by now.
+  const there = found?.parent?.runId === parent!.runId ? found : undefined
   if (there && hasEnded(there.status)) return yield* tellOfEnd(storage, there, parent!)
   if (there) return []
   const error = { name: 'RunNotFoundError', message: `child run '${id}' is gone: its retention has passed` }

@@ -15,8 +15,9 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
   if (run?.status !== status) return NOT_REVIVED
   if (event && !(yield* journalRetry(storage, run, event))) return NOT_REVIVED
   const now = storage.now()
-  // One claim left in disorder is enough for the next runner to know that announced effects may be missing.
-  const claims = run.claims > 0 ? { claims: 1 } : {}
+  // One claim left in disorder is enough for the next runner to know that announced effects may be missing. Parking counts
+  // as one too: it took an epoch.
+  const claims = run.claims > 0 ? { claims: 2 } : {}
   const set = { status: 'pending', error: undefined, endedAt: undefined, wakeAt: now, ...claims } as const
   const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
   return updated.ok ? { revived: true, wakes: [{ runId, at: now }] } : NOT_REVIVED

@@ -185,14 +185,15 @@ describe('a journal', () => {
 
   it('gathers what it knows of an operation', () => {
     const { facts } = journal([{ type: 'step.started', id: 'a', attempt: 1 }], [{ type: 'step.retrying', id: 'a', attempt: 1, error, until: 9_000 }])
-    expect(facts.get('a')).toStrictEqual({ kind: 'step', openedAt: 1_000, openedIn: 2, failures: 1, until: 9_000, paused: false })
+    expect(facts.get('a')).toStrictEqual({ kind: 'step', openedAt: 1_000, openedBy: 1, failures: 1, until: 9_000, paused: false })
   })
 
-  it('knows in which of its frames something was opened', () => {
-    const { facts, lastSeq } = journal([child('early')], [done('a'), child('late')])
-    expect([facts.get('early')?.openedIn, facts.get('late')?.openedIn, lastSeq]).toEqual([1, 2, 2])
+  it('knows by which claim something was opened', () => {
+    const frames = [1, 2].map((epoch) => ({ seq: epoch, at: 1_000, epoch, events: [child(`of ${epoch}`)] }))
+    const { facts } = new Journal(frames, 0, 0)
+    expect([facts.get('of 1')?.openedBy, facts.get('of 2')?.openedBy]).toEqual([1, 2])
     const anew = journal([child('kid')], [childFailed('kid', 'ConflictError'), runFailed], [retried('kid')], [child('kid', { run: 'other' })])
-    expect(anew.facts.get('kid')).toMatchObject({ openedIn: 4, opened: { run: 'other' } })
+    expect(anew.facts.get('kid')).toMatchObject({ opened: { run: 'other' } })
   })
 
   it.each<[JournalEvent, object]>([

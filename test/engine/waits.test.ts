@@ -14,7 +14,7 @@ import { signal, workflow } from '../../sdk/workflow.ts'
 const NOW = 1_000_000
 const DAY = 86_400_000
 /** The slot of the last frame in the journal. */
-const LAST_SEQ = 9
+const LAST_GOOD_EPOCH = 7
 const go = signal('go')
 const child = workflow('child', { input: z.object({ size: z.number().default(7) }), tags: ['vip'], retention: '1d' }, async (_ctx, { size }) => size)
 const policy = { retry: {}, heartbeatMs: 1, maxIterations: 1 }
@@ -35,7 +35,7 @@ function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutM
   const sent: Outgoing[] = []
   const warnings: unknown[][] = []
   const stops: Error[] = []
-  const journal = { retries, isJustRetried, lastSeq: LAST_SEQ, reported: new Set<string>(), consumed: new Set<string>() }
+  const journal = { retries, isJustRetried, reported: new Set<string>(), consumed: new Set<string>() }
   const replay = {
     run: { id: 'run', workflow: 'order', format: FORMAT, generation: 2, createdAt: NOW - 500, startedAt: NOW - 100 },
     journal,
@@ -55,7 +55,7 @@ function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutM
     tasks: { refusal: () => refusal, handOutAgainMs },
     log: (...said: unknown[]) => void warnings.push(said),
   } as unknown as World
-  const all = new Waits(world, replay, buffer, { recovered, timeoutMs })
+  const all = new Waits(world, replay, buffer, { recovered, lastGoodEpoch: LAST_GOOD_EPOCH, timeoutMs })
   const called = (id: string, request: object, facts?: Partial<Facts>): Operation => {
     const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), 1, 0)
     operations.set(id, operation)
@@ -243,18 +243,18 @@ describe('a child', () => {
     expect([journaled, sent]).toEqual([[], []])
   })
 
-  const inLastFrame = { opened: started, openedIn: LAST_SEQ }
-  const before = { opened: started, openedIn: LAST_SEQ - 1 }
+  const inDisorder = { opened: started, openedBy: LAST_GOOD_EPOCH + 1 }
+  const before = { opened: started, openedBy: LAST_GOOD_EPOCH }
   const detached = { ...started, detached: true, onParentEnd: 'abandon' } as const
   const answer = { id: 'm1', kind: 'child', run: 'run.kid~g2', op: 'kid', status: 'completed' } as const
 
-  it('is started again after a crash if the last frame says that it was (I5)', async () => {
+  it('is started again after a crash if it was announced by a holder that did not give the run up (I5)', async () => {
     const { open, journaled, sent } = waits({ recovered: true })
-    await open('kid', request(), inLastFrame)
+    await open('kid', request(), inDisorder)
     expect(sent).toStrictEqual([{ kind: 'start', run: record }])
     expect(journaled).toEqual([])
     const free = waits({ recovered: true })
-    await free.open('kid', request({ options: { detached: true } }), { ...inLastFrame, opened: detached })
+    await free.open('kid', request({ options: { detached: true } }), { ...inDisorder, opened: detached })
     expect(free.sent).toMatchObject([{ kind: 'start', run: { id: 'run.kid~g2' } }])
     expect(free.sent[0]).not.toHaveProperty('isThere')
   })
@@ -262,8 +262,8 @@ describe('a child', () => {
   it('is not started again, nor asked for, where nothing can be missing: it may be past its retention', async () => {
     for (const [setting, facts] of [
       [{ recovered: true }, before],
-      [{ recovered: false }, inLastFrame],
-      [{ retries: 1 }, inLastFrame],
+      [{ recovered: false }, inDisorder],
+      [{ retries: 1 }, inDisorder],
     ] as const) {
       const { open, journaled, sent } = waits(setting)
       await open('kid', request(), facts)
@@ -289,7 +289,7 @@ describe('a child', () => {
 
   it('whose answer is there is neither started again nor asked for', async () => {
     for (const [setting, facts] of [
-      [{ recovered: true }, inLastFrame],
+      [{ recovered: true }, inDisorder],
       [{ retries: 1, isJustRetried: true }, before],
     ] as const) {
       const { all, open, sent } = waits(setting)
@@ -301,7 +301,7 @@ describe('a child', () => {
 
   it('whose schema has changed is started again all the same, and looks at its input itself', async () => {
     const { open, sent } = waits({ recovered: true })
-    await open('kid', request(), { ...inLastFrame, opened: { ...started, input: { size: 'x' } } })
+    await open('kid', request(), { ...inDisorder, opened: { ...started, input: { size: 'x' } } })
     expect(sent).toMatchObject([{ run: { input: { size: 'x' }, reparse: true } }])
   })
 

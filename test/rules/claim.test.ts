@@ -28,7 +28,7 @@ describe('a claim (I7)', () => {
 
   it('loads nothing of a run that nobody has touched', () => {
     const { result, named } = claiming({ update: { ok: true, run: stored({ epoch: 1, stimulus: 0 }) }, record })
-    expect(result).toStrictEqual({ run: record, frames: [], inbox: [], recovered: false, deaths: 0 })
+    expect(result).toStrictEqual({ run: record, frames: [], inbox: [], recovered: false, lastGoodEpoch: 0, deaths: 0 })
     expect(named('load')).toEqual([])
   })
 
