@@ -5,6 +5,7 @@ import { hasEnded } from '../../sdk/ports.ts'
 import type { Cloud } from './cloud.ts'
 import { BROKEN } from './interpreter.ts'
 import type { Program } from './program.ts'
+import { sync, syncTimes } from './timetable.ts'
 import type { Witness } from './witness.ts'
 
 const PATIENCE_MS = 20_000
@@ -43,9 +44,12 @@ export class Outside {
   }
 
   /** Starts the program and sends its signals: some before, some during, some after the wait they are for. */
-  play(life: number): void {
+  play(life: number, begin: number): void {
     const { program, cloud } = this
-    const begin = cloud.clock.now()
+    this.hasStarted = false
+    this.outcome = undefined
+    this.accepted.clear()
+    this.givenUp.clear()
     this.insist(begin, async (client) => {
       await client.start('play', { root: program.root, rounds: program.rounds }, { id: 'root' })
       this.hasStarted = true
@@ -59,6 +63,9 @@ export class Outside {
         if (this.isHeads(0.3)) this.signal(at + this.within([3_000, 60_000, 25 * DAY]), name, key)
       }
     }
+    const { timetable } = program
+    for (const after of timetable && life === 1 ? syncTimes(timetable) : [])
+      this.insist(begin + after, (client) => sync(client, timetable!, cloud.clock.now() - begin))
     for (const { act, after } of program.acts) {
       const key = `${life} ${act} ${after}`
       this.insist(begin + after, (client) => this.unlessEnded(client, () => this.steer(client, act, key)))

@@ -1,4 +1,5 @@
 import type { SeededRandom } from '../../sdk/engine/random.ts'
+import { aTimetable, type Timetable } from './timetable.ts'
 
 /** A workflow as data, so that a seed can make one up and anybody can read it. `at` tells nodes apart that share a name. */
 export type Node = { at: number; name: string } & (
@@ -62,6 +63,8 @@ export interface Program {
   mendedAfter: number
   /** How long its runs are kept when they have ended. */
   retention: number
+  /** A schedule beside it. */
+  timetable?: Timetable
   /** It is started once more under its id, when its retention has passed. */
   comesAgain: boolean
 }
@@ -117,6 +120,7 @@ class Author {
       program.acts.push({ act, after: this.duration() })
       program.isDeterministic = false
     }
+    if (!program.isSlow && program.retention >= DAY && this.chance(0.08)) program.timetable = aTimetable((below) => this.int(below))
     return program
   }
 
