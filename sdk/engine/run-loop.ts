@@ -89,6 +89,7 @@ class RunLoop {
   private inboxIsStale = false
   private leaseLost = false
   private wakeLoop: (() => void) | undefined
+  private readonly begunAt: number
   private lastRenewal: number
   /** What the code is to be told of operations that were over as soon as they were opened. */
   private readonly settledAtOpening: Delivery[] = []
@@ -104,7 +105,8 @@ class RunLoop {
     this.buffer = new FrameBuffer(world, this.run, this.journal.lastSeq, this.journal.lastAt)
     this.closing = new Closing(world, claimed.frames, this.replay, this.buffer)
     this.seenStimulus = this.run.stimulus
-    this.lastRenewal = world.clock.now()
+    this.begunAt = world.clock.now()
+    this.lastRenewal = this.begunAt
   }
 
   async go(workflows: WorkflowSource): Promise<RunOutcome> {
@@ -254,7 +256,7 @@ class RunLoop {
   }
 
   private async release(steps: Steps): Promise<RunOutcome> {
-    steps.cutOff()
+    steps.cutOff((this.begunAt + this.options.deadline!) / 2)
     steps.abandon('the runner has to stop; the step will run again elsewhere')
     const result = await this.buffer.commit({ kind: 'release' })
     return { status: result.ok ? 'released' : 'superseded' }

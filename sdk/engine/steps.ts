@@ -115,10 +115,12 @@ export class Steps implements AttemptHost {
 
   /**
    * The runner's time is up. An attempt that is cut off counts, or a step that takes longer than any runner has would
-   * begin anew for ever; one that has saved a checkpoint got somewhere and may go on from there.
+   * begin anew for ever; one that has saved a checkpoint got somewhere and may go on from there. Nor does one count that
+   * began late: it has not had what a runner has to give, and the next one begins with it.
    */
-  cutOff(): void {
+  cutOff(late: number): void {
     for (const [operation, attempt] of this.running) {
+      if (attempt.startedAt > late) continue
       attempt.cutOff(
         new TimeoutError(
           `step '${operation.id}' was cut off: it takes longer than its runner has. Make it shorter, save a checkpoint and go on from there, or hand it to a worker with ctx.task`,
