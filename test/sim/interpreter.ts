@@ -188,6 +188,7 @@ function noise(about: string, length: number): string {
   let text = `${about} `
   while (text.length < length) text += random.uuid()
   text = text.slice(0, Math.max(length, about.length))
+  if (noises.size > 200) noises.clear()
   noises.set(`${length} ${about}`, text)
   return text
 }
