@@ -105,7 +105,7 @@ class Author {
     const { program } = this
     program.retention = [program.isSlow ? 2 * DAY : DAY / 24, DAY, 30 * DAY][this.int(3)]!
     const items = Array.from({ length: 1 + this.int(4) }, () => this.node(3, false))
-    if (this.isLoose && this.chance(0.3)) {
+    if (this.isLoose && this.chance(0.5)) {
       items.splice(this.int(items.length + 1), 0, { ...this.named(), kind: 'broken' })
       program.isDeterministic = false
     }
