@@ -99,7 +99,7 @@ export class Client {
 
   private async launch(definition: AnyWorkflow, run: NewRun): Promise<{ runId: string; status: RunStatus; created: boolean }> {
     const { created, run: existing, wakes } = await this.world.store.create(run)
-    if (!created && (existing.workflow !== run.workflow || canonicalJson(existing.input) !== canonicalJson(run.input))) {
+    if (!created && !isSameStart(existing, run)) {
       throw new ConflictError(
         `run '${run.id}' exists already, of workflow '${existing.workflow}' and with another input; choose another id, or start it with the same input to get that run`,
       )
@@ -378,6 +378,11 @@ export class Client {
   private alreadyEnded(run: RunRecord): ConflictError {
     return new ConflictError(`run '${run.id}' has already ended (${run.status})`)
   }
+}
+
+/** A run that has continued as new has the input of its last generation, and nobody knows the first any more: its id has to do. */
+function isSameStart(existing: RunRecord, run: NewRun): boolean {
+  return existing.workflow === run.workflow && (existing.generation > 0 || canonicalJson(existing.input) === canonicalJson(run.input))
 }
 
 /** The message that an event took over, if it is of that kind. */

@@ -89,8 +89,8 @@ class RunLoop {
   private inboxIsStale = false
   private leaseLost = false
   private wakeLoop: (() => void) | undefined
-  private lastRenewal: number
   private readonly begunAt: number
+  private lastRenewal: number
   /** What the code is to be told of operations that were over as soon as they were opened. */
   private readonly settledAtOpening: Delivery[] = []
 
@@ -203,6 +203,8 @@ class RunLoop {
       const delivery = next instanceof Promise ? await next : next
       if (!delivery) return hasMoved
       await this.replay.deliver(delivery, this.buffer.add(delivery))
+      // Right behind what it was decided after: that is where a replay looks for it.
+      this.closing.noteDecisions()
       if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop(steps)
       hasMoved = true
       if (this.replay.end || this.replay.violation) return true

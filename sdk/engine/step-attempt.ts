@@ -26,10 +26,10 @@ export interface AttemptHost {
 export class StepAttempt implements StepTools {
   readonly attempt: number
   readonly lastCheckpoint: unknown
+  private readonly startedAt: number
   private readonly operation: Operation
   private readonly request: Extract<Request, { kind: 'step' }>
   private readonly host: AttemptHost
-  private readonly startedAt: number
   private over = false
   private cancelled = false
   private hasSaved = false

@@ -180,6 +180,25 @@ describe('code that changed under a sleeping run', () => {
     expect(await newRun.result()).toBe('new')
   })
 
+  it('ctx.patched says the same on replay when two things came at once', async () => {
+    const other = signal('other')
+    const w = workflow('w', async (ctx) => {
+      const later = ctx.waitFor(other)
+      await ctx.waitFor(go)
+      const isNew = ctx.patched('nap')
+      if (isNew) await ctx.sleep('nap', '1h')
+      await later
+      return isNew
+    })
+    const env = await testEnv({ workflows: [w] })
+    // Both are there before it begins, so that it hears of the one right after the other.
+    const run = await env.start(w, undefined, { delay: '1m' })
+    await run.signal(go)
+    await run.signal(other)
+    expect(await run.result()).toBe(true)
+    expect((await run.history()).map(({ type }) => type)).toContain('sleep.completed')
+  })
+
   it('versions live side by side: a run stays on the one it started with', async () => {
     const v1 = workflow('w', { version: 1 }, async (ctx) => {
       await ctx.sleep('nap', '1h')

@@ -17,6 +17,14 @@ describe('start', () => {
     expect(await env.client.start(nap, 1, { id: 'a' })).toMatchObject({ status: 'completed', created: false })
   })
 
+  it('repeated after the run has continued as new gives that run: it has another input by now', async () => {
+    const count = workflow('count', async (ctx, n: number): Promise<number> => (n === 0 ? 0 : ctx.continueAsNew(n - 1)))
+    const env = await testEnv({ workflows: [count] })
+    await env.client.start(count, 2, { id: 'c' })
+    expect(await env.handle('c').result()).toBe(0)
+    expect(await env.client.start(count, 2, { id: 'c' })).toMatchObject({ runId: 'c', created: false, status: 'completed' })
+  })
+
   it('does not care about the order of keys in the input', async () => {
     const w = workflow('w', async (_ctx, input: object) => input)
     const env = await testEnv({ workflows: [w] })

@@ -166,6 +166,38 @@ describe('a runner near its deadline', () => {
     expect(await runOnce(world, registry, 'r', { lease: { owner: 'b', ms: 30_000 }, deadline: clock.now() + 60_000 })).toEqual({ status: 'completed' })
   })
 
+  it('charges a step with a cut-off attempt only if it had most of the time that a runner has', async () => {
+    const attempts: string[] = []
+    const took = (name: string, ms: number) => async (attempt: number) => {
+      attempts.push(`${name} ${attempt}`)
+      await new Promise<void>((resolve) => clock.at(clock.now() + ms, resolve))
+      return name
+    }
+    const [long, short] = [took('long', 20_000), took('short', 8_000)]
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('long', ({ attempt }) => long(attempt), { retry: { attempts: 1 } })
+      return ctx.step('short', ({ attempt }) => short(attempt), { retry: { attempts: 1 } })
+    })
+    const { client, store, documents, tasks, clock } = byHand([w])
+    const world: World = { store, documents, tasks, wakeups: { send: async () => {} }, clock, ids: seededIds(2), log: () => {}, inlineWaitMs: -1 }
+    await client.start(w, undefined, { id: 'r' })
+    const run = async () => {
+      let outcome: unknown
+      void runOnce(world, new Registry([w]), 'r', { lease: { owner: 'a', ms: 60_000 }, deadline: clock.now() + 27_000 }).then((is) => {
+        outcome = is
+      })
+      while (outcome === undefined) {
+        await new Promise((resolve) => setImmediate(resolve))
+        const next = clock.next()
+        if (next !== undefined) clock.moveTo(next)
+      }
+      return outcome
+    }
+    expect(await run()).toEqual({ status: 'released' })
+    expect(await run()).toEqual({ status: 'completed' })
+    expect(attempts).toEqual(['long 1', 'short 1', 'short 1'])
+  })
+
   it('does not wait in place for a timer that is close: it has no time for that', async () => {
     const w = workflow('w', async (ctx) => ctx.sleep('nap', 800))
     const { client, store, documents, tasks, clock } = byHand([w])

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
+import { digest } from '../../sdk/engine/names.ts'
 import type { Clock, RunRecord, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
 import type { AnyWorkflow, Registry } from '../../sdk/workflow.ts'
@@ -101,11 +102,29 @@ export class Ledger {
     return false
   }
 
+  /** All that was written, in order: the same seed writes the same. */
+  get trace(): string {
+    return digest(JSON.stringify([...this.written].map(([life, journal]) => [life, [...journal]])))
+  }
+
+  /** What each run has done, whatever the order and the times. */
+  history(): Record<string, string[]> {
+    const history: Record<string, string[]> = {}
+    for (const life of this.written.keys()) history[life.split("' of ")[0]!.slice(1)] = this.eventsOf(life).flatMap(timeless).sort()
+    return history
+  }
+
   /** Every event of a run's life, over all its generations. */
   eventsOf(life: string): JournalEvent[] {
     const journal = this.written.get(life) ?? new Map<number, JournalEvent[]>()
     return [...journal].sort(([a], [b]) => a - b).flatMap(([, events]) => events)
   }
+}
+
+/** Stacks, times and made-up ids differ between worlds; and nonsense is set aside or refused, as it comes. */
+function timeless(event: JournalEvent): string[] {
+  if (event.type === 'callback.rejected') return []
+  return [JSON.stringify(event, (key, value: unknown) => (['dt', 'until', 'ms', 'at', 'stack'].includes(key) ? undefined : value))]
 }
 
 /** An id may be used again after its run's retention: what is written for a run is told apart by when it was created. */

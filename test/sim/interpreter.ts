@@ -3,6 +3,7 @@ import { SeededRandom } from '../../sdk/engine/random.ts'
 import { type AnyWorkflow, type Context, StepError, StepInterruptedError, type StepOptions, type StepTools, signal, workflow } from '../../sdk/index.ts'
 import type { Schema } from '../../sdk/schema.ts'
 import type { ChildNode, Node, StepNode } from './program.ts'
+import { TICK } from './timetable.ts'
 import { CHORE } from './workers.ts'
 
 /** What the bodies of steps do; the simulator watches them. */
@@ -41,7 +42,11 @@ export function interpreter(effects: Effects, options: { version: number; retent
   }
   const play: AnyWorkflow = workflow('play', { ...options, retention: options.retention }, body)
   const stubborn: AnyWorkflow = workflow('stubborn', { ...options, retry: { attempts: 5, initial: '10s', jitter: false } }, body)
-  return [play, stubborn]
+  const tick = workflow(TICK, { version: options.version }, (ctx) => {
+    const owner = `${ctx.info.runId} ${ctx.info.generation}`
+    return ctx.step('tick', ({ attempt, idempotencyKey: key }) => effects.run({ owner, seen: [], key, attempt, ms: 0, isAtMostOnce: false }))
+  })
+  return [play, stubborn, tick as AnyWorkflow]
 }
 
 class Interpretation {
@@ -183,6 +188,7 @@ function noise(about: string, length: number): string {
   let text = `${about} `
   while (text.length < length) text += random.uuid()
   text = text.slice(0, Math.max(length, about.length))
+  if (noises.size > 200) noises.clear()
   noises.set(`${length} ${about}`, text)
   return text
 }

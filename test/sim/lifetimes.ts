@@ -8,12 +8,10 @@ import type { RunItem } from '../../sdk/worlds/aws/run-item.ts'
 import type { TaskItem } from '../../sdk/worlds/aws/task-items.ts'
 import type { Table } from './aws/dynamodb/table.ts'
 import type { ObjectStore } from './aws/objects.ts'
+import { LONG_MS, overlooked } from './overlooked.ts'
 
 /** A run may be woken late: what it needs has to be there for so much longer. */
 const LATE_MS = 86_400_000
-
-/** Longer than anybody needs who is about to send a message, or to take it. */
-const LONG_MS = 3_600_000
 
 interface Owned {
   item: Key & Record<string, unknown>
@@ -54,25 +52,23 @@ export function complaintsAbout(table: Table, objects: ObjectStore, now: number)
       const goesAt = (owned.get(run.pk) ?? []).find(({ item }) => item.sk === `D#${(task.input as { item: string }).item}`)?.goesAt ?? 0
       if (goesAt < needed) say(`I8: the input of its task ${task.pk} goes ${timeOf(goesAt)}, and it is needed until ${timeOf(needed)}`)
     }
-    for (const message of overlooked(run, owned.get(run.pk) ?? [], now)) say(`I6: it waits for ${message}, which came long ago, and nobody will look at it`)
+    for (const message of leftLying(run, owned.get(run.pk) ?? [], now)) say(`I6: it waits for ${message}, which came long ago, and nobody will look at it`)
   }
   return complaints
 }
 
 const unpackTask = ({ body }: TaskItem): Task | undefined => (typeof body === 'object' && 's3' in body ? undefined : (unpack(body) as unknown as Task))
 
-/** Messages that a run waits for and that have been there for long, while it is not due: only chance would bring somebody here. */
-function overlooked(run: RunItem, owned: readonly Owned[], now: number): string[] {
+/** Messages that have been there for long, while the run is not due. */
+function leftLying(run: RunItem, owned: readonly Owned[], now: number): string[] {
   const isHeld = run.leaseUntil !== undefined && run.leaseUntil > now - LONG_MS
   if (run.waitingFor === undefined || isHeld || run.status === 'stuck' || run.wakeAt === undefined || run.wakeAt <= now) return []
-  const waitsFor = new Set((unpack(run.waitingFor) as unknown as Waiting[]).map(({ kind, id, on }) => (kind === 'signal' ? `signal ${on}` : id)))
-  return owned.flatMap(({ item }) => {
+  const messages = owned.flatMap(({ item }) => {
     const { life, body, at } = item as unknown as MessageItem
-    if (!item.sk.startsWith('M#') || life !== run.life || body === undefined || at > now - LONG_MS || (typeof body === 'object' && 's3' in body)) return []
-    const message = unpack(body) as unknown as Message
-    const what = message.kind === 'signal' ? `signal ${message.name}` : 'op' in message ? message.op : message.kind
-    return waitsFor.has(what) ? [what] : []
+    const isLying = item.sk.startsWith('M#') && life === run.life && body !== undefined && at <= now - LONG_MS
+    return isLying && !(typeof body === 'object' && 's3' in body) ? [unpack(body) as unknown as Message] : []
   })
+  return overlooked(unpack(run.waitingFor) as unknown as Waiting[], messages)
 }
 
 /** Nobody knows how long a stuck run waits; the others are looked at when they are due, or when their lease ends. */

@@ -1,5 +1,5 @@
 import { runOnce } from '../../sdk/engine/run-loop.ts'
-import type { Clock, RunStore, Wake, World } from '../../sdk/ports.ts'
+import type { Clock, Message, RunStore, Waiting, Wake, World } from '../../sdk/ports.ts'
 import { Runs } from '../../sdk/rules/run-store.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
@@ -13,6 +13,7 @@ import { SqliteTaskStore } from '../../sdk/worlds/local/tasks.ts'
 import { type Cloud, type CloudOptions, currentProcess, delay, LEASE_MS, Ledger, lifeOf, type Process, START } from './cloud.ts'
 import { Fortune } from './fortune.ts'
 import type { Mutant } from './mutants.ts'
+import { LONG_MS, overlooked } from './overlooked.ts'
 import { noting } from './spies.ts'
 import { Sweeper } from './sweeper.ts'
 import type { Trouble } from './trouble.ts'
@@ -82,10 +83,23 @@ export class LocalCloud implements Cloud {
     return tasksToLookAt(this.db, [CHORE], 1, now).length > 0 ? now : nextLook(this.db, [CHORE], now)
   }
 
-  /** A run that is not stuck is due some time, unless it waits for a message only. */
+  /** A run that is not stuck is due some time, unless it waits for a message only, which has not come. */
   complaints(): string[] {
     const still = this.db.rows(`SELECT id, status FROM runs WHERE ended_at IS NULL AND wake_at IS NULL AND status NOT IN ('waiting', 'stuck')`)
-    return still.map(({ id, status }) => `run '${id}' is ${status} and nothing will ever move it`)
+    const problems = still.map(({ id, status }) => `run '${id}' is ${status} and nothing will ever move it`)
+    const now = this.clock.now()
+    const asleep = this.db.rows(
+      `SELECT key, id, waiting FROM runs WHERE status IN ('waiting', 'sleeping') AND lease_until IS NULL AND coalesce(wake_at, ?) > ? AND stimulus > 0`,
+      now + 1,
+      now,
+    )
+    for (const { key, id, waiting } of asleep) {
+      const rows = this.db.rows('SELECT body FROM inbox WHERE run = ? AND body IS NOT NULL AND at < ?', key!, now - LONG_MS)
+      const messages = rows.map(({ body }) => JSON.parse(body as string) as Message)
+      for (const what of overlooked(JSON.parse((waiting as string | null) ?? '[]') as Waiting[], messages))
+        problems.push(`run '${id}': I6: it waits for ${what}, which came long ago, and nobody will look at it`)
+    }
+    return problems
   }
 
   nextMoment(): number | undefined {
@@ -133,9 +147,9 @@ export class LocalCloud implements Cloud {
       tasks: this.spoilt(process, new SqliteTaskStore(this.db, process.clock, storage as SqliteStorage)),
       wakeups: {
         send: async (wakes) => {
-          if (this.dies(process)) return NEVER
+          if (this.dies(process)) return forever()
           for (const wake of wakes) this.post(wake)
-          if (this.dies(process)) return NEVER
+          if (this.dies(process)) return forever()
         },
       },
       clock: process.clock,
@@ -188,12 +202,12 @@ export class LocalCloud implements Cloud {
         if (property === 'watch') return () => () => {}
         return async (...args: unknown[]) => {
           const call = this.calls++
-          if (this.dies(process, call, 'before')) return NEVER
+          if (this.dies(process, call, 'before')) return forever()
           await this.travel(process)
           const result: unknown = await Reflect.apply(method, target, args)
           if (property === 'commit') this.onDispatch?.()
           await this.travel(process)
-          return this.dies(process, call, 'after') ? NEVER : result
+          return this.dies(process, call, 'after') ? forever() : result
         }
       },
     })
@@ -214,4 +228,5 @@ export class LocalCloud implements Cloud {
   }
 }
 
-const NEVER = new Promise<never>(() => {})
+/** A new one each time: what waits for a promise is kept as long as the promise is. */
+const forever = () => new Promise<never>(() => {})

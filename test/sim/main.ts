@@ -1,29 +1,39 @@
+import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { simulate, WORLDS, type WorldName } from './simulate.ts'
 
-/** npm run sim -- --seeds 1000 [--from text] [--world aws|local]; npm run sim -- --seed text shows one in full. */
+/**
+ * npm run sim -- --seeds 1000 [--from text] [--world aws|local]: each world in a process of its own, unless one is named.
+ * npm run sim -- --seed text [--world aws|local] shows one in full.
+ */
 const { values } = parseArgs({
   options: { seeds: { type: 'string', default: '200' }, from: { type: 'string', default: 'seed' }, seed: { type: 'string' }, world: { type: 'string' } },
 })
-const worlds = values.world === undefined ? WORLDS : WORLDS.filter((world) => world === values.world)
-const seeds = values.seed === undefined ? Array.from({ length: Number(values.seeds) }, (_, i) => `${values.from}-${i}`) : [values.seed]
+const { seed: single, from } = values
+const world = WORLDS.find((name) => name === values.world)
+if (values.world !== undefined && !world) throw new Error(`there is no world '${values.world}' to simulate; there are: ${WORLDS.join(', ')}`)
 
-async function run(world: WorldName): Promise<number> {
+async function play(name: WorldName): Promise<boolean> {
+  const seeds = single === undefined ? Array.from({ length: Number(values.seeds) }, (_, i) => `${from}-${i}`) : [single]
   let failed = 0
   let frames = 0
   for (const seed of seeds) {
-    const verdict = await simulate(seed, world)
-    frames += verdict.stats.frames
-    if (verdict.failures.length === 0 && values.seed === undefined) continue
-    console.log(`${verdict.failures.length === 0 ? 'passed' : 'FAILED'} ${world} ${seed}\n${verdict.failures.map((f) => `  ${f}`).join('\n')}`)
-    if (values.seed !== undefined) console.log(JSON.stringify({ program: verdict.program, outcome: verdict.outcome, stats: verdict.stats }, null, 1))
-    else console.log(`  Replay it with: npm run sim -- --world ${world} --seed ${seed}`)
-    if (verdict.failures.length > 0) failed++
+    const { failures, program, outcome, stats } = await simulate(seed, name)
+    frames += stats.frames
+    if (failures.length > 0) failed++
+    if (failures.length === 0 && single === undefined) continue
+    console.log(`${failures.length === 0 ? 'passed' : 'FAILED'} on ${name}: ${seed}\n${failures.map((failure) => `  ${failure}`).join('\n')}`)
+    if (single === undefined) console.log(`  Replay it with: npm run sim -- --world ${name} --seed ${seed}`)
+    else console.log(JSON.stringify({ program, outcome, stats }, null, 1))
   }
-  console.log(`${world}: ${seeds.length} seeds, ${failed} failed, ${frames} frames checked.`)
-  return failed
+  console.log(`${name}: ${seeds.length} seeds, ${failed} failed, ${frames} frames checked`)
+  return failed === 0
 }
 
-let failed = 0
-for (const world of worlds) failed += await run(world)
-process.exitCode = failed === 0 ? 0 : 1
+function playElsewhere(name: WorldName): Promise<boolean> {
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...process.argv.slice(2), '--world', name], { stdio: 'inherit' })
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code === 0)))
+}
+
+const arePassed = world ? [await play(world)] : await Promise.all(WORLDS.map(playElsewhere))
+process.exitCode = arePassed.every(Boolean) ? 0 : 1

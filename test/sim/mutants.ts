@@ -1,5 +1,6 @@
 import type { Frame } from '../../sdk/engine/events.ts'
 import type { DocumentStore, RunStore } from '../../sdk/ports.ts'
+import { newRecord } from '../../sdk/rules/run-store.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
 import type { Attributes } from './aws/values/attribute-value.ts'
@@ -109,6 +110,15 @@ export const MUTANTS: Record<string, Mutant> = {
   'key reused across generations': {
     found: BOTH,
     storage: (storage) => replacing(storage, { record: (run) => after(storage.record(run), (record) => ({ ...record, generation: 0 })) }),
+  },
+
+  /** A schedule that comes back is taken for the one that was ended. */
+  'schedule not revived': {
+    found: BOTH,
+    store: (store) =>
+      replacing(store, {
+        create: async (run) => (/^schedule\.\w+\.\d+$/.test(run.id) ? { created: true, run: newRecord(run), wakes: [] } : store.create(run)),
+      }),
   },
 }
 

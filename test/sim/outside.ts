@@ -5,6 +5,7 @@ import { hasEnded } from '../../sdk/ports.ts'
 import type { Cloud } from './cloud.ts'
 import { BROKEN } from './interpreter.ts'
 import type { Program } from './program.ts'
+import { sync, syncTimes } from './timetable.ts'
 import type { Witness } from './witness.ts'
 
 const PATIENCE_MS = 20_000
@@ -43,9 +44,12 @@ export class Outside {
   }
 
   /** Starts the program and sends its signals: some before, some during, some after the wait they are for. */
-  play(life: number): void {
+  play(life: number, begin: number): void {
     const { program, cloud } = this
-    const begin = cloud.clock.now()
+    this.hasStarted = false
+    this.outcome = undefined
+    this.accepted.clear()
+    this.givenUp.clear()
     this.insist(begin, async (client) => {
       await client.start('play', { root: program.root, rounds: program.rounds }, { id: 'root' })
       this.hasStarted = true
@@ -56,9 +60,12 @@ export class Outside {
         const at = begin + 1 + this.within([3_000, 3_000, 25_000, 25_000, program.isSlow ? 200 * DAY : 30_000_000])
         this.signal(at, name, key)
         // Once more, with the same key: soon, or long after.
-        if (this.isHeads(0.3)) this.signal(at + this.within([3_000, 60_000, 25 * DAY]), name, key)
+        if (this.isHeads(0.2)) this.signal(at + this.within([3_000, 60_000, 25 * DAY]), name, key)
       }
     }
+    const { timetable } = program
+    for (const after of timetable && life === 1 ? syncTimes(timetable) : [])
+      this.insist(begin + after, (client) => sync(client, timetable!, cloud.clock.now() - begin), false)
     for (const { act, after } of program.acts) {
       const key = `${life} ${act} ${after}`
       this.insist(begin + after, (client) => this.unlessEnded(client, () => this.steer(client, act, key)))
@@ -141,8 +148,8 @@ export class Outside {
     if (this.isHeads(0.3)) this.insist(at + this.within([3_000, 7_200_000]), complete)
   }
 
-  /** Does it from then on until it is done. */
-  private insist(at: number, act: (client: Client) => Promise<void>): void {
+  /** Does it from then on until it is done, or, unless it is about something else, until the root run is. */
+  private insist(at: number, act: (client: Client) => Promise<void>, isAboutRoot = true): void {
     const { cloud } = this
     const attempt = () => {
       const { world, process } = cloud.client()
@@ -155,7 +162,7 @@ export class Outside {
       )
       cloud.clock.at(cloud.clock.now() + PATIENCE_MS, () => {
         process.kill()
-        if (!isDone) attempt()
+        if (!isDone && !(isAboutRoot && this.outcome !== undefined)) attempt()
       })
     }
     cloud.clock.at(at, attempt)

@@ -13,9 +13,10 @@ export async function calledByPrefix(workflow: AnyWorkflow, run: RunRecord, fram
   let before: string[] = []
   for (let length = 0; length <= events.length; length++) {
     const last = events[length - 1]?.event
-    // What is decided by a patch depends on what is journaled beside it: its frame is whole or not there.
+    // What a patch decides depends on what is journaled beside it, and a child that is left alone is started and accepted
+    // at once: their frames are whole or not there.
     const { seq } = events[length - 1] ?? { seq: events[0]?.seq }
-    if (events.slice(length).some((later) => later.seq === seq && later.event.type === 'patch')) continue
+    if (events.slice(length).some((later) => later.seq === seq && UNDIVIDED.includes(later.event.type))) continue
     if (last && isTerminal(last)) continue
     // Somebody let the run go on after it had failed: what it did after the failure counts no more.
     if (last?.type === 'run.retried') before = []
@@ -29,3 +30,5 @@ export async function calledByPrefix(workflow: AnyWorkflow, run: RunRecord, fram
   }
   return events.length
 }
+
+const UNDIVIDED: readonly JournalEvent['type'][] = ['patch', 'child.detached']

@@ -1,4 +1,5 @@
 import type { SeededRandom } from '../../sdk/engine/random.ts'
+import { aTimetable, type Timetable } from './timetable.ts'
 
 /** A workflow as data, so that a seed can make one up and anybody can read it. `at` tells nodes apart that share a name. */
 export type Node = { at: number; name: string } & (
@@ -62,6 +63,8 @@ export interface Program {
   mendedAfter: number
   /** How long its runs are kept when they have ended. */
   retention: number
+  /** A schedule beside it. */
+  timetable?: Timetable
   /** It is started once more under its id, when its retention has passed. */
   comesAgain: boolean
 }
@@ -102,7 +105,7 @@ class Author {
     const { program } = this
     program.retention = [program.isSlow ? 2 * DAY : DAY / 24, DAY, 30 * DAY][this.int(3)]!
     const items = Array.from({ length: 1 + this.int(4) }, () => this.node(3, false))
-    if (this.isLoose && this.chance(0.3)) {
+    if (this.isLoose && this.chance(0.5)) {
       items.splice(this.int(items.length + 1), 0, { ...this.named(), kind: 'broken' })
       program.isDeterministic = false
     }
@@ -117,6 +120,7 @@ class Author {
       program.acts.push({ act, after: this.duration() })
       program.isDeterministic = false
     }
+    if (!program.isSlow && program.retention >= DAY && this.chance(0.08)) program.timetable = aTimetable((below) => this.int(below))
     return program
   }
 

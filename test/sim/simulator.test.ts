@@ -7,7 +7,7 @@ import { simulate, WORLDS, type WorldName } from './simulate.ts'
 const failedOnce = JSON.parse(readFileSync(new URL('./failed-seeds.json', import.meta.url), 'utf8')) as { world: WorldName; seed: string }[]
 /** Fresh seeds every hour; name one with SIM_SEED to look at it again. */
 const fresh = process.env.SIM_SEED ?? new Date().toISOString().slice(0, 13)
-const BUDGET = Number(process.env.SIM_BUDGET ?? 150)
+const BUDGET = Number(process.env.SIM_BUDGET ?? 80)
 
 describe.each(WORLDS)('the simulator, on the %s world,', (world) => {
   it(

@@ -50,6 +50,13 @@ export class Witness implements Effects {
     return this.cloud.clock.now() >= START + this.program.mendedAfter
   }
 
+  /** An id is used again: what its first run did is not what its second does. */
+  forget(): void {
+    this.effects.length = 0
+    this.tasks.length = 0
+    for (const map of [this.keyOf, this.ownerOf, this.tokenOf]) map.clear()
+  }
+
   didTask({ run_id, step_id, attempt }: TaskPayload): void {
     this.tasks.push({ key: `${run_id} ${step_id}`, attempt })
   }
