@@ -109,6 +109,8 @@ function settlementOf(events: readonly JournalEvent[], op: string): EventOf<'cal
   let settled: EventOf<'callback.completed' | 'callback.failed'> | undefined
   for (const event of events) {
     if (isSettlement(event) && event.id === op) settled = event
+    // Asked for anew, on another way than the one on which it was settled.
+    else if (event.type === 'callback.created' && event.id === op) settled = undefined
     else if (event.type === 'run.retried' && event.ops?.includes(op)) settled = undefined
   }
   return settled

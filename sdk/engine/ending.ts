@@ -14,6 +14,20 @@ export const END_STATUS: Record<TerminalEvent['type'], EndStatus> = {
   'run.terminated': 'terminated',
 }
 
+/** What a run's end leaves as its output or its error. */
+export function outcomeOf(event: TerminalEvent): { output?: Json; error?: ErrorRecord } {
+  switch (event.type) {
+    case 'run.completed':
+      return event.output === undefined ? {} : { output: event.output }
+    case 'run.failed':
+      return { error: event.error }
+    case 'run.cancelled':
+      return { error: { name: 'CancelledError', message: event.reason ?? END_STATUS[event.type] } }
+    case 'run.terminated':
+      return { error: { name: 'TerminatedError', message: event.reason ?? END_STATUS[event.type] } }
+  }
+}
+
 /** The terminal event for code that returned or threw. */
 export async function terminalEvent(
   workflow: AnyWorkflow,

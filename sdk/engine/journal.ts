@@ -75,6 +75,8 @@ export class Journal {
   isJustRetried = false
   /** Children that were ended with their failed parent, before replay gets to where they were started. */
   readonly lost = new Set<string>()
+  /** Children that were started on a way that is forgotten: asked for anew, they are other runs. */
+  readonly startedBefore = new Set<string>()
   /** When the generation began. */
   readonly begunAt: number
   lastSeq: number
@@ -159,8 +161,9 @@ export class Journal {
         const range = ranges.find(({ from, to }) => position >= from && position <= to)
         if (position === range?.from) this.forgotten.push((open = { at: this.deliveries.length, events: [] }))
         if (event.type === 'wait.started') this.signalOf.set(event.id, event.signal)
+        if (isDelivery(event) && 'id' in event) settled.add(event.id)
         if (!undone.some(({ drops }) => drops.has(position))) {
-          if (isDelivery(event) && 'id' in event) settled.add(event.id)
+          if (range && event.type === 'child.started') this.startedBefore.add(event.id)
           if (range && open && !isRemark(event)) open.events.push({ event, at })
           else this.add(event, at, epoch)
         }
@@ -175,8 +178,9 @@ export class Journal {
   }
 
   /** What a request to go on means for operations that had not ended well. */
-  private takeUpAgain({ ops, isOpenedAnew }: Undone, settled: ReadonlySet<string>, forgotten: Forgotten | undefined): void {
+  private takeUpAgain({ ops, isOpenedAnew }: Undone, settled: Set<string>, forgotten: Forgotten | undefined): void {
     for (const op of ops) {
+      settled.delete(op)
       const facts = this.facts.get(op)
       // An interrupted attempt was told of; the next one is another. A wait that is over is opened anew.
       if (facts) delete facts.underWay
@@ -227,7 +231,7 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
     case 'child.started':
     case 'task.dispatched':
       facts.opened = event
-      delete facts.isLost
+      if (facts.isLost) delete facts.isLost
       break
   }
   return facts

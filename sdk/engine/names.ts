@@ -87,13 +87,16 @@ export function taskId({ id, format }: Pick<Identified, 'id' | 'format'>, opId: 
 }
 
 /** The id of a message whose sender gave it a key: the same key again is the same message. */
-export function keyedMessageId(kind: string, key: string): string {
-  return `${KEYED}${kind} ${digest(key)}`
+export function keyedMessageId(kind: 'signal' | 'wake' | 'cancel', key: string): string {
+  return `${KEYED[kind]}${digest(key)}`
 }
 
+/** What their ids begin with. They are as old as 0.1.0: a key counts across an upgrade too. */
+const KEYED = { signal: 'key ', wake: 'wake ', cancel: 'key cancel ' } as const
+export const KEYED_BEGIN: readonly string[] = ['key ', 'wake ']
+
 /** Whether its sender may send it again after a long time. */
-export const isKeyed = (messageId: string): boolean => messageId.startsWith(KEYED)
-export const KEYED = 'key '
+export const isKeyed = (messageId: string): boolean => KEYED_BEGIN.some((begin) => messageId.startsWith(begin))
 
 export function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)

@@ -214,7 +214,8 @@ export class Waits {
 
   /** A child that was ended with its failed parent cannot be woken up again; the next one has an id of its own. */
   private idOfChild({ id, facts }: Operation, { options }: RequestOf<'child'>): string {
-    const round = facts?.isLost ? this.replay.journal.retries : 0
+    const { retries, startedBefore } = this.replay.journal
+    const round = facts?.isLost || startedBefore.has(id) ? retries : 0
     if (options.id === undefined) return childRunId(this.run, id, round)
     return round === 0 ? options.id : `${options.id}~r${round}`
   }

@@ -1,6 +1,5 @@
-import { END_STATUS } from '../engine/ending.ts'
+import { END_STATUS, outcomeOf } from '../engine/ending.ts'
 import type { ErrorRecord, TerminalEvent } from '../engine/events.ts'
-import type { Json } from '../engine/json.ts'
 import type { Commit, CommitResult, Wake } from '../ports.ts'
 import { FREE } from './claim.ts'
 import { sendOutgoing } from './outgoing.ts'
@@ -103,18 +102,4 @@ export function parked(error: ErrorRecord): RunFields {
 /** The fields of a run that has ended. */
 export function ended(event: TerminalEvent, now: number): RunFields {
   return { ...FREE, wakeAt: undefined, waitingFor: undefined, heartbeat: undefined, status: END_STATUS[event.type], endedAt: now, ...outcomeOf(event) }
-}
-
-/** What a run's end leaves as its output or its error. */
-export function outcomeOf(event: TerminalEvent): { output?: Json; error?: ErrorRecord } {
-  switch (event.type) {
-    case 'run.completed':
-      return event.output === undefined ? {} : { output: event.output }
-    case 'run.failed':
-      return { error: event.error }
-    case 'run.cancelled':
-      return { error: { name: 'CancelledError', message: event.reason ?? END_STATUS[event.type] } }
-    case 'run.terminated':
-      return { error: { name: 'TerminatedError', message: event.reason ?? END_STATUS[event.type] } }
-  }
 }

@@ -1,5 +1,5 @@
-import { messageOfEnd } from '../engine/ending.ts'
-import type { ErrorRecord } from '../engine/events.ts'
+import { END_STATUS, messageOfEnd, outcomeOf } from '../engine/ending.ts'
+import { type ErrorRecord, isTerminal } from '../engine/events.ts'
 import { canonicalJson } from '../engine/json.ts'
 import { hasEnded, type Message, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
 import { deliver } from './deliver.ts'
@@ -36,8 +36,7 @@ function* askChild(storage: Storage, from: StoredRun, { id, parent }: NewRun): P
   const found = yield* ask(storage.find(id))
   // Its id may be somebody else's by now.
   const there = found?.parent?.runId === parent!.runId ? found : undefined
-  if (there && hasEnded(there.status)) return yield* tellOfEnd(storage, there, parent!)
-  if (there) return []
+  if (there) return yield* tellOfEnd(storage, there, parent!)
   const error = { name: 'RunNotFoundError', message: `child run '${id}' is gone: its retention has passed` }
   return (yield* deliver(storage, from.id, refusal(from, id, parent!, error))).wakes
 }
@@ -77,18 +76,19 @@ function* isOfEarlierGeneration(storage: Storage, there: StoredRun, child: NewRu
 
 /** From now on it answers to this call. */
 function* adopt(storage: Storage, there: StoredRun, parent: ParentLink): Procedure<Wake[]> {
-  if (!hasEnded(there.status)) {
-    const updated = yield* ask(storage.update(there, { when: { open: true }, set: { parent } }))
-    if (updated.ok || !updated.run) return []
-  }
+  if (!hasEnded(there.status)) yield* ask(storage.update(there, { when: { open: true }, set: { parent } }))
   return yield* tellOfEnd(storage, there, parent)
 }
 
-/** It ended before the parent listened, or while the parent had ended itself. A repeat is recognised by its id. */
+/**
+ * It may have ended before the parent listened, or while the parent had ended itself. Its journal says so: the run itself
+ * may not yet, and would not tell a second time. A repeat is recognised by its id.
+ */
 function* tellOfEnd(storage: Storage, child: StoredRun, parent: ParentLink): Procedure<Wake[]> {
-  const { status, output, error, baseSeq } = yield* ask(storage.record(child))
-  if (!hasEnded(status)) return []
-  const seq = (yield* ask(storage.frames(child, baseSeq + 1))).at(-1)?.seq ?? baseSeq
-  const message = messageOfEnd(child.id, parent, seq, status, output, error)
+  const frame = (yield* ask(storage.frames(child, child.baseSeq + 1))).at(-1)
+  const event = frame?.events.at(-1)
+  if (!frame || !event || !isTerminal(event)) return []
+  const { output, error } = outcomeOf(event)
+  const message = messageOfEnd(child.id, parent, frame.seq, END_STATUS[event.type], output, error)
   return (yield* deliver(storage, parent.runId, message)).wakes
 }

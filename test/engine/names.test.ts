@@ -105,7 +105,10 @@ describe('the id of a task', () => {
 
 describe('the id of a message', () => {
   it('tells whether its sender gave it a key, and is the same for the same key', () => {
-    expect(keyedMessageId('signal', 'k')).toBe(`key signal ${digest('k')}`)
+    // As 0.1.0 made them: a key counts across an upgrade too.
+    expect([keyedMessageId('signal', 'k'), keyedMessageId('wake', 'k')]).toEqual([`key ${digest('k')}`, `wake ${digest('k')}`])
+    expect(keyedMessageId('cancel', 'k')).not.toBe(keyedMessageId('signal', 'k'))
+    expect(isKeyed(keyedMessageId('wake', 'k'))).toBe(true)
     expect(isKeyed(keyedMessageId('signal', 'k'))).toBe(true)
     expect(isKeyed('child key 1')).toBe(false)
     expect(digest('k')).toMatch(/^[\w-]{22}$/)

@@ -350,3 +350,83 @@ describe('a child', () => {
     expect(mails).toEqual([1, 2, 3])
   })
 })
+
+describe('what was begun on the way that is forgotten', () => {
+  it('a child that is asked for again is another run, and is heard of', async () => {
+    const service = fragile()
+    let told = 0
+    const notify = workflow('notify', async (ctx) => ctx.step('mail', () => void told++))
+    const w = workflow('w', async (ctx) => {
+      try {
+        return await ctx.step('pay', () => service.use('paid'))
+      } catch (error) {
+        await ctx.run(notify, undefined)
+        throw error
+      }
+    })
+    const env = await testEnv({ workflows: [w, notify] })
+    const run = await env.start(w, undefined)
+    await expect(run.result()).rejects.toThrow('down')
+    await env.client.retry(run.runId)
+    await expect(run.result()).rejects.toThrow('down')
+    expect(told).toBe(2)
+    service.mend()
+    await env.client.retry(run.runId)
+    expect(await run.result()).toBe('paid')
+  })
+
+  it('a callback that is asked for again can be completed again', async () => {
+    const service = fragile()
+    let token = ''
+    const w = workflow('w', async (ctx) => {
+      try {
+        return await ctx.step('pay', () => service.use('paid'))
+      } catch (error) {
+        const callback = ctx.callback('ask')
+        await ctx.step('hand out', () => void (token = callback.token))
+        await callback.promise
+        throw error
+      }
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    for (let i = 0; i < 2; i++) {
+      await run.get()
+      await env.client.completeCallback(token, i)
+      await expect(run.result()).rejects.toThrow('down')
+      await env.client.retry(run.runId)
+    }
+    service.mend()
+    await run.get()
+    expect(token).not.toBe('')
+  })
+
+  it('a child whose failure was dealt with, and is the reason only later, goes on once', async () => {
+    const services = { x: fragile(), s: fragile() }
+    let ran = 0
+    const bad = workflow('bad', async (ctx) => {
+      await ctx.step('x', () => {
+        ran++
+        return services.x.use(1)
+      })
+    })
+    const w = workflow('w', async (ctx) => {
+      const failure = await ctx.run(bad, undefined).then(
+        () => undefined,
+        (error: Error) => error,
+      )
+      await ctx.step('s', () => services.s.use(1))
+      if (failure) throw failure
+      return 'done'
+    })
+    const env = await testEnv({ workflows: [w, bad] })
+    const run = await env.start(w, undefined)
+    for (const service of [services.s, services.x]) {
+      await expect(run.result()).rejects.toThrow('down')
+      service.mend()
+      await env.client.retry(run.runId)
+    }
+    expect(await run.result()).toBe('done')
+    expect(ran).toBe(2)
+  })
+})

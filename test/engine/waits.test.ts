@@ -35,7 +35,7 @@ function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutM
   const sent: Outgoing[] = []
   const warnings: unknown[][] = []
   const stops: Error[] = []
-  const journal = { retries, isJustRetried, reported: new Set<string>(), consumed: new Set<string>() }
+  const journal = { retries, isJustRetried, startedBefore: new Set<string>(), reported: new Set<string>(), consumed: new Set<string>() }
   const replay = {
     run: { id: 'run', workflow: 'order', format: FORMAT, generation: 2, createdAt: NOW - 500, startedAt: NOW - 100 },
     journal,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { outcomeOf } from '../../sdk/engine/ending.ts'
 import type { Frame, TerminalEvent } from '../../sdk/engine/events.ts'
 import type { Commit, Next, Waiting } from '../../sdk/ports.ts'
-import { commit, isFinal, KEYS_KEPT_MS, outcomeOf } from '../../sdk/rules/commit.ts'
+import { commit, isFinal, KEYS_KEPT_MS } from '../../sdk/rules/commit.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, stored } from './scripted-storage.ts'
 

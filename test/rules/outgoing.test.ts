@@ -12,6 +12,13 @@ const sending = (item: Outgoing, answers: Partial<Record<keyof Storage, unknown>
 const starting = (there: Parameters<typeof stored>[0], child: Partial<NewRun>, answers: Partial<Record<keyof Storage, unknown>> = {}) =>
   sending({ kind: 'start', run: newChild(child) }, { insert: { inserted: false, run: stored({ id: 'child', ...there }) }, ...answers })
 
+/** A journal whose last frame, in this slot, says how the run ended. */
+const endedIn = (seq: number, event: object = { type: 'run.completed', output: 7 }) => [
+  { seq: seq - 1, events: [] },
+  { seq, events: [event] },
+]
+const underWay = [{ seq: 1, events: [{ type: 'step.completed', id: 'a' }] }]
+
 describe('starting a child', () => {
   it('wakes it when it is new', () => {
     const { result } = sending({ kind: 'start', run: newChild() }, { insert: { inserted: true, run: stored({ id: 'child' }) } })
@@ -36,20 +43,20 @@ describe('starting a child', () => {
   })
 
   it('that has ended meanwhile tells the parent of its end, under the slot of its last frame', () => {
-    const record = { status: 'completed', output: 7, baseSeq: 2 }
-    const { calls } = starting({ status: 'completed', parent }, {}, { record, frames: [{ seq: 3 }, { seq: 4 }, { seq: 5 }] })
+    const { calls } = starting({ status: 'completed', parent, baseSeq: 2 }, {}, { frames: endedIn(5) })
     expect(calls.find(([name]) => name === 'frames')).toEqual(['frames', expect.objectContaining({ id: 'child' }), 3])
     const message = { id: 'child child 5 g1', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
     expect(calls.find(([name]) => name === 'putMessage')).toEqual(['putMessage', from, message])
   })
 
-  it('whose frames are gone names the generation’s beginning instead', () => {
-    const answers = { record: { status: 'failed', error: { name: 'Error', message: 'no' }, baseSeq: 2 }, frames: [] }
-    expect(starting({ status: 'failed', parent }, {}, answers).named('putMessage')[0]![1]).toMatchObject({ id: 'child child 2 g1', status: 'failed' })
+  it('that failed tells with what', () => {
+    const error = { name: 'Error', message: 'no' }
+    const { named } = starting({ status: 'failed', parent }, {}, { frames: endedIn(4, { type: 'run.failed', error }) })
+    expect(named('putMessage')[0]![1]).toMatchObject({ id: 'child child 4 g1', status: 'failed', error })
   })
 
   it('that was told to go on meanwhile has no end to tell of', () => {
-    const { result, named } = starting({ status: 'failed', parent }, {}, { record: { status: 'pending', baseSeq: 0 } })
+    const { result, named } = starting({ status: 'failed', parent }, {}, { frames: endedIn(4, { type: 'run.retried' }) })
     expect(result).toEqual([])
     expect(named('putMessage')).toEqual([])
   })
@@ -94,24 +101,27 @@ describe('starting a child', () => {
 
   it('that an earlier generation started adopts it: from now on it answers to this call', () => {
     const earlier = { parent: { runId: 'parent', op: 'other' } }
-    const { result, calls } = starting(earlier, {}, { record: { input: { a: 2, b: 1 } } })
+    const { result, named } = starting(earlier, {}, { record: { input: { a: 2, b: 1 } }, frames: underWay })
     expect(result).toEqual([])
-    expect(calls.at(-1)).toEqual(['update', expect.objectContaining({ id: 'child' }), { when: { open: true }, set: { parent } }])
+    expect(named('update')).toEqual([[expect.objectContaining({ id: 'child' }), { when: { open: true }, set: { parent } }]])
+    expect(named('putMessage')).toEqual([])
   })
 
   it('that an earlier generation started and that has ended only tells of its end', () => {
-    const record = { input: { a: 2, b: 1 }, status: 'completed', output: 7, baseSeq: 0 }
-    const { named } = starting({ parent: { ...parent, generation: 0 }, status: 'completed' }, {}, { record, frames: [] })
+    const answers = { record: { input: { a: 2, b: 1 } }, frames: endedIn(2) }
+    const { named } = starting({ parent: { ...parent, generation: 0 }, status: 'completed' }, {}, answers)
     expect(named('update').map(([run]) => (run as { id: string }).id)).toEqual(['parent'])
     expect(named('putMessage')).toHaveLength(1)
   })
 
-  it('that ends while it is adopted tells of its end; one that goes does not', () => {
+  it('that ends while it is adopted, in its journal or for good, tells of its end; one that goes does not', () => {
     const earlier = { parent: { ...parent, generation: 0 } }
-    const record = script({ input: newChild().input }, { status: 'completed', baseSeq: 0 })
-    const ended = starting(earlier, {}, { record, frames: [], update: script({ ok: false, run: stored({ status: 'completed' }) }, { ok: true, run: from }) })
-    expect(ended.named('putMessage')).toHaveLength(1)
-    const gone = starting(earlier, {}, { record: { input: newChild().input }, update: { ok: false, run: undefined } })
+    const record = { input: newChild().input }
+    const inJournal = starting(earlier, {}, { record, frames: endedIn(2) })
+    expect(inJournal.named('putMessage')).toHaveLength(1)
+    const update = script({ ok: false, run: stored({ status: 'completed' }) }, { ok: true, run: from })
+    expect(starting(earlier, {}, { record, frames: endedIn(2), update }).named('putMessage')).toHaveLength(1)
+    const gone = starting(earlier, {}, { record, frames: [], update: { ok: false, run: undefined } })
     expect(gone.result).toEqual([])
     expect(gone.named('putMessage')).toEqual([])
   })
@@ -122,13 +132,14 @@ describe('asking for a child that was started', () => {
     sending({ kind: 'start', run: newChild(), isThere: true }, { find: script(there && stored({ id: 'child', ...there }), from), ...answers })
 
   it('does nothing while it is under way, and never starts it', () => {
-    const { result, calls } = asking({ parent })
+    const { result, named } = asking({ parent }, { frames: underWay })
     expect(result).toEqual([])
-    expect(calls).toEqual([['find', 'child']])
+    expect([...named('insert'), ...named('putMessage')]).toEqual([])
   })
 
   it('that has ended tells the parent of its end', () => {
-    const { named } = asking({ parent, status: 'completed' }, { record: { status: 'completed', output: 7, baseSeq: 2 }, frames: [{ seq: 5 }] })
+    // Its own record may not say so yet: the journal is the truth.
+    const { named } = asking({ parent, status: 'running' }, { frames: endedIn(5) })
     const message = { id: 'child child 5 g1', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
     expect(named('putMessage')).toEqual([[from, message]])
     expect(named('insert')).toEqual([])
@@ -142,7 +153,7 @@ describe('asking for a child that was started', () => {
   })
 
   it.each(['completed', 'running'] as const)('whose id belongs to another run by now (%s) tells the parent that it is gone', (status) => {
-    const { named } = asking({ status, workflow: 'stranger' }, { record: { status, output: 7, baseSeq: 0 }, frames: [] })
+    const { named } = asking({ status, workflow: 'stranger' }, { frames: endedIn(2) })
     expect(named('putMessage')).toMatchObject([[from, { id: 'refused 5 kid', status: 'failed' }]])
   })
 })

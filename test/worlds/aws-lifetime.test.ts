@@ -152,7 +152,7 @@ describe('keyed messages', () => {
   it('are recognised in the next generation, days later', async () => {
     const { clock, store, newRun, claim, commit } = world()
     await store.create(newRun())
-    const message = { id: 'key signal x', kind: 'signal' as const, name: 'go' }
+    const message = { id: 'key x', kind: 'signal' as const, name: 'go' }
     await store.deliver('r', message)
     const claimed = await claim()
     const events = [

@@ -1,7 +1,7 @@
+import { outcomeOf } from '../../engine/ending.ts'
 import type { Frame, TerminalEvent } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
 import type { Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
-import { outcomeOf } from '../../rules/commit.ts'
 import { isGone } from '../../rules/guard.ts'
 import { refuseTooLarge, UnreadableRunError } from '../../rules/limits.ts'
 import { callByCall, type Procedure } from '../../rules/procedure.ts'

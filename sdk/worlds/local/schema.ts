@@ -92,6 +92,7 @@ ALTER TABLE runs ADD COLUMN reparse INTEGER;
 ALTER TABLE payloads ADD COLUMN parsed TEXT;
 ALTER TABLE frames ADD COLUMN format INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE inbox ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+UPDATE inbox SET at = unixepoch() * 1000;
 UPDATE runs SET claims = 1 WHERE status = 'running';
 DROP TABLE deaths;
 DROP INDEX runs_due;

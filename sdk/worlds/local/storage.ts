@@ -1,5 +1,5 @@
 import type { Frame } from '../../engine/events.ts'
-import { KEYED } from '../../engine/names.ts'
+import { KEYED_BEGIN } from '../../engine/names.ts'
 import type { Clock, Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
@@ -13,6 +13,8 @@ import { JournalCache } from './journal-cache.ts'
 import { listRuns } from './list.ts'
 import { type Row, selectRecord, selectState, text } from './rows.ts'
 import { insertTask, selectTask, updateTask } from './task-rows.ts'
+
+const HAS_NO_KEY = `NOT (${KEYED_BEGIN.map((begin) => `id GLOB '${begin}*'`).join(' OR ')})`
 
 /** Where nobody claims, nothing piles up. */
 const MOST_FRESH = 2_000
@@ -165,7 +167,7 @@ export class SqliteStorage implements Storage {
     if (row.stimulus === 0) return
     if (which === 'all') this.db.run('DELETE FROM inbox WHERE run = ?', row.key)
     // No call is ever repeated here, so what has no key need not be recognised again.
-    else this.db.run(`DELETE FROM inbox WHERE run = ? AND body IS NULL AND (at < ? OR id NOT GLOB '${KEYED}*')`, row.key, which.keyedBefore)
+    else this.db.run(`DELETE FROM inbox WHERE run = ? AND body IS NULL AND (at < ? OR ${HAS_NO_KEY})`, row.key, which.keyedBefore)
   }
 
   findTask(taskId: string): Task | undefined {
