@@ -17,9 +17,15 @@ type Failure = EventOf<'step.failed' | 'task.failed' | 'child.failed' | 'callbac
 const isFailure = (event: JournalEvent): event is Failure => FAILURES.has(event.type)
 const FAILURES: ReadonlySet<string> = new Set<Failure['type']>(['step.failed', 'task.failed', 'child.failed', 'callback.failed'])
 
+/** By hand, because every load of every journal asks. */
+function hasRetries(frames: readonly Frame[]): boolean {
+  for (let i = 0; i < frames.length; i++) if (frames[i]!.events[0]?.type === 'run.retried') return true
+  return false
+}
+
 /** Each request to go on (always a frame of its own) undoes the last failures of the operations it names and what followed from them. */
 export function findUndone(frames: readonly Frame[]): Undone[] {
-  if (!frames.some((frame) => frame.events[0]?.type === 'run.retried')) return []
+  if (!hasRetries(frames)) return []
   const found: Undone[] = []
   const failedAt = new Map<string, { position: number; event: Failure }>()
   let endedAt = 0
