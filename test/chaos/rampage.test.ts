@@ -8,6 +8,4 @@ test('two servers on one file, killed and frozen under load: every transfer ends
   expect(problems).toEqual([])
   expect([...complaints]).toEqual([])
   expect(figures).toMatchObject({ runs: 800, kills: 24, freezes: 3 })
-  // The blows fell on work under way: some of it was done again, and counted once.
-  expect(figures.repeats).toBeGreaterThan(0)
 })
