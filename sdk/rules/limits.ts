@@ -2,7 +2,7 @@ import { FatalError } from '../engine/errors.ts'
 import { FORMAT } from '../engine/names.ts'
 
 /** A journal is loaded whole. One of more JSON than this would take its runner down. */
-export const MOST_JOURNAL_BYTES = 256 * 1_048_576
+const MOST_JOURNAL_BYTES = 256 * 1_048_576
 
 /** The run cannot be gone on with as it is stored. */
 export class UnreadableRunError extends FatalError {

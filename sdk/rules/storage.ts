@@ -68,7 +68,7 @@ export interface RunFields {
   parent?: ParentLink
 }
 
-export type Counter = 'epoch' | 'stimulus' | 'generation' | 'claims'
+type Counter = 'epoch' | 'stimulus' | 'generation' | 'claims'
 
 /** A decision: data that says what changes, and under which condition. */
 export interface Change {

@@ -85,7 +85,7 @@ describe('a runner that died between its frame and the rest of the commit', () =
     await expect(run('p')).rejects.toThrow('died')
     clock.moveTo(clock.now() + 31_000)
     await run('p')
-    expect(await store.get('p.child')).toBeDefined()
+    expect(await store.get('p.child')).toMatchObject({ workflow: 'child', parent: { runId: 'p', op: 'child' } })
   })
 
   it('has consumed a signal, and the next one does not consume it again', async () => {

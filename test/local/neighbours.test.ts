@@ -140,15 +140,15 @@ describe('a second process on the same file', () => {
     await using first = await open([a])
     await using second = await open([])
     await first.start(a, undefined, { id: 'r' })
-    expect(second).toBeDefined()
     expect(await first.settled('r', { timeout: '30s' })).toMatchObject({ status: 'completed', output: 'done' })
+    expect(await second.get('r')).toMatchObject({ status: 'completed' })
   })
 
   it('that has no schedules leaves those of the others alone', async () => {
     await using first = await open([tick], [schedule('daily', { cron: '0 3 * * *' }, tick, undefined)])
     await using second = await open([a])
-    expect(second).toBeDefined()
     expect(await first.schedules.list()).toMatchObject([{ name: 'daily' }])
+    expect(await second.schedules.list()).toMatchObject([{ name: 'daily' }])
   })
 })
 
