@@ -20,7 +20,7 @@ import { findUndone, type Undone } from './undone.ts'
 export interface Facts {
   kind: OpKind
   /** How the wait was opened: its deadline, its child, its signal. */
-  opened?: EventOf<'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'>
+  opened?: EventOf<'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'> | undefined
   /** When it was opened. */
   openedAt?: number
   /** By which claim. */
@@ -98,6 +98,13 @@ export class Journal {
     this.isJustRetried = last?.events.at(-1)?.type === 'run.retried'
   }
 
+  /** See `Replay.letGo`. */
+  letGo(): void {
+    this.facts.clear()
+    this.deliveries.length = 0
+    this.times.length = 0
+  }
+
   private add(event: JournalEvent, at: number, epoch: number): void {
     // By role, looked up once: a journal may have a hundred thousand events.
     switch (EVENT_ROLE[event.type]) {
@@ -106,7 +113,9 @@ export class Journal {
         this.isEmpty = false
         this.deliveries.push(event as Delivery)
         this.times.push(at)
-        return this.noteConsumed(event as Delivery)
+        // Most are of steps, and took over nothing.
+        if (event.type !== 'step.completed') this.noteConsumed(event as Delivery)
+        return
       case 'fact':
         this.isEmpty = false
         return this.addFact(event as FactEvent, at, epoch)
@@ -146,7 +155,8 @@ export class Journal {
   private addFact(event: FactEvent, at: number, epoch: number): void {
     const known = this.facts.get(event.id)
     if (known) applyFact(known, event).openedBy = epoch
-    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], openedAt: at, openedBy: epoch, failures: 0 }, event))
+    // With a place for what nearly all of them get: a journal may have very many.
+    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], opened: undefined, openedAt: at, openedBy: epoch, failures: 0 }, event))
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */
@@ -184,7 +194,7 @@ export class Journal {
       const facts = this.facts.get(op)
       // An interrupted attempt was told of; the next one is another. A wait that is over is opened anew.
       if (facts) delete facts.underWay
-      if (facts && isOpenedAnew.has(op)) delete facts.opened
+      if (facts && isOpenedAnew.has(op)) facts.opened = undefined
     }
     // Children that were open when the run failed were ended with it, except those whose own failure is taken up again.
     const isLost = (opened: Facts['opened']) =>
@@ -207,6 +217,14 @@ function merged(undone: readonly Undone[]): { from: number; to: number }[] {
 
 export function applyFact(facts: Facts, event: FactEvent): Facts {
   switch (event.type) {
+    case 'sleep.started':
+    case 'wait.started':
+    case 'callback.created':
+    case 'child.started':
+    case 'task.dispatched':
+      facts.opened = event
+      if (facts.isLost) delete facts.isLost
+      break
     case 'step.started':
       facts.underWay = event.attempt
       break
@@ -224,14 +242,6 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
       break
     case 'step.checkpoint':
       facts.checkpoint = event.data
-      break
-    case 'sleep.started':
-    case 'wait.started':
-    case 'callback.created':
-    case 'child.started':
-    case 'task.dispatched':
-      facts.opened = event
-      if (facts.isLost) delete facts.isLost
       break
   }
   return facts

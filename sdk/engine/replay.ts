@@ -52,8 +52,10 @@ export class Replay {
   private delivered = 0
   private inTurn = false
   private closed: string | undefined
-  private lastDelivered = 'its start'
+  private lastTold: Delivery | undefined
   private lastCalled = ''
+  /** Operations of the journal that the code has called. */
+  private reached = 0
 
   /** `onStray` is called when the code has moved without being told anything. */
   constructor(run: RunRecord, journal: Journal, onStray: () => void = () => {}) {
@@ -62,6 +64,11 @@ export class Replay {
     this.onStray = onStray
     this.time = journal.begunAt
     this.isReplaying = !journal.isEmpty
+  }
+
+  /** Worked out when somebody asks: nearly nobody does. */
+  private get lastDelivered(): string {
+    return this.lastTold ? describe(this.lastTold) : 'its start'
   }
 
   /** Operations called and not settled. */
@@ -142,7 +149,7 @@ export class Replay {
 
   /** Registers an operation; every `ctx` method that waits ends here. */
   call(scope: string, name: string, request: Request, isCleanUp = false): Operation {
-    this.assertCallable(`ctx operation '${name}'`)
+    if (!this.isCallable) this.assertCallable(`ctx operation '${name}'`)
     const base = scope + escapeName(name)
     let id = base
     if (this.operations.has(base)) {
@@ -151,6 +158,7 @@ export class Replay {
       id = `${base}:${repeat}`
     }
     const facts = this.journal.facts.size > 0 ? this.journal.facts.get(id) : undefined
+    if (facts) this.reached++
     if (facts && facts.kind !== request.kind) {
       this.wrong ??= mismatch(this.run, `the journal has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
@@ -213,6 +221,11 @@ export class Replay {
     return new SeededRandom(`${seed}/${this.lastCalled}#${this.draws++}`)
   }
 
+  /** Asked at every operation of every replay, so the sentence is made only for those who need one. */
+  private get isCallable(): boolean {
+    return this.inTurn && this.closed === undefined && running.getStore()?.step === undefined
+  }
+
   assertCallable(what: string): void {
     const step = running.getStore()?.step
     if (step !== undefined) {
@@ -236,10 +249,14 @@ export class Replay {
     this.closed = reason
   }
 
-  /** Nobody looks at it any more. What still holds on to it must not hold on to thousands of promises. */
+  /**
+   * Nobody looks at it any more. Until the next full collection something may still hold on to it (code that waits for ever,
+   * an older one of its kind), and must not hold on to thousands of promises and events along with it.
+   */
   letGo(): void {
     this.operations.clear()
     this.fresh = []
+    this.journal.letGo()
   }
 
   /** The code waits and there is nothing of ours that it could wait for. */
@@ -365,7 +382,7 @@ export class Replay {
       this.wrong = mismatch(this.run, `the journal has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
       return
     }
-    this.lastDelivered = describe(event)
+    this.lastTold = event
     this.open--
     this.settle(operation, event)
   }
@@ -415,6 +432,7 @@ export class Replay {
   }
 
   private findUnreached(): Error | undefined {
+    if (this.reached === this.journal.facts.size) return undefined
     for (const [id, facts] of this.journal.facts) {
       if (!this.operations.has(id)) return this.unreached({ id, kind: facts.kind })
     }

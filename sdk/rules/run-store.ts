@@ -36,7 +36,7 @@ export class Runs implements RunStore {
   }
 
   get(runId: string): Promise<RunRecord | undefined> {
-    return this.reading(runId, (run) => ask(this.storage.record(run)), undefined)
+    return this.storage.read(() => getRecord(this.storage, runId))
   }
 
   state(runId: string): Promise<RunState | undefined> {
@@ -100,6 +100,11 @@ export class Runs implements RunStore {
       return run ? yield* read(run) : ifMissing
     })
   }
+}
+
+function* getRecord(storage: Storage, runId: string): Procedure<RunRecord | undefined> {
+  const run = yield* ask(storage.find(runId, 'whole'))
+  return run && (yield* ask(storage.record(run)))
 }
 
 function* create(storage: Storage, run: NewRun): Procedure<{ created: boolean; run: RunRecord; wakes: Wake[] }> {

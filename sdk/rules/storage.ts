@@ -21,8 +21,8 @@ export interface StoredRun {
   readonly leaseUntil?: number | undefined
   readonly createdAt: number
   readonly endedAt?: number | undefined
-  readonly retentionMs?: number
-  readonly parent?: ParentLink
+  readonly retentionMs?: number | undefined
+  readonly parent?: ParentLink | undefined
   /** It was made with a journal (a rerun), which the first claim has to load. */
   readonly hasSeed?: boolean
 }
@@ -103,7 +103,8 @@ export interface Storage {
   /** The same for a procedure that only reads. */
   read<T>(procedure: () => Procedure<T>): Promise<T>
 
-  find(runId: string): Answer<StoredRun | undefined>
+  /** `whole`: its record will be asked for next, and may be read along with it. */
+  find(runId: string, whole?: 'whole'): Answer<StoredRun | undefined>
   /** The run as its holder knows it. Where that is from memory it may be out of date: the guard of the change decides. */
   held(runId: string, epoch: number): Answer<StoredRun | undefined>
   record(run: StoredRun): Answer<RunRecord>

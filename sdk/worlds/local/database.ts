@@ -9,6 +9,9 @@ const LONGEST_WAIT_MS = 12
 export type Value = string | number | null
 export type Row = Record<string, Value>
 
+/** For `LIMIT`: a parameter all by itself there makes SQLite plan the statement anew each time it is run. */
+export const BOUND = 'max(?, 0)'
+
 /** One connection, its statements prepared once, and its writes grouped. */
 export class Database {
   readonly isInMemory: boolean

@@ -17,30 +17,43 @@ export function insertFrame(db: Database, run: number, { seq, at, epoch, events 
  */
 export function selectFrames(db: Database, row: Row, fromSeq: number, toSeq = Number.MAX_SAFE_INTEGER, onBytes?: (bytes: number) => void): Frame[] {
   const range = [row.key, fromSeq, toSeq]
-  const size = db.values(`SELECT min(seq), sum(octet_length(events)), max(format) FROM frames WHERE ${RANGE}`, ...range)!
-  const [first, bytes, format] = size as (number | null)[]
-  if (first === null || first === undefined) return []
-  if (format! > FORMAT) refuseNewer(`the journal of run '${row.id}'`, format!)
-  onBytes?.(bytes!)
-  if (bytes! > MOST_AT_ONCE && fromSeq < toSeq) {
-    const last = db.values(`SELECT max(seq) FROM frames WHERE ${RANGE}`, ...range)![0] as number
+  // Most of what is loaded is short, and one statement does for it.
+  const [first, count, bytes, largest, format, joined] = db.values(SHORT_JOURNAL, ...range)! as [number | null, number, number, number, number, string]
+  if (first === null) return []
+  if (count === SHORT || largest > SMALL) return selectLong(db, row, range, onBytes)
+  if (format > FORMAT) refuseNewer(`the journal of run '${row.id}'`, format)
+  onBytes?.(bytes)
+  return inFrames(joined, first)
+}
+
+/** Measured before it is put together: it may be longer than anybody can hold. */
+function selectLong(db: Database, row: Row, range: number[], onBytes?: (bytes: number) => void): Frame[] {
+  const size = db.values(`SELECT min(seq), max(seq), sum(octet_length(events)), max(format) FROM frames WHERE ${RANGE}`, ...range)!
+  const [first, last, bytes, format] = size as [number, number, number, number]
+  if (format > FORMAT) refuseNewer(`the journal of run '${row.id}'`, format)
+  onBytes?.(bytes)
+  if (bytes > MOST_AT_ONCE && first < last) {
     const middle = Math.floor((first + last) / 2)
-    if (first < last) return [...selectFrames(db, row, first, middle), ...selectFrames(db, row, middle + 1, last)]
+    return [...selectFrames(db, row, first, middle), ...selectFrames(db, row, middle + 1, last)]
   }
-  const journal = db.values(
-    `SELECT '[' || group_concat(at || ',' || epoch || ',' || events, ',') || ']'
-     FROM (SELECT at, epoch, events FROM frames WHERE ${RANGE} ORDER BY seq)`,
-    ...range,
-  )![0] as string
-  return inFrames(JSON.parse(journal) as (number | JournalEvent)[], first)
+  return inFrames(
+    db.values(`SELECT group_concat(${JOINED}, ',') FROM (SELECT at, epoch, events FROM frames WHERE ${RANGE} ORDER BY seq)`, ...range)![0] as string,
+    first,
+  )
 }
 
 /** SQLite makes longer texts than Node takes. */
 const MOST_AT_ONCE = 64 * 1_048_576
 
 const RANGE = 'run = ? AND seq BETWEEN ? AND ?'
+const JOINED = `at || ',' || epoch || ',' || events`
+const SHORT = 100
+const SMALL = 100_000
+const SHORT_JOURNAL = `SELECT min(seq), count(*), sum(size), max(size), max(format), group_concat(iif(size > ${SMALL}, NULL, ${JOINED}), ',')
+  FROM (SELECT seq, at, epoch, events, format, octet_length(events) AS size FROM frames WHERE ${RANGE} ORDER BY seq LIMIT ${SHORT})`
 
-function inFrames(flat: readonly (number | JournalEvent)[], first: number): Frame[] {
+function inFrames(joined: string, first: number): Frame[] {
+  const flat = JSON.parse(`[${joined}]`) as (number | JournalEvent)[]
   const frames: Frame[] = []
   let events: JournalEvent[] = []
   for (let i = 0; i < flat.length; i++) {

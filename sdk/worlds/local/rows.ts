@@ -8,14 +8,16 @@ import type { Database, Value } from './database.ts'
 /** What the rules look at: narrow, because it is read again and again. */
 const STATE = `r.key, r.id, r.workflow, r.version, r.format, r.status, r.generation, r.base_seq, r.epoch, r.stimulus, r.claims, r.wake_at,
   r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation`
+const STATE_COLUMNS = STATE.split(',').length
 /** What only readers want. */
 const REST = 'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error'
+const SELECT_WHOLE = `SELECT ${STATE}, ${REST} FROM runs r JOIN payloads p ON p.run = r.key`
 
 /** A run and what only this world knows of it. */
 export interface Row extends StoredRun {
   readonly key: number
-  /** For a run that this process has just made. */
-  readonly fresh?: RunRecord | undefined
+  /** The rest of it, where that was read or made along with it. */
+  readonly whole?: RunRecord | undefined
 }
 
 export function selectState(db: Database, runId: string): Row | undefined {
@@ -23,79 +25,113 @@ export function selectState(db: Database, runId: string): Row | undefined {
   return values && toRow(values)
 }
 
-export function selectRecord(db: Database, row: Row): RunRecord {
-  return toRecord(row, db.values(`SELECT ${REST} FROM runs r JOIN payloads p ON p.run = r.key WHERE r.key = ?`, row.key)!)
+export function selectWhole(db: Database, runId: string): Row | undefined {
+  const values = db.values(`${SELECT_WHOLE} WHERE r.id = ?`, runId)
+  return values && toWholeRow(values)
 }
 
-const STATE_COLUMNS = STATE.split(',').length
+export function selectRecord(db: Database, row: Row): RunRecord {
+  return toWholeRow(db.values(`${SELECT_WHOLE} WHERE r.key = ?`, row.key)!).whole!
+}
 
 /** `where` may speak of `runs r` and `payloads p`. */
 export function selectRecords(db: Database, where: string, ...values: Value[]): { key: number; run: RunRecord }[] {
-  return db.allValues(`SELECT ${STATE}, ${REST} FROM runs r JOIN payloads p ON p.run = r.key ${where}`, ...values).map((all) => {
-    const row = toRow(all)
-    return { key: row.key, run: toRecord(row, all.slice(STATE_COLUMNS)) }
+  return db.allValues(`${SELECT_WHOLE} ${where}`, ...values).map((all) => {
+    const { key, whole } = toWholeRow(all)
+    return { key, run: whole! }
   })
 }
 
+/** Every field is always there, and in this order: rows that differ in shape make everything that reads them slow. */
 function toRow(values: Value[]): Row {
-  const [key, id, workflow, version, format, status, generation, baseSeq, epoch, stimulus, claims, wakeAt, leaseUntil] = values
-  const row: { -readonly [K in keyof Row]: Row[K] } = {
-    key: key as number,
-    id: id as string,
-    workflow: workflow as string,
-    version: version as number,
-    format: format as number,
-    status: status as RunStatus,
-    generation: generation as number,
-    baseSeq: baseSeq as number,
-    epoch: epoch as number,
-    stimulus: stimulus as number,
-    claims: claims as number,
+  const parentGeneration = values[18] as number | null
+  return {
+    key: values[0] as number,
+    id: values[1] as string,
+    workflow: values[2] as string,
+    version: values[3] as number,
+    format: values[4] as number,
+    status: values[5] as RunStatus,
+    generation: values[6] as number,
+    baseSeq: values[7] as number,
+    epoch: values[8] as number,
+    stimulus: values[9] as number,
+    claims: values[10] as number,
+    wakeAt: (values[11] as number | null) ?? undefined,
+    leaseUntil: (values[12] as number | null) ?? undefined,
     createdAt: values[13] as number,
+    endedAt: (values[14] as number | null) ?? undefined,
+    retentionMs: (values[15] as number | null) ?? undefined,
+    parent:
+      values[16] === null
+        ? undefined
+        : { runId: values[16] as string, op: values[17] as string, ...(parentGeneration !== null && { generation: parentGeneration }) },
+    whole: undefined,
   }
-  if (wakeAt !== null) row.wakeAt = wakeAt as number
-  if (leaseUntil !== null) row.leaseUntil = leaseUntil as number
-  if (values[14] !== null) row.endedAt = values[14] as number
-  if (values[15] !== null) row.retentionMs = values[15] as number
-  if (values[16] !== null) {
-    const generationOfParent = values[18] as number | null
-    row.parent = { runId: values[16] as string, op: values[17] as string, ...(generationOfParent !== null && { generation: generationOfParent }) }
+}
+
+/** Of a run that was made just now. */
+export function rowOf(key: number, whole: RunRecord): Row {
+  return {
+    key,
+    id: whole.id,
+    workflow: whole.workflow,
+    version: whole.version,
+    format: whole.format,
+    status: whole.status,
+    generation: whole.generation,
+    baseSeq: whole.baseSeq,
+    epoch: whole.epoch,
+    stimulus: whole.stimulus,
+    claims: 0,
+    wakeAt: whole.wakeAt,
+    leaseUntil: undefined,
+    createdAt: whole.createdAt,
+    endedAt: undefined,
+    retentionMs: whole.retentionMs,
+    parent: whole.parent,
+    whole,
   }
+}
+
+function toWholeRow(values: Value[]): Row {
+  const row: { -readonly [K in keyof Row]: Row[K] } = toRow(values)
+  row.whole = toRecord(row, values)
   return row
 }
 
-function toRecord(row: Row, rest: Value[]): RunRecord {
-  const { id, workflow, version, format, status, generation, baseSeq, epoch, stimulus, createdAt, wakeAt, leaseUntil, endedAt, retentionMs, parent } = row
-  const [attempt, waiting, secret, tags, progress, heartbeat, startedAt, reparse, input, parsed, output, error] = rest
-  const lookAt = leaseUntil ?? wakeAt
-  return {
-    id,
-    workflow,
-    version,
-    format,
-    status,
-    generation,
-    baseSeq,
-    epoch,
-    stimulus,
-    createdAt,
+function toRecord(row: Row, values: Value[]): RunRecord {
+  const [attempt, waiting, secret, tags, progress, heartbeat, startedAt, reparse, input, parsed, output, error] = values.slice(STATE_COLUMNS)
+  const record: RunRecord = {
+    id: row.id,
+    workflow: row.workflow,
+    version: row.version,
+    format: row.format,
+    status: row.status,
+    generation: row.generation,
+    baseSeq: row.baseSeq,
+    epoch: row.epoch,
+    stimulus: row.stimulus,
+    createdAt: row.createdAt,
     attempt: attempt as number,
     secret: secret as string,
     input: parse(input),
     tags: (parse(tags) as string[] | undefined) ?? [],
-    ...(lookAt !== undefined && { wakeAt: lookAt }),
-    ...(endedAt !== undefined && { endedAt }),
-    ...(retentionMs !== undefined && { retentionMs }),
-    ...(parent && { parent }),
-    ...(reparse !== null && { reparse: true as const }),
-    ...(startedAt !== null && { startedAt: startedAt as number }),
-    ...(parsed !== null && { parsed: parse(parsed)! }),
-    ...(output !== null && { output: parse(output)! }),
-    ...(error !== null && { error: parse(error) as unknown as RunRecord['error'] }),
-    ...(waiting !== null && { waitingFor: parse(waiting) as unknown as RunRecord['waitingFor'] }),
-    ...(progress !== null && { progress: parse(progress)! }),
-    ...(heartbeat !== null && { heartbeat: parse(heartbeat) as unknown as RunRecord['heartbeat'] }),
   }
+  const lookAt = row.leaseUntil ?? row.wakeAt
+  if (lookAt !== undefined) record.wakeAt = lookAt
+  if (row.endedAt !== undefined) record.endedAt = row.endedAt
+  if (row.retentionMs !== undefined) record.retentionMs = row.retentionMs
+  if (row.parent) record.parent = row.parent
+  if (reparse !== null) record.reparse = true
+  if (startedAt !== null) record.startedAt = startedAt as number
+  if (parsed !== null) record.parsed = parse(parsed)!
+  if (output !== null) record.output = parse(output)!
+  if (error !== null) record.error = parse(error) as unknown as RunRecord['error']
+  if (waiting !== null) record.waitingFor = parse(waiting) as unknown as RunRecord['waitingFor']
+  if (progress !== null) record.progress = parse(progress)!
+  if (heartbeat !== null) record.heartbeat = parse(heartbeat) as unknown as RunRecord['heartbeat']
+  return record
 }
 
 export function text(value: unknown): string | null {

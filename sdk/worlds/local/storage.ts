@@ -7,11 +7,11 @@ import { newRecord } from '../../rules/run-store.ts'
 import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
 import { write } from './changes.ts'
-import type { Database } from './database.ts'
+import { BOUND, type Database } from './database.ts'
 import { insertFrame, selectFrames } from './frames.ts'
 import { JournalCache } from './journal-cache.ts'
 import { listRuns } from './list.ts'
-import { type Row, selectRecord, selectState, text } from './rows.ts'
+import { type Row, rowOf, selectRecord, selectState, selectWhole, text } from './rows.ts'
 import { insertTask, selectTask, updateTask } from './task-rows.ts'
 
 const HAS_NO_KEY = `NOT (${KEYED_BEGIN.map((begin) => `id GLOB '${begin}*'`).join(' OR ')})`
@@ -77,8 +77,8 @@ export class SqliteStorage implements Storage {
     return inOneGo(procedure())
   }
 
-  find(runId: string): Row | undefined {
-    const row = this.row(runId)
+  find(runId: string, whole?: 'whole'): Row | undefined {
+    const row = this.row(runId, whole)
     return row && !isGone(row, this.now()) ? row : undefined
   }
 
@@ -93,8 +93,7 @@ export class SqliteStorage implements Storage {
   }
 
   record(row: Row): RunRecord {
-    if (!row.fresh) return selectRecord(this.db, row)
-    return { ...row.fresh, status: row.status, epoch: row.epoch, wakeAt: (row.leaseUntil ?? row.wakeAt)! }
+    return row.whole ?? selectRecord(this.db, row)
   }
 
   insert(run: NewRun): { inserted: boolean; run: Row } {
@@ -110,21 +109,20 @@ export class SqliteStorage implements Storage {
     this.db.run('INSERT INTO payloads (run, input, parsed) VALUES (?, ?, ?)', key, text(run.input), text(run.parsed))
     for (const tag of run.tags) this.db.run('INSERT OR IGNORE INTO tags (tag, run) VALUES (?, ?)', tag, key)
     if (run.journal) insertFrame(this.db, key, run.journal)
-    const row: Row = { ...newRecord(run), claims: 0, key, fresh: newRecord(run) }
+    const row = rowOf(key, newRecord(run))
     if (!run.journal && this.fresh.size < MOST_FRESH && run.wakeAt <= this.now()) this.fresh.set(run.id, row)
     return { inserted: true, run: row }
   }
 
   update(run: Row | string, change: Change): Updated {
     const runId = typeof run === 'string' ? run : run.id
-    const claimed = change.setOnce && this.updateFresh(runId, change)
-    if (claimed) return { ok: true, run: claimed }
+    if (change.setOnce) return this.claim(runId, change)
     const row = this.row(runId)
     if (!row || !holds(change.when, row)) return { ok: false, run: row }
     write(this.db, row, change)
     // Nobody waits for a claim, and its holder knows.
     if (change.set?.status !== undefined && change.set.status !== 'running') this.tell(runId)
-    return { ok: true, run: this.note(changed(row, change)) }
+    return { ok: true, run: this.note(changed({ ...row, whole: undefined }, change)) }
   }
 
   append(row: Row, frame: Frame): boolean {
@@ -196,8 +194,8 @@ export class SqliteStorage implements Storage {
 
   async overdue(before: number, limit: number): Promise<Wake[]> {
     const sql = `SELECT id, coalesce(lease_until, wake_at) AS at FROM runs WHERE coalesce(lease_until, wake_at) <= ? AND wake_at IS NOT NULL
-      ORDER BY coalesce(lease_until, wake_at) LIMIT ?`
-    return this.db.rows(sql, before, limit).map(({ id, at }) => ({ runId: id as string, at: at as number }))
+      ORDER BY coalesce(lease_until, wake_at) LIMIT ${BOUND}`
+    return this.db.allValues(sql, before, limit).map(([id, at]) => ({ runId: id as string, at: at as number }))
   }
 
   watch(runId: string, onChange: () => void): () => void {
@@ -225,8 +223,8 @@ export class SqliteStorage implements Storage {
 
   private note(row: Row): Row {
     this.seen.set(row.id, row)
-    // Without what it was made of, which may be large.
-    if (row.status === 'running') this.claimed.set(row.id, { ...row, fresh: undefined })
+    // Without the rest of it, which may be large.
+    if (row.status === 'running') this.claimed.set(row.id, row.whole ? { ...row, whole: undefined } : row)
     else this.claimed.delete(row.id)
     return row
   }
@@ -236,21 +234,25 @@ export class SqliteStorage implements Storage {
     return row?.epoch === epoch && row.status === 'running' ? row : undefined
   }
 
-  private row(runId: string): Row | undefined {
+  private row(runId: string, whole?: 'whole'): Row | undefined {
     const known = this.seen.get(runId)
-    if (known) return known
-    const row = selectState(this.db, runId)
+    if (known && (!whole || known.whole)) return known
+    const row = whole ? selectWhole(this.db, runId) : selectState(this.db, runId)
     if (row) this.seen.set(runId, row)
     return row
   }
 
-  /** What most claims are: the first one of a run made a moment ago. Undefined when somebody has touched it since. */
-  private updateFresh(runId: string, change: Change): Row | undefined {
-    const row = this.fresh.get(runId)
-    if (!row) return undefined
-    this.fresh.delete(runId)
-    if (!holds(change.when, row) || !write(this.db, row, change, true)) return undefined
-    return this.note({ ...changed(row, change), fresh: { ...row.fresh!, ...change.setOnce } })
+  /** Whoever claims a run wants all of it. Most claims are the first one of a run made a moment ago, unless somebody has touched it since. */
+  private claim(runId: string, change: Change): Updated {
+    const fresh = this.fresh.get(runId)
+    if (fresh) {
+      this.fresh.delete(runId)
+      if (holds(change.when, fresh) && write(this.db, fresh, change, true)) return { ok: true, run: this.note(afterClaim(fresh, change)) }
+    }
+    const row = this.row(runId, 'whole')
+    if (!row || !holds(change.when, row)) return { ok: false, run: row }
+    write(this.db, row, change)
+    return { ok: true, run: this.note(afterClaim(row, change)) }
   }
 
   private insertRun(run: NewRun): number | undefined {
@@ -275,4 +277,10 @@ export class SqliteStorage implements Storage {
     )
     return row?.key as number | undefined
   }
+}
+
+function afterClaim(before: Row, change: Change): Row {
+  const row = changed(before, change)
+  const { status, epoch, leaseUntil: wakeAt } = row
+  return { ...row, whole: { ...change.setOnce, ...before.whole!, status, epoch, wakeAt: wakeAt! } }
 }

@@ -1,7 +1,7 @@
 import type { Json } from '../../engine/json.ts'
 import type { TaskNotice } from '../../ports.ts'
 import { asWaiting, type NewTask, type Task } from '../../tasks/task.ts'
-import type { Database, Value } from './database.ts'
+import { BOUND, type Database, type Value } from './database.ts'
 import { text } from './rows.ts'
 
 /** How long a settled task stays, so that a worker that repeats itself gets the right answer. */
@@ -48,7 +48,7 @@ export function updateTask(db: Database, task: Task, now: number): boolean {
 /** Those that somebody may look at now, the longest waiting first. */
 export function tasksToLookAt(db: Database, types: readonly string[], most: number, now: number): TaskNotice[] {
   const rows = db.rows(
-    `SELECT id, type FROM tasks WHERE look_at <= ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY look_at LIMIT ?`,
+    `SELECT id, type FROM tasks WHERE look_at <= ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY look_at LIMIT ${BOUND}`,
     now,
     ...types,
     most as Value,
