@@ -164,6 +164,10 @@ export const SCHEMAS = {
       timeout_ms: { ...whole, minimum: 0, maximum: 60_000 },
       worker_id: { ...text, description: 'Counts as a sign of life of this worker.' },
       in_hand: { ...whole, minimum: 0, description: 'How many tasks the worker has already, for the list of workers.' },
+      poll_id: {
+        ...text,
+        description: 'One of its own for each poll of this worker_id. A poll that is sent again because its answer did not come gets that answer.',
+      },
     },
     ['task_types', 'max_tasks', 'timeout_ms'],
   ),

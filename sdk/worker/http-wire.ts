@@ -24,8 +24,9 @@ export class HttpWire implements Wire {
     this.fetch = options.fetch ?? fetch
   }
 
-  async poll({ type, most, inHand, signal }: PollRequest): Promise<TaskPayload[]> {
-    const body = { task_types: [type], max_tasks: most, timeout_ms: POLL_MS, worker_id: this.options.workerId, in_hand: inHand }
+  async poll({ id, type, most, inHand, signal }: PollRequest): Promise<TaskPayload[]> {
+    const { workerId: worker_id } = this.options
+    const body = { task_types: [type], max_tasks: most, timeout_ms: POLL_MS, worker_id, in_hand: inHand, poll_id: id }
     const response = await this.post('/v1/tasks/poll', body, { signal: within(POLL_MS + ANSWER_WITHIN_MS, signal) })
     return (await succeeded(response).json()) as TaskPayload[]
   }

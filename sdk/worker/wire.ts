@@ -5,6 +5,8 @@ export interface PollRequest {
   most: number
   /** How many tasks of whatever type the worker has already. */
   inHand: number
+  /** The same when a poll is sent again because its answer did not come. */
+  id: string
   signal: AbortSignal
 }
 

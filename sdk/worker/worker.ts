@@ -44,6 +44,8 @@ export class Worker {
   private readonly stopping = new AbortController()
   private readonly cutShort = new AbortController()
   private readonly underWay: Map<string, Set<Promise<void>>>
+  /** The poll for each type that has had no answer so far. */
+  private readonly unanswered = new Map<string, string>()
 
   constructor(options: WorkerOptions | (Pick<WorkerOptions, 'tasks' | 'concurrency'> & { wire: Wire; log?: WorkerOptions['log'] })) {
     const { tasks, concurrency = 4, log = console.error } = options
@@ -98,7 +100,10 @@ export class Worker {
   private async takeSome(type: string): Promise<void> {
     const inHand = this.underWay.get(type)!
     if (inHand.size >= this.concurrency) return void (await Promise.race(inHand))
-    const payloads = await this.wire.poll({ type, most: this.concurrency - inHand.size, inHand: this.load, signal: this.stopping.signal })
+    const id = this.unanswered.get(type) ?? randomUUID()
+    this.unanswered.set(type, id)
+    const payloads = await this.wire.poll({ id, type, most: this.concurrency - inHand.size, inHand: this.load, signal: this.stopping.signal })
+    this.unanswered.delete(type)
     for (const payload of payloads) {
       const work: Promise<void> = this.perform(type, payload).finally(() => inHand.delete(work))
       inHand.add(work)

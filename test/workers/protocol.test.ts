@@ -62,6 +62,37 @@ describe('a poll', () => {
   })
 })
 
+describe('a poll whose answer is lost', () => {
+  const worker = { worker_id: 'w1', poll_id: 'p1' }
+
+  it('gets the same answer when it is sent again, input and checkpoint included', async () => {
+    await using api = await WorkerApi.open()
+    const id = await api.asked('run-1', { input: { question: 'why' } })
+    const { body } = await api.poll(worker)
+    expect(body).toMatchObject([{ task_id: id, attempt: 1, input: { question: 'why' } }])
+    expect((await api.poll(worker)).body).toEqual(body)
+    expect(await api.resolve(id, { action: 'complete', output: 1, attempt: 1 })).toMatchObject({ status: 200 })
+  })
+
+  it('gets nothing that another poll was given, nor what is settled or another worker has by now', async () => {
+    await using api = await WorkerApi.open()
+    const id = await api.asked('run-1', { options: { heartbeatTimeout: '10s' } })
+    await api.poll(worker)
+    expect((await api.poll({ ...worker, poll_id: 'p2' })).body).toEqual([])
+    expect((await api.poll({ ...worker, worker_id: 'w2' })).body).toEqual([])
+    await api.pass(10_000)
+    expect((await api.poll({ worker_id: 'w2', poll_id: 'other' })).body).toMatchObject([{ task_id: id, attempt: 2 }])
+    expect((await api.poll(worker)).body).toEqual([])
+    await api.resolve(id, { action: 'complete', attempt: 2 })
+    expect((await api.poll({ worker_id: 'w2', poll_id: 'other' })).body).toEqual([])
+  })
+
+  it('has an id of the usual form, or is refused', async () => {
+    await using api = await WorkerApi.open()
+    expect(await api.poll({ ...worker, poll_id: 7 })).toMatchObject({ status: 400 })
+  })
+})
+
 describe('a poll whose worker hangs up', () => {
   it('while a task is on its way gives the task back at once', async () => {
     await using api = await WorkerApi.open()

@@ -107,6 +107,16 @@ describe.each(Object.entries(LANGUAGES))('the reference worker in %s', (language
     expect(types.filter((type) => type === 'task.completed')).toHaveLength(1)
   })
 
+  it('gets a task that was in an answer which did not arrive, long before its deadline', async () => {
+    const runId = await start({ type: 'echo', input: 'found again' })
+    let polls = 0
+    // The first poll for each of its types.
+    await using proxy = await losingAnswers(new URL(server.url), (path) => path.endsWith('/poll') && ++polls <= 3)
+    await using _ = work({ URL: proxy.url })
+    expect(await result(runId)).toBe('found again')
+    expect(await task(`${runId}.echo`)).toMatchObject({ attempt: 1 })
+  })
+
   it('gives up a task whose output the server will not have, and says why', async () => {
     await using _ = work()
     await expect(result(await start({ type: 'large' }))).rejects.toThrow(/after 1 attempt.*413.*1048576 are the most/s)

@@ -1,7 +1,6 @@
 """A worker for Overwinter that needs nothing but the standard library: Worker(url, token, {"llm": handler}).run()"""
 import contextlib, json, logging, signal, socket, threading, uuid
-from http import client
-from urllib import parse
+import http.client as client, urllib.parse as parse
 
 POLL_S, ANSWER_S, SILENCE_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, ATTEMPTS = 30, 15, 60, 0.25, 10, 6
 log = logging.getLogger("overwinter_worker")
@@ -48,7 +47,7 @@ class Worker:
         self.url, self.token, self.tasks, self.concurrency = parse.urlsplit(url.rstrip("/")), token, tasks, concurrency
         self.id, self.heartbeat_s, self.metadata = worker_id or f"worker-{uuid.uuid4().hex[:8]}", heartbeat_s, metadata or {}
         self.in_hand, self.polls, self.changed, self.refusal = set(), set(), threading.Condition(), None
-        self.stopping, self.connects = threading.Event(), connect
+        self.stopping, self.connects, self.unanswered = threading.Event(), connect, {}
         self.stop = self.stopping.set
 
     def run(self, grace_s=30):
@@ -94,10 +93,11 @@ class Worker:
         with self.changed:
             free = self.changed.wait_for(lambda: self.concurrency - sum(task.type == task_type for task in self.in_hand))
         poll = {"task_types": [task_type], "max_tasks": free, "timeout_ms": POLL_S * 1000, "worker_id": self.id, "in_hand": len(self.in_hand)}
+        poll["poll_id"] = self.unanswered.setdefault(task_type, uuid.uuid4().hex)  # Sent again, it gets the answer that did not come.
         with self._post("/v1/tasks/poll", poll, timeout=POLL_S + ANSWER_S) as response, self.changed:
-            for payload in json.load(response):
-                task = Task(self, task_type, payload)
-                self.in_hand.add(task)
+            tasks, _ = [Task(self, task_type, payload) for payload in json.load(response)], self.unanswered.pop(task_type)
+            self.in_hand.update(tasks)
+            for task in tasks:
                 self._start(self._perform, task)
 
     def _perform(self, task):

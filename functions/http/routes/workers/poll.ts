@@ -1,3 +1,4 @@
+import type { TaskPayload } from '../../../../sdk/tasks/wire.ts'
 import { readJson } from '../../body.ts'
 import { Checks, readFields } from '../../checks.ts'
 import { ref } from '../../openapi-schemas.ts'
@@ -14,6 +15,7 @@ interface Poll {
   timeout_ms: number
   worker_id?: string
   in_hand?: number
+  poll_id?: string
 }
 
 export const poll: WorkerRoute = {
@@ -26,38 +28,46 @@ export const poll: WorkerRoute = {
   problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers }) {
     const scope = await scopeOf(c, workers)
-    const { task_types: types, max_tasks: most, timeout_ms: timeoutMs, worker_id: worker, in_hand } = readPoll(await readJson(c, ENVELOPE_BYTES))
+    const { task_types: types, max_tasks: most, timeout_ms: timeoutMs, worker_id: worker, in_hand, poll_id } = readPoll(await readJson(c, ENVELOPE_BYTES))
     requireTypes(scope, types)
     const { signal } = c.req.raw
+    const missed = await givenBefore()
+    if (missed.length > 0) return json(missed)
     const inHand = in_hand ?? (await loadOf(worker, most))
     await tell(inHand)
     const tasks = await workers.broker.poll({ types, most, timeoutMs, signal, ...(worker !== undefined && { worker }) })
     // A worker that has hung up may be gone for good, and what is told here would bring it back.
     // The list of workers is for people: that it could not be written must not cost anybody the tasks just taken.
-    if (!signal.aborted) await tell(inHand + tasks.length).catch(() => {})
+    if (!signal.aborted) await tell(inHand + tasks.length, tasks).catch(() => {})
     if (signal.aborted) await workers.broker.takeBack(tasks)
     return json(tasks)
 
+    async function givenBefore(): Promise<TaskPayload[]> {
+      if (worker === undefined || poll_id === undefined) return []
+      return workers.broker.handAgain(await workers.directory.givenTo(worker, poll_id), worker)
+    }
     /** A worker asks for as many as it has hands free. */
     async function loadOf(id: string | undefined, free: number): Promise<number> {
       const known = id === undefined ? undefined : await workers.directory.find(id)
       return known ? Math.max(0, known.max_tasks - free) : 0
     }
-    async function tell(load: number): Promise<void> {
+    async function tell(load: number, answer: readonly TaskPayload[] = []): Promise<void> {
       if (worker === undefined) return
-      await workers.directory.seen({ worker_id: worker, task_types: types, max_tasks: most, language: 'unknown', transport: 'bridge' }, load)
+      const given = poll_id !== undefined && answer.length > 0 ? { poll: poll_id, tasks: answer.map(({ task_id }) => task_id) } : undefined
+      await workers.directory.seen({ worker_id: worker, task_types: types, max_tasks: most, language: 'unknown', transport: 'bridge' }, load, given)
     }
   },
 }
 
 function readPoll(body: unknown): Poll {
   const checks = new Checks()
-  const fields = readFields(body ?? {}, ['task_types', 'max_tasks', 'timeout_ms', 'worker_id', 'in_hand'], checks)
+  const fields = readFields(body ?? {}, ['task_types', 'max_tasks', 'timeout_ms', 'worker_id', 'in_hand', 'poll_id'], checks)
   checkTypes(checks, fields.task_types)
   checkMost(checks, fields.max_tasks)
   checks.require('$.timeout_ms', isWhole(fields.timeout_ms, 0, LONGEST_POLL_MS), `must be a whole number from 0 to ${LONGEST_POLL_MS}`)
   if (fields.worker_id !== undefined) checkId(checks, '$.worker_id', fields.worker_id)
   checks.require('$.in_hand', fields.in_hand === undefined || isWhole(fields.in_hand, 0, MOST_IN_HAND), `must be a whole number from 0 to ${MOST_IN_HAND}`)
+  if (fields.poll_id !== undefined) checkId(checks, '$.poll_id', fields.poll_id)
   checks.throwIfAny()
   return fields as unknown as Poll
 }
