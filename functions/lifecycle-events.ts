@@ -49,6 +49,7 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
   'run.continued': 'silent',
   'run.retrying': 'silent',
   'run.retried': 'silent',
+  'run.rerun': 'silent',
 }
 
 /** What a frame of the journal means to the outside, in order. Waits that began in it are one pause, told last. */

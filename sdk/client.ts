@@ -290,7 +290,10 @@ export class Client {
   async wake(runId: string, options: RepeatOptions = {}): Promise<void> {
     const run = await this.record(runId)
     if (run.status === 'stuck') return this.reviveStuck(runId)
-    if (run.status === 'pending') throw new ConflictError(`run '${runId}' has not started yet, so there is no sleep to skip`)
+    if (run.status === 'pending') {
+      const why = run.startedAt === undefined ? 'has not started yet' : 'is about to begin anew'
+      throw new ConflictError(`run '${runId}' ${why}, so there is no sleep to skip`)
+    }
     const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('wake', options.idempotencyKey)
     await this.deliver(runId, { id, kind: 'wake' }, options)
   }

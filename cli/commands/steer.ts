@@ -34,7 +34,7 @@ export function addSteering(program: Command): void {
     .summary('let a failed or stuck run go on')
     .description('Lets a failed run go on from the step that failed, or tries a stuck one again.')
     .argument('<run>', 'its id')
-  steers(retry, (client, runId) => client.retry(runId), 'goes on')
+  steers(retry, (client, runId) => client.retry(runId), 'was told to go on')
 
   const wake = program
     .command('wake')

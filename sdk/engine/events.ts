@@ -59,6 +59,8 @@ export type JournalEvent =
   | { type: 'patch'; id: string }
   /** What a map goes over: how many items, and a digest of them, so that a change is noticed. */
   | { type: 'map'; id: string; count: number; digest: string }
+  /** The first event of a run that repeats another one: from there on it draws the numbers that the other one drew. */
+  | { type: 'run.rerun'; of: string; generation: number; from: string }
   /** The code now asks for another duration than the journaled one, which stands. */
   | { type: 'changed'; id: string; field: string; journaled: Json; now: Json }
   | { type: 'run.cancelRequested'; from: string; reason?: string }
@@ -142,6 +144,7 @@ export const EVENT_ROLE = {
   patch: 'remark',
   map: 'remark',
   changed: 'remark',
+  'run.rerun': 'remark',
   'run.cancelRequested': 'stops',
   'run.timedOut': 'stops',
   'run.completed': 'run',

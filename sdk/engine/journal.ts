@@ -77,6 +77,8 @@ export class Journal {
   readonly lost = new Set<string>()
   /** Children that were started on a way that is forgotten: asked for anew, they are other runs. */
   readonly startedBefore = new Set<string>()
+  /** The run that this one repeats. */
+  origin: { id: string; generation: number } | undefined
   /** When the generation began. */
   readonly begunAt: number
   lastSeq: number
@@ -145,6 +147,9 @@ export class Journal {
         break
       case 'map':
         this.maps.set(event.id, event)
+        break
+      case 'run.rerun':
+        this.origin = { id: event.of, generation: event.generation }
         break
       case 'changed':
         this.reported.add(changeKey(event))

@@ -216,7 +216,8 @@ export class Replay {
 
   /** The same numbers on every replay. Those between two operations depend on nothing but the first of the two. */
   random(): SeededRandom {
-    const seed = `${this.run.id}/${this.run.generation}`
+    const { id, generation } = this.journal.origin ?? this.run
+    const seed = `${id}/${generation}`
     if (this.run.format === 1) return (this.seeded ??= new SeededRandom(seed))
     return new SeededRandom(`${seed}/${this.lastCalled}#${this.draws++}`)
   }

@@ -20,7 +20,10 @@ export function journalUpTo(step: string, run: RunRecord, frames: readonly Frame
     if (isTerminal(event) || event.type === 'run.retried' || event.type === 'run.cancelRequested') return false
     return EVENT_ROLE[event.type] !== 'fact' || event.type === 'patch' || settled.has((event as { id: string }).id)
   })
-  return { seq: 1, at: now, epoch: 0, events: kept }
+  // Results it takes over were made with the numbers that the first of these runs drew.
+  const isOfARerun = kept[0]?.type === 'run.rerun'
+  const origin: JournalEvent = { type: 'run.rerun', of: run.id, generation: run.generation, from: step }
+  return { seq: 1, at: now, epoch: 0, events: isOfARerun ? kept : [origin, ...kept] }
 }
 
 /** What an operator has undone does not count, nor what was done again since. */

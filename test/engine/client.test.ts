@@ -187,6 +187,22 @@ describe('rerun', () => {
     await expect(env.client.rerun(run.runId, { from: 'nope' })).rejects.toThrow("no step 'nope' in its journal; it has: a, b")
   })
 
+  it('draws the numbers that the first run drew, because the results it takes over were made with them', async () => {
+    const w = workflow('w', async (ctx) => {
+      const id = ctx.uuid()
+      const made = await ctx.step('make', () => id)
+      return { id, made, paid: await ctx.step('pay', () => id) }
+    })
+    const env = await testEnv({ workflows: [w] })
+    const first = await env.start(w, undefined)
+    const { id } = await first.result()
+    const second = env.handle((await env.client.rerun(first.runId, { from: 'pay' })).runId)
+    expect(await second.result()).toEqual({ id, made: id, paid: id })
+    const third = env.handle((await env.client.rerun(second.runId, { from: 'pay' })).runId)
+    expect(await third.result()).toEqual({ id, made: id, paid: id })
+    expect((await third.history())[1]).toMatchObject({ type: 'run.rerun', of: first.runId, from: 'pay' })
+  })
+
   it('opens its own waits instead of inheriting those of the old run', async () => {
     const w = workflow('w', async (ctx) =>
       Promise.race([ctx.sleep('deadline', '1h').then(() => 'late'), ctx.sleep('work', '10m').then(() => ctx.step('b', () => 'done'))]),

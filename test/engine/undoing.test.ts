@@ -330,11 +330,17 @@ describe('a journal with a failure that was undone', () => {
 })
 
 describe('the journal of a rerun', () => {
-  const run = { id: 'run', baseSeq: 1 } as RunRecord
+  const run = { id: 'run', baseSeq: 1, generation: 1 } as RunRecord
+  const origin = (from: string): JournalEvent => ({ type: 'run.rerun', of: 'run', generation: 1, from })
   const upTo = (step: string, ...groups: FrameEvent[][]) => journalUpTo(step, run, frames([done('earlier generation')], ...groups), 99)
 
   it('goes up to the first word about the step', () => {
-    expect(upTo('b', [done('a'), { type: 'step.started', id: 'b', attempt: 1 }, done('b')])).toEqual({ seq: 1, at: 99, epoch: 0, events: [done('a')] })
+    expect(upTo('b', [done('a'), { type: 'step.started', id: 'b', attempt: 1 }, done('b')])).toEqual({
+      seq: 1,
+      at: 99,
+      epoch: 0,
+      events: [origin('b'), done('a')],
+    })
   })
 
   it('leaves out waits that had not ended, and what was said to the run as a whole', () => {
@@ -345,11 +351,15 @@ describe('the journal of a rerun', () => {
     const patch: JournalEvent = { type: 'patch', id: 'p' }
     const map: JournalEvent = { type: 'map', id: 'm', count: 1, digest: 'x' }
     const before = [...nap, child('kid'), patch, map, { type: 'run.cancelRequested', from: 'm' } as JournalEvent, runFailed, retried('b')]
-    expect(upTo('b', [...before, done('b')]).events).toEqual([...nap, patch, map])
+    expect(upTo('b', [...before, done('b')]).events).toEqual([origin('b'), ...nap, patch, map])
   })
 
   it('is not cut at a patch of the same name', () => {
-    expect(upTo('b', [{ type: 'patch', id: 'b' }, done('a'), done('b')]).events).toEqual([{ type: 'patch', id: 'b' }, done('a')])
+    expect(upTo('b', [{ type: 'patch', id: 'b' }, done('a'), done('b')]).events).toEqual([origin('b'), { type: 'patch', id: 'b' }, done('a')])
+  })
+
+  it('goes back to the first of several that repeat each other', () => {
+    expect(upTo('c', [origin('b'), done('b'), done('c')]).events).toEqual([origin('b'), done('b')])
   })
 
   it('needs a step that there is, and says which there are', () => {
