@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import type { ErrorRecord, RunStatus, RunView, Waiting } from '../sdk/index.ts'
+import type { RunSummary } from '../sdk/ports.ts'
 import { clockTime, fromNow, span } from './moments.ts'
 
 const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = {
@@ -28,7 +29,7 @@ const WAITS_FOR: Record<Waiting['kind'], (waiting: Waiting) => string> = {
 }
 
 /** What would move the run on, and when; empty for one that has ended. */
-export function waitsFor(run: RunView, now: number): string {
+export function waitsFor(run: RunSummary, now: number): string {
   const when = (until: number | undefined) => (until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`)
   const isForCode = run.waitingFor?.some(({ kind }) => kind === 'code')
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now && !isForCode)
@@ -41,15 +42,15 @@ export function statusText(status: RunStatus, width = 0): string {
   return styleText(COLOURS[status], status.padEnd(width))
 }
 
-export function runTable(runs: RunView[], now: number): string {
+export function runTable(runs: RunSummary[], now: number): string {
   const rows = runs.map((run) => [run.id, run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)])
   const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]!.length)))
   const line = (cells: string[]) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
-  const coloured = (row: string[], run: RunView) => line(row).replace(run.status.padEnd(widths[2]!), statusText(run.status, widths[2]!))
+  const coloured = (row: string[], run: RunSummary) => line(row).replace(run.status.padEnd(widths[2]!), statusText(run.status, widths[2]!))
   return [styleText('dim', line(HEADINGS).trimEnd()), ...rows.map((row, i) => coloured(row, runs[i]!).trimEnd())].join('\n')
 }
 
-function troubleOf({ status, error }: RunView): string {
+function troubleOf({ status, error }: RunSummary): string {
   if (!error || (status !== 'failed' && status !== 'stuck')) return ''
   const text = `${error.name}: ${error.message.split('\n')[0]}`
   return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR - 1)}…` : text

@@ -13,12 +13,13 @@ import { retryPlan } from './engine/undone.ts'
 import { outputOf } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type World } from './ports.ts'
 import { accept, validateOrThrow } from './schema.ts'
+import { tagsOf } from './tags.ts'
 import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
 
 /** A line of a run's history: a journal event and when it was observed. */
 export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & { at: number }
 
-/** What `get` and `list` show of a run. */
+/** What `get` shows of a run. */
 export interface RunView extends Omit<RunRecord, 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'> {
   /** Signals that were sent to the run and that it has not waited for so far: how many of each name. Only `get` tells. */
   keptSignals?: Record<string, number>
@@ -28,6 +29,8 @@ export interface ListOptions {
   workflow?: string
   status?: RunStatus
   tag?: string
+  /** What its id begins with. */
+  idPrefix?: string
   from?: Date | string | number
   to?: Date | string | number
   cursor?: string
@@ -124,17 +127,17 @@ export class Client {
     return kept.size === 0 ? undefined : Object.fromEntries(kept)
   }
 
-  async list(options: ListOptions = {}): Promise<{ runs: RunView[]; cursor?: string }> {
+  /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor: no more is read for one than is reasonable. */
+  async list(options: ListOptions = {}): Promise<RunPage> {
     const { from, to, limit = 50, ...filter } = options
     if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new InvalidInputError(`limit must be a whole number from 1 to 1000, got ${limit}`)
     const time = (value: Date | string | number, what: string) => pointInTime(value, Number.POSITIVE_INFINITY, what)
-    const page: RunPage = await this.world.store.list({
+    return this.world.store.list({
       ...filter,
       limit,
       ...(from !== undefined && { from: time(from, "'from'") }),
       ...(to !== undefined && { to: time(to, "'to'") }),
     })
-    return { ...page, runs: page.runs.map(viewOf) }
   }
 
   /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
@@ -328,7 +331,6 @@ export class Client {
     if (id !== undefined) checkRunId(id)
     if (idempotencyKey !== undefined) checkName('an idempotency key', idempotencyKey)
     if (startAt !== undefined && delay !== undefined) throw new InvalidInputError('give startAt or delay, not both')
-    for (const tag of tags) checkName('a tag', tag)
     const accepted = await accept(definition.options.input, input, `the input of workflow '${definition.name}'`)
     const now = this.world.clock.now()
     const wakeAt =
@@ -342,7 +344,7 @@ export class Client {
       secret: this.world.ids.secret(),
       createdAt: now,
       wakeAt,
-      tags: [...new Set([...(definition.options.tags ?? []), ...tags])],
+      ...(await tagsOf(definition, accepted, tags)),
       retentionMs: definition.retentionMs,
     }
   }

@@ -36,7 +36,7 @@ export {
 export type { ErrorRecord, Frame, JournalEvent } from './engine/events.ts'
 export type { Json } from './engine/json.ts'
 export type { RetryPolicy } from './engine/retry.ts'
-export type { RunStatus, Waiting } from './ports.ts'
+export type { RunPage, RunStatus, RunSummary, Waiting } from './ports.ts'
 export { type Schedule, type ScheduleOptions, schedule } from './schedule.ts'
 export { Schedules, type ScheduleView } from './schedules.ts'
 export { type AnyWorkflow, Registry, type Signal, signal, type Workflow, type WorkflowOptions, type WorkflowSource, workflow } from './workflow.ts'

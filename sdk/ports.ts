@@ -112,6 +112,8 @@ export interface NewRun {
   wakeAt: number
   parent?: ParentLink
   tags: string[]
+  /** Those of them that every run of its workflow has. */
+  commonTags?: readonly string[]
   retentionMs?: number
   /** A run made by `rerun` begins with the journal of the run it repeats. */
   journal?: Frame
@@ -203,8 +205,19 @@ export interface Inbox {
   messages: Message[]
 }
 
+/** A run as lists show it: never with a payload, which may be large and lie elsewhere. */
+export type RunSummary = Pick<
+  RunRecord,
+  'id' | 'workflow' | 'version' | 'status' | 'generation' | 'attempt' | 'wakeAt' | 'waitingFor' | 'parent' | 'tags' | 'createdAt' | 'startedAt' | 'endedAt'
+> & {
+  /** Why it failed or is stuck, where that is short enough to be kept with the run. */
+  error?: Pick<ErrorRecord, 'name' | 'message'>
+}
+
 export interface RunFilter {
   workflow?: string
+  /** What its id begins with. */
+  idPrefix?: string
   status?: RunStatus
   /** Only runs that have not ended. */
   isOpen?: true
@@ -216,8 +229,9 @@ export interface RunFilter {
   limit: number
 }
 
+/** `cursor`: there may be more behind. A world reads no more for one page than it has set itself, so a page may be short, or empty. */
 export interface RunPage {
-  runs: RunRecord[]
+  runs: RunSummary[]
   cursor?: string
 }
 

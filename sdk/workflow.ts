@@ -14,7 +14,11 @@ export interface WorkflowOptions<In extends Schema | undefined = Schema | undefi
   timeout?: Duration
   /** Runs the whole workflow again when it fails. Off unless given. */
   retry?: RetryPolicy
-  tags?: string[]
+  /**
+   * By which its runs are found: the same for all of them, or made of each run's input (`({ customer }) => [`customer:${customer}`]`).
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: without a schema the author's own annotation is the type
+  tags?: string[] | ((input: In extends Schema ? SchemaOut<In> : any) => string[])
   /** How long an ended run is kept. Default 30 days. */
   retention?: Duration
 }
@@ -55,7 +59,7 @@ export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow
   if (typeof body !== 'function') throw new InvalidInputError(`workflow '${name}': the last argument must be its async function`)
   const version = options.version ?? 1
   if (!Number.isInteger(version) || version < 1) throw new InvalidInputError(`workflow '${name}': version must be a whole number from 1, got ${version}`)
-  for (const tag of options.tags ?? []) checkName(`a tag of workflow '${name}'`, tag)
+  if (typeof options.tags !== 'function') for (const tag of options.tags ?? []) checkName(`a tag of workflow '${name}'`, tag)
   if (options.retry) checkRetryPolicy(options.retry, `workflow '${name}'`)
   return {
     name,

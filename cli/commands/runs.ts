@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { RUN_STATUSES } from '../../functions/http/openapi-schemas.ts'
-import { runToJson } from '../../functions/http/run-json.ts'
-import type { ListOptions, RunView } from '../../sdk/index.ts'
+import { summaryToJson } from '../../functions/http/run-json.ts'
+import type { ListOptions } from '../../sdk/index.ts'
+import type { RunPage, RunSummary } from '../../sdk/ports.ts'
 import { countArgument } from '../arguments.ts'
 import { runTable } from '../run-text.ts'
 import { Session } from '../session.ts'
@@ -16,41 +17,58 @@ export function addRuns(program: Command): void {
     .description('Lists runs, newest first.')
     .option('--workflow <name>', 'only of this workflow')
     .option('--tag <tag>', 'only with this tag')
+    .option('--id <prefix>', 'only those whose id begins with this')
     .option('--from <time>', 'only created at or after this time (ISO 8601)')
     .option('--to <time>', 'only created before this time')
     .option('--limit <count>', 'how many, 1 to 1000', countArgument, 50)
     .option('--cursor <cursor>', 'go on where a page ended')
     .option('-w, --watch', 'go on showing them, until Ctrl-C')
   command.addOption(command.createOption('--status <status>', 'only in this state').choices(RUN_STATUSES))
-  command.action(async ({ watch, ...filter }: ListOptions & { watch?: boolean }) => {
+  command.action(async ({ watch, id, ...options }: ListOptions & { watch?: boolean; id?: string }) => {
     const session = Session.of(command)
+    const filter: ListOptions = { ...options, ...(id !== undefined && { idPrefix: id }) }
     if (watch) return follow(session, filter)
-    const { runs, cursor } = await session.client.list(filter)
+    const { runs, cursor } = await fullPage(session, filter)
     const more = cursor === undefined ? '' : `\n\nThere are more: --cursor ${cursor}`
     const text = runs.length === 0 ? 'no runs' : runTable(runs, Date.now()) + more
-    session.print(text, { runs: runs.map((run) => runToJson(run, true)), cursor })
+    session.print(text, { runs: runs.map(summaryToJson), cursor })
   })
+}
+
+/** How often the server is asked on for one page: each time it looks through as much as it thinks right. */
+const MOST_ASKED = 20
+
+/** A page that is as long as was asked for, where there are so many. */
+async function fullPage(session: Session, filter: ListOptions): Promise<RunPage> {
+  const { limit = 50 } = filter
+  let { runs, cursor } = await session.client.list(filter)
+  for (let asked = 1; cursor !== undefined && runs.length < limit && asked < MOST_ASKED; asked++) {
+    const page = await session.client.list({ ...filter, cursor, limit: limit - runs.length })
+    runs = [...runs, ...page.runs]
+    cursor = page.cursor
+  }
+  return { runs, ...(cursor !== undefined && { cursor }) }
 }
 
 /** A terminal shows the list as it stands; a pipe gets what changes. */
 async function follow(session: Session, filter: ListOptions): Promise<never> {
   const seen = new Map<string, string>()
   for (;;) {
-    const { runs } = await session.client.list(filter)
+    const { runs } = await fullPage(session, filter)
     if (process.stdout.isTTY && !session.isJson) console.log(CLEAR_SCREEN + runTable(runs, Date.now()))
     else for (const run of runs.filter((run) => isNews(run, seen)).reverse()) printChange(session, run)
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
   }
 }
 
-function isNews(run: RunView, seen: Map<string, string>): boolean {
+function isNews(run: RunSummary, seen: Map<string, string>): boolean {
   const state = JSON.stringify([run.status, run.waitingFor])
   if (seen.get(run.id) === state) return false
   seen.set(run.id, state)
   return true
 }
 
-function printChange(session: Session, run: RunView): void {
+function printChange(session: Session, run: RunSummary): void {
   const [, row] = runTable([run], Date.now()).split('\n')
-  session.print(row!, runToJson(run, true))
+  session.print(row!, summaryToJson(run))
 }

@@ -1,5 +1,6 @@
 import { Transport } from '../../sdk/http-client/transport.ts'
-import type { ListOptions, RunStatus, RunView } from '../../sdk/index.ts'
+import type { ListOptions, RunStatus } from '../../sdk/index.ts'
+import type { RunPage, RunSummary } from '../../sdk/ports.ts'
 import type { ScheduleView } from '../../sdk/schedules.ts'
 import { span } from '../moments.ts'
 import type { Session } from '../session.ts'
@@ -11,7 +12,7 @@ export interface Check {
   text: string
 }
 
-type List = (filter: ListOptions) => Promise<{ runs: RunView[]; cursor?: string }>
+type List = (filter: ListOptions) => Promise<RunPage>
 
 /** Wake-ups may be a little late; the sweeper of a deployment comes once a minute. */
 const OVERDUE_MS = 90_000
@@ -44,16 +45,17 @@ export async function checkServer(session: Session): Promise<Check[]> {
 }
 
 export async function checkRuns(list: List, now = Date.now()): Promise<Check[]> {
-  const inState = async (status: RunStatus) => (await list({ status, limit: PAGE })).runs
-  const open = (await Promise.all((['pending', 'sleeping', 'waiting'] as const).map(inState))).flat()
-  const overdue = open.filter(({ wakeAt }) => wakeAt !== undefined && wakeAt < now - OVERDUE_MS)
-  const due = open.filter(({ wakeAt }) => wakeAt !== undefined && wakeAt <= now)
+  const inState = (status: RunStatus) => list({ status, limit: PAGE })
+  const pages = await Promise.all((['pending', 'sleeping', 'waiting'] as const).map(inState))
+  const open = together(pages)
+  const overdue = { ...open, runs: open.runs.filter(({ wakeAt }) => wakeAt !== undefined && wakeAt < now - OVERDUE_MS) }
+  const due = open.runs.filter(({ wakeAt }) => wakeAt !== undefined && wakeAt <= now)
   const [stuck, failed] = await Promise.all([inState('stuck'), inState('failed')])
   return [
     { name: 'open', state: 'ok', text: `${count(open)} waiting, ${due.length} of them due now` },
     verdict('overdue', overdue, 'bad', 'overdue: nobody has looked in time'),
-    verdict('stuck', stuck, 'bad', 'stuck: the code does not fit the journal; `overwinter show <run>` says why'),
-    verdict('failed', failed, 'warn', 'failed; `overwinter retry <run>` lets one go on'),
+    verdict('stuck', together([stuck]), 'bad', 'stuck: the code does not fit the journal; `overwinter show <run>` says why'),
+    verdict('failed', together([failed]), 'warn', 'failed; `overwinter retry <run>` lets one go on'),
   ]
 }
 
@@ -70,13 +72,22 @@ export function checkSchedules(schedules: ScheduleView[], now = Date.now()): Che
   return [{ name: 'schedules', state: 'ok', text: `${number}${paused > 0 ? `, ${paused} of them paused` : ''}; none is behind its plan` }]
 }
 
-function verdict(name: string, runs: RunView[], state: 'warn' | 'bad', what: string): Check {
-  if (runs.length === 0) return { name, state: 'ok', text: `no run is ${name}` }
-  const some = runs.slice(0, MOST_NAMED).map(({ id }) => id)
-  return { name, state, text: `${count(runs)} ${what} (${[...some, ...(runs.length > MOST_NAMED ? ['…'] : [])].join(', ')})` }
+/** Runs that were looked at. `isAll` is false where there are more than one page shows. */
+interface Looked {
+  runs: RunSummary[]
+  isAll: boolean
 }
 
-/** A full page may not be all of them. */
-function count(runs: RunView[]): string {
-  return runs.length === 1 ? '1 run' : `${runs.length}${runs.length >= PAGE ? ' or more' : ''} runs`
+const together = (pages: RunPage[]): Looked => ({ runs: pages.flatMap(({ runs }) => runs), isAll: pages.every(({ cursor }) => cursor === undefined) })
+
+function verdict(name: string, looked: Looked, state: 'warn' | 'bad', what: string): Check {
+  const { runs, isAll } = looked
+  if (runs.length === 0)
+    return { name, state: 'ok', text: isAll ? `no run is ${name}` : `none of the newest runs is ${name}; there are more than were looked at` }
+  const some = runs.slice(0, MOST_NAMED).map(({ id }) => id)
+  return { name, state, text: `${count(looked)} ${what} (${[...some, ...(runs.length > MOST_NAMED ? ['…'] : [])].join(', ')})` }
+}
+
+function count({ runs, isAll }: Looked): string {
+  return runs.length === 1 && isAll ? '1 run' : `${runs.length}${isAll ? '' : ' or more'} runs`
 }

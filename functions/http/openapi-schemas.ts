@@ -31,6 +31,24 @@ function object(properties: Record<string, JsonSchema>, required: string[] = [],
 
 const TOKEN = { id: text, name: text, task_types: listOf(text), created_at: time, expires_at: time, state: { enum: ['valid', 'expired', 'revoked'] } }
 
+const SUMMARY = {
+  runId: text,
+  workflow: text,
+  version: whole,
+  status: { $ref: '#/components/schemas/Status' },
+  error: { $ref: '#/components/schemas/Error' },
+  createdAt: time,
+  startedAt: time,
+  endedAt: time,
+  wakeAt: time,
+  waitingFor: listOf(object({ kind: text, id: text, on: text, until: time, since: time }, ['kind', 'id'])),
+  tags: listOf(text),
+  parent: object({ runId: text, op: text }, ['runId', 'op']),
+  generation: whole,
+  attempt: whole,
+}
+const SUMMARY_REQUIRED = ['runId', 'workflow', 'version', 'status', 'createdAt', 'tags', 'generation', 'attempt']
+
 export const SCHEMAS = {
   Status: { enum: RUN_STATUSES },
   StartRequest: object({
@@ -75,18 +93,9 @@ export const SCHEMAS = {
   Error: object({ name: text, message: text, code: anything, step: text, attempts: whole, stack: text, cause: anything }, ['name', 'message'], true),
   Run: object(
     {
-      runId: text,
-      workflow: text,
-      version: whole,
-      status: { $ref: '#/components/schemas/Status' },
+      ...SUMMARY,
       input: anything,
       output: anything,
-      error: { $ref: '#/components/schemas/Error' },
-      createdAt: time,
-      startedAt: time,
-      endedAt: time,
-      wakeAt: time,
-      waitingFor: listOf(object({ kind: text, id: text, on: text, until: time, since: time }, ['kind', 'id'])),
       keptSignals: {
         type: 'object',
         additionalProperties: { type: 'integer' },
@@ -94,14 +103,11 @@ export const SCHEMAS = {
       },
       progress: anything,
       heartbeat: object({ step: text, at: time, details: anything }, ['step', 'at']),
-      tags: listOf(text),
-      parent: object({ runId: text, op: text }, ['runId', 'op']),
-      generation: whole,
-      attempt: whole,
     },
-    ['runId', 'workflow', 'version', 'status', 'createdAt', 'tags', 'generation', 'attempt'],
+    SUMMARY_REQUIRED,
   ),
-  RunPage: object({ runs: listOf({ $ref: '#/components/schemas/Run' }), cursor: text }, ['runs']),
+  RunSummary: object(SUMMARY, SUMMARY_REQUIRED),
+  RunPage: object({ runs: listOf({ $ref: '#/components/schemas/RunSummary' }), cursor: text }, ['runs']),
   History: object({ events: listOf(object({ type: text, at: time }, ['type', 'at'], true)), cursor: text }, ['events']),
   Workflows: object({ workflows: listOf(object({ name: text, versions: listOf(whole), latest: whole }, ['name', 'versions', 'latest'])) }, ['workflows']),
   Definition: { type: 'object', description: 'Its JSON Schema is at /definitions/schema.json.' },

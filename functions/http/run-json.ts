@@ -1,28 +1,36 @@
 import type { StepView } from '../../sdk/definitions/step-states.ts'
-import type { HistoryEventJson, RunJson, StepJson } from '../../sdk/http-client/wire.ts'
+import type { HistoryEventJson, RunJson, RunSummaryJson, StepJson } from '../../sdk/http-client/wire.ts'
 import type { HistoryEvent, RunView } from '../../sdk/index.ts'
+import type { RunSummary } from '../../sdk/ports.ts'
 
 type ErrorJson = NonNullable<RunJson['error']>
 
 /** Written field by field: what is not named here does not leave the house. */
 export function runToJson(run: RunView, exposeStacks: boolean): RunJson {
   return {
+    ...summaryToJson(run),
+    input: run.input,
+    output: run.output,
+    error: run.error && errorToJson(run.error, exposeStacks),
+    keptSignals: run.keptSignals,
+    progress: run.progress,
+    heartbeat: run.heartbeat && { ...run.heartbeat, at: iso(run.heartbeat.at) },
+  }
+}
+
+export function summaryToJson(run: RunSummary): RunSummaryJson {
+  return {
     runId: run.id,
     workflow: run.workflow,
     version: run.version,
     status: run.status,
-    input: run.input,
-    output: run.output,
-    error: run.error && errorToJson(run.error, exposeStacks),
+    error: run.error && { name: run.error.name, message: run.error.message },
     createdAt: iso(run.createdAt),
     startedAt: maybeIso(run.startedAt),
     endedAt: maybeIso(run.endedAt),
     // While a run is held by a runner this is the end of the lease, which means nothing to a reader.
     wakeAt: run.status === 'running' ? undefined : maybeIso(run.wakeAt),
     waitingFor: run.waitingFor?.map(({ until, since, ...waiting }) => ({ ...waiting, until: maybeIso(until), since: maybeIso(since) })),
-    keptSignals: run.keptSignals,
-    progress: run.progress,
-    heartbeat: run.heartbeat && { ...run.heartbeat, at: iso(run.heartbeat.at) },
     tags: run.tags,
     parent: run.parent,
     generation: run.generation,

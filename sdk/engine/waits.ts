@@ -1,5 +1,7 @@
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
+import { tagsOf } from '../tags.ts'
+import type { AnyWorkflow } from '../workflow.ts'
 import { LONG_WAIT_MS } from './duration.ts'
 import { recordError, TimeoutError } from './errors.ts'
 import type { Delivery, EventOf } from './events.ts'
@@ -167,9 +169,9 @@ export class Waits {
       return undefined
     }
     const { workflow, options } = request
-    let accepted: Awaited<ReturnType<typeof accept>>
+    let accepted: Awaited<ReturnType<typeof acceptChild>>
     try {
-      accepted = await accept(workflow.options.input, request.input, `the input of child workflow '${workflow.name}'`)
+      accepted = await acceptChild(workflow, request.input, `the input of child workflow '${workflow.name}'`)
     } catch (error) {
       const run = options.id ?? childRunId(this.run, id)
       if (options.detached) return { type: 'child.failed', id, error: recordError(error) }
@@ -203,9 +205,7 @@ export class Waits {
     if (this.mailbox.isAnswered(operation.id)) return
     if (this.recovered && (operation.facts!.openedBy ?? 0) > this.lastGoodEpoch) {
       // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
-      const accepted = await accept(request.workflow.options.input, opened.input, `the input of child '${operation.id}'`).catch(() => ({
-        reparse: true as const,
-      }))
+      const accepted = await acceptChild(request.workflow, opened.input, `the input of child '${operation.id}'`).catch(() => ({ reparse: true as const }))
       this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
     } else if (!opened.detached && journal.retries > 0 && (this.recovered || journal.isJustRetried)) {
       this.buffer.send({ kind: 'start', run: this.childRun(operation, request, opened), isThere: true })
@@ -232,7 +232,7 @@ export class Waits {
       createdAt: now,
       wakeAt: now,
       ...(started.detached ? {} : { parent: { runId: this.run.id, op: operation.id, generation: this.run.generation } }),
-      tags: [...(request.workflow.options.tags ?? [])],
+      tags: [],
       retentionMs: request.workflow.retentionMs,
     }
   }
@@ -310,4 +310,9 @@ function describeWait({ request, id, facts }: Operation, dueAt: number | undefin
     case 'step':
       return { kind: facts?.paused ? 'pause' : 'retry', id, ...until }
   }
+}
+
+async function acceptChild(workflow: AnyWorkflow, input: unknown, what: string) {
+  const accepted = await accept(workflow.options.input, input, what)
+  return { ...accepted, ...(await tagsOf(workflow, accepted)) }
 }

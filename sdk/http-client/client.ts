@@ -6,7 +6,7 @@ import { type Duration, milliseconds } from '../engine/duration.ts'
 import { type Problem, recordError } from '../engine/errors.ts'
 import { assertSurvivesJson } from '../engine/json.ts'
 import { outputOf } from '../output-of.ts'
-import { hasEnded, type RunStatus } from '../ports.ts'
+import { hasEnded, type RunPage, type RunStatus } from '../ports.ts'
 import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
 import { validateOrThrow } from '../schema.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
@@ -26,6 +26,7 @@ import {
   type StoredVersionJson,
   scheduleFromJson,
   stepFromJson,
+  summaryFromJson,
   type TokenJson,
   tokenFromJson,
   type WorkerJson,
@@ -72,10 +73,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return runFromJson(await this.read<RunJson>(runPath(runId)))
   }
 
-  async list(options: ListOptions = {}): Promise<{ runs: RunView[]; cursor?: string }> {
+  /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor. */
+  async list(options: ListOptions = {}): Promise<RunPage> {
     const { from, to, limit, ...filter } = options
     const { runs, cursor } = await this.read<RunPageJson>('/runs', { ...filter, from: timeText(from), to: timeText(to), limit: limit?.toString() })
-    return { runs: runs.map(runFromJson), ...(cursor !== undefined && { cursor }) }
+    return { runs: runs.map(summaryFromJson), ...(cursor !== undefined && { cursor }) }
   }
 
   async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {

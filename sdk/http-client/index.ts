@@ -13,7 +13,7 @@ export {
   TimeoutError,
   UnknownWorkflowError,
 } from '../engine/errors.ts'
-export type { RunStatus } from '../ports.ts'
+export type { RunPage, RunStatus, RunSummary } from '../ports.ts'
 export { OverwinterClient } from './client.ts'
 export { HttpError } from './errors.ts'
 export type { TransportOptions } from './transport.ts'

@@ -4,7 +4,7 @@ import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
 import type { Problem } from '../engine/errors.ts'
 import type { ErrorRecord } from '../engine/events.ts'
-import type { Waiting } from '../ports.ts'
+import type { RunSummary, Waiting } from '../ports.ts'
 import type { ScheduleView } from '../schedules.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { TokenView } from '../tasks/tokens.ts'
@@ -22,6 +22,10 @@ export type RunJson = Omit<RunView, Times | 'id' | 'waitingFor' | 'heartbeat' | 
   waitingFor?: (Omit<Waiting, 'until' | 'since'> & { until?: string; since?: string })[]
   heartbeat?: Omit<NonNullable<RunView['heartbeat']>, 'at'> & { at: string }
 }
+
+/** A run in a list: no payloads. */
+export type RunSummaryJson = Pick<RunJson, 'runId' | 'waitingFor' | 'createdAt' | 'startedAt' | 'endedAt' | 'wakeAt'> &
+  Omit<RunSummary, Times | 'id' | 'waitingFor'>
 
 export interface HistoryEventJson {
   type: HistoryEvent['type']
@@ -45,7 +49,7 @@ export type DefinitionSummaryJson = Omit<DefinitionSummary, 'createdAt' | 'updat
 export type StoredVersionJson = Omit<StoredVersion, 'createdAt'> & { createdAt: string }
 
 export interface RunPageJson {
-  runs: RunJson[]
+  runs: RunSummaryJson[]
   cursor?: string
 }
 
@@ -61,8 +65,12 @@ export interface ProblemJson {
 
 export const PROBLEM_BASE = 'https://overwinter.dev/problems/'
 
-export function runFromJson(json: RunJson): RunView {
-  const { runId, createdAt, startedAt, endedAt, wakeAt, waitingFor, heartbeat, ...rest } = json
+export function runFromJson({ heartbeat, ...json }: RunJson): RunView {
+  return { ...summaryFromJson(json), ...(heartbeat && { heartbeat: { ...heartbeat, at: Date.parse(heartbeat.at) } }) }
+}
+
+export function summaryFromJson<T extends RunSummaryJson | Omit<RunJson, 'heartbeat'>>(json: T) {
+  const { runId, createdAt, startedAt, endedAt, wakeAt, waitingFor, ...rest } = json
   return {
     ...rest,
     id: runId,
@@ -73,7 +81,6 @@ export function runFromJson(json: RunJson): RunView {
     ...(waitingFor && {
       waitingFor: waitingFor.map(({ since, ...waiting }) => ({ ...withEpochUntil(waiting), ...(since !== undefined && { since: Date.parse(since) }) })),
     }),
-    ...(heartbeat && { heartbeat: { ...heartbeat, at: Date.parse(heartbeat.at) } }),
   }
 }
 

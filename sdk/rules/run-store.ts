@@ -114,7 +114,7 @@ function* create(storage: Storage, run: NewRun): Procedure<{ created: boolean; r
 }
 
 /** A run as it is before anything has happened to it. */
-export function newRecord({ journal: _, ...run }: NewRun): RunRecord {
+export function newRecord({ journal: _, commonTags: __, ...run }: NewRun): RunRecord {
   return { ...run, status: 'pending', generation: 0, attempt: 1, baseSeq: 0, epoch: 0, stimulus: 0 }
 }
 

@@ -31,9 +31,10 @@ export class EarlierRuns {
     let cursor: string | undefined
     do {
       const page = await store.list({ workflow: SCHEDULE_WORKFLOW, isOpen: true, limit: PAGE, ...(cursor !== undefined && { cursor }) })
-      for (const run of page.runs) {
-        const name = scheduleOf(run)
-        if (name === undefined || wanted.has(name) || stateOf(run).serial !== undefined || run.id !== earlierScheduleRunId(name)) continue
+      for (const { id } of page.runs) {
+        const run = await store.get(id)
+        const name = run && scheduleOf(run)
+        if (!run || name === undefined || wanted.has(name) || stateOf(run).serial !== undefined || run.id !== earlierScheduleRunId(name)) continue
         await wakeups.send((await store.terminate(run.id, NO_LONGER)).wakes)
       }
       cursor = page.cursor

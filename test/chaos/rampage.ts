@@ -109,7 +109,7 @@ async function allEnded(client: Client, world: LocalWorld, { transfers, log }: R
   let cursor: string | undefined
   do {
     const page = await client.list({ workflow: 'transfer', limit: 1_000, ...(cursor !== undefined && { cursor }) })
-    all.push(...page.runs)
+    all.push(...(await Promise.all(page.runs.map(({ id }) => client.get(id)))))
     cursor = page.cursor
   } while (cursor !== undefined)
   return all

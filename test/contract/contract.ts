@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
 import { FORMAT } from '../../sdk/engine/names.ts'
-import type { Claimed, Commit, Lease, NewRun, Next, World } from '../../sdk/ports.ts'
+import type { Claimed, Commit, Lease, NewRun, Next, RunFilter, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 
 export interface WorldUnderTest {
@@ -510,6 +510,42 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect((await store().list({ workflow, status: 'terminated', limit: 10 })).runs.map(({ id }) => id)).toEqual([ids[0]])
         expect((await store().list({ workflow, from: now(), limit: 10 })).runs.map(({ id }) => id)).toEqual([ids[0]])
         expect((await store().list({ workflow, to: now(), limit: 10 })).runs).toHaveLength(6)
+      })
+
+      it('shows no payload, and why a run is in trouble in short', async () => {
+        const workflow = `bare-${++serial}`
+        const claim = await started({ workflow, input: { large: 'x'.repeat(5_000) }, tags: ['t'] })
+        const error = { name: 'OddError', message: 'm'.repeat(3_000), stack: 's'.repeat(5_000) }
+        await commit(claim, { kind: 'park', error })
+        const { runs } = await store().list({ workflow, limit: 10 })
+        expect(runs).toMatchObject([{ id: claim.run.id, workflow, status: 'stuck', tags: ['t'], attempt: 1, generation: 0, error: { name: 'OddError' } }])
+        expect(runs[0]!.error!.message).toMatch(/^m{100,500}$/)
+        expect(JSON.stringify(runs).length).toBeLessThan(1_500)
+      })
+
+      it('can be of ids that begin alike, and of a tag, whichever workflow has it', async () => {
+        const n = ++serial
+        const tag = `customer:${n}`
+        const [one, two] = [`one-${n}`, `two-${n}`]
+        const make = async (id: string, workflow: string, tags: string[], commonTags?: string[]) => {
+          under.clock.moveTo(now() + 1_000)
+          await store().create(newRun({ id, workflow, tags, ...(commonTags && { commonTags }) }))
+        }
+        await make(`order-${n}-a`, one, [tag])
+        await make(`order-${n}-b`, two, [tag, 'another'])
+        await make(`other-${n}`, two, [tag], [tag])
+        await make(`order-${n}-c`, one, [])
+        const ids = async (filter: Omit<RunFilter, 'limit'>) => (await store().list({ ...filter, limit: 10 })).runs.map(({ id }) => id)
+        expect(await ids({ tag })).toEqual([`other-${n}`, `order-${n}-b`, `order-${n}-a`])
+        expect(await ids({ tag, workflow: two })).toEqual([`other-${n}`, `order-${n}-b`])
+        expect(await ids({ idPrefix: `order-${n}` })).toEqual([`order-${n}-c`, `order-${n}-b`, `order-${n}-a`])
+        expect(await ids({ idPrefix: `order-${n}`, tag, workflow: one })).toEqual([`order-${n}-a`])
+        expect(await ids({ tag: `${tag}0` })).toEqual([])
+      })
+
+      it('of a time that ends before it begins is empty', async () => {
+        await store().create(newRun())
+        expect(await store().list({ from: now() + 1_000, to: now() - 1_000, limit: 10 })).toEqual({ runs: [] })
       })
 
       it('can be of those that have not ended, parked ones included', async () => {

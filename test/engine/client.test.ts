@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
 import { ConflictError, FatalError, RunNotFoundError, TimeoutError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
@@ -164,6 +165,42 @@ describe('retry', () => {
       await env.client.retry(run.runId)
     }
     expect(await run.result()).toBe('ok')
+  })
+})
+
+describe('tags', () => {
+  const order = workflow('order', { tags: ({ customer }: { customer: number }) => [`customer:${customer}`, 'order'] }, async (_ctx, { customer }) => customer)
+
+  it('made of the input find a run by what its caller knows', async () => {
+    const parent = workflow('parent', async (ctx) => ctx.run(order, { customer: 7 }))
+    const env = await testEnv({ workflows: [order, parent] })
+    await env.client.start(order, { customer: 42 }, { id: 'o-42', tags: ['rush'] })
+    await env.client.start(order, { customer: 43 }, { id: 'o-43' })
+    await (await env.start(parent, undefined)).result()
+    const tagged = async (tag: string) => (await env.client.list({ tag })).runs.map(({ id }) => id)
+    expect(await tagged('customer:42')).toEqual(['o-42'])
+    expect(await tagged('rush')).toEqual(['o-42'])
+    expect(await tagged('customer:7')).toHaveLength(1)
+    expect((await env.client.get('o-42')).tags).toEqual(['customer:42', 'order', 'rush'])
+  })
+
+  it('see the input as the schema makes it', async () => {
+    const w = workflow('w', { input: z.object({ at: z.coerce.date() }), tags: ({ at }) => [`year:${at.getFullYear()}`] }, async () => {})
+    const env = await testEnv({ workflows: [w] })
+    await env.client.start(w, { at: '2026-05-05T12:00:00Z' } as never, { id: 'a' })
+    expect((await env.client.get('a')).tags).toEqual(['year:2026'])
+  })
+
+  it.each([
+    ['throw', () => JSON.parse('{'), /tags of workflow 'bad' could not be made of this input/],
+    ['are no array', () => 'customer', /must be an array of strings; the function gave string/],
+    ['are no names', () => [7], /a tag of workflow 'bad' must be a string/],
+    ['are too many', () => Array.from({ length: 51 }, (_, i) => `t${i}`), /would have 51 tags; 50 are the most/],
+  ])('that %s refuse the start, and nothing is written', async (_, tags, refusal) => {
+    const bad = workflow('bad', { tags: tags as () => string[] }, async () => {})
+    const env = await testEnv({ workflows: [bad] })
+    await expect(env.client.start(bad, undefined, { id: 'x' })).rejects.toThrow(refusal)
+    expect((await env.client.list()).runs).toEqual([])
   })
 })
 

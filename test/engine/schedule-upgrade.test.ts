@@ -129,7 +129,8 @@ describe('runs of 0.1.0', () => {
       { name: 'a-b', runId: 'schedule.a-b' },
     ])
     await env.advance('1h')
-    expect((await env.client.list({ workflow: 'report' })).runs.map(({ input }) => input).sort()).toEqual([1, 2])
+    const { runs: reports } = await env.client.list({ workflow: 'report' })
+    expect((await Promise.all(reports.map(({ id }) => env.client.get(id)))).map(({ input }) => input).sort()).toEqual([1, 2])
   })
 
   it('are taken over when the code was rolled back to 0.1.0 and forward again', async () => {

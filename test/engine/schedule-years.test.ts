@@ -184,7 +184,7 @@ describe('a run that cannot be started', () => {
     expect((await env.schedules.list())[0]).toMatchObject({ version: 2, started: 3 })
     expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
     const { runs } = await env.client.list({ workflow: 'report' })
-    expect(runs.map(({ output }) => output)).toEqual(['v2', 'v1'])
+    expect(await Promise.all(runs.map(({ id }) => env.client.result(id)))).toEqual(['v2', 'v1'])
   })
 
   it('is started the next time when the code has its version again', async () => {

@@ -121,7 +121,8 @@ describe.each(readdirSync(FIXTURES).filter((file) => file.endsWith('.db')))('run
     const second = 'schedule.hourly.2026-01-01T02-00-00.000Z'
     while ((await local.world.store.get(second))?.status !== 'completed') await new Promise((resolve) => setImmediate(resolve))
     const { runs } = await local.list({ workflow: 'greet', limit: 100 })
-    const scheduled = runs.filter(({ id }) => id.startsWith('schedule.hourly.')).map((run) => [new Date(run.createdAt).toISOString(), run.output])
+    const ofSchedule = await Promise.all(runs.filter(({ id }) => id.startsWith('schedule.hourly.')).map(({ id }) => local.get(id)))
+    const scheduled = ofSchedule.map((run) => [new Date(run.createdAt).toISOString(), run.output])
     expect(scheduled).toEqual([
       ['2026-01-01T02:00:00.000Z', `hello world, by ${TODAY}`],
       ['2026-01-01T01:00:00.000Z', `hello world, by ${WRITER}`],

@@ -70,7 +70,8 @@ async function play(trouble: Trouble) {
       }),
     ),
   )
-  const results = runs.map(({ id, status, output, error }) => ({ id, status, output, error: error?.message }))
+  const records = await Promise.all(runs.map(async ({ id }) => (await world.store.get(id))!))
+  const results = records.map(({ id, status, output, error }) => ({ id, status, output, error: error?.message }))
   return { failures: cloud.failures, calls: cloud.calls, journals, results, effects }
 }
 

@@ -5,17 +5,18 @@ import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
 import { fitting } from '../pages.ts'
 import { json, type Route } from '../route.ts'
-import { eventToJson, runToJson, stepToJson } from '../run-json.ts'
+import { eventToJson, runToJson, stepToJson, summaryToJson } from '../run-json.ts'
 
 const listRuns: Route = {
   method: 'GET',
   path: '/runs',
   operationId: 'listRuns',
-  summary: 'Runs, newest first.',
+  summary: 'Runs, newest first, without their payloads. A page may be short, or empty, and still have a cursor: there may be more behind it.',
   query: {
     workflow: { description: 'Only runs of this workflow.' },
     status: { description: 'Only runs in this state.', schema: { enum: RUN_STATUSES } },
     tag: { description: 'Only runs with this tag.' },
+    idPrefix: { description: 'Only runs whose id begins with this.' },
     from: { description: 'Created at or after: ISO 8601, or epoch milliseconds.' },
     to: { description: 'Created before: ISO 8601, or epoch milliseconds.' },
     cursor: { description: 'The cursor of the page before, unchanged.' },
@@ -26,12 +27,12 @@ const listRuns: Route = {
   async handle(c, api) {
     const filter = readFilter(c)
     const { runs, cursor } = await api.client.list(filter)
-    const all = runs.map((run) => runToJson(run, api.exposeStacks))
+    const all = runs.map(summaryToJson)
     const fit = fitting(all)
     if (fit.length === all.length) return json({ runs: all, cursor })
     // Only the store can say where a shorter page ends.
     const shorter = await api.client.list({ ...filter, limit: fit.length })
-    return json({ runs: shorter.runs.map((run) => runToJson(run, api.exposeStacks)), cursor: shorter.cursor })
+    return json({ runs: shorter.runs.map(summaryToJson), cursor: shorter.cursor })
   },
 }
 
@@ -96,7 +97,7 @@ const getSteps: Route = {
 export const readRuns = [listRuns, getRun, getHistory, getSteps]
 
 function readFilter(c: Context): ListOptions {
-  const { workflow, status, tag, from, to, cursor, limit } = c.req.query()
+  const { workflow, status, tag, idPrefix, from, to, cursor, limit } = c.req.query()
   const checks = new Checks()
   checks.require('?status', status === undefined || (RUN_STATUSES as string[]).includes(status), `must be one of ${RUN_STATUSES.join(', ')}`)
   checks.require(
@@ -112,5 +113,5 @@ function readFilter(c: Context): ListOptions {
   }
   const times = { from: time('from', from), to: time('to', to) }
   checks.throwIfAny()
-  return { workflow, status: status as RunStatus | undefined, tag, ...times, cursor, limit: limit === undefined ? undefined : Number(limit) }
+  return { workflow, status: status as RunStatus | undefined, tag, idPrefix, ...times, cursor, limit: limit === undefined ? undefined : Number(limit) }
 }

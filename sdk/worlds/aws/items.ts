@@ -79,6 +79,10 @@ export async function queryRange<T extends Key>(aws: Aws, runId: string, from: s
  */
 export type Written<T> = { ok: true; item: T } | { ok: false; old: T | undefined }
 
+export async function put(aws: Aws, item: Key & Record<string, unknown>): Promise<void> {
+  await aws.db.send(new PutCommand({ TableName: aws.table, Item: item }))
+}
+
 export async function putIf<T extends Key>(aws: Aws, item: T, condition: Expression): Promise<Written<T>> {
   return refusalAsValue(async () => {
     await aws.db.send(

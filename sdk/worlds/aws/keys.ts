@@ -8,10 +8,14 @@ import { createHash } from 'node:crypto'
  *   M#<id>       a message in the inbox
  *   RUN          the run itself
  *
+ * Beside them each tag has a partition, with an entry for each run that has it, and the workflows have one, so that
+ * lists know where to look.
+ *
  * The two indexes are spread over shards, because a single index partition takes 1,000 writes a second and a slow
  * index slows the table down.
  */
 export const SHARDS = 16
+export const LIST_SHARDS = 8
 
 export const RUN = 'RUN'
 export const FIRST_DATA = 'D#'
@@ -56,12 +60,21 @@ export function troubleIndex(runId: string, status: 'stuck' | 'failed', createdA
   return { dueShard: `${trouble(status)}${shardOf(runId)}`, dueKey: timeKey(createdAt, runId) }
 }
 
-export function listIndex(runId: string, createdAt: number): { listShard: string; listKey: string } {
-  return { listShard: `${LIST}${shardOf(runId)}`, listKey: timeKey(createdAt, runId) }
+/** Each workflow has shards of its own, so that its runs can be listed without reading those of others. */
+export function listIndex(runId: string, workflow: string, createdAt: number): { listShard: string; listKey: string } {
+  return { listShard: `${listOf(workflow)}${shardOf(runId, LIST_SHARDS)}`, listKey: createdKey(runId, createdAt) }
 }
 
+/** Where a run stands in every list. */
+export const createdKey = (runId: string, createdAt: number): string => timeKey(createdAt, runId)
+
+export const tagKey = (tag: string, runId: string, createdAt: number): Key => ({ pk: tagPartition(tag), sk: createdKey(runId, createdAt) })
+export const tagPartition = (tag: string): string => `TAG#${tag}`
+
 export const DUE = 'DUE#'
+/** Where 0.1.0 had the runs of all workflows. */
 export const LIST = 'LIST#'
+export const listOf = (workflow: string): string => `${LIST}${workflow}#`
 export const trouble = (status: 'stuck' | 'failed'): string => `TROUBLE#${status}#`
 
 /** Sorts by time; the hash parts runs of the same millisecond and is shorter than their ids. */
@@ -72,5 +85,5 @@ function timeKey(time: number, runId: string): string {
 /** Sorts before every key of that time. */
 export const timeText = (time: number): string => String(Math.max(0, Math.trunc(time))).padStart(13, '0')
 
-const shardOf = (runId: string): number => sha256(runId)[31]! % SHARDS
+const shardOf = (runId: string, shards = SHARDS): number => sha256(runId)[31]! % shards
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,35 +1,43 @@
 import { InvalidInputError } from '../../engine/errors.ts'
-import type { RunFilter, RunPage, RunRecord, RunStatus, Wake } from '../../ports.ts'
+import type { RunFilter, RunPage, RunStatus, RunSummary, Waiting, Wake } from '../../ports.ts'
 import { isGone, isLeased } from '../../rules/guard.ts'
-import { inParallel } from '../../rules/procedure.ts'
+import { summaryOf } from '../../rules/summary.ts'
 import type { Aws } from './context.ts'
 import { all, type Expression } from './expressions.ts'
 import { getItems } from './items.ts'
-import { DUE, LIST, runIdOf, runKey, timeText, trouble } from './keys.ts'
-import type { RunItem } from './run-item.ts'
-import { type IndexEntry, type IndexRange, inChunks, mergeShards } from './shards.ts'
+import { createdKey, DUE, LIST, LIST_SHARDS, listOf, partition, runIdOf, runKey, tagPartition, timeText, trouble } from './keys.ts'
+import { listedWorkflows } from './listed-workflows.ts'
+import { unpack } from './payloads.ts'
+import { type RunItem, shownWakeAt } from './run-item.ts'
+import { type Budget, type IndexEntry, inChunks, merge, type Partition, type Range, shardsOf } from './shards.ts'
 
-/** A page ends here even if it is not full: a status that hardly any run has must not turn one call into a scan. */
-const MOST_LOOKED_AT = 5_000
+/** A page ends here even if it is not full: a filter that hardly any run passes must not turn one call into a scan. */
+const MOST_ENTRIES = 10_000
+const MOST_RUNS = 1_000
 
-export async function listRuns(aws: Aws, filter: RunFilter, toRecord: (item: RunItem) => Promise<RunRecord>): Promise<RunPage> {
+export async function listRuns(aws: Aws, filter: RunFilter): Promise<RunPage> {
+  const range = rangeOf(filter)
+  if (range.from > range.to) return { runs: [] }
   const found: { item: RunItem; at: string }[] = []
+  const budget: Budget = { left: MOST_ENTRIES }
   let looked = 0
-  let stoppedAt: string | undefined
-  for await (const entries of inChunks(mergeShards(aws, rangeOf(filter)), Math.min(filter.limit + 1, 100))) {
+  for await (const entries of inChunks(merge(aws, await partitionsOf(aws, filter), range, budget), Math.min(filter.limit + 1, 100))) {
     const candidates = entries.filter(({ at }) => at !== filter.cursor)
     const items = await runItems(aws, candidates)
-    for (const [i, item] of items.entries()) if (item && matches(aws, item, filter)) found.push({ item, at: candidates[i]!.at })
+    for (const [i, item] of items.entries()) {
+      const { at, runId } = candidates[i]!
+      // An entry may be left from an earlier run that had the id.
+      if (item && at === createdKey(runId, item.createdAt) && matches(aws, item, filter)) found.push({ item, at })
+    }
     looked += entries.length
     if (found.length > filter.limit) break
-    if (looked >= MOST_LOOKED_AT) {
-      stoppedAt = entries.at(-1)!.at
-      break
-    }
+    if (looked < MOST_RUNS) continue
+    budget.stoppedAt = entries.at(-1)!.at
+    break
   }
   const shown = found.slice(0, filter.limit)
-  const runs = await inParallel(shown, ({ item }) => toRecord(item))
-  const cursor = found.length > filter.limit ? shown.at(-1)!.at : stoppedAt
+  const runs = shown.map(({ item }) => toSummary(item))
+  const cursor = found.length > filter.limit ? shown.at(-1)!.at : budget.stoppedAt
   return cursor === undefined ? { runs } : { runs, cursor }
 }
 
@@ -40,8 +48,8 @@ export async function listRuns(aws: Aws, filter: RunFilter, toRecord: (item: Run
  */
 export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<Wake[]> {
   const overdue: Wake[] = []
-  const range = { index: 'due', prefix: DUE, from: '0', to: `${timeText(before)}$`, newestFirst: false, pageSize: Math.min(1_000, limit) } as const
-  for await (const entries of inChunks(mergeShards(aws, range), 100)) {
+  const range: Range = { from: '0', to: `${timeText(before)}$`, newestFirst: false, pageSize: Math.min(1_000, limit) }
+  for await (const entries of inChunks(merge(aws, shardsOf('due', DUE), range, { left: Number.POSITIVE_INFINITY }), 100)) {
     const now = aws.clock.now()
     for (const item of await runItems(aws, entries)) {
       if (item?.wakeAt === undefined || item.wakeAt > before || isLeased(item, now)) continue
@@ -58,27 +66,54 @@ const runItems = (aws: Aws, entries: readonly IndexEntry[]): Promise<(RunItem | 
     entries.map(({ runId }) => runKey(runId)),
   )
 
-function rangeOf(filter: RunFilter): IndexRange {
-  const { workflow, tag, status, from, to, cursor, limit } = filter
+function rangeOf({ from, to, cursor, limit }: RunFilter): Range {
   if (cursor !== undefined && !CURSOR.test(cursor)) throw new InvalidInputError(`'${cursor}' is not a cursor; pass the cursor of the page before, unchanged`)
   const upTo = to === undefined ? LAST : timeText(to)
-  const range = {
+  return {
     from: from === undefined ? FIRST : timeText(from),
     to: cursor !== undefined && cursor < upTo ? cursor : upTo,
     newestFirst: true,
     pageSize: Math.min(1_000, Math.max(25, limit)),
   }
-  // The due index knows the runs in trouble and nothing about them; `matches` does the rest.
-  if (isTrouble(status)) return { ...range, index: 'due', prefix: trouble(status) }
-  const conditions: Expression[] = []
-  if (workflow !== undefined) conditions.push({ text: '#workflow = :workflow', values: { ':workflow': workflow } })
-  if (tag !== undefined) conditions.push({ text: 'contains(#tags, :tag)', values: { ':tag': tag } })
-  return { ...range, index: 'list', prefix: LIST, ...(conditions.length > 0 && { filter: all(...conditions) }) }
 }
 
-function matches(aws: Aws, item: RunItem, { workflow, tag, status, isOpen }: RunFilter): boolean {
+/**
+ * The narrowest place that has all the runs in question. Runs in trouble have one of their own; so has each tag that not every run of its
+ * workflow has, and each workflow. What a place cannot tell, the runs themselves do: `matches`.
+ */
+async function partitionsOf(aws: Aws, { workflow, tag, status, idPrefix }: RunFilter): Promise<Partition[]> {
+  if (isTrouble(status)) return shardsOf('due', trouble(status), idStartsWith(idPrefix))
+  const listed = workflow === undefined || tag !== undefined ? await listedWorkflows(aws) : []
+  const workflows = workflow !== undefined ? [workflow] : listed.flatMap((each) => (each.tag === undefined ? [each.name] : []))
+  const withTag = tag === undefined ? workflows : listed.filter((each) => each.tag === tag && workflows.includes(each.name)).map(({ name }) => name)
+  const conditions = [idStartsWith(idPrefix), tag === undefined ? undefined : { text: 'contains(#tags, :tag)', values: { ':tag': tag } }]
+  return [
+    ...withTag.flatMap((name) => shardsOf('list', listOf(name), both(...conditions), LIST_SHARDS)),
+    ...(tag === undefined ? [] : [{ index: 'table' as const, value: tagPartition(tag) }]),
+    // Runs of 0.1.0, all workflows together.
+    ...shardsOf('list', LIST, both(...conditions, workflow === undefined ? undefined : { text: '#workflow = :workflow', values: { ':workflow': workflow } })),
+  ]
+}
+
+function idStartsWith(prefix: string | undefined): Expression | undefined {
+  return prefix === undefined ? undefined : { text: 'begins_with(#pk, :prefix)', values: { ':prefix': partition(prefix) } }
+}
+
+function both(...conditions: (Expression | undefined)[]): Expression | undefined {
+  const given = conditions.filter((condition) => condition !== undefined)
+  return given.length === 0 ? undefined : all(...given)
+}
+
+function matches(aws: Aws, item: RunItem, { workflow, tag, status, isOpen, idPrefix }: RunFilter): boolean {
   if (isGone(item, aws.clock.now()) || (isOpen && item.endedAt !== undefined)) return false
+  if (idPrefix !== undefined && !runIdOf(item.pk).startsWith(idPrefix)) return false
   return (status ?? item.status) === item.status && (workflow ?? item.workflow) === item.workflow && (tag === undefined || (item.tags ?? []).includes(tag))
+}
+
+function toSummary(item: RunItem): RunSummary {
+  const { attempt = 1, generation = 0, tags = [] } = item
+  const waitingFor = item.waitingFor === undefined ? undefined : (unpack(item.waitingFor) as unknown as Waiting[])
+  return summaryOf({ ...item, id: runIdOf(item.pk), attempt, generation, tags, wakeAt: shownWakeAt(item), waitingFor }, item.why)
 }
 
 const CURSOR = /^\d{13}#[\w-]{8}$/

@@ -44,6 +44,8 @@ export interface RunItem extends Key {
   reparse?: true
   output?: Stored
   error?: Stored
+  /** The error in short, for lists: the whole of it may lie elsewhere. */
+  why?: { name: string; message: string }
   progress?: Stored
   heartbeat?: Stored
   /** The first frame of a run made by `rerun`. */
@@ -91,6 +93,11 @@ export function toRun(item: RunItem): AwsRun {
   }
 }
 
+/** When somebody is to look at it, as far as that is anybody's business. */
+export function shownWakeAt({ status, leaseUntil, untimed, wakeAt }: RunItem): number | undefined {
+  return status === 'stuck' ? undefined : (leaseUntil ?? (untimed ? undefined : wakeAt))
+}
+
 /** `load` finds a payload, wherever it is. */
 export async function toRecord(item: RunItem, load: (stored: Stored | undefined) => Promise<Json | undefined>): Promise<RunRecord> {
   const id = runIdOf(item.pk)
@@ -102,7 +109,7 @@ export async function toRecord(item: RunItem, load: (stored: Stored | undefined)
     load(item.progress),
     load(item.heartbeat),
   ])
-  const wakeAt = item.status === 'stuck' ? undefined : (item.leaseUntil ?? (item.untimed ? undefined : item.wakeAt))
+  const wakeAt = shownWakeAt(item)
   const { workflow, version, status, epoch, stimulus, secret, createdAt } = item
   return {
     id,

@@ -3,15 +3,30 @@ import type { Aws } from './context.ts'
 import { type Expression, namesAndValues } from './expressions.ts'
 import { runIdOf, SHARDS } from './keys.ts'
 
-export interface IndexRange {
-  index: 'due' | 'list'
-  /** What the partition keys begin with; the shard's number follows. */
-  prefix: string
+/** One partition of an index, or of the table, whose entries stand for runs. */
+export interface Partition {
+  index: 'due' | 'list' | 'table'
+  value: string
+  filter?: Expression
+}
+
+/** The shards of something that is spread over several partitions. */
+export function shardsOf(index: 'due' | 'list', prefix: string, filter?: Expression, shards = SHARDS): Partition[] {
+  return Array.from({ length: shards }, (_, shard) => ({ index, value: `${prefix}${shard}`, ...(filter && { filter }) }))
+}
+
+export interface Range {
   from: string
   to: string
   newestFirst: boolean
-  filter?: Expression
   pageSize: number
+}
+
+/** How many entries may be read. What is left out by a filter is read and paid for all the same. */
+export interface Budget {
+  left: number
+  /** Where reading ended, if it did before the end: everything on this side of it was looked at. */
+  stoppedAt?: string
 }
 
 export interface IndexEntry {
@@ -20,15 +35,26 @@ export interface IndexEntry {
   at: string
 }
 
-/** The entries of all shards of an index as one sequence, read as far as the reader goes. */
-export async function* mergeShards(aws: Aws, range: IndexRange): AsyncGenerator<IndexEntry> {
-  const shards = Array.from({ length: SHARDS }, (_, number) => new Shard(aws, range, number))
+/** The entries of all these partitions as one sequence, read as far as the reader goes or the budget lasts. */
+export async function* merge(aws: Aws, partitions: readonly Partition[], range: Range, budget: Budget): AsyncGenerator<IndexEntry> {
+  const readers = partitions.map((partition) => new Reader(aws, partition, range))
   for (;;) {
-    await Promise.all(shards.filter((shard) => shard.wantsPage).map((shard) => shard.nextPage()))
-    let first: Shard | undefined
-    for (const shard of shards) if (shard.head && (!first || comesBefore(shard.head, first.head!, range))) first = shard
+    const hungry = readers.filter((reader) => reader.wantsPage)
+    if (hungry.length > 0) {
+      if (budget.left <= 0) {
+        budget.stoppedAt = hungry.map(({ readTo }) => readTo).reduce((a, b) => (comesBefore(a, b, range) ? a : b))
+        return
+      }
+      await Promise.all(hungry.map((reader) => reader.nextPage(budget)))
+      continue
+    }
+    let first: Reader | undefined
+    for (const reader of readers) if (reader.head && (!first || comesBefore(reader.head.at, first.head!.at, range))) first = reader
     if (!first) return
-    while (first.head && !shards.some((other) => other !== first && other.head && comesBefore(other.head, first!.head!, range))) yield first.take()
+    const entry = first.take()
+    // A run may be in two of them.
+    for (const reader of readers) if (reader.head?.at === entry.at && reader.head.runId === entry.runId) reader.take()
+    yield entry
   }
 }
 
@@ -44,22 +70,25 @@ export async function* inChunks(entries: AsyncIterable<IndexEntry>, size: number
   if (chunk.length > 0) yield chunk
 }
 
-function comesBefore(a: IndexEntry, b: IndexEntry, { newestFirst }: IndexRange): boolean {
-  return newestFirst ? a.at > b.at : a.at < b.at
-}
+const comesBefore = (a: string, b: string, { newestFirst }: Range): boolean => (newestFirst ? a > b : a < b)
 
-class Shard {
+const KEYS = { due: ['dueShard', 'dueKey'], list: ['listShard', 'listKey'], table: ['pk', 'sk'] } as const
+
+class Reader {
   private readonly aws: Aws
-  private readonly range: IndexRange
-  private readonly number: number
+  private readonly partition: Partition
+  private readonly range: Range
   private entries: IndexEntry[] = []
   private start: Record<string, unknown> | undefined
   private isRead = false
+  /** The last key that was looked at, whether or not it passed the filter. */
+  readTo: string
 
-  constructor(aws: Aws, range: IndexRange, number: number) {
+  constructor(aws: Aws, partition: Partition, range: Range) {
     this.aws = aws
+    this.partition = partition
     this.range = range
-    this.number = number
+    this.readTo = range.newestFirst ? range.to : range.from
   }
 
   get head(): IndexEntry | undefined {
@@ -74,29 +103,30 @@ class Shard {
     return this.entries.shift()!
   }
 
-  /** Reads on until there is an entry: a filter can empty whole pages. */
-  async nextPage(): Promise<void> {
-    const { index, prefix, from, to, newestFirst, filter, pageSize } = this.range
+  async nextPage(budget: Budget): Promise<void> {
+    const { index, value, filter } = this.partition
+    const { from, to, newestFirst, pageSize } = this.range
+    const [partitionKey, sortKey] = KEYS[index]
     const keys: Expression = {
-      text: `#${index}Shard = :shard AND #${index}Key BETWEEN :from AND :to`,
-      values: { ':shard': `${prefix}${this.number}`, ':from': from, ':to': to },
+      text: `#${partitionKey} = :shard AND #${sortKey} BETWEEN :from AND :to`,
+      values: { ':shard': value, ':from': from, ':to': to },
     }
-    while (this.wantsPage) {
-      const page = await this.aws.db.send(
-        new QueryCommand({
-          TableName: this.aws.table,
-          IndexName: index,
-          KeyConditionExpression: keys.text,
-          ...(filter && { FilterExpression: filter.text }),
-          ...namesAndValues(keys, filter),
-          ScanIndexForward: !newestFirst,
-          Limit: pageSize,
-          ExclusiveStartKey: this.start,
-        }),
-      )
-      this.entries = (page.Items ?? []).map((item) => ({ runId: runIdOf(item.pk as string), at: item[`${index}Key`] as string }))
-      this.start = page.LastEvaluatedKey
-      this.isRead = this.start === undefined
-    }
+    const page = await this.aws.db.send(
+      new QueryCommand({
+        TableName: this.aws.table,
+        ...(index !== 'table' && { IndexName: index }),
+        KeyConditionExpression: keys.text,
+        ...(filter && { FilterExpression: filter.text }),
+        ...namesAndValues(keys, filter),
+        ScanIndexForward: !newestFirst,
+        Limit: pageSize,
+        ExclusiveStartKey: this.start,
+      }),
+    )
+    budget.left -= page.ScannedCount ?? page.Items?.length ?? 0
+    this.entries = (page.Items ?? []).map((item) => ({ runId: (item.runId as string | undefined) ?? runIdOf(item.pk as string), at: item[sortKey] as string }))
+    this.start = page.LastEvaluatedKey
+    this.isRead = this.start === undefined
+    if (this.start) this.readTo = this.start[sortKey] as string
   }
 }

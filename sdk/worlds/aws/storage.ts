@@ -12,10 +12,11 @@ import { Claims } from './claims.ts'
 import { freeId } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
 import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from './frames.ts'
-import { getItem, putIf, queryRange } from './items.ts'
-import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey } from './keys.ts'
+import { getItem, put, putIf, queryRange } from './items.ts'
+import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
 import { keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
 import { listRuns, overdueRuns } from './list.ts'
+import { ListedWorkflows } from './listed-workflows.ts'
 import { consume, forgetConsumed, loadMessages, type MessageItem, putMessage, toMessages } from './mail.ts'
 import type { Stored } from './payloads.ts'
 import { type AwsRun, type RunItem, toRecord, toRun } from './run-item.ts'
@@ -27,6 +28,7 @@ import { watchRun } from './watch.ts'
 export class DynamoStorage implements Storage {
   private readonly aws: Aws
   private readonly claims = new Claims()
+  private readonly workflows = new ListedWorkflows()
 
   constructor(aws: Aws) {
     this.aws = aws
@@ -60,8 +62,9 @@ export class DynamoStorage implements Storage {
   }
 
   async insert(run: NewRun): Promise<{ inserted: boolean; run: AwsRun }> {
+    await this.workflows.note(this.aws, run.workflow, run.commonTags)
     const item = await this.newItem(run)
-    const written = await putIf(this.aws, item, freeId(this.now()))
+    const [written] = await Promise.all([putIf(this.aws, item, freeId(this.now())), this.putTags(run, item)])
     const isOurs = written.ok || written.old?.life === item.life
     return { inserted: isOurs, run: toRun(isOurs ? item : written.old!) }
   }
@@ -148,7 +151,7 @@ export class DynamoStorage implements Storage {
   }
 
   list(filter: RunFilter): Promise<RunPage> {
-    return listRuns(this.aws, filter, (item) => this.record(toRun(item)))
+    return listRuns(this.aws, filter)
   }
 
   overdue(before: number, limit: number): Promise<Wake[]> {
@@ -188,8 +191,15 @@ export class DynamoStorage implements Storage {
       retentionMs: run.retentionMs,
       keepUntil,
       ...dueIndex(run.id, run.wakeAt + thresholds.graceMs),
-      ...listIndex(run.id, run.createdAt),
+      ...listIndex(run.id, run.workflow, run.createdAt),
     }
+  }
+
+  /** For lists. An entry that stands for no run, because the id was taken or the run is gone, is passed over there. */
+  private async putTags({ id, tags, commonTags = [] }: NewRun, item: RunItem): Promise<void> {
+    const ttl = ttlNow(item, this.now())
+    const own = tags.filter((tag) => !commonTags.includes(tag))
+    await Promise.all(own.map((tag) => put(this.aws, { ...tagKey(tag, id, item.createdAt), runId: id, ...(ttl !== undefined && { ttl }) })))
   }
 
   private async seedOf({ id, hasSeed, item }: AwsRun): Promise<Frame | undefined> {

@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../../engine/errors.ts'
 import type { RunFilter, RunPage } from '../../ports.ts'
 import type { Database, Value } from './database.ts'
-import { selectRecords } from './rows.ts'
+import { selectSummaries } from './rows.ts'
 
 export function listRuns(db: Database, filter: RunFilter, now: number): RunPage {
   // Past its retention a run counts as gone, whenever it is cleared away.
@@ -17,10 +17,12 @@ export function listRuns(db: Database, filter: RunFilter, now: number): RunPage 
   if (filter.status !== undefined && /^[a-z]+$/.test(filter.status)) conditions.push(`r.status = '${filter.status}'`)
   if (filter.isOpen) conditions.push('r.ended_at IS NULL')
   where('r.key IN (SELECT run FROM tags WHERE tag = ?)', filter.tag)
+  where('r.id >= ?', filter.idPrefix)
+  where('r.id < ?', filter.idPrefix === undefined ? undefined : `${filter.idPrefix}\u{10ffff}`)
   where('r.created_at >= ?', filter.from)
   where('r.created_at < ?', filter.to)
   where('r.key < ?', filter.cursor === undefined ? undefined : readCursor(filter.cursor))
-  const found = selectRecords(db, `WHERE ${conditions.join(' AND ')} ORDER BY r.key DESC LIMIT ?`, ...values, filter.limit + 1)
+  const found = selectSummaries(db, `WHERE ${conditions.join(' AND ')} ORDER BY r.key DESC LIMIT ?`, ...values, filter.limit + 1)
   const shown = found.slice(0, filter.limit)
   const page: RunPage = { runs: shown.map(({ run }) => run) }
   if (found.length > filter.limit) page.cursor = String(shown.at(-1)!.key)

@@ -1,6 +1,7 @@
 import type { Json } from '../../engine/json.ts'
-import type { RunRecord, RunStatus } from '../../ports.ts'
+import type { RunRecord, RunStatus, RunSummary } from '../../ports.ts'
 import type { StoredRun } from '../../rules/storage.ts'
+import { summaryOf } from '../../rules/summary.ts'
 import type { Database, Value } from './database.ts'
 
 /** Between the tables and the types of the ports. By position: an object with a name for each column takes SQLite twice as long to make. */
@@ -35,10 +36,23 @@ export function selectRecord(db: Database, row: Row): RunRecord {
 }
 
 /** `where` may speak of `runs r` and `payloads p`. */
-export function selectRecords(db: Database, where: string, ...values: Value[]): { key: number; run: RunRecord }[] {
-  return db.allValues(`${SELECT_WHOLE} ${where}`, ...values).map((all) => {
-    const { key, whole } = toWholeRow(all)
-    return { key, run: whole! }
+export function selectSummaries(db: Database, where: string, ...values: Value[]): { key: number; run: RunSummary }[] {
+  const columns = `${STATE}, r.attempt, r.waiting, r.tags, r.started_at, p.error`
+  return db.allValues(`SELECT ${columns} FROM runs r JOIN payloads p ON p.run = r.key ${where}`, ...values).map((all) => {
+    const row = toRow(all)
+    const [attempt, waiting, tags, startedAt, error] = all.slice(STATE_COLUMNS)
+    const run = summaryOf(
+      {
+        ...row,
+        attempt: attempt as number,
+        tags: (parse(tags) as string[] | undefined) ?? [],
+        startedAt: (startedAt as number | null) ?? undefined,
+        wakeAt: row.leaseUntil ?? row.wakeAt,
+        waitingFor: parse(waiting) as unknown as RunRecord['waitingFor'],
+      },
+      parse(error) as unknown as RunRecord['error'],
+    )
+    return { key: row.key, run }
   })
 }
 

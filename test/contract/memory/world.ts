@@ -20,6 +20,7 @@ import { changed, holds, isGone, isLeased } from '../../../sdk/rules/guard.ts'
 import { inOneGo, type Procedure } from '../../../sdk/rules/procedure.ts'
 import { newRecord, Runs } from '../../../sdk/rules/run-store.ts'
 import type { Change, Forgotten, Storage, StoredRun, Updated } from '../../../sdk/rules/storage.ts'
+import { summaryOf } from '../../../sdk/rules/summary.ts'
 import { settleTask } from '../../../sdk/rules/tasks.ts'
 import { asWaiting, type NewTask, type Task } from '../../../sdk/tasks/task.ts'
 import { consoleLog, systemIds } from '../../../sdk/worlds/system.ts'
@@ -175,7 +176,7 @@ class MemoryStorage implements Storage {
   dismissTask = (): void => {}
 
   async list(filter: RunFilter): Promise<RunPage> {
-    const { workflow, status, tag, isOpen, from, to, cursor, limit } = filter
+    const { workflow, status, tag, isOpen, idPrefix = '', from, to, cursor, limit } = filter
     const all = [...this.runs.keys()].reverse().flatMap((id) => (this.find(id) ? [this.record(this.find(id)!)] : []))
     const found = all.filter(
       (run) =>
@@ -183,11 +184,12 @@ class MemoryStorage implements Storage {
         (status ?? run.status) === run.status &&
         (tag === undefined || run.tags.includes(tag)) &&
         !(isOpen && run.endedAt !== undefined) &&
+        run.id.startsWith(idPrefix) &&
         run.createdAt >= (from ?? 0) &&
         run.createdAt < (to ?? Number.POSITIVE_INFINITY),
     )
     const begin = cursor === undefined ? 0 : found.findIndex(({ id }) => id === cursor) + 1
-    const runs = found.slice(begin, begin + limit)
+    const runs = found.slice(begin, begin + limit).map((run) => summaryOf(run, run.error))
     return { runs, ...(begin + limit < found.length && { cursor: runs.at(-1)!.id }) }
   }
 

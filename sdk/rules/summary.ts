@@ -1,0 +1,29 @@
+import type { RunSummary } from '../ports.ts'
+
+/** A list is for looking over; who wants to know more asks for the run. */
+const LONGEST_MESSAGE = 500
+
+type Optional = 'wakeAt' | 'waitingFor' | 'parent' | 'startedAt' | 'endedAt'
+type Summarised = Omit<RunSummary, Optional | 'error'> & { [K in Optional]?: RunSummary[K] | undefined }
+
+/** A run as lists show it, of what a world has of it at hand. */
+export function summaryOf(run: Summarised, error: RunSummary['error']): RunSummary {
+  const { id, workflow, version, status, generation, attempt, wakeAt, waitingFor, parent, tags, createdAt, startedAt, endedAt } = run
+  return {
+    id,
+    workflow,
+    version,
+    status,
+    generation,
+    attempt,
+    tags,
+    createdAt,
+    ...(startedAt !== undefined && { startedAt }),
+    ...(endedAt !== undefined && { endedAt }),
+    ...(wakeAt !== undefined && { wakeAt }),
+    ...(parent && { parent }),
+    // What it waited for is on record until it is given up again, and nobody's business meanwhile.
+    ...(waitingFor && status !== 'running' && { waitingFor }),
+    ...(error && { error: { name: error.name, message: error.message.slice(0, LONGEST_MESSAGE) } }),
+  }
+}

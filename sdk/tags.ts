@@ -1,0 +1,34 @@
+import { InvalidInputError } from './engine/errors.ts'
+import { throughJson } from './engine/json.ts'
+import { checkName } from './engine/names.ts'
+import type { NewRun } from './ports.ts'
+import { type Accepted, validateOrThrow } from './schema.ts'
+import type { AnyWorkflow } from './workflow.ts'
+
+/** Each is an entry in an index, which somebody pays for. */
+const MOST_TAGS = 50
+
+/** The tags of a run that is about to be made: those of its workflow, and those that whoever starts it adds. Throws before anything is written. */
+export async function tagsOf(workflow: AnyWorkflow, accepted: Accepted, added: readonly string[] = []): Promise<Pick<NewRun, 'tags' | 'commonTags'>> {
+  const { tags = [] } = workflow.options
+  const isMade = typeof tags === 'function'
+  const own = isMade ? await made(workflow, tags, accepted) : tags
+  for (const tag of added) checkName('a tag', tag)
+  const all = [...new Set([...own, ...added])]
+  if (all.length > MOST_TAGS) throw new InvalidInputError(`a run of workflow '${workflow.name}' would have ${all.length} tags; ${MOST_TAGS} are the most`)
+  return { tags: all, ...(!isMade && tags.length > 0 && { commonTags: tags }) }
+}
+
+async function made(workflow: AnyWorkflow, tagsFor: (input: never) => unknown, { input, parsed, reparse }: Accepted): Promise<string[]> {
+  const what = `the tags of workflow '${workflow.name}'`
+  const value = reparse ? await validateOrThrow(workflow.options.input, input, what) : throughJson(parsed ?? input)
+  let tags: unknown
+  try {
+    tags = tagsFor(value as never)
+  } catch (error) {
+    throw new InvalidInputError(`${what} could not be made of this input: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (!Array.isArray(tags)) throw new InvalidInputError(`${what} must be an array of strings; the function gave ${typeof tags}`)
+  for (const tag of tags) checkName(`a tag of workflow '${workflow.name}'`, tag)
+  return tags as string[]
+}
