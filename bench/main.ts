@@ -1,11 +1,12 @@
 import { benchEngine } from './engine.ts'
 import { finish } from './report.ts'
 
-/** npm run bench [-- engine | local | workers | peers] [--json] */
+/** npm run bench [-- engine | local | workers | lists | peers] [--json] */
 const suites: Record<string, () => Promise<void>> = {
   engine: benchEngine,
   local: async () => (await import('./local.ts')).benchLocal(),
   workers: async () => (await import('./workers.ts')).benchWorkers(),
+  lists: async () => (await import('./lists.ts')).benchLists(),
   peers: async () => (await import('./peers.ts')).benchPeers(),
 }
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

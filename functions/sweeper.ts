@@ -9,11 +9,10 @@ const MOST_AT_ONCE = 10_000
 
 /**
  * I5: a message is only a hint and may get lost, with its schedule or its runner. Whatever should have been looked at by
- * now is told again, as often as it takes: a run that has moved on meanwhile takes no harm.
+ * now is told again, as often as it takes, with growing pauses: a run that has moved on meanwhile takes no harm.
  */
 export async function handler(): Promise<{ rescued: number }> {
-  const overdue = await world.store.overdue(Date.now(), MOST_AT_ONCE)
-  await world.wakeups.send(overdue)
+  const overdue = await world.sweep(MOST_AT_ONCE)
   if (overdue.length > 0)
     log('warn', `${overdue.length} overdue runs were sent to the runners again`, { runIds: overdue.slice(0, 20).map(({ runId }) => runId) })
   metrics.addMetric(METRIC.rescues, MetricUnit.Count, overdue.length)

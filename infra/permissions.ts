@@ -49,7 +49,7 @@ export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[]
 }
 
 export function sweeperMay({ table, wakeups }: Resources): PolicyStatement[] {
-  return [allow(db('Query'), index(table, 'due')), allow(db('BatchGetItem'), table.tableArn), allow(['sqs:SendMessage'], wakeups.queue.queueArn)]
+  return [allow(db('Query'), index(table, 'due')), allow(db('BatchGetItem', 'UpdateItem'), table.tableArn), allow(['sqs:SendMessage'], wakeups.queue.queueArn)]
 }
 
 export function deadLettersMay({ table }: Resources): PolicyStatement[] {

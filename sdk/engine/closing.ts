@@ -65,7 +65,7 @@ export class Closing {
       }
     }
     if (event.type === 'run.failed') {
-      const because = end.kind === 'threw' ? this.replay.failuresBehind(end.error) : []
+      const because = end.kind === 'threw' ? this.replay.origins.behind(end.error) : []
       if (because.length > 0) event.because = because
       if (hasCompensated) event.compensated = true
     }

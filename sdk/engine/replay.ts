@@ -15,6 +15,7 @@ import type { Forgotten, Journal } from './journal.ts'
 import { digestOf, throughJson } from './json.ts'
 import { escapeName } from './names.ts'
 import { Operation, type Request } from './operation.ts'
+import { Origins } from './origins.ts'
 import { SeededRandom } from './random.ts'
 import { running } from './running.ts'
 
@@ -35,8 +36,7 @@ export class Replay {
   private readonly onStray: () => void
   private readonly repeats = new Map<string, number>()
   private readonly mapRepeats = new Map<string, number>()
-  /** Which operation an error came from. */
-  private failed: Map<object, string> | undefined
+  readonly origins = new Origins()
   private seeded: SeededRandom | undefined
   private draws = 0
   private fresh: Operation[] = []
@@ -267,27 +267,6 @@ export class Replay {
     )
   }
 
-  /** The operations whose failures an error goes back to, as far as it carries them along. */
-  failuresBehind(error: unknown): string[] {
-    const found = new Set<string>()
-    const seen = new Set<unknown>()
-    const look = (e: unknown): void => {
-      if (typeof e !== 'object' || e === null || seen.has(e) || seen.size > MOST_LOOKED_AT) return
-      seen.add(e)
-      const op = this.failed?.get(e)
-      if (op !== undefined) return void found.add(op)
-      const { cause, errors } = e as { cause?: unknown; errors?: unknown }
-      look(cause)
-      if (Array.isArray(errors)) errors.slice(0, MOST_LOOKED_AT).forEach(look)
-    }
-    try {
-      look(error)
-    } catch {
-      // An error that cannot be looked into says nothing.
-    }
-    return [...found]
-  }
-
   private async turn(act: () => void): Promise<void> {
     // In a microtask, so that nextTick means: once the microtask queue has run empty.
     await null
@@ -417,8 +396,7 @@ export class Replay {
   }
 
   private reject(operation: Operation, error: Error): void {
-    this.failed ??= new Map()
-    this.failed.set(error, operation.id)
+    this.origins.note(error, operation.id)
     operation.reject(error)
   }
 
@@ -454,9 +432,6 @@ export class Replay {
 
 /** A reaction to it is a microtask, without all that `queueMicrotask` makes for each. */
 const SETTLED = Promise.resolve()
-
-/** An error may point at very many others. */
-const MOST_LOOKED_AT = 1_000
 
 function describe(event: Delivery): string {
   return 'id' in event ? `${OP_KIND[event.type]} '${event.id}'` : event.type === 'run.timedOut' ? 'the timeout of the run' : 'the cancellation of the run'

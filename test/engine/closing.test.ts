@@ -67,7 +67,7 @@ function closing({ end, run, ok = true, stop, journaled = [], terminal, operatio
     operations: new Map(operations.map((operation) => [operation.id, operation])),
     takeFresh: () => fresh,
     takeNotes: () => notes,
-    failuresBehind: () => because,
+    origins: { behind: () => because },
   } as unknown as Replay
   const buffer = new FrameBuffer(world, record, 7, 900)
   const frames = [{ seq: 7, at: 900, epoch: 4, events: journaled }]

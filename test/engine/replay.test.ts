@@ -439,7 +439,7 @@ describe('the failures behind an error', () => {
       const round = new Error('round', { cause: a })
       const circle = new AggregateError([round, b, a, 'text', null])
       circle.errors.push(circle)
-      behind = [a, round, circle, new Error('x'), 'text', undefined].map((each) => replay.failuresBehind(each))
+      behind = [a, round, circle, new Error('x'), 'text', undefined].map((each) => replay.origins.behind(each))
     })
     expect(behind).toEqual([['a'], ['a'], ['a', 'b'], [], [], []])
   })

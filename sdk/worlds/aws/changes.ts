@@ -88,15 +88,15 @@ function wakePlan(aws: Aws, { pk, createdAt }: RunItem, { wakeAt, status }: RunF
   const runId = runIdOf(pk)
   // A message only brings the time forward: the schedule that is armed stays on record, so that the next commit takes it back.
   const armed = status === undefined ? {} : { armedAt: wakeAt === undefined ? undefined : scheduledFor(aws.thresholds, wakeAt, now) }
-  if (wakeAt !== undefined) return { wakeAt, untimed: undefined, ...armed, ...dueIndex(runId, wakeAt + aws.thresholds.graceMs) }
+  if (wakeAt !== undefined) return { wakeAt, untimed: undefined, told: undefined, ...armed, ...dueIndex(runId, wakeAt + aws.thresholds.graceMs) }
   if (status === 'stuck' || status === 'failed') return { ...NO_WAKE, ...troubleIndex(runId, status, createdAt) }
   if (status !== 'waiting' && status !== 'sleeping') return NO_WAKE
   // Only a message is to wake it. Nobody is told of the upkeep; the sweeper finds it when it is time.
   const upkeepAt = now + UPKEEP_MS
-  return { wakeAt: upkeepAt, untimed: true, armedAt: undefined, ...dueIndex(runId, upkeepAt + aws.thresholds.graceMs) }
+  return { wakeAt: upkeepAt, untimed: true, told: undefined, armedAt: undefined, ...dueIndex(runId, upkeepAt + aws.thresholds.graceMs) }
 }
 
-const NO_WAKE: Attributes = { wakeAt: undefined, untimed: undefined, armedAt: undefined, dueShard: undefined, dueKey: undefined }
+const NO_WAKE: Attributes = { wakeAt: undefined, untimed: undefined, told: undefined, armedAt: undefined, dueShard: undefined, dueKey: undefined }
 
 /** What a change leaves behind that is not wanted any more. */
 async function tidyUp(aws: Aws, before: RunItem, set: RunFields, now: number): Promise<void> {

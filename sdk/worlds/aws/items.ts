@@ -28,7 +28,9 @@ const GET_BATCH = 100
 /** Many items, in the order asked for; undefined for one that is not there. */
 export async function getItems<T extends Key>(aws: Aws, keys: readonly Key[]): Promise<(T | undefined)[]> {
   const found = new Map<string, T>()
-  await inParallel(inBatchesOf(GET_BATCH, keys), async (batch) => {
+  // DynamoDB refuses to be asked for the same twice.
+  const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()]
+  await inParallel(inBatchesOf(GET_BATCH, distinct), async (batch) => {
     const requests = { [aws.table]: { Keys: [...batch] } }
     await untilNothingIsLeft<NonNullable<BatchGetCommandInput['RequestItems']>>(aws.clock, requests, async (RequestItems) => {
       const { Responses, UnprocessedKeys } = await aws.db.send(new BatchGetCommand({ RequestItems }))

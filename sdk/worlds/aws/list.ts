@@ -41,19 +41,27 @@ export async function listRuns(aws: Aws, filter: RunFilter): Promise<RunPage> {
   return cursor === undefined ? { runs } : { runs, cursor }
 }
 
+/** A run that is overdue, and where the due index has it. */
+export interface Overdue extends Wake {
+  dueKey: string
+  /** How often it was told so far. */
+  told: number
+}
+
 /**
  * The due index holds each run at the time it was to be woken plus a grace, and a claim does not touch it. So a run that
  * is in good hands is found here too, and left out because its lease lives; and one that has moved on since, because it
  * is not due.
  */
-export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<Wake[]> {
-  const overdue: Wake[] = []
+export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<Overdue[]> {
+  const overdue: Overdue[] = []
   const range: Range = { from: '0', to: `${timeText(before)}$`, newestFirst: false, pageSize: Math.min(1_000, limit) }
   for await (const entries of inChunks(merge(aws, shardsOf('due', DUE), range, { left: Number.POSITIVE_INFINITY }), 100)) {
     const now = aws.clock.now()
-    for (const item of await runItems(aws, entries)) {
+    for (const [i, item] of (await runItems(aws, entries)).entries()) {
       if (item?.wakeAt === undefined || item.wakeAt > before || isLeased(item, now)) continue
-      overdue.push({ runId: runIdOf(item.pk), at: item.leaseUntil ?? item.wakeAt })
+      const { at: dueKey, runId } = entries[i]!
+      overdue.push({ runId, at: item.leaseUntil ?? item.wakeAt, dueKey, told: item.told ?? 0 })
       if (overdue.length === limit) return overdue
     }
   }

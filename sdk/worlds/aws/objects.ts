@@ -36,7 +36,7 @@ export class Objects implements ObjectStore {
       path: { aws: `/${path}`, standIn: `/${this.bucket}/${path}` },
       method,
       ...(body && { body, headers: { 'content-type': 'application/octet-stream' } }),
-      signal: AbortSignal.timeout(TIMEOUT_MS * ATTEMPTS),
+      timeoutMs: TIMEOUT_MS,
       attempts: ATTEMPTS,
     })
     if (response.ok) return response

@@ -29,6 +29,8 @@ export interface RunItem extends Key {
   wakeAt?: number
   /** It waits for messages only: its `wakeAt` is for upkeep and nobody's business. */
   untimed?: boolean
+  /** How often the sweeper has told the runners of it since. */
+  told?: number
   /** The wake-up for which a schedule was armed. */
   armedAt?: number
   leaseUntil?: number

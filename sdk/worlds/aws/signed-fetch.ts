@@ -10,7 +10,10 @@ export interface SignedRequest {
   method: 'GET' | 'PUT' | 'POST'
   body?: Uint8Array | string
   headers?: Record<string, string>
+  /** Nobody wants the answer any more. */
   signal?: AbortSignal
+  /** How long each attempt may take. */
+  timeoutMs?: number
   /** How often it may be made in all; 1 for what must not be repeated here. */
   attempts: number
 }
@@ -34,18 +37,19 @@ export class SignedFetch {
         const response = await this.attempt(request)
         if (attempt >= request.attempts || (response.status < 500 && response.status !== 429)) return response
       } catch (error) {
-        if (attempt >= request.attempts) throw error
+        if (attempt >= request.attempts || request.signal?.aborted) throw error
       }
       await new Promise((resolve) => setTimeout(resolve, Math.random() * FIRST_PAUSE_MS * 2 ** attempt))
     }
   }
 
-  private async attempt({ service, host, path, method, body, headers, signal }: SignedRequest): Promise<Response> {
+  private async attempt({ service, host, path, method, body, headers, signal, timeoutMs }: SignedRequest): Promise<Response> {
     const [region, credentials] = await Promise.all([this.config.region(), this.config.credentials()])
     const aws = new AwsClient({ ...credentials, region, service, retries: 0 })
     const standIn = process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ?? process.env.AWS_ENDPOINT_URL
     const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
     const url = standIn ? new URL(path.standIn, standIn) : new URL(path.aws, `https://${host}.${region}.${domain}`)
-    return aws.fetch(url.href, { method, body, headers, signal })
+    const limits = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter((limit) => limit !== undefined)
+    return aws.fetch(url.href, { method, body, headers, ...(limits.length > 0 && { signal: AbortSignal.any(limits) }) })
   }
 }

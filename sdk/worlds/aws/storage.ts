@@ -154,8 +154,8 @@ export class DynamoStorage implements Storage {
     return listRuns(this.aws, filter)
   }
 
-  overdue(before: number, limit: number): Promise<Wake[]> {
-    return overdueRuns(this.aws, before, limit)
+  async overdue(before: number, limit: number): Promise<Wake[]> {
+    return (await overdueRuns(this.aws, before, limit)).map(({ runId, at }) => ({ runId, at }))
   }
 
   watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {

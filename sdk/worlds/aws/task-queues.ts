@@ -18,8 +18,9 @@ const LONGEST_DELAY_S = 900
 const LONGEST_POLL_S = 20
 const LONGEST_HIDING_S = 43_200
 const MOST_MESSAGES = 10
-/** A message takes 1 MiB; larger inputs are fetched by asking for the task. */
+/** A message takes 1 MiB; what is too large for it is fetched by asking for the task. */
 const MOST_INPUT_BYTES = 200_000
+const MOST_BYTES = 1_000_000
 /** How long whoever received a notice has to act on it. */
 const ACT_WITHIN_S = 30
 
@@ -27,6 +28,7 @@ const ACT_WITHIN_S = 30
 export type QueuedTask = TaskPayload & {
   /** The input was too large to come along. */
   input_omitted?: true
+  checkpoint_omitted?: true
   /** ISO 8601: a pause or a retry whose time has not come yet. */
   not_before?: string
 }
@@ -59,8 +61,12 @@ export class TaskQueues {
       ...(isLarge && { input_omitted: true }),
       ...(left > 0 && { not_before: new Date(task.lookAt!).toISOString() }),
     }
+    if (Buffer.byteLength(JSON.stringify(body)) > MOST_BYTES) {
+      delete body.checkpoint
+      body.checkpoint_omitted = true
+    }
     const DelaySeconds = Math.min(LONGEST_DELAY_S, Math.max(0, Math.ceil(left / 1_000)))
-    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.urlOf(task.type), MessageBody: JSON.stringify(body), DelaySeconds }))
+    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.urlOf(task.type), MessageBody: asMessage(body), DelaySeconds }))
   }
 
   /**
@@ -133,6 +139,11 @@ export class TaskQueues {
     if (url === undefined) throw new Error(`no queue for tasks of type '${type}'`)
     return url
   }
+}
+
+/** SQS refuses two characters that JSON can have; escaped, they are the same JSON. */
+function asMessage(body: QueuedTask): string {
+  return JSON.stringify(body).replaceAll(/[\ufffe\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)
 }
 
 function noticeOf(type: string, { Body, ReceiptHandle }: Message): TaskNotice {

@@ -1,5 +1,5 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import type { Clock, Ids, LogSink, RunStore, World } from '../../ports.ts'
+import type { Clock, Ids, LogSink, RunStore, Wake, World } from '../../ports.ts'
 import { Runs } from '../../rules/run-store.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { type AwsClients, awsClients } from './clients.ts'
@@ -10,6 +10,7 @@ import { type ObjectStore, Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
 import { SignedFetch } from './signed-fetch.ts'
 import { DynamoStorage } from './storage.ts'
+import { sweep } from './sweeping.ts'
 import { TaskQueues } from './task-queues.ts'
 import { DynamoTaskStore } from './tasks.ts'
 import { AwsWakeups, type WakeupTargets } from './wakeups.ts'
@@ -42,6 +43,7 @@ export class AwsWorld implements World {
   /** SQS counts in seconds, and suspending costs more than a second of a small Lambda. */
   readonly inlineWaitMs = 1_000
   private readonly clients: AwsClients
+  private readonly aws: Aws
 
   constructor(config: AwsWorldConfig) {
     this.clock = config.clock ?? systemClock
@@ -54,7 +56,7 @@ export class AwsWorld implements World {
     const db = DynamoDBDocumentClient.from(dynamodb, { marshallOptions: { removeUndefinedValues: true } })
     this.functions = new LambdaFunctions(signedFetch)
     this.wakeups = new AwsWakeups(sqs, scheduler, config, this.clock, thresholds)
-    const aws: Aws = {
+    this.aws = {
       db,
       table: config.table,
       clock: this.clock,
@@ -63,10 +65,15 @@ export class AwsWorld implements World {
       queues: new TaskQueues(sqs, this.clock, config.taskQueues ?? {}),
       disarm: (wakes) => this.wakeups.cancel(wakes),
     }
-    const storage = new DynamoStorage(aws)
-    this.tasks = new DynamoTaskStore(aws, storage)
+    const storage = new DynamoStorage(this.aws)
+    this.tasks = new DynamoTaskStore(this.aws, storage)
     this.store = new Runs(storage)
-    this.documents = new DynamoDocuments(aws)
+    this.documents = new DynamoDocuments(this.aws)
+  }
+
+  /** Sends runs that nobody has looked at in time to the runners again, at most so many; see `sweeping.ts`. */
+  sweep(limit: number): Promise<Wake[]> {
+    return sweep(this.aws, (overdue) => this.wakeups.send(overdue), limit)
   }
 
   /** Closes the connections. */

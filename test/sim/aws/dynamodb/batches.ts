@@ -39,6 +39,7 @@ export function batchGet({ RequestItems = {} }: BatchGetItemInput, tableOf: Tabl
     const lag = table.lag(request.ConsistentRead)
     for (const [i, key] of keys.entries()) {
       const version = table.read(key, lag)
+      table.charge(version?.size ?? 0, request.ConsistentRead)
       const isFirst = bytes === 0 && i === 0
       if (!isFirst && (bytes + (version?.size ?? 0) > MOST_READ_BYTES || isLeft())) left.push(key)
       else if (version?.item) {

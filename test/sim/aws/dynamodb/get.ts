@@ -7,8 +7,9 @@ import type { Table } from './table.ts'
 
 export function getItem(table: Table, input: GetItemInput): GetItemOutput {
   const show = projector(input)
-  const item = table.read(checkedKey(table.schema, input.Key), table.lag(input.ConsistentRead))?.item
-  return item ? { Item: show(item) } : {}
+  const version = table.read(checkedKey(table.schema, input.Key), table.lag(input.ConsistentRead))
+  table.charge(version?.size ?? 0, input.ConsistentRead)
+  return version?.item ? { Item: show(version.item) } : {}
 }
 
 /** What a request wants to see of each item. */

@@ -48,8 +48,11 @@ export function query(table: Table, input: QueryCommandInput): Output {
       count++
       items.push(item)
     }
-    if (evaluated === input.Limit || bytes >= MOST_PAGE_BYTES) return page(items, count, evaluated, keyOf(item, table, index), input, projection)
+    if (evaluated < (input.Limit ?? Number.POSITIVE_INFINITY) && bytes < MOST_PAGE_BYTES) continue
+    table.charge(bytes, input.ConsistentRead)
+    return page(items, count, evaluated, keyOf(item, table, index), input, projection)
   }
+  table.charge(bytes, input.ConsistentRead)
   return page(items, count, evaluated, undefined, input, projection)
 }
 

@@ -38,6 +38,8 @@ const TTL_HORIZON_MS = 5 * 365 * 86_400_000
 export class Table {
   readonly schema: TableSchema
   readonly indexes: Map<string, LateIndex>
+  /** What AWS would have charged for reading so far. */
+  readUnits = 0
   private readonly clock: Clock
   private readonly chance: Chance
   private readonly habits: DynamoDbHabits
@@ -52,6 +54,11 @@ export class Table {
     this.chance = chance
     this.habits = habits
     this.indexes = new Map(schema.indexes.map((index) => [index.name, new LateIndex(schema, index, chance, habits)]))
+  }
+
+  /** For one item, or for all that a query has looked at. */
+  charge(bytes: number, isConsistent: boolean | undefined): void {
+    this.readUnits += Math.max(1, Math.ceil(bytes / 4_096)) * (isConsistent ? 1 : 0.5)
   }
 
   /** The item under a key, as it is (`lag` 0) or as it was so long ago. */

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import { FORMAT } from '../../sdk/engine/names.ts'
+import { runOnce } from '../../sdk/engine/run-loop.ts'
+import { Client, Registry, workflow } from '../../sdk/index.ts'
+import type { NewRun } from '../../sdk/ports.ts'
+import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
+import { createTableInput, TABLE } from '../../sdk/worlds/aws/table.ts'
+import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
+import { AwsInMemory } from '../sim/aws/aws-in-memory.ts'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+
+function open() {
+  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
+  const aws = new AwsInMemory({ seed: 'sweeping', clock })
+  const table = aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
+  const queue = aws.sqs.createQueue('wakes')
+  const chores = aws.sqs.createQueue('chores')
+  const network = aws.network('test')
+  const world = new AwsWorld({
+    table: 'runs',
+    bucket: 'payloads',
+    queueUrl: queue.url,
+    queueArn: queue.arn,
+    schedulerGroup: 'g',
+    schedulerRoleArn: 'arn:aws:iam::000000000000:role/r',
+    taskQueues: { chore: chores.url },
+    clients: aws.clientsOf(network),
+    objects: aws.objectsOf(network),
+    clock,
+    log: () => {},
+  })
+  return { world, clock, table, chores }
+}
+
+const newRun = (clock: VirtualClock, changes: Partial<NewRun> = {}): NewRun => ({
+  id: 'r',
+  workflow: 'w',
+  version: 1,
+  format: FORMAT,
+  input: undefined,
+  secret: 's',
+  createdAt: clock.now(),
+  wakeAt: clock.now(),
+  tags: [],
+  retentionMs: 30 * DAY,
+  ...changes,
+})
+
+describe('the sweeper', () => {
+  const sweepEveryMinute = async (world: AwsWorld, clock: VirtualClock, minutes: number): Promise<number[]> => {
+    const told: number[] = []
+    for (let minute = 1; minute <= minutes; minute++) {
+      clock.moveTo(clock.now() + MINUTE)
+      if ((await world.sweep(100)).length > 0) told.push(minute)
+    }
+    return told
+  }
+
+  it('tells of a run that nobody takes up with growing pauses, of a quarter of an hour in the end', async () => {
+    const { world, clock } = open()
+    await world.store.create(newRun(clock))
+    expect(await sweepEveryMinute(world, clock, 80)).toEqual([2, 3, 5, 9, 17, 32, 47, 62, 77])
+  })
+
+  it('reads nothing of those it has told of, until it is time again', async () => {
+    const { world, clock, table } = open()
+    for (let i = 0; i < 500; i++) await world.store.create(newRun(clock, { id: `r${i}` }))
+    clock.moveTo(clock.now() + 10 * MINUTE)
+    expect(await world.sweep(10_000)).toHaveLength(500)
+    const before = table.readUnits
+    clock.moveTo(clock.now() + 1_000)
+    expect(await world.sweep(10_000)).toEqual([])
+    expect(table.readUnits - before).toBeLessThanOrEqual(8)
+  })
+
+  it('begins anew with a run that went on meanwhile', async () => {
+    const { world, clock } = open()
+    const naps = workflow('naps', async (ctx) => {
+      await ctx.sleep('first', '1h')
+      await ctx.sleep('second', '1h')
+    })
+    const registry = new Registry([naps])
+    await new Client(world, registry).start(naps, undefined, { id: 'r' })
+    const take = () => runOnce(world, registry, 'r', { lease: { owner: 'o', ms: 30_000 } })
+    await take()
+    clock.moveTo(clock.now() + 60 * MINUTE)
+    expect(await sweepEveryMinute(world, clock, 20)).toEqual([2, 3, 5, 9, 17])
+    expect(await take()).toEqual({ status: 'suspended' })
+    clock.moveTo(clock.now() + 60 * MINUTE)
+    expect(await sweepEveryMinute(world, clock, 4)).toEqual([2, 3])
+  })
+
+  it('leaves a run alone that has moved on between the look and the word', async () => {
+    const { world, clock, table } = open()
+    await world.store.create(newRun(clock))
+    clock.moveTo(clock.now() + 2 * MINUTE)
+    const { send } = world.wakeups
+    world.wakeups.send = async (wakes) => {
+      await world.store.terminate('r', 'meanwhile')
+      return send.call(world.wakeups, wakes)
+    }
+    expect(await world.sweep(100)).toHaveLength(1)
+    const [item] = [...table.items()].map((each) => each.item).filter(({ sk }) => sk!.S === 'RUN')
+    expect(item).not.toHaveProperty('dueKey')
+  })
+})
+
+describe('a list', () => {
+  it('reads no more for one page than it has set itself, and says where to go on', async () => {
+    const { world, clock, table } = open()
+    for (let i = 0; i < 3_000; i++) {
+      clock.moveTo(clock.now() + 10)
+      await world.store.create(newRun(clock, { id: `r${i}`, workflow: i === 5 ? 'rare' : 'w' }))
+    }
+    let [pages, cursor] = [0, undefined as string | undefined]
+    const found: string[] = []
+    do {
+      const before = table.readUnits
+      const page = await world.store.list({ status: 'running', limit: 50, ...(cursor !== undefined && { cursor }) })
+      expect(table.readUnits - before).toBeLessThan(1_000)
+      found.push(...page.runs.map(({ id }) => id))
+      cursor = page.cursor
+      pages++
+    } while (cursor !== undefined)
+    expect(found).toEqual([])
+    expect(pages).toBeGreaterThan(1)
+    const before = table.readUnits
+    expect((await world.store.list({ workflow: 'rare', limit: 50 })).runs.map(({ id }) => id)).toEqual(['r5'])
+    expect(table.readUnits - before).toBeLessThan(20)
+  })
+
+  it('has a run under its tags for as long as it waits, and not an earlier one that had its id', async () => {
+    const { world, clock } = open()
+    const tagged = async () => (await world.store.list({ tag: 'customer:42', limit: 10 })).runs.map(({ id, createdAt }) => [id, createdAt])
+    const born = clock.now()
+    await world.store.create(newRun(clock, { tags: ['customer:42'], wakeAt: clock.now() + 360 * DAY }))
+    clock.moveTo(clock.now() + 350 * DAY)
+    expect(await tagged()).toEqual([['r', born]])
+    await world.store.terminate('r', 'enough')
+    clock.moveTo(clock.now() + 31 * DAY)
+    expect(await tagged()).toEqual([])
+    await world.store.create(newRun(clock, { tags: ['customer:42'] }))
+    expect(await tagged()).toEqual([['r', clock.now()]])
+  })
+})
+
+describe('a task in its queue', () => {
+  const ask = workflow('ask', async (ctx, input: string) => ctx.task('chore', input))
+
+  it('may have the two characters that SQS refuses', async () => {
+    const { world, chores } = open()
+    const registry = new Registry([ask])
+    await new Client(world, registry).start(ask, 'odd \ufffe and \uffff', { id: 'r' })
+    expect(await runOnce(world, registry, 'r', { lease: { owner: 'o', ms: 30_000 } })).toEqual({ status: 'suspended' })
+    const [message] = chores.contents
+    expect(message!.body).not.toMatch(/[\ufffe\uffff]/)
+    expect(JSON.parse(message!.body)).toMatchObject({ input: 'odd \ufffe and \uffff' })
+  })
+})
