@@ -4,7 +4,8 @@ import type { Waiting } from '../sdk/ports.ts'
 /** What the outside is told of a run. Payloads stay in the table: whoever may read them asks for them. */
 export type LifecycleEvent =
   | { type: 'run.started' }
-  | { type: 'run.paused'; waitingFor: Waiting[] }
+  /** `waits`: of how many, where not all of them are named. */
+  | { type: 'run.paused'; waitingFor: Waiting[]; waits: number }
   | { type: 'step.completed'; step: string; resumedFromWait: boolean }
   | { type: 'step.failed'; step: string; resumedFromWait: boolean; error: ErrorSummary }
   | { type: 'run.completed' | 'run.cancelled' | 'run.terminated' }
@@ -65,7 +66,8 @@ export function lifecycleOf(frame: Frame): LifecycleEvent[] {
     if (kind === 'run') told.push(ended(event))
   }
   const hasEnded = frame.events.some(({ type }) => KIND[type] === 'run')
-  return waits.size > 0 && !hasEnded ? [...told, { type: 'run.paused', waitingFor: [...waits.values()] }] : told
+  if (waits.size === 0 || hasEnded) return told
+  return [...told, { type: 'run.paused', waitingFor: [...waits.values()].slice(0, MOST_WAITS), waits: waits.size }]
 }
 
 function settled(event: JournalEvent, step: string, resumedFromWait: boolean): LifecycleEvent {
@@ -94,7 +96,8 @@ function waitOf(event: JournalEvent): Waiting {
   return { kind: WAIT_KIND[event.type]!, id, ...(on !== undefined && { on }), ...(until !== undefined && { until }) }
 }
 
-/** An event bus takes entries of limited size. */
+/** An event bus takes entries of limited size, 256 KB. */
+const MOST_WAITS = 50
 const LONGEST_MESSAGE = 1_000
 
 function summary({ name, message }: ErrorRecord): ErrorSummary {

@@ -16,12 +16,13 @@ const BATCH = 10
 export async function handler({ Records }: DynamoDBStreamEvent): Promise<void> {
   const told = (await Promise.all(Records.map(readRecord))).flat()
   const entries = told.map(
-    ({ type, at, ...detail }): PutEventsRequestEntry => ({
+    ({ type, at, runId, detail }): PutEventsRequestEntry => ({
       EventBusName,
       Source: 'overwinter',
       DetailType: type,
       Time: new Date(at),
-      Detail: JSON.stringify({ ...detail, at: new Date(at).toISOString() }),
+      Resources: [`${Records[0]!.eventSourceARN!.replace(/\/stream\/.*$/, '')}/run/${runId}`],
+      Detail: JSON.stringify(detail),
     }),
   )
   for (const batch of inBatchesOf(BATCH, entries)) {

@@ -11,26 +11,54 @@ import type { RunItem } from '../sdk/worlds/aws/run-item.ts'
 import { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
 import { setting } from './environment.ts'
 import { type LifecycleEvent, lifecycleOf } from './lifecycle-events.ts'
+import { STATUS_CHANGE, statusChangeOf } from './status-change.ts'
 
-export type Told = LifecycleEvent & { id: string; runId: string; workflow: string | undefined; version: number | undefined; at: number }
+/** One event for the bus. */
+export interface Told {
+  type: string
+  at: number
+  /** Which run it is about. */
+  runId: string
+  detail: Record<string, unknown>
+}
 
 const table = setting('OVERWINTER_TABLE')
 const dynamodb = new DynamoDBClient()
 const db = DynamoDBDocumentClient.from(dynamodb)
 const payloads = new Payloads(db, new Objects(new SignedFetch(dynamodb), setting('OVERWINTER_BUCKET')), table)
 
-/** What a record of the table's stream tells: the event source lets only new runs and new frames through. */
+/** What a record of the table's stream tells. The event source lets new frames through, and runs in states that are worth a word. */
 export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<Told[]> {
   const item = unmarshall(fromJson(change!.NewImage!)) as RunItem | FrameItem
-  const runId = runIdOf(item.pk)
-  if (item.sk === RUN) {
-    const { workflow, version, createdAt } = item as RunItem
-    return [{ type: 'run.started', id: `${runId}/0`, runId, workflow, version, at: createdAt }]
+  const before = change?.OldImage && (unmarshall(fromJson(change.OldImage)) as RunItem | FrameItem)
+  if (item.sk === RUN) return tellRun(item as RunItem, before as RunItem | undefined)
+  // Written again, to be kept for longer.
+  return before?.life === item.life && before !== undefined ? [] : tellFrame(item as FrameItem)
+}
+
+function tellRun(run: RunItem, before: RunItem | undefined): Told[] {
+  const { workflow, version, createdAt, endedAt } = run
+  const runId = runIdOf(run.pk)
+  const change = statusChangeOf(run, before)
+  if (!change) return []
+  const at = endedAt ?? (change.previousStatus === undefined ? createdAt : Date.now())
+  const told: Told[] = [{ type: STATUS_CHANGE, at, runId, detail: { ...change } }]
+  if (change.previousStatus === undefined && change.status === 'PENDING') {
+    told.push(lifecycle({ type: 'run.started' }, { id: `${runId}/0`, runId, workflow, version, at: createdAt }))
   }
-  const { sk, at, epoch, events: stored } = item as FrameItem
+  return told
+}
+
+async function tellFrame({ pk, sk, at, epoch, events: stored }: FrameItem): Promise<Told[]> {
+  const runId = runIdOf(pk)
   const [run, events] = await Promise.all([definitionOf(runId), payloads.load(runId, stored) as Promise<unknown> as Promise<FrameEvent[]>])
   const seq = seqOf(sk)
-  return lifecycleOf({ seq, at, epoch, events }).map((event, index) => ({ ...event, id: `${runId}/${seq}/${index}`, runId, ...run, at }))
+  return lifecycleOf({ seq, at, epoch, events }).map((event, index) => lifecycle(event, { id: `${runId}/${seq}/${index}`, runId, ...run, at }))
+}
+
+function lifecycle({ type, ...event }: LifecycleEvent, about: { id: string; runId: string; workflow?: string; version?: number; at: number }): Told {
+  const { at, ...rest } = about
+  return { type, at, runId: about.runId, detail: { ...event, ...rest, at: new Date(at).toISOString() } }
 }
 
 /** An event is JSON, in which binary attributes are base64. Only frames have one, at the top. */

@@ -27,12 +27,24 @@ export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, a
       bisectBatchOnError: true,
       retryAttempts: 100,
       parallelizationFactor: 10,
-      // Only new runs and new frames: claims and leases change the run item all the time.
-      filters: [inserted({ S: FilterRule.isEqual('RUN') }), inserted({ S: FilterRule.beginsWith('J#') })],
+      // New frames, and runs that begin, come to a halt, go on from one, or end: claims and leases change the run item all the time.
+      filters: [
+        of(FilterRule.beginsWith('J#')),
+        of(RUN_ITEM, { NewImage: { status: { S: ENDED_OR_HALTED } } }),
+        of(RUN_ITEM, { NewImage: { epoch: { N: FilterRule.isEqual('0') } } }),
+        of(RUN_ITEM, { NewImage: { status: { S: FilterRule.isEqual('pending') } }, OldImage: { status: { S: FilterRule.or('stuck', 'failed') } } }),
+      ],
       onFailure: new SqsDlq(new Queue(overwinter, 'LifecycleDeadLetters', { enforceSSL: true, retentionPeriod: Duration.days(14) })),
     }),
   )
   return handler
 }
 
-const inserted = (sk: { S: unknown }) => FilterCriteria.filter({ eventName: FilterRule.isEqual('INSERT'), dynamodb: { Keys: { sk } } })
+const RUN_ITEM = FilterRule.isEqual('RUN')
+const ENDED_OR_HALTED = FilterRule.or('stuck', 'failed', 'completed', 'cancelled', 'terminated')
+
+/** Items of runs. MODIFY too: a run whose id was used before takes the place of that one. */
+function of(sk: unknown, images: object = {}): Record<string, unknown> {
+  const Keys = { pk: { S: FilterRule.beginsWith('RUN#') }, sk: { S: sk } }
+  return FilterCriteria.filter({ eventName: FilterRule.or('INSERT', 'MODIFY'), dynamodb: { Keys, ...images } })
+}

@@ -24,7 +24,7 @@ export function createTable(scope: Construct, { kmsKey, removalPolicy = RemovalP
     deletionProtection: removalPolicy !== RemovalPolicy.DESTROY,
     removalPolicy,
     encryption: kmsKey ? TableEncryptionV2.customerManagedKey(kmsKey) : TableEncryptionV2.awsManagedKey(),
-    ...(lifecycleEvents && { dynamoStream: StreamViewType.NEW_IMAGE }),
+    ...(lifecycleEvents && { dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES }),
   })
 }
 

@@ -6,8 +6,11 @@ import { type Deployment, deployed, eventually } from './deployment.ts'
 
 interface Told {
   'detail-type': string
-  detail: { id: string; runId: string; workflow: string; resumedFromWait?: boolean }
+  resources: string[]
+  detail: { id: string; runId: string; workflow: string; resumedFromWait?: boolean; status?: string; tags?: string[]; error?: object }
 }
+
+const STATUS_CHANGE = 'Overwinter Run Status Change'
 
 describe('lifecycle events', () => {
   let deployment: Deployment
@@ -39,7 +42,7 @@ describe('lifecycle events', () => {
 
   it('tell of a run from its start to its end', async () => {
     const { runId } = await deployment.client.start(nap, { name: 'Ada', seconds: 2 })
-    const events = await toldOf(runId, 'run.completed')
+    const events = (await toldOf(runId, 'run.completed')).filter((event) => event['detail-type'] !== STATUS_CHANGE)
     expect(events.map((event) => [event['detail-type'], event.detail.resumedFromWait])).toEqual([
       ['run.started', undefined],
       ['step.completed', false],
@@ -49,6 +52,20 @@ describe('lifecycle events', () => {
       ['run.completed', undefined],
     ])
     for (const { detail } of events) expect(detail.workflow).toBe('nap')
+  })
+
+  it('tell of each status that a run comes to, with its tags and its error', async () => {
+    const { runId } = await deployment.client.start(order, { id: 'o-8', cents: 1, address: 'x', patience: '1s' }, { tags: ['customer:8'] })
+    const changes = await eventually('its failure was told', async () => {
+      const events = (await toldOf(runId, STATUS_CHANGE)).filter((event) => event['detail-type'] === STATUS_CHANGE)
+      return events.length === 2 && events
+    })
+    expect(changes.map(({ detail }) => detail.status).sort()).toEqual(['FAILED', 'PENDING'])
+    for (const { detail, resources } of changes) {
+      expect(detail.tags).toContain('customer:8')
+      expect(resources[0]).toMatch(new RegExp(`^arn:aws:dynamodb:.*/run/${runId}$`))
+    }
+    expect(changes.find(({ detail }) => detail.status === 'FAILED')!.detail.error).toMatchObject({ name: expect.any(String), message: expect.any(String) })
   })
 
   it('tell of failure and of termination', async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { lifecycleOf } from '../../functions/lifecycle-events.ts'
+import { statusChangeOf } from '../../functions/status-change.ts'
 import type { JournalEvent } from '../../sdk/engine/events.ts'
+import type { RunItem } from '../../sdk/worlds/aws/run-item.ts'
 
 const told = (...events: JournalEvent[]) => lifecycleOf({ seq: 1, at: 1_000, epoch: 1, events })
 const error = { name: 'Error', message: 'no' }
@@ -9,7 +11,7 @@ describe('what a frame tells the outside', () => {
   it('a step, then a pause', () => {
     expect(told({ type: 'step.completed', id: 'a', result: 'secret' }, { type: 'sleep.started', id: 'nap', until: 9_000 })).toEqual([
       { type: 'step.completed', step: 'a', resumedFromWait: false },
-      { type: 'run.paused', waitingFor: [{ kind: 'sleep', id: 'nap', until: 9_000 }] },
+      { type: 'run.paused', waitingFor: [{ kind: 'sleep', id: 'nap', until: 9_000 }], waits: 1 },
     ])
   })
 
@@ -35,6 +37,7 @@ describe('what a frame tells the outside', () => {
         { kind: 'child', id: 'c', on: 'child-1' },
         { kind: 'retry', id: 'r', until: 3_000 },
       ],
+      waits: 3,
     })
   })
 
@@ -52,5 +55,69 @@ describe('what a frame tells the outside', () => {
     ])
     expect(told({ type: 'run.cancelled' })).toEqual([{ type: 'run.cancelled' }])
     expect(told({ type: 'run.terminated' })).toEqual([{ type: 'run.terminated' }])
+  })
+
+  it('thousands of waits are told in an entry that a bus takes', () => {
+    const [paused] = told(...Array.from({ length: 3_000 }, (_, i): JournalEvent => ({ type: 'sleep.started', id: `${'n'.repeat(90)}${i}`, until: 9_000 })))
+    expect(paused).toMatchObject({ type: 'run.paused', waits: 3_000 })
+    expect(JSON.stringify(paused).length).toBeLessThan(20_000)
+  })
+})
+
+describe('a change of status', () => {
+  const run = (changes: Partial<RunItem> = {}) =>
+    ({
+      pk: 'RUN#r',
+      sk: 'RUN',
+      life: 'one',
+      workflow: 'w',
+      version: 2,
+      status: 'pending',
+      epoch: 0,
+      stimulus: 0,
+      secret: 's',
+      createdAt: 0,
+      ...changes,
+    }) as RunItem
+
+  it('is told when a run begins, with what rules filter by and no payload', () => {
+    expect(statusChangeOf(run({ tags: ['customer:42'], input: 'secret' as never }), undefined)).toEqual({
+      id: 'r/one/0/pending',
+      runId: 'r',
+      workflow: 'w',
+      version: 2,
+      status: 'PENDING',
+      tags: ['customer:42'],
+      generation: 0,
+      createdAt: '1970-01-01T00:00:00.000Z',
+    })
+  })
+
+  it('is told when it fails or is stuck, with the reason, and when it is let go on', () => {
+    const why = { name: 'Error', message: 'no' }
+    const stuck = run({ status: 'stuck', epoch: 3, why })
+    expect(statusChangeOf(stuck, run({ status: 'running', epoch: 3 }))).toMatchObject({ status: 'STUCK', previousStatus: 'RUNNING', error: why })
+    expect(statusChangeOf(run({ status: 'failed', epoch: 3, endedAt: 5, why }), run({ status: 'running', epoch: 3 }))).toMatchObject({
+      status: 'FAILED',
+      error: why,
+    })
+    expect(statusChangeOf(run({ epoch: 3 }), stuck)).toMatchObject({ status: 'PENDING', previousStatus: 'STUCK' })
+  })
+
+  it('is not told for what a run does all the time, nor twice', () => {
+    const sleeping = run({ status: 'sleeping', epoch: 1 })
+    expect(statusChangeOf(run({ status: 'running', epoch: 2 }), sleeping)).toBeUndefined()
+    expect(statusChangeOf(sleeping, run({ status: 'running', epoch: 1 }))).toBeUndefined()
+    // Released in good order, or continued as new.
+    expect(statusChangeOf(run({ epoch: 1 }), run({ status: 'running', epoch: 1 }))).toBeUndefined()
+    const done = run({ status: 'completed', epoch: 1, endedAt: 5 })
+    expect(statusChangeOf({ ...done, keepUntil: 9 }, done)).toBeUndefined()
+  })
+
+  it('is that of another run where an id is used again', () => {
+    const done = run({ status: 'completed', epoch: 1, endedAt: 5 })
+    const again = statusChangeOf(run({ life: 'two' }), done)
+    expect(again).toMatchObject({ id: 'r/two/0/pending', status: 'PENDING' })
+    expect(again).not.toHaveProperty('previousStatus')
   })
 })

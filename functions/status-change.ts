@@ -1,0 +1,49 @@
+import type { RunStatus } from '../sdk/ports.ts'
+import { runIdOf } from '../sdk/worlds/aws/keys.ts'
+import type { RunItem } from '../sdk/worlds/aws/run-item.ts'
+
+export const STATUS_CHANGE = 'Overwinter Run Status Change'
+
+/** States that the outside is told of. Runs sleep, wait and run again and again; that is told by their journals. */
+const TOLD: ReadonlySet<RunStatus> = new Set<RunStatus>(['pending', 'stuck', 'completed', 'failed', 'cancelled', 'terminated'])
+/** From these a run comes back only because somebody said so. */
+const HALTED: ReadonlySet<RunStatus> = new Set<RunStatus>(['stuck', 'failed'])
+
+export interface StatusChange {
+  /** The same when it is told again. */
+  id: string
+  runId: string
+  workflow: string
+  version: number
+  status: Uppercase<RunStatus>
+  previousStatus?: Uppercase<RunStatus>
+  tags: string[]
+  generation: number
+  createdAt: string
+  endedAt?: string
+  /** Why it failed or is stuck, in short. */
+  error?: { name: string; message: string }
+}
+
+/** What two images of a run say: it began, came to a halt, was let go on, or ended. An id that is used again is another run. */
+export function statusChangeOf(run: RunItem, image: RunItem | undefined): StatusChange | undefined {
+  const before = image?.life === run.life ? image : undefined
+  if (!TOLD.has(run.status) || before?.status === run.status) return undefined
+  if (run.status === 'pending' && before && !HALTED.has(before.status)) return undefined
+  const runId = runIdOf(run.pk)
+  return {
+    id: `${runId}/${run.life}/${run.epoch}/${run.status}`,
+    runId,
+    workflow: run.workflow,
+    version: run.version,
+    status: upper(run.status),
+    ...(before && { previousStatus: upper(before.status) }),
+    tags: run.tags ?? [],
+    generation: run.generation ?? 0,
+    createdAt: new Date(run.createdAt).toISOString(),
+    ...(run.endedAt !== undefined && { endedAt: new Date(run.endedAt).toISOString() }),
+    ...(run.why && { error: run.why }),
+  }
+}
+
+const upper = (status: RunStatus) => status.toUpperCase() as Uppercase<RunStatus>
