@@ -14,7 +14,7 @@ const heedsNothing = (ran: string[]) =>
   })
 
 describe('a run that was cancelled before its first runner had it', () => {
-  it('says who cancelled it and why, or that it never started', async () => {
+  it('says why it was cancelled, or that it never started', async () => {
     const told = await runner(quick)
     await told.store.deliver('run', { id: 'c', kind: 'cancel', reason: 'ordered twice' })
     await told.run()
