@@ -1,31 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { FORMAT } from '../../sdk/engine/names.ts'
-import { type RunnerOptions, runOnce } from '../../sdk/engine/run-loop.ts'
-import { type AnyWorkflow, Registry, signal, workflow } from '../../sdk/index.ts'
-import type { NewRun, Wake, World } from '../../sdk/ports.ts'
-import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
-import { memoryWorld } from '../contract/memory/world.ts'
-
-const START = Date.parse('2026-01-01T00:00:00Z')
-const lease = { owner: 'runner', ms: 30_000 }
-const turns = async (count = 20) => {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** One run of a workflow in maps, and a runner for it. */
-async function runner(of: AnyWorkflow, changes: Partial<NewRun> = {}, others: Partial<World> = {}) {
-  const clock = new VirtualClock(START)
-  const sent: Wake[] = []
-  const world: World = { ...memoryWorld(clock), log: () => {}, wakeups: { send: async (wakes) => void sent.push(...wakes) }, ...others }
-  const { store } = world
-  const record = { id: 'run', workflow: of.name, version: 1, format: FORMAT, input: undefined, secret: 's', createdAt: START, wakeAt: START, tags: [] }
-  await store.create({ ...record, ...changes })
-  const run = (options: Partial<RunnerOptions> = {}) => runOnce(world, new Registry([of]), 'run', { lease, ...options })
-  const events = async () => (await store.frames('run')).flatMap((frame) => frame.events.map(({ type }) => type))
-  return { clock, world, store, sent, run, events }
-}
-const quick = workflow('w', async () => 7)
+import { runOnce } from '../../sdk/engine/run-loop.ts'
+import { Registry, signal, workflow } from '../../sdk/index.ts'
+import type { NewRun } from '../../sdk/ports.ts'
+import { lease, quick, runner, START, turns } from './runner-fixture.ts'
 
 describe('a runner', () => {
   it('has nothing to do for a run that is not due', async () => {
