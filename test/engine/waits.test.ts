@@ -195,6 +195,7 @@ describe('a child', () => {
     wakeAt: NOW,
     parent: { runId: 'run', op: 'kid', generation: 2 },
     tags: ['vip'],
+    commonTags: ['vip'],
     retentionMs: DAY,
   }
 
@@ -272,7 +273,8 @@ describe('a child', () => {
   })
 
   it('is asked for, not started, when its run goes on after a failure: it may have ended meanwhile', async () => {
-    const { parsed, ...asked } = record
+    const { parsed, commonTags, ...rest } = record
+    const asked = { ...rest, tags: [] }
     for (const setting of [
       { retries: 1, isJustRetried: true },
       { retries: 1, recovered: true },
