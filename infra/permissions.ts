@@ -41,9 +41,12 @@ export function workersMay({ table, bucket, wakeups, tasks }: Resources): Policy
 
 export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [
-    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn),
+    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
     allow(db('Query'), index(table, 'due'), index(table, 'list')),
     ...exchangePayloads(bucket),
+    // To erase a run.
+    allow(['s3:DeleteObject'], bucket.arnForObjects('*')),
+    allow(['s3:ListBucket'], bucket.bucketArn),
     ...arm(wakeups),
   ]
 }

@@ -289,6 +289,16 @@ export class Client {
     return { runId: id, created: result.created }
   }
 
+  /**
+   * Removes everything that is stored of a run that has ended: input, output, journal, signals, tasks, payloads. Its id is free again. What others
+   * were told of it, a parent of its child's result for example, is theirs.
+   */
+  async erase(runId: string): Promise<void> {
+    const outcome = await this.world.store.erase(runId)
+    if (outcome === 'missing') throw notFound(runId)
+    if (outcome === 'open') throw new ConflictError(`run '${runId}' has not ended; cancel or terminate it first`)
+  }
+
   /** Ends the sleeps the run is in, or tries a stuck run again. */
   async wake(runId: string, options: RepeatOptions = {}): Promise<void> {
     const run = await this.record(runId)

@@ -266,6 +266,8 @@ export interface RunStore {
    * `leased` while somebody holds it, `moved-on` when it is not due any more.
    */
   park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'>
+  /** Removes everything that is stored of a run that has ended. */
+  erase(runId: string): Promise<'erased' | 'open' | 'missing'>
   /** Runs that somebody should have looked at by now: lost wake-ups, dead runners, runs never started. */
   overdue(before: number, limit: number): Promise<Wake[]>
   /**

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { OverwinterClient } from '../../sdk/http-client/index.ts'
 import { jsonArgument } from '../arguments.ts'
-import { withRun } from '../failure.ts'
+import { Failure, withRun } from '../failure.ts'
 import { Session } from '../session.ts'
 
 /** The commands that change the course of a run. */
@@ -42,6 +42,20 @@ export function addSteering(program: Command): void {
     .description('Ends the sleeps a run is in, or tries a stuck one again.')
     .argument('<run>', 'its id')
   steers(wake, (client, runId) => client.wake(runId), 'woken')
+
+  const erase = program
+    .command('erase')
+    .summary('remove everything that is stored of an ended run')
+    .description('Removes the input, output, history, signals, tasks and payloads of a run that has ended. Nothing brings them back.')
+    .argument('<run>', 'its id')
+    .option('--yes', 'do it')
+    .action(async (runId: string, { yes }: { yes?: boolean }) => {
+      const session = Session.of(erase)
+      const { workflow, status } = await withRun(session.client, runId, () => session.client.get(runId))
+      if (!yes) throw new Failure(`this would remove all there is of ${runId} (${workflow}, ${status}) for good; say --yes to do it`)
+      await session.client.erase(runId)
+      session.print(`erased ${runId}`, { runId, erased: true })
+    })
 
   const rerun = program
     .command('rerun')

@@ -93,6 +93,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     }
   }
 
+  /** Removes everything that is stored of a run that has ended. */
+  async erase(runId: string): Promise<void> {
+    await this.transport.send({ method: 'DELETE', path: runPath(runId) })
+  }
+
   async history(runId: string): Promise<HistoryEvent[]> {
     const events: HistoryEvent[] = []
     let cursor: string | undefined

@@ -18,6 +18,7 @@ import type {
 import { claim, renew } from './claim.ts'
 import { commit } from './commit.ts'
 import { deliver } from './deliver.ts'
+import { type Erased, erase } from './erase.ts'
 import { ask, type Procedure } from './procedure.ts'
 import { park, revive } from './rescue.ts'
 import type { Storage, StoredRun } from './storage.ts'
@@ -83,6 +84,10 @@ export class Runs implements RunStore {
 
   park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
     return this.storage.perform(() => park(this.storage, runId, error))
+  }
+
+  erase(runId: string): Promise<Erased> {
+    return this.storage.perform(() => erase(this.storage, runId))
   }
 
   overdue(before: number, limit: number): Promise<Wake[]> {

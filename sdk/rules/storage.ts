@@ -139,6 +139,9 @@ export interface Storage {
   /** Nobody needs to hear of it any more. */
   dismissTask(task: Task): Answer<void>
 
+  /** The run, all it owns, and these tasks of it. The run itself goes last: what is broken off can be done again. */
+  erase(run: StoredRun, taskIds: readonly string[]): Answer<void>
+
   list(filter: RunFilter): Promise<RunPage>
   overdue(before: number, limit: number): Promise<Wake[]>
   watch: RunStore['watch']

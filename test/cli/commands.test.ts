@@ -214,6 +214,14 @@ describe('steering', () => {
     expect(late).toMatchObject({ code: 1, stderr: "run 't' has already ended (terminated)\n" })
   })
 
+  test('erase removes an ended run, if one says so', async () => {
+    await local.start(flaky, undefined, { id: 'e1' })
+    await asleep('e1', 'failed')
+    expect(await cli('erase', 'e1')).toMatchObject({ code: 1, stderr: expect.stringContaining('say --yes to do it') })
+    expect((await cli('erase', 'e1', '--yes')).stdout).toBe('erased e1\n')
+    expect((await cli('show', 'e1')).code).toBe(1)
+  })
+
   test('retry lets a failed run go on, rerun repeats it from a step', async () => {
     await local.start(flaky, undefined, { id: 'f1' })
     await asleep('f1', 'failed')

@@ -567,6 +567,39 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
       })
     })
 
+    describe('erasing', () => {
+      it('leaves nothing of a run, and its id free', async () => {
+        const claim = await started({ tags: ['erased'], input: { large: 'x'.repeat(20_000) } })
+        const { id } = claim.run
+        await store().deliver(id, { id: 'm', kind: 'signal', name: 'go', payload: 'secret' })
+        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, { type: 'step.completed', id: 'a', result: 'secret' }) })
+        await store().terminate(id, 'test')
+        expect(await store().erase(id)).toBe('erased')
+        expect(await store().get(id)).toBeUndefined()
+        expect(await store().frames(id)).toEqual([])
+        expect((await store().inbox(id)).messages).toEqual([])
+        expect((await store().list({ tag: 'erased', limit: 10 })).runs.map((run) => run.id)).not.toContain(id)
+        expect(await store().erase(id)).toBe('missing')
+        expect(await store().create(newRun({ id }))).toMatchObject({ created: true })
+        const again = (await store().claim(id, lease()))!
+        expect(again).toMatchObject({ frames: [], inbox: [], run: { epoch: 1, stimulus: 0 } })
+      })
+
+      it('takes a failed run, which nobody can tell to go on then', async () => {
+        const claim = await started()
+        const event = { type: 'run.failed', error: { name: 'Error', message: 'no' } } as const
+        await commit(claim, { kind: 'end', event }, { frame: frame(claim, 1, event) })
+        expect(await store().erase(claim.run.id)).toBe('erased')
+        expect(await store().revive(claim.run.id, { type: 'run.retried', ops: [] })).toEqual({ revived: false, wakes: [] })
+      })
+
+      it('is refused while the run is open, and changes nothing', async () => {
+        const claim = await started()
+        expect(await store().erase(claim.run.id)).toBe('open')
+        expect(await store().get(claim.run.id)).toMatchObject({ status: 'running' })
+      })
+    })
+
     describe('watching', () => {
       it('hears of messages and of the end', async () => {
         const claim = await started()

@@ -1,3 +1,4 @@
+import { QueryCommand } from '@aws-sdk/client-dynamodb'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PATIENCE_MS } from '../outside/patience.ts'
@@ -14,7 +15,7 @@ describe('size and numbers', () => {
     client = deployment.client
   })
 
-  it('2 MB go in, through a step and out again, by way of S3', async () => {
+  it('2 MB go in, through a step and out again, by way of S3; erased, nothing is left', async () => {
     // Random, or compression would make it small.
     const text = Buffer.from(Array.from({ length: 1_500_000 }, () => Math.floor(Math.random() * 256))).toString('base64')
     const { runId } = await client.start(echo, { text })
@@ -24,6 +25,19 @@ describe('size and numbers', () => {
       new ListObjectsV2Command({ Bucket: deployment.outputs.Bucket, Prefix: `runs/${runId}/` }),
     )
     expect(KeyCount).toBeGreaterThanOrEqual(2)
+
+    await client.erase(runId)
+    await expect(client.get(runId)).rejects.toThrow(`no run '${runId}'`)
+    const left = await new S3Client({ forcePathStyle: true }).send(new ListObjectsV2Command({ Bucket: deployment.outputs.Bucket, Prefix: `runs/${runId}/` }))
+    expect(left.KeyCount).toBe(0)
+    const items = await deployment.aws.dynamodb.send(
+      new QueryCommand({
+        TableName: deployment.outputs.Table,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': { S: `RUN#${runId}` } },
+      }),
+    )
+    expect(items.Count).toBe(0)
   })
 
   it('6 MB are refused, and nothing is written', async () => {

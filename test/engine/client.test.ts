@@ -168,6 +168,34 @@ describe('retry', () => {
   })
 })
 
+describe('erase', () => {
+  it('of a run with a long journal leaves none of it to the next run', async () => {
+    const many = workflow('many', async (ctx, n: number) => {
+      for (let i = 0; i < n; i++) {
+        await ctx.step(`s${i}`, () => 'old')
+        await ctx.sleep(`w${i}`, '1h')
+      }
+      return ctx.step('last', () => n)
+    })
+    const env = await testEnv({ workflows: [many] })
+    expect(await (await env.start(many, 100)).result()).toBe(100)
+    const { id } = (await env.client.list()).runs[0]!
+    await env.client.erase(id)
+    await expect(env.client.get(id)).rejects.toBeInstanceOf(RunNotFoundError)
+    const next = await env.start(many, 3)
+    expect(await next.result()).toBe(3)
+    expect(await next.history()).toHaveLength(12)
+  })
+
+  it('is refused for a run that is open or unknown', async () => {
+    const env = await testEnv({ workflows: [nap] })
+    const run = await env.start(nap, 1)
+    await expect(env.client.erase(run.runId)).rejects.toThrow(/has not ended; cancel or terminate it first/)
+    await expect(env.client.erase('nobody')).rejects.toBeInstanceOf(RunNotFoundError)
+    expect(await run.result()).toBe(1)
+  })
+})
+
 describe('tags', () => {
   const order = workflow('order', { tags: ({ customer }: { customer: number }) => [`customer:${customer}`, 'order'] }, async (_ctx, { customer }) => customer)
 

@@ -28,6 +28,7 @@ const PROMISED = [
   'GET /definitions/{name}',
   'PUT /definitions/{name}',
   'DELETE /definitions/{name}',
+  'DELETE /runs/{id}',
   'GET /v1/workers',
   'POST /v1/tokens',
   'GET /v1/tokens',

@@ -47,7 +47,7 @@ test('a wrong method is 405 and says which are allowed', async () => {
     const { status, headers, body } = await read(await api.app.request(path, { method }))
     return [status, headers.get('allow'), body.type]
   }
-  expect(await answer('DELETE', '/runs/x')).toEqual([405, 'GET, HEAD', type('method-not-allowed')])
+  expect(await answer('PUT', '/runs/x')).toEqual([405, 'GET, HEAD, DELETE', type('method-not-allowed')])
   expect(await answer('GET', '/runs/x/cancel')).toEqual([405, 'POST', type('method-not-allowed')])
   expect(await answer('PUT', '/workflows/order/runs')).toEqual([405, 'POST', type('method-not-allowed')])
 })

@@ -126,3 +126,16 @@ test('a reason must be a short string', async () => {
   }
   expect((await api.local.get(runId)).status).toBe('sleeping')
 })
+
+test('an ended run can be erased, an open one not; afterwards there is nothing of it', async () => {
+  await using api = await Api.open()
+  const runId = await started(api, 'sleeper', 'sleeping')
+  const erase = () => api.app.request(`/runs/${runId}`, { method: 'DELETE' })
+  const early = await erase()
+  expect([early.status, ((await early.json()) as { detail: string }).detail]).toEqual([409, `run '${runId}' has not ended; cancel or terminate it first`])
+  await api.post(`/runs/${runId}/terminate`)
+  expect((await erase()).status).toBe(204)
+  for (const path of ['', '/history']) expect((await api.get(`/runs/${runId}${path}`)).status).toBe(404)
+  expect((await api.get('/runs')).body.runs).toEqual([])
+  expect((await erase()).status).toBe(404)
+})

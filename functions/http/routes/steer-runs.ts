@@ -106,7 +106,20 @@ const rerunRun: Route = {
   },
 }
 
-export const steerRuns = [signalRun, cancelRun, terminateRun, retryRun, rerunRun, wakeRun]
+const eraseRun: Route = {
+  method: 'DELETE',
+  path: '/runs/{id}',
+  operationId: 'eraseRun',
+  summary: 'Remove everything that is stored of a run that has ended: its input, output, history, signals, tasks and payloads.',
+  responses: { 204: { description: 'Nothing is left of it, and its id is free.' } },
+  problems: ['unknown-run', 'conflict'],
+  async handle(c, api) {
+    await api.client.erase(c.req.param('id')!)
+    return new Response(null, { status: 204 })
+  },
+}
+
+export const steerRuns = [signalRun, cancelRun, terminateRun, retryRun, rerunRun, wakeRun, eraseRun]
 
 async function readReason(c: Context, api: Api): Promise<string | undefined> {
   const checks = new Checks()

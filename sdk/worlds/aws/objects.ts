@@ -1,3 +1,4 @@
+import { inParallel } from '../../rules/procedure.ts'
 import type { SignedFetch } from './signed-fetch.ts'
 
 const ATTEMPTS = 6
@@ -8,6 +9,8 @@ const TIMEOUT_MS = 30_000
 export interface ObjectStore {
   put(key: string, body: Uint8Array): Promise<void>
   get(key: string): Promise<Uint8Array>
+  /** All whose keys begin so. */
+  removeAll(prefix: string): Promise<void>
 }
 
 /** The objects of one S3 bucket. */
@@ -28,8 +31,18 @@ export class Objects implements ObjectStore {
     return new Uint8Array(await (await this.request('GET', key)).arrayBuffer())
   }
 
-  private async request(method: 'GET' | 'PUT', key: string, body?: Uint8Array): Promise<Response> {
-    const path = key.split('/').map(encodeURIComponent).join('/')
+  async removeAll(prefix: string): Promise<void> {
+    for (;;) {
+      const list = await (await this.request('GET', '', undefined, `?list-type=2&prefix=${encodeURIComponent(prefix)}`)).text()
+      // Keys are made of run ids and hashes, in which XML has nothing to escape.
+      const keys = [...list.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key!)
+      if (keys.length === 0) return
+      await inParallel(keys, (key) => this.request('DELETE', key))
+    }
+  }
+
+  private async request(method: 'GET' | 'PUT' | 'DELETE', key: string, body?: Uint8Array, query = ''): Promise<Response> {
+    const path = `${key.split('/').map(encodeURIComponent).join('/')}${query}`
     const response = await this.aws.send({
       service: 's3',
       host: `${this.bucket}.s3`,

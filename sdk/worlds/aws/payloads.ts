@@ -97,6 +97,11 @@ export class Payloads {
     return { s3: after }
   }
 
+  /** Every object of a run, also such as nothing points at. */
+  async removeAll(runId: string): Promise<void> {
+    for (const folder of [RUN_PAYLOADS, KEPT_PAYLOADS]) await this.objects.removeAll(`${folder}${runId}/`)
+  }
+
   private async putUnlessKeptLonger(Item: Record<string, unknown>, ttl: number): Promise<void> {
     try {
       await this.db.send(

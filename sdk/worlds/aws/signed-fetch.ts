@@ -7,7 +7,7 @@ export interface SignedRequest {
   host: string
   /** On AWS and on a stand-in, where the bucket goes into the path. */
   path: { aws: string; standIn: string }
-  method: 'GET' | 'PUT' | 'POST'
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   body?: Uint8Array | string
   headers?: Record<string, string>
   /** Nobody wants the answer any more. */

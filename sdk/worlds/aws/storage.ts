@@ -11,6 +11,7 @@ import { changeBlindly, changeRun } from './changes.ts'
 import { Claims } from './claims.ts'
 import { freeId } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
+import { eraseRun } from './erase.ts'
 import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from './frames.ts'
 import { getItem, put, putIf, queryRange } from './items.ts'
 import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
@@ -148,6 +149,10 @@ export class DynamoStorage implements Storage {
 
   dismissTask({ id, type, receipt }: Task): Promise<void> {
     return this.aws.queues.remove({ taskId: id, type, ...(receipt !== undefined && { receipt }) })
+  }
+
+  erase(run: AwsRun, taskIds: readonly string[]): Promise<void> {
+    return eraseRun(this.aws, run, taskIds)
   }
 
   list(filter: RunFilter): Promise<RunPage> {

@@ -39,7 +39,7 @@ export class JournalCache {
     }
   }
 
-  private forget(run: number): void {
+  forget(run: number): void {
     this.size -= this.journals.get(run)?.frames.length ?? 0
     this.journals.delete(run)
   }

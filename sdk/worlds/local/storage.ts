@@ -188,6 +188,14 @@ export class SqliteStorage implements Storage {
 
   dismissTask(): void {}
 
+  erase(row: Row, taskIds: readonly string[]): void {
+    this.purge(row.key)
+    for (const id of taskIds) this.db.run('DELETE FROM tasks WHERE id = ?', id)
+    this.fresh.delete(row.id)
+    this.seen.delete(row.id)
+    this.tell(row.id)
+  }
+
   async list(filter: RunFilter): Promise<RunPage> {
     return listRuns(this.db, filter, this.now())
   }
@@ -213,6 +221,8 @@ export class SqliteStorage implements Storage {
   }
 
   private purge(key: number): void {
+    // SQLite may give the key to another run.
+    this.journals.forget(key)
     for (const table of ['frames', 'payloads', 'inbox', 'tags']) this.db.run(`DELETE FROM ${table} WHERE run = ?`, key)
     this.db.run('DELETE FROM runs WHERE key = ?', key)
   }

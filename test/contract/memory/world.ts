@@ -175,6 +175,12 @@ class MemoryStorage implements Storage {
   announceTask = (): void => this.onAnnounced()
   dismissTask = (): void => {}
 
+  erase({ id }: StoredRun, taskIds: readonly string[]): void {
+    this.runs.delete(id)
+    for (const taskId of taskIds) this.tasks.delete(taskId)
+    this.tell(id)
+  }
+
   async list(filter: RunFilter): Promise<RunPage> {
     const { workflow, status, tag, isOpen, idPrefix = '', from, to, cursor, limit } = filter
     const all = [...this.runs.keys()].reverse().flatMap((id) => (this.find(id) ? [this.record(this.find(id)!)] : []))

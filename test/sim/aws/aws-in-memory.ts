@@ -2,6 +2,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb'
 import { SeededRandom } from '../../../sdk/engine/random.ts'
 import type { Clock } from '../../../sdk/ports.ts'
 import type { AwsClients } from '../../../sdk/worlds/aws/clients.ts'
+import type { ObjectStore as Objects } from '../../../sdk/worlds/aws/objects.ts'
 import { Chance } from './chance.ts'
 import { dynamoDbClient, schedulerClient, sqsClient } from './clients.ts'
 import { type DynamoDbHabits, MOODY_DYNAMODB } from './dynamodb/habits.ts'
@@ -68,11 +69,16 @@ export class AwsInMemory {
   }
 
   /** The bucket, as a process reaches it. */
-  objectsOf(network: Network): { put(key: string, body: Uint8Array): Promise<void>; get(key: string): Promise<Uint8Array> } {
+  objectsOf(network: Network): Objects {
     const throttled = () => Object.assign(new Error('Please reduce your request rate.'), { name: 'SlowDown' })
     return {
       put: (key, body) => network.call({ service: 's3', command: 'PutObjectCommand', input: { key } }, () => this.objects.put(key, body), throttled),
       get: (key) => network.call({ service: 's3', command: 'GetObjectCommand', input: { key } }, () => this.objects.get(key), throttled),
+      removeAll: async (prefix) => {
+        const list = () => this.objects.list(prefix)
+        for (const { key } of await network.call({ service: 's3', command: 'ListObjectsV2Command', input: { prefix } }, list, throttled))
+          await network.call({ service: 's3', command: 'DeleteObjectCommand', input: { key } }, () => this.objects.delete(key), throttled)
+      },
     }
   }
 

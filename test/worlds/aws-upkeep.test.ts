@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { FORMAT } from '../../sdk/engine/names.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
@@ -31,8 +32,13 @@ function open() {
     clock,
     log: () => {},
   })
-  return { world, clock, table, chores }
+  return { world, clock, table, chores, aws }
 }
+
+const hands = workflow('hands', async (ctx, { large }: { large: string }) => {
+  await ctx.step('echo', () => large)
+  return ctx.task('chore', { large })
+})
 
 const newRun = (clock: VirtualClock, changes: Partial<NewRun> = {}): NewRun => ({
   id: 'r',
@@ -143,6 +149,36 @@ describe('a list', () => {
     expect(await tagged()).toEqual([])
     await world.store.create(newRun(clock, { tags: ['customer:42'] }))
     expect(await tagged()).toEqual([['r', clock.now()]])
+  })
+})
+
+describe('erasing a run', () => {
+  it('leaves no item and no object: payloads, tasks and tags included', async () => {
+    const { world, table, aws } = open()
+    const registry = new Registry([hands])
+    const client = new Client(world, registry)
+    const large = randomBytes(700_000).toString('base64')
+    await client.start(hands, { large }, { id: 'r', tags: ['customer:42'] })
+    const take = () => runOnce(world, registry, 'r', { lease: { owner: 'o', ms: 30_000 } })
+    expect(await take()).toEqual({ status: 'suspended' })
+    await client.signal('r', 'more', { large })
+    expect(aws.objects.list().length).toBeGreaterThan(1)
+    await client.terminate('r')
+    await client.erase('r')
+    expect(aws.objects.list()).toEqual([])
+    const left = [...table.items()].map(({ item }) => `${item.pk!.S} ${item.sk!.S}`)
+    expect(left.filter((key) => !key.startsWith('WORKFLOWS '))).toEqual([])
+  })
+
+  it('leaves the objects of another run whose id begins alike', async () => {
+    const { world, aws } = open()
+    const registry = new Registry([hands])
+    const client = new Client(world, registry)
+    const large = randomBytes(700_000).toString('base64')
+    for (const id of ['r', 'r2']) await client.start(hands, { large }, { id })
+    await client.terminate('r')
+    await client.erase('r')
+    expect(aws.objects.list().map(({ key }) => key)).toEqual([expect.stringMatching(/^runs\/r2\//)])
   })
 })
 

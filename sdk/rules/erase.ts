@@ -1,0 +1,21 @@
+import { taskId } from '../engine/names.ts'
+import { hasEnded } from '../ports.ts'
+import { ask, type Procedure } from './procedure.ts'
+import type { Storage } from './storage.ts'
+
+export type Erased = 'erased' | 'open' | 'missing'
+
+/** Everything that is stored of a run that has ended: itself, its journal, its mail, its tasks, its payloads. */
+export function* erase(storage: Storage, runId: string): Procedure<Erased> {
+  const run = yield* ask(storage.find(runId))
+  if (!run) return 'missing'
+  if (!hasEnded(run.status)) return 'open'
+  // A failed run could be told to go on while its journal goes away: from here on it cannot.
+  const isFinal = run.status !== 'failed' || (yield* ask(storage.update(run, { when: { status: ['failed'] }, set: { status: 'terminated' } }))).ok
+  if (!isFinal) return 'open'
+  const frames = yield* ask(storage.frames(run, Math.max(1, run.baseSeq)))
+  const handedOut = frames.flatMap(({ events }) => events).filter(({ type }) => type === 'task.dispatched')
+  const tasks = new Set(handedOut.map((event) => taskId(run, (event as { id: string }).id)))
+  yield* ask(storage.erase(run, [...tasks]))
+  return 'erased'
+}
