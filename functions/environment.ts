@@ -19,6 +19,8 @@ export interface Environment {
   OVERWINTER_MAX_ATTEMPTS?: string
   /** JSON: the URL of the queue of each type of task. */
   OVERWINTER_TASK_QUEUES?: string
+  /** The name of the runner's function; only for the API, which hands runs to it that somebody waits for. */
+  OVERWINTER_RUNNER?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
   /** Only where a token opens the API. */
@@ -50,6 +52,7 @@ export function awsWorld(): AwsWorld {
     queueArn: setting('OVERWINTER_QUEUE_ARN'),
     schedulerGroup: setting('OVERWINTER_SCHEDULER_GROUP'),
     schedulerRoleArn: setting('OVERWINTER_SCHEDULER_ROLE_ARN'),
+    ...(process.env.OVERWINTER_RUNNER !== undefined && { runner: process.env.OVERWINTER_RUNNER }),
     taskQueues: JSON.parse(process.env.OVERWINTER_TASK_QUEUES ?? '{}') as Record<string, string>,
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
     log,

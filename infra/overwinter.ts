@@ -16,7 +16,7 @@ import { createFunction, type FunctionProps } from './function.ts'
 import { addRoutes, addStage, authorizerOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import type { OverwinterProps } from './options.ts'
-import { apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
+import { allow, apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
 import { createBucket, createTable } from './storage.ts'
 import { TaskQueues } from './task-queues.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
@@ -67,7 +67,15 @@ export class Overwinter extends Construct {
       timeout,
       may: may.runner,
     })
-    const Api = this.add('Api', { handler: 'api', description: 'The HTTP API', memory: 512, timeout: Duration.seconds(29), may: may.api })
+    const Api = this.add('Api', {
+      handler: 'api',
+      description: 'The HTTP API',
+      memory: 512,
+      timeout: Duration.seconds(29),
+      // Runs that somebody waits for are handed straight to a runner.
+      environment: { OVERWINTER_RUNNER: Runner.functionName },
+      may: [...may.api, allow(['lambda:InvokeFunction'], Runner.functionArn)],
+    })
     const Sweeper = this.add('Sweeper', {
       handler: 'sweeper',
       description: 'Sends overdue runs to the runners again',

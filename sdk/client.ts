@@ -11,7 +11,7 @@ import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/
 import { journalUpTo } from './engine/rerun.ts'
 import { retryPlan } from './engine/undone.ts'
 import { outputOf } from './output-of.ts'
-import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type World } from './ports.ts'
+import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type Wake, type World } from './ports.ts'
 import { accept, validateOrThrow } from './schema.ts'
 import { tagsOf } from './tags.ts'
 import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
@@ -72,7 +72,8 @@ export class Client {
   /** The same id and input again give the first run; the same id with another input is a conflict. */
   async start<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions = {}): Promise<{ runId: string; status: RunStatus; created: boolean }> {
     const { definition, run } = await this.prepare(workflow, input, options)
-    return this.launch(definition, run)
+    const { runId, status, created } = await this.launch(definition, run)
+    return { runId, status, created }
   }
 
   /** Starts a run and gives it back once it has ended or is stuck, or as it stands when the timeout has passed. */
@@ -86,8 +87,8 @@ export class Client {
     // Watching from before it is there, so that there is no need to look before something happens.
     const change = this.nextChange(run.id, until)
     try {
-      const { created } = await this.launch(definition, run)
-      if (created) await change.promise
+      const { created, isHandedOver } = await this.launch(definition, run, until)
+      if (created && !isHandedOver) await change.promise
       return { run: await this.settledBy(run.id, until), created }
     } finally {
       change.cancel()
@@ -100,7 +101,12 @@ export class Client {
     return { definition, run: await this.newRun(definition, input, options) }
   }
 
-  private async launch(definition: AnyWorkflow, run: NewRun): Promise<{ runId: string; status: RunStatus; created: boolean }> {
+  /** `until`: how long somebody waits for its end. */
+  private async launch(
+    definition: AnyWorkflow,
+    run: NewRun,
+    until?: number,
+  ): Promise<{ runId: string; status: RunStatus; created: boolean; isHandedOver: boolean }> {
     const { created, run: existing, wakes } = await this.world.store.create(run)
     if (!created && !isSameStart(existing, run)) {
       throw new ConflictError(
@@ -109,8 +115,19 @@ export class Client {
     }
     const confirmed = created ? this.definitions.confirm(definition) : undefined
     if (confirmed) await confirmed.catch((error: Error) => this.takeBack(run.id, error))
-    await this.world.wakeups.send(wakes)
-    return { runId: existing.id, status: existing.status, created }
+    const isHandedOver = until !== undefined && (await this.handOver(wakes, until))
+    if (!isHandedOver) await this.world.wakeups.send(wakes)
+    return { runId: existing.id, status: existing.status, created, isHandedOver }
+  }
+
+  /** Somebody waits for the run, so it need not stand in line. The queue stays the net under it: a message that comes a little later. */
+  private async handOver([wake]: Wake[], until: number): Promise<boolean> {
+    const { wakeups, clock } = this.world
+    const now = clock.now()
+    if (!wakeups.handOver || !wake || wake.at > now) return false
+    const enough = AbortSignal.timeout(Math.max(1, Math.min(until - now, LONGEST_HAND_OVER_MS)))
+    const [, handed] = await Promise.all([wakeups.send([{ ...wake, at: now + NET_MS }]), wakeups.handOver(wake, enough).then(isDone, () => enough.aborted)])
+    return handed
   }
 
   async get(runId: string): Promise<RunView> {
@@ -394,6 +411,12 @@ export class Client {
     return new ConflictError(`run '${run.id}' has already ended (${run.status})`)
   }
 }
+
+/** How long after the run was handed over the queue has its own word on it. */
+const NET_MS = 5_000
+/** Nobody's HTTP request takes longer. */
+const LONGEST_HAND_OVER_MS = 60_000
+const isDone = () => true
 
 /** A run that has continued as new has the input of its last generation, and nobody knows the first any more: its id has to do. */
 function isSameStart(existing: RunRecord, run: NewRun): boolean {

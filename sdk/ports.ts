@@ -315,6 +315,11 @@ export interface Wake {
 /** Hints that a run is due. May arrive twice, late, out of order or never: the truth is `wakeAt` (I5). */
 export interface Wakeups {
   send(wakes: Wake[]): Promise<void>
+  /**
+   * Hands a run that is due straight to a runner, and returns when that has given it up. Only where there is one to be called; it may be busy, or
+   * take longer than anybody waits (`signal`), so it is never the only word that a run is due.
+   */
+  handOver?(wake: Wake, signal: AbortSignal): Promise<void>
 }
 
 export interface Clock {

@@ -9,7 +9,9 @@ try {
   if (process.argv.includes('--json')) console.log(JSON.stringify({ runs }))
   else {
     console.table(Object.fromEntries(runs.map(({ name, ...figures }) => [name, figures])))
-    console.log('usdPerMillion: dollars for a million such runs, Lambda and storage aside. vs…: the part of what they would cost there.')
+    console.log(
+      'usdPerMillion: dollars for a million such runs, Lambda and storage aside. vs…: the part of what they would cost there. roundTrips: calls one after another, from the request to the result.',
+    )
   }
   if (process.argv.includes('--calls')) for (const { name, lines } of measured) console.log(`\n${name}\n  ${lines.join('\n  ')}`)
 } finally {

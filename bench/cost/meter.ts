@@ -8,6 +8,8 @@ export interface Bill {
   /** Calls to SQS, and to EventBridge Scheduler. */
   sqs: number
   scheduler: number
+  /** Times that something was waited for, one after another: calls that are under way together count as one. */
+  roundTrips: number
 }
 
 /**
@@ -18,6 +20,7 @@ export class Meter {
   bill: Bill = emptyBill()
   /** One line per call, for whoever wonders where the units go. */
   lines: string[] = []
+  private underWay = 0
   private readonly observer = awsClients()
   private readonly db = DynamoDBDocumentClient.from(this.observer.dynamodb)
 
@@ -27,7 +30,7 @@ export class Meter {
         async (args) => {
           const call = DYNAMODB[String(commandName)]
           if (!call) throw new Error(`the meter does not know what ${commandName} costs`)
-          return call(this, args.input as never, () => next(args)) as ReturnType<typeof next>
+          return this.trip(() => call(this, args.input as never, () => next(args))) as ReturnType<typeof next>
         },
       { step: 'initialize', name: 'meter', priority: 'high' },
     )
@@ -38,10 +41,19 @@ export class Meter {
           (args) => {
             this.bill[service]++
             this.lines.push(`${commandName}`)
-            return next(args)
+            return this.trip(() => next(args))
           },
         { step: 'initialize', name: 'meter', priority: 'high' },
       )
+    }
+  }
+
+  async trip<T>(call: () => Promise<T>): Promise<T> {
+    if (this.underWay++ === 0) this.bill.roundTrips++
+    try {
+      return await call()
+    } finally {
+      this.underWay--
     }
   }
 
@@ -105,4 +117,4 @@ const DYNAMODB: Record<string, (meter: Meter, input: Input, carryOut: () => Prom
   },
 }
 
-const emptyBill = (): Bill => ({ writeUnits: 0, readUnits: 0, sqs: 0, scheduler: 0 })
+const emptyBill = (): Bill => ({ writeUnits: 0, readUnits: 0, sqs: 0, scheduler: 0, roundTrips: 0 })

@@ -6,6 +6,8 @@ export interface Scenario {
   name: string
   workflow: AnyWorkflow
   elsewhere: Elsewhere
+  /** Somebody wants its result: asked for once it has ended, or in the request that starts it. */
+  result?: 'asked for' | 'waited for'
 }
 
 const RESULT_BYTES = 100
@@ -15,6 +17,10 @@ async function tenSteps(ctx: Context, sleep?: string): Promise<void> {
     await ctx.step(`step-${i}`, async () => result(i))
     if (i === 4 && sleep !== undefined) await ctx.sleep('pause', sleep)
   }
+}
+
+async function threeSteps(ctx: Context): Promise<void> {
+  for (let i = 0; i < 3; i++) await ctx.step(`step-${i}`, async () => result(i))
 }
 
 /** 100 bytes that differ from step to step, as real results do. */
@@ -39,6 +45,18 @@ export const SCENARIOS: Scenario[] = [
     name: '10 steps, sleep of 1 h',
     workflow: workflow('ten-hour', (ctx) => tenSteps(ctx, '1h')),
     elsewhere: { durableOperations: 10 + 1 + 1, bytesWritten: 10 * RESULT_BYTES, transitions: 10 + 1 + 1 },
+  },
+  {
+    name: '3 steps, result asked for',
+    workflow: workflow('three', threeSteps),
+    elsewhere: { durableOperations: 3 + 1, bytesWritten: 3 * RESULT_BYTES, transitions: 3 + 1 },
+    result: 'asked for',
+  },
+  {
+    name: '3 steps, ?wait',
+    workflow: workflow('three-waited-for', threeSteps),
+    elsewhere: { durableOperations: 3 + 1, bytesWritten: 3 * RESULT_BYTES, transitions: 3 + 1 },
+    result: 'waited for',
   },
   {
     name: '100 parallel steps of 100 bytes',

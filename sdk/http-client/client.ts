@@ -11,7 +11,7 @@ import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
 import { validateOrThrow } from '../schema.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
-import type { Signal, Workflow } from '../workflow.ts'
+import type { AnyWorkflow, Signal, Workflow } from '../workflow.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 import {
   type DefinitionSummaryJson,
@@ -47,17 +47,8 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   }
 
   async start<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions = {}): Promise<{ runId: string; status: RunStatus; created: boolean }> {
-    const { idempotencyKey, ...rest } = options
-    const { name, version } = typeof workflow === 'string' ? { name: workflow, version: undefined } : workflow
-    assertSurvivesJson(input, `the input of workflow '${name}'`)
-    const { status, body } = await this.post<{ runId: string; status: RunStatus }>(
-      `/workflows/${encodeURIComponent(name)}/runs`,
-      { ...rest, input, version },
-      { idempotencyKey },
-    )
-    // Under a key that nobody else has, "started before" can only mean by an attempt of this call.
-    const isOwnRepeat = idempotencyKey === undefined && options.id === undefined
-    return { ...body, created: status === 201 || isOwnRepeat }
+    const { body, created } = await this.launch<{ runId: string; status: RunStatus }>(workflow, input, options, {})
+    return { ...body, created }
   }
 
   async startAndSettle<I, O>(
@@ -65,8 +56,28 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     input: I,
     { timeout, ...options }: StartOptions & { timeout?: Duration } = {},
   ): Promise<{ run: RunView; created: boolean }> {
-    const { runId, created } = await this.start(workflow, input, options)
-    return { run: await this.settled(runId, timeout === undefined ? {} : { timeout }), created }
+    const until = timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(timeout, 'the timeout of a start')
+    // In one request: the server hands a run that somebody waits for straight to a runner.
+    const wait = Math.min(POLL_MS, until - Date.now())
+    const { body, created } = await this.launch<RunJson>(workflow, input, options, { wait: `${wait}ms` })
+    const run = runFromJson(body)
+    if (isSettled(run) || Date.now() >= until) return { run, created }
+    return { run: await this.settled(run.id, timeout === undefined ? {} : { timeout: Math.max(1, until - Date.now()) }), created }
+  }
+
+  private async launch<T>(
+    workflow: AnyWorkflow | string,
+    input: unknown,
+    { idempotencyKey, ...options }: StartOptions,
+    query: Record<string, string>,
+  ): Promise<{ body: T; created: boolean }> {
+    const { name, version } = typeof workflow === 'string' ? { name: workflow, version: undefined } : workflow
+    assertSurvivesJson(input, `the input of workflow '${name}'`)
+    const path = `/workflows/${encodeURIComponent(name)}/runs`
+    const { status, body } = await this.post<T>(path, { ...options, input, version }, { idempotencyKey }, query)
+    // Under a key that nobody else has, "started before" can only mean by an attempt of this call.
+    const isOwnRepeat = idempotencyKey === undefined && options.id === undefined
+    return { body, created: status === 201 || isOwnRepeat }
   }
 
   async get(runId: string): Promise<RunView> {
@@ -89,7 +100,7 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     for (;;) {
       const wait = Math.ceil(Math.min(POLL_MS, until - Date.now()))
       const run = runFromJson(await this.read<RunJson>(runPath(runId), wait > 0 ? { wait: `${wait}ms` } : {}))
-      if (hasEnded(run.status) || run.status === 'stuck' || Date.now() >= until) return run
+      if (isSettled(run) || Date.now() >= until) return run
     }
   }
 
@@ -231,10 +242,17 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return (await this.transport.send<T>({ method: 'GET', path, query })).body
   }
 
-  private post<T>(path: string, body: unknown, { idempotencyKey = crypto.randomUUID() }: RepeatOptions = {}): Promise<{ status: number; body: T }> {
-    return this.transport.send<T>({ method: 'POST', path, body, idempotencyKey })
+  private post<T>(
+    path: string,
+    body: unknown,
+    { idempotencyKey = crypto.randomUUID() }: RepeatOptions = {},
+    query: Record<string, string> = {},
+  ): Promise<{ status: number; body: T }> {
+    return this.transport.send<T>({ method: 'POST', path, query, body, idempotencyKey })
   }
 }
+
+const isSettled = ({ status }: RunView): boolean => hasEnded(status) || status === 'stuck'
 
 function definitionPath(name: string): string {
   return `/definitions/${encodeURIComponent(name)}`

@@ -40,6 +40,11 @@ describe('size and numbers', () => {
     expect(items.Count).toBe(0)
   })
 
+  it('a run that somebody waits for is answered in the request that starts it', async () => {
+    const { run, created } = await client.startAndSettle(echo, { text: 'at once' }, { timeout: '20s' })
+    expect([run.status, run.output, created]).toEqual(['completed', { text: 'at once' }, true])
+  })
+
   it('6 MB are refused, and nothing is written', async () => {
     await expect(client.start(echo, { text: 'x'.repeat(6_000_000) }, { id: 'too-large' })).rejects.toThrow(/large/i)
     await expect(client.get('too-large')).rejects.toThrow("no run 'too-large'")

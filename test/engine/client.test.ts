@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { ConflictError, FatalError, RunNotFoundError, TimeoutError, workflow } from '../../sdk/index.ts'
+import { runOnce } from '../../sdk/engine/run-loop.ts'
+import { Client, ConflictError, FatalError, Registry, RunNotFoundError, TimeoutError, workflow } from '../../sdk/index.ts'
+import type { Wake, Wakeups, World } from '../../sdk/ports.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 const nap = workflow('nap', { tags: ['sleepy'] }, async (ctx, n: number) => {
@@ -165,6 +167,59 @@ describe('retry', () => {
       await env.client.retry(run.runId)
     }
     expect(await run.result()).toBe('ok')
+  })
+})
+
+describe('a run that somebody waits for', () => {
+  const hello = workflow('hello', async (ctx) => ctx.step('say', () => 'hello'))
+
+  /** A world in which a runner can be called. */
+  async function open(handOver: (world: World, runId: string, registry: Registry) => Promise<void>) {
+    const { world } = (await testEnv({ workflows: [] })).client
+    const registry = new Registry([hello])
+    const sent: Wake[] = []
+    const handed: string[] = []
+    const wakeups: Wakeups = {
+      send: async (wakes) => void sent.push(...wakes),
+      handOver: async ({ runId }) => {
+        handed.push(runId)
+        await handOver(world, runId, registry)
+      },
+    }
+    const { store, documents, tasks, clock, ids, log, inlineWaitMs } = world
+    const calling: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, wakeups }
+    return { client: new Client(calling, registry), sent, handed, now: world.clock.now() }
+  }
+  const take = async (world: World, runId: string, registry: Registry) => void (await runOnce(world, registry, runId, { lease: { owner: 'o', ms: 30_000 } }))
+
+  it('is handed straight to a runner, and the queue has its word on it a little later', async () => {
+    const { client, sent, handed, now } = await open(take)
+    const { run, created } = await client.startAndSettle(hello, undefined, { id: 'r', timeout: '20s' })
+    expect([run.status, run.output, created]).toEqual(['completed', 'hello', true])
+    expect(handed).toEqual(['r'])
+    expect(sent).toEqual([{ runId: 'r', at: now + 5_000 }])
+  })
+
+  it('goes through the queue at once when no runner can take it', async () => {
+    const { client, sent, now } = await open(async () => {
+      throw new Error('429 too many requests')
+    })
+    void client.startAndSettle(hello, undefined, { id: 'r', timeout: '20s' })
+    await vi.waitFor(() => expect(sent).toHaveLength(2))
+    expect(sent).toEqual([
+      { runId: 'r', at: now + 5_000 },
+      { runId: 'r', at: now },
+    ])
+  })
+
+  it('stands in line like all others when nobody waits, when it starts later, and when it was started before', async () => {
+    const { client, sent, handed } = await open(take)
+    await client.start(hello, undefined, { id: 'a' })
+    void client.startAndSettle(hello, undefined, { id: 'b', delay: '1h', timeout: '1s' })
+    await vi.waitFor(() => expect(sent.map(({ runId }) => runId)).toEqual(['a', 'b']))
+    void client.startAndSettle(hello, undefined, { id: 'a', timeout: '1s' })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(handed).toEqual([])
   })
 })
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ConflictException, CreateScheduleCommand, DeleteScheduleCommand, ResourceNotFoundException, type SchedulerClient } from '@aws-sdk/client-scheduler'
 import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs'
-import type { Clock, Wake, Wakeups } from '../../ports.ts'
+import type { Clock, Functions, Wake, Wakeups } from '../../ports.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { inBatchesOf } from './batches.ts'
 import type { Thresholds } from './context.ts'
@@ -15,6 +15,8 @@ export interface WakeupTargets {
   schedulerGroup: string
   /** What Scheduler may be to send to the queue. */
   schedulerRoleArn: string
+  /** The name of the runner's function, for those who may call it. */
+  runner?: string
 }
 
 /** SQS takes no more, though some stand-ins do. */
@@ -30,8 +32,10 @@ export class AwsWakeups implements Wakeups {
   private readonly targets: WakeupTargets
   private readonly clock: Clock
   private readonly thresholds: Thresholds
+  private readonly functions: Functions
 
-  constructor(sqs: SQSClient, scheduler: SchedulerClient, targets: WakeupTargets, clock: Clock, thresholds: Thresholds) {
+  constructor(sqs: SQSClient, scheduler: SchedulerClient, functions: Functions, targets: WakeupTargets, clock: Clock, thresholds: Thresholds) {
+    this.functions = functions
     this.sqs = sqs
     this.scheduler = scheduler
     this.targets = targets
@@ -49,6 +53,16 @@ export class AwsWakeups implements Wakeups {
       inParallel(inBatchesOf(BATCH, short), (batch) => (batch.length === 1 ? this.sendOne(batch[0]!) : this.sendBatch(batch))),
       inParallel(wakes.filter(isLong), (wake) => this.arm(wake)),
     ])
+  }
+
+  get handOver(): Wakeups['handOver'] {
+    const { runner } = this.targets
+    if (runner === undefined) return undefined
+    // The event that the queue would send it.
+    return async (wake, signal) => {
+      const event = { Records: [{ messageId: `handed over ${wake.runId}`, body: writeWake(wake) }] }
+      await this.functions.invoke(runner, event, { idempotencyKey: wake.runId, signal })
+    }
   }
 
   /** Takes back what was armed for a later time. */

@@ -55,7 +55,7 @@ export class AwsWorld implements World {
     const signedFetch = new SignedFetch(dynamodb)
     const db = DynamoDBDocumentClient.from(dynamodb, { marshallOptions: { removeUndefinedValues: true } })
     this.functions = new LambdaFunctions(signedFetch)
-    this.wakeups = new AwsWakeups(sqs, scheduler, config, this.clock, thresholds)
+    this.wakeups = new AwsWakeups(sqs, scheduler, this.functions, config, this.clock, thresholds)
     this.aws = {
       db,
       table: config.table,
