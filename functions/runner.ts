@@ -1,3 +1,5 @@
+// First, so that the workflows find them when they are loaded.
+import './secrets.ts'
 import { MetricUnit } from '@aws-lambda-powertools/metrics'
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { StoredWorkflows } from '../sdk/definitions/stored-workflows.ts'

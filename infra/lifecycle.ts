@@ -1,16 +1,16 @@
 import { Duration } from 'aws-cdk-lib'
 import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events'
-import { FilterCriteria, FilterRule, type IFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda'
+import { FilterCriteria, FilterRule, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { FunctionProps } from './function.ts'
 import type { Overwinter } from './overwinter.ts'
 import { lifecycleMay } from './permissions.ts'
 
-type AddFunction = (id: string, props: Omit<FunctionProps, 'environment'> & { environment: Record<string, string> }) => IFunction
+type AddFunction = (id: 'Lifecycle', props: Omit<FunctionProps, 'environment'> & { environment: Record<string, string> }) => LambdaFunction
 
 /** From the table's stream to an event bus: what is in the journal is told, whoever wrote it and died. */
-export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, add: AddFunction): IFunction {
+export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, add: AddFunction): LambdaFunction {
   const bus = target === true ? EventBus.fromEventBusName(overwinter, 'DefaultBus', 'default') : target
   const handler = add('Lifecycle', {
     handler: 'lifecycle',

@@ -1,36 +1,39 @@
-import { Duration, Stack } from 'aws-cdk-lib'
+import { Duration } from 'aws-cdk-lib'
 import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
-import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets'
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
-import { FunctionUrlAuthType, type IFunction, InvokeMode } from 'aws-cdk-lib/aws-lambda'
+import { LambdaFunction as Invoke } from 'aws-cdk-lib/aws-events-targets'
+import { Grant, type IGrantable, type IPrincipal } from 'aws-cdk-lib/aws-iam'
+import { FunctionUrlAuthType, InvokeMode, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
 import type { Environment } from '../functions/environment.ts'
+import { writeTaskQueues } from '../functions/task-queue-names.ts'
 import { acknowledgeFindings } from './acknowledgements.ts'
 import { Alarms } from './alarms.ts'
+import { checkOptions, concurrencyOf } from './checks.ts'
 import { createDashboard } from './dashboard.ts'
 import { createFunction, type FunctionProps } from './function.ts'
 import { addRoutes, addStage, authorizerOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
-import type { OverwinterProps } from './options.ts'
+import type { FunctionName, OverwinterProps } from './options.ts'
 import { apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
 import { createBucket, createTable } from './storage.ts'
 import { TaskQueues } from './task-queues.ts'
+import { bystanderVariables, checkVariables, grantSecrets, runnerVariables } from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
-export type { Auth, OverwinterProps, Retention } from './options.ts'
+export type { Auth, Bundling, FunctionName, OverwinterProps, Retention, SecretSource } from './options.ts'
 
-/** A runner starts no step in its last five seconds, so less than this leaves no time for any. */
-const SHORTEST_TIMEOUT = Duration.seconds(10)
 const DEFAULT_TIMEOUT = Duration.minutes(5)
 /** A connection of a worker is ended after five minutes. */
 const WORKERS_TIMEOUT = Duration.minutes(6)
 
 /** Durable workflows in this account: `new Overwinter(this, 'Workflows', { entry: 'workflows/index.ts' })`. */
-export class Overwinter extends Construct {
+export class Overwinter extends Construct implements IGrantable {
+  /** The runner, which is where steps run: `table.grantReadData(workflows)`. */
+  readonly grantPrincipal: IPrincipal
   readonly table: TableV2
   readonly bucket: Bucket
   readonly api: HttpApi
@@ -39,21 +42,22 @@ export class Overwinter extends Construct {
   /** Where workers connect, poll and resolve; undefined without taskTypes. */
   readonly workersUrl: string | undefined
   readonly functions: {
-    Runner: IFunction
-    Api: IFunction
-    Sweeper: IFunction
-    DeadLetters: IFunction
-    Schedules: IFunction
-    Lifecycle?: IFunction
-    Workers?: IFunction
+    Runner: LambdaFunction
+    Api: LambdaFunction
+    Sweeper: LambdaFunction
+    DeadLetters: LambdaFunction
+    Schedules: LambdaFunction
+    Lifecycle?: LambdaFunction
+    Workers?: LambdaFunction
   }
   private readonly props: OverwinterProps
 
   constructor(scope: Construct, id: string, props: OverwinterProps) {
     super(scope, id)
     this.props = props
-    const { timeout = DEFAULT_TIMEOUT, batchSize = 1, maxConcurrency } = props
-    if (timeout.toSeconds() < SHORTEST_TIMEOUT.toSeconds()) throw new Error(`the timeout of a runner must be at least ${SHORTEST_TIMEOUT.toHumanString()}`)
+    checkOptions(props)
+    checkVariables(this, props)
+    const { timeout = DEFAULT_TIMEOUT, batchSize = 1 } = props
     this.table = createTable(this, props)
     this.bucket = createBucket(this, props)
     this.wakeups = new Wakeups(this, props, timeout)
@@ -63,11 +67,16 @@ export class Overwinter extends Construct {
     const Runner = this.add('Runner', {
       handler: 'runner',
       description: 'Takes due runs as far as they go',
-      memory: props.memory ?? 512,
+      memory: 512,
       timeout,
       may: may.runner,
+      loadsEntry: true,
+      environment: runnerVariables(this, props),
+      reservedConcurrency: props.reservedConcurrency,
     })
-    const Api = this.add('Api', { handler: 'api', description: 'The HTTP API', memory: 512, timeout: Duration.seconds(29), may: may.api })
+    grantSecrets(props, Runner)
+    const bystander = { loadsEntry: true, environment: bystanderVariables(props) }
+    const Api = this.add('Api', { handler: 'api', description: 'The HTTP API', memory: 512, timeout: Duration.seconds(29), may: may.api, ...bystander })
     const Sweeper = this.add('Sweeper', {
       handler: 'sweeper',
       description: 'Sends overdue runs to the runners again',
@@ -88,12 +97,13 @@ export class Overwinter extends Construct {
       memory: 256,
       timeout: Duration.seconds(55),
       may: may.api,
+      ...bystander,
     })
-    Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency, reportBatchItemFailures: true }))
+    Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency: concurrencyOf(props), reportBatchItemFailures: true }))
     DeadLetters.addEventSource(new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }))
     // At most one at a time is enough, and two would only send everything twice.
-    new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new LambdaFunction(Sweeper, { retryAttempts: 0 })] })
-    new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new LambdaFunction(ScheduleSync, { retryAttempts: 0 })] })
+    new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new Invoke(Sweeper, { retryAttempts: 0 })] })
+    new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new Invoke(ScheduleSync, { retryAttempts: 0 })] })
     const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, this.add.bind(this)) : undefined
     const Workers = this.tasks.queues.size > 0 ? this.addWorkers() : undefined
     this.workersUrl = Workers?.url
@@ -107,6 +117,7 @@ export class Overwinter extends Construct {
       ...(Workers && { Workers: Workers.handler }),
     }
 
+    this.grantPrincipal = Runner.grantPrincipal
     this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
     addRoutes(this.api, Api)
     addStage(this, this.api, props)
@@ -130,17 +141,15 @@ export class Overwinter extends Construct {
   }
 
   /** A function URL: API Gateway would end a poll after 30 seconds. Workers show tokens of their own, which the function checks. */
-  private addWorkers(): { handler: IFunction; url: string } {
+  private addWorkers(): { handler: LambdaFunction; url: string } {
     const description = 'Hands tasks to workers outside, and takes what they give back'
     const handler = this.add('Workers', { handler: 'workers', description, memory: 256, timeout: WORKERS_TIMEOUT, may: workersMay(this) })
     const { url } = handler.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.RESPONSE_STREAM })
     return { handler, url }
   }
 
-  private add(id: string, props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> }) {
-    const { reservedConcurrency } = this.props
-    const environment = { ...this.environment(), ...props.environment }
-    return createFunction(this, id, { ...props, environment, ...(id === 'Runner' && { reservedConcurrency }) }, this.props)
+  private add(id: FunctionName, props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> }): LambdaFunction {
+    return createFunction(this, id, { ...props, environment: { ...this.environment(), ...props.environment } }, this.props)
   }
 
   private environment(): Record<string, string> {
@@ -153,7 +162,7 @@ export class Overwinter extends Construct {
       OVERWINTER_QUEUE_ARN: queue.queueArn,
       OVERWINTER_SCHEDULER_GROUP: schedules.scheduleGroupName,
       OVERWINTER_SCHEDULER_ROLE_ARN: schedulerRole.roleArn,
-      ...(this.tasks.queues.size > 0 && { OVERWINTER_TASK_QUEUES: Stack.of(this).toJsonString(this.tasks.urls) }),
+      ...(this.tasks.queues.size > 0 && { OVERWINTER_TASK_QUEUES: writeTaskQueues(this.tasks.names) }),
       ...(this.props.maxAttempts !== undefined && { OVERWINTER_MAX_ATTEMPTS: String(this.props.maxAttempts) }),
       ...(thresholds && { OVERWINTER_THRESHOLDS: JSON.stringify(thresholds) }),
       ...(leaseMs !== undefined && { OVERWINTER_LEASE_MS: String(leaseMs) }),

@@ -24,8 +24,8 @@ export class TaskQueues extends Construct {
     return [...this.queues.values()].map(({ queueArn }) => queueArn)
   }
 
-  get urls(): Record<string, string> {
-    return Object.fromEntries([...this.queues].map(([type, { queueUrl }]) => [type, queueUrl]))
+  get names(): [type: string, queueName: string][] {
+    return [...this.queues].map(([type, { queueName }]) => [type, queueName])
   }
 
   /** For workers that read the queue themselves. */

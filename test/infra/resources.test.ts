@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib'
+import { RemovalPolicy } from 'aws-cdk-lib'
 import { Match, Template } from 'aws-cdk-lib/assertions'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { describe, expect, it } from 'vitest'
@@ -77,10 +77,6 @@ describe('the stack', () => {
     const { template: disposable } = synthesise(() => ({ removalPolicy: RemovalPolicy.DESTROY }))
     const [table] = Object.values(disposable.findResources('AWS::DynamoDB::GlobalTable'))
     expect(table).toMatchObject({ DeletionPolicy: 'Delete', Properties: { Replicas: [{ DeletionProtectionEnabled: false }] } })
-  })
-
-  it('refuses a timeout in which no step could start', () => {
-    expect(() => build(() => ({ timeout: Duration.seconds(9) }))).toThrow(/at least 10 seconds/)
   })
 
   describe('with types of tasks for workers outside', () => {
