@@ -3,7 +3,7 @@ import { FUNCTION_NAMES, type OverwinterProps } from './options.ts'
 
 /** What AWS would refuse in the middle of a deployment, or take and never do, is refused here, with the option's name. */
 export function checkOptions(props: OverwinterProps): void {
-  const { timeout, batchSize, maxAttempts, memory } = props
+  const { timeout, batchSize, maxAttempts, memory, workersConcurrency } = props
   if (timeout)
     inRange(
       'timeout',
@@ -15,6 +15,7 @@ export function checkOptions(props: OverwinterProps): void {
   inRange('batchSize', batchSize, [1, 10], 'the queue hands out no more at once')
   inRange('maxAttempts', maxAttempts, [1, 1_000], 'the queue counts no further')
   checkMemory(memory)
+  if (workersConcurrency !== false) inRange('workersConcurrency', workersConcurrency, [2, 100_000], 'each worker takes two; false sets no limit')
   checkConcurrency(props)
 }
 

@@ -1,11 +1,12 @@
 import { type Duration, RemovalPolicy } from 'aws-cdk-lib'
 import { ManagedPolicy, type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { Architecture, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
+import { Architecture, LoggingFormat, type RecursiveLoop, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { METRICS_NAMESPACE } from '../functions/metrics.ts'
 import { functionFile, withEntry, withoutEntry } from './bundling.ts'
+import { grantKey, type KeyUse } from './encryption.ts'
 import { checkEnvironmentSize } from './environment-size.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
 
@@ -20,7 +21,10 @@ export interface FunctionProps {
   may: PolicyStatement[]
   /** Whether the user's code is in it, and so what the user's code needs. */
   loadsEntry?: boolean
+  /** What it does with the user's key, if there is one. */
+  keyUse?: KeyUse
   reservedConcurrency?: number
+  recursiveLoop?: RecursiveLoop
 }
 
 /** A function with a role and a log group of its own. */
@@ -32,8 +36,7 @@ export function createFunction(scope: Construct, id: FunctionName, props: Functi
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com'), description: `Overwinter: ${props.description}` })
   logGroup.grantWrite(role)
   for (const statement of props.may) role.addToPolicy(statement)
-  options.kmsKey?.grantEncryptDecrypt(role)
-  options.kmsKey?.grant(role, 'kms:DescribeKey')
+  grantKey(options.kmsKey, role, props.keyUse)
   const { vpc, subnets, securityGroups } = options.vpc ?? {}
   if (vpc) role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'))
   const handler = new NodejsFunction(scope, id, {
@@ -44,6 +47,7 @@ export function createFunction(scope: Construct, id: FunctionName, props: Functi
     memorySize: memoryOf(id, options) ?? props.memory,
     timeout: props.timeout,
     reservedConcurrentExecutions: props.reservedConcurrency,
+    recursiveLoop: props.recursiveLoop,
     role,
     logGroup,
     loggingFormat: LoggingFormat.JSON,

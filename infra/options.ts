@@ -50,6 +50,8 @@ export interface OverwinterProps {
   lifecycleEvents?: boolean | IEventBus
   /** The types of tasks that workers outside do (`ctx.task`). Each gets a queue; with any of them, workers get a URL. */
   taskTypes?: string[]
+  /** The most connections and requests of workers at a time, of which each worker has two; taken from the account's. Default 100; `false` sets no limit. */
+  workersConcurrency?: number | false
   /** Names or ARNs of the functions that `ctx.invoke` may call. */
   invokes?: string[]
   /** Requests a second that the API takes. Default 1,000, in bursts of 2,000. */

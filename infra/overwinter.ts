@@ -4,7 +4,7 @@ import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as Invoke } from 'aws-cdk-lib/aws-events-targets'
 import { Grant, type IGrantable, type IPrincipal } from 'aws-cdk-lib/aws-iam'
-import { FunctionUrlAuthType, InvokeMode, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { FunctionUrlAuthType, InvokeMode, type Function as LambdaFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
@@ -29,6 +29,8 @@ export type { Auth, Bundling, FunctionName, OverwinterProps, Retention, SecretSo
 const DEFAULT_TIMEOUT = Duration.minutes(5)
 /** A connection of a worker is ended after five minutes. */
 const WORKERS_TIMEOUT = Duration.minutes(6)
+/** Some fifty workers. The URL is open to strangers until the function has looked at their token, and they must not use up the account. */
+const WORKERS_CONCURRENCY = 100
 
 /** Durable workflows in this account: `new Overwinter(this, 'Workflows', { entry: 'workflows/index.ts' })`. */
 export class Overwinter extends Construct implements IGrantable {
@@ -70,12 +72,15 @@ export class Overwinter extends Construct implements IGrantable {
       memory: 512,
       timeout,
       may: may.runner,
+      keyUse: 'write',
+      // A run that wakes up again and again is what Lambda takes for a loop, and would end after 16 turns. What must end is ended by ourselves.
+      recursiveLoop: RecursiveLoop.ALLOW,
       loadsEntry: true,
       environment: runnerVariables(this, props),
       reservedConcurrency: props.reservedConcurrency,
     })
     grantSecrets(props, Runner)
-    const bystander = { loadsEntry: true, environment: bystanderVariables(props) }
+    const bystander = { loadsEntry: true, environment: bystanderVariables(props), keyUse: 'write' as const }
     const Api = this.add('Api', { handler: 'api', description: 'The HTTP API', memory: 512, timeout: Duration.seconds(29), may: may.api, ...bystander })
     const Sweeper = this.add('Sweeper', {
       handler: 'sweeper',
@@ -83,6 +88,7 @@ export class Overwinter extends Construct implements IGrantable {
       memory: 512,
       timeout: Duration.seconds(55),
       may: sweeperMay(this),
+      keyUse: 'write',
     })
     const DeadLetters = this.add('DeadLetters', {
       handler: 'dead-letters',
@@ -90,6 +96,7 @@ export class Overwinter extends Construct implements IGrantable {
       memory: 256,
       timeout: DEAD_LETTERS_TIMEOUT,
       may: deadLettersMay(this),
+      keyUse: 'write',
     })
     const ScheduleSync = this.add('Schedules', {
       handler: 'schedules',
@@ -99,12 +106,14 @@ export class Overwinter extends Construct implements IGrantable {
       may: may.api,
       ...bystander,
     })
+    // Deployed first: what the new API or a new schedule starts must not meet a runner that does not know it.
+    for (const later of [Api, ScheduleSync]) later.node.defaultChild!.node.addDependency(Runner.node.defaultChild!)
     Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency: concurrencyOf(props), reportBatchItemFailures: true }))
     DeadLetters.addEventSource(new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }))
     // At most one at a time is enough, and two would only send everything twice.
     new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new Invoke(Sweeper, { retryAttempts: 0 })] })
     new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new Invoke(ScheduleSync, { retryAttempts: 0 })] })
-    const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, this.add.bind(this)) : undefined
+    const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, props.kmsKey, this.add.bind(this)) : undefined
     const Workers = this.tasks.queues.size > 0 ? this.addWorkers() : undefined
     this.workersUrl = Workers?.url
     this.functions = {
@@ -119,7 +128,7 @@ export class Overwinter extends Construct implements IGrantable {
 
     this.grantPrincipal = Runner.grantPrincipal
     this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
-    addRoutes(this.api, Api)
+    addRoutes(this.api, Api, props)
     addStage(this, this.api, props)
     new Alarms(this, props.alarmActions)
     createDashboard(this)
@@ -143,7 +152,16 @@ export class Overwinter extends Construct implements IGrantable {
   /** A function URL: API Gateway would end a poll after 30 seconds. Workers show tokens of their own, which the function checks. */
   private addWorkers(): { handler: LambdaFunction; url: string } {
     const description = 'Hands tasks to workers outside, and takes what they give back'
-    const handler = this.add('Workers', { handler: 'workers', description, memory: 256, timeout: WORKERS_TIMEOUT, may: workersMay(this) })
+    const { workersConcurrency = WORKERS_CONCURRENCY } = this.props
+    const handler = this.add('Workers', {
+      handler: 'workers',
+      description,
+      memory: 256,
+      timeout: WORKERS_TIMEOUT,
+      may: workersMay(this),
+      keyUse: 'write',
+      ...(workersConcurrency !== false && { reservedConcurrency: workersConcurrency }),
+    })
     const { url } = handler.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.RESPONSE_STREAM })
     return { handler, url }
   }

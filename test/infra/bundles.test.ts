@@ -39,6 +39,22 @@ describe('the bundles of the functions', () => {
       expect(said.toString()).toBe('function')
     }
   })
+
+  it('have an API with a good answer to what browsers ask before they call', () => {
+    const event = {
+      version: '2.0',
+      rawPath: '/workflows/nap/runs',
+      rawQueryString: '',
+      headers: { origin: 'https://shop.example' },
+      requestContext: { http: { method: 'OPTIONS' } },
+    }
+    const script = `const { handler } = await import(process.argv[1]); process.stdout.write(JSON.stringify(await handler(JSON.parse(process.argv[2]))))`
+    const answer = execFileSync(process.execPath, ['--input-type=module', '--eval', script, bundleOf('The HTTP API'), JSON.stringify(event)], {
+      env: SETTINGS,
+      stdio: 'pipe',
+    })
+    expect(JSON.parse(answer.toString())).toMatchObject({ statusCode: 204 })
+  })
 })
 
 describe('the bundle of the runner', () => {
