@@ -130,7 +130,7 @@ export class Overwinter extends Construct implements IGrantable {
     this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
     addRoutes(this.api, Api, props)
     addStage(this, this.api, props)
-    new Alarms(this, props.alarmActions)
+    new Alarms(this, timeout, props.alarmActions)
     createDashboard(this)
     acknowledgeFindings(this)
   }
