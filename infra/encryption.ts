@@ -1,6 +1,7 @@
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs'
+import type { OverwinterProps } from './options.ts'
 
 /** With a key of the user's, or with the queue's own. */
 export function queueEncryption(kmsKey: IKey | undefined): Pick<QueueProps, 'encryption' | 'encryptionMasterKey'> {
@@ -18,6 +19,11 @@ const ACTIONS = {
 }
 
 export type KeyUse = keyof typeof ACTIONS
+
+/** The user's key, and those of a table and a bucket that were there before. */
+export function keysOf({ kmsKey, table, bucket }: OverwinterProps): IKey[] {
+  return [...new Set([kmsKey, table?.encryptionKey, bucket?.encryptionKey])].filter((key) => key !== undefined)
+}
 
 export function grantKey(kmsKey: IKey | undefined, grantee: IGrantable, use: KeyUse | undefined): void {
   if (use) kmsKey?.grant(grantee, ...ACTIONS[use])

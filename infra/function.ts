@@ -6,7 +6,7 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { METRICS_NAMESPACE } from '../functions/metrics.ts'
 import { functionFile, withEntry, withoutEntry } from './bundling.ts'
-import { grantKey, type KeyUse } from './encryption.ts'
+import { grantKey, type KeyUse, keysOf } from './encryption.ts'
 import { checkEnvironmentSize } from './environment-size.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
 
@@ -36,7 +36,7 @@ export function createFunction(scope: Construct, id: FunctionName, props: Functi
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com'), description: `Overwinter: ${props.description}` })
   logGroup.grantWrite(role)
   for (const statement of props.may) role.addToPolicy(statement)
-  grantKey(options.kmsKey, role, props.keyUse)
+  for (const key of keysOf(options)) grantKey(key, role, props.keyUse)
   const { vpc, subnets, securityGroups } = options.vpc ?? {}
   if (vpc) role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'))
   const handler = new NodejsFunction(scope, id, {

@@ -2,12 +2,14 @@ import type { Duration, RemovalPolicy } from 'aws-cdk-lib'
 import type { CorsPreflightOptions } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { HttpJwtAuthorizerProps } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import type { IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch'
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2'
 import type { IEventBus } from 'aws-cdk-lib/aws-events'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import type { Architecture, ILayerVersion } from 'aws-cdk-lib/aws-lambda'
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { IBucket } from 'aws-cdk-lib/aws-s3'
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { IParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Thresholds } from '../sdk/worlds/aws/context.ts'
@@ -43,6 +45,10 @@ export interface OverwinterProps {
   retention?: Retention
   /** For table, bucket and queues; keys of AWS's own by default. */
   kmsKey?: IKey
+  /** A table with runs of an earlier stack, instead of a new one: `TableV2.fromTableAttributes(…)`. The stack does not own it then. */
+  table?: ITableV2
+  /** The bucket that goes with it. */
+  bucket?: IBucket
   /** What becomes of the runs when the stack is deleted. Default RETAIN, with deletion protection. */
   removalPolicy?: RemovalPolicy
   vpc?: { vpc: IVpc; subnets?: SubnetSelection; securityGroups?: ISecurityGroup[] }

@@ -1,16 +1,17 @@
 import { Duration } from 'aws-cdk-lib'
 import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as Invoke } from 'aws-cdk-lib/aws-events-targets'
 import { Grant, type IGrantable, type IPrincipal } from 'aws-cdk-lib/aws-iam'
 import { FunctionUrlAuthType, InvokeMode, type Function as LambdaFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
-import type { Bucket } from 'aws-cdk-lib/aws-s3'
+import type { IBucket } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
 import type { Environment } from '../functions/environment.ts'
 import { writeTaskQueues } from '../functions/task-queue-names.ts'
 import { acknowledgeFindings } from './acknowledgements.ts'
+import { checkAdopted } from './adopted.ts'
 import { Alarms } from './alarms.ts'
 import { checkOptions, concurrencyOf } from './checks.ts'
 import { createDashboard } from './dashboard.ts'
@@ -36,8 +37,8 @@ const WORKERS_CONCURRENCY = 100
 export class Overwinter extends Construct implements IGrantable {
   /** The runner, which is where steps run: `table.grantReadData(workflows)`. */
   readonly grantPrincipal: IPrincipal
-  readonly table: TableV2
-  readonly bucket: Bucket
+  readonly table: ITableV2
+  readonly bucket: IBucket
   readonly api: HttpApi
   readonly wakeups: Wakeups
   readonly tasks: TaskQueues
@@ -59,9 +60,10 @@ export class Overwinter extends Construct implements IGrantable {
     this.props = props
     checkOptions(props)
     checkVariables(this, props)
+    checkAdopted(props)
     const { timeout = DEFAULT_TIMEOUT, batchSize = 1 } = props
-    this.table = createTable(this, props)
-    this.bucket = createBucket(this, props)
+    this.table = props.table ?? createTable(this, props)
+    this.bucket = props.bucket ?? createBucket(this, props)
     this.wakeups = new Wakeups(this, props, timeout)
     this.tasks = new TaskQueues(this, props)
 

@@ -1,8 +1,10 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib'
 import { CorsHttpMethod } from 'aws-cdk-lib/aws-apigatewayv2'
+import { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import { Architecture, LayerVersion } from 'aws-cdk-lib/aws-lambda'
+import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Props } from './synth.ts'
@@ -36,6 +38,10 @@ export const OPTION_SETS: Record<string, Props> = {
   },
   'for whoever knows a token': (stack) => ({ auth: { token: Secret.fromSecretNameV2(stack, 'Token', 'shop/token') } }),
   'for whoever has signed in': () => ({ auth: { jwt: { issuer: 'https://login.example', jwtAudience: ['shop'] } } }),
+  'with the runs of an earlier stack': (stack) => ({
+    table: TableV2.fromTableAttributes(stack, 'Runs', { tableName: 'OldRuns', globalIndexes: ['due', 'list'] }),
+    bucket: Bucket.fromBucketName(stack, 'Payloads', 'old-payloads'),
+  }),
   'small, and gone without a trace': () => ({
     removalPolicy: RemovalPolicy.DESTROY,
     architecture: Architecture.X86_64,
