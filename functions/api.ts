@@ -5,4 +5,8 @@ import { createApp } from './http/app.ts'
 import { handlers, registry } from './registry.ts'
 
 /** Who may call is decided by API Gateway, before this function runs. */
-export const handler = handle(createApp({ client: new Client(awsWorld(), registry, handlers), withoutWorkers: true, log }))
+const app = createApp({ client: new Client(awsWorld(), registry, handlers), withoutWorkers: true, log })
+// What browsers ask before a call from another origin: API Gateway puts its headers to the answer, which has to be a good one.
+app.options('*', (c) => c.body(null, 204))
+
+export const handler = handle(app)

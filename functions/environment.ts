@@ -1,6 +1,7 @@
 import type { LogSink } from '../sdk/ports.ts'
 import type { Thresholds } from '../sdk/worlds/aws/context.ts'
 import { AwsWorld } from '../sdk/worlds/aws/world.ts'
+import { readTaskQueues } from './task-queue-names.ts'
 
 /**
  * What the construct tells its functions. Each function gets every name, because a name is no permission; what a
@@ -17,10 +18,12 @@ export interface Environment {
   OVERWINTER_THRESHOLDS?: string
   OVERWINTER_LEASE_MS?: string
   OVERWINTER_MAX_ATTEMPTS?: string
-  /** JSON: the URL of the queue of each type of task. */
+  /** The queue of each type of task, as `writeTaskQueues` has it. */
   OVERWINTER_TASK_QUEUES?: string
   /** The name of the runner's function; only for the API, which hands runs to it that somebody waits for. */
   OVERWINTER_RUNNER?: string
+  /** JSON of `SecretPlaces`; only for the runner. */
+  OVERWINTER_SECRETS?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
   /** Only where a token opens the API. */
@@ -53,7 +56,7 @@ export function awsWorld(): AwsWorld {
     schedulerGroup: setting('OVERWINTER_SCHEDULER_GROUP'),
     schedulerRoleArn: setting('OVERWINTER_SCHEDULER_ROLE_ARN'),
     ...(process.env.OVERWINTER_RUNNER !== undefined && { runner: process.env.OVERWINTER_RUNNER }),
-    taskQueues: JSON.parse(process.env.OVERWINTER_TASK_QUEUES ?? '{}') as Record<string, string>,
+    taskQueues: readTaskQueues(process.env.OVERWINTER_TASK_QUEUES ?? '', setting('OVERWINTER_QUEUE_URL')),
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
     log,
   })

@@ -11,6 +11,6 @@ export const METRIC = {
   wakeLag: 'WakeLag',
   /** Runs that the sweeper found overdue: each is a wake-up that got lost or a runner that died. */
   rescues: 'Rescues',
-  /** Runs that were parked because their messages failed too often. */
+  /** Runs that were parked as stuck, whoever did it and why. */
   parked: 'Parked',
 } as const

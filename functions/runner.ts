@@ -1,11 +1,13 @@
-import { MetricUnit } from '@aws-lambda-powertools/metrics'
+// First, so that the workflows find them when they are loaded.
+import './secrets.ts'
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { StoredWorkflows } from '../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../sdk/engine/run-loop.ts'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
 import { eachMessage } from './each-message.ts'
 import { awsWorld, leaseMs, log, mostDeaths } from './environment.ts'
-import { METRIC, metrics } from './metrics.ts'
+import { metrics } from './metrics.ts'
+import { metricsOf } from './outcome-metrics.ts'
 import { handlers, registry } from './registry.ts'
 
 /** While a deployment is under way, code that is not here may be in the next runner that is asked. */
@@ -39,9 +41,7 @@ async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise
       mostDeaths,
       unknownDelayMs: UNKNOWN_DELAY_MS,
     })
-    if (outcome.status === 'skipped' || outcome.status === 'unknown') return
-    metrics.addMetric(METRIC.wakeLag, MetricUnit.Milliseconds, lag)
-    metrics.addMetric(outcome.status, MetricUnit.Count, 1)
+    for (const measured of metricsOf(outcome, lag)) metrics.addMetric(...measured)
   } catch (error) {
     log('error', `a wake-up could not be served: ${error}`, { body, messageId, stack: error instanceof Error ? error.stack : undefined })
     throw error

@@ -11,6 +11,11 @@ export function acknowledgeFindings(overwinter: Overwinter): void {
   why(`IAM5[Resource::${asFinding(overwinter, schedulesIn(wakeups))}]`, 'A schedule is named after the run and the time; the group holds nothing else.')
   for (const action of ['ReEncrypt*', 'GenerateDataKey*'])
     why(`IAM5[Action::kms:${action}]`, 'With a key of your own, DynamoDB needs both forms of these actions; they apply to this key alone.')
+  why('IAM5[Resource::*]', 'X-Ray takes traces from whoever may send them; it has no resources to name. No other statement of the construct is so wide.')
+  why(
+    'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
+    "In a VPC, Lambda makes network interfaces in the function's name; AWS keeps the list of what that takes.",
+  )
   why('SQS3', 'A queue for what the stream could not deliver is itself a dead-letter queue, which cdk-nag cannot tell from the template.')
 }
 

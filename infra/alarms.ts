@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib'
-import { Alarm, ComparisonOperator, type IAlarmAction, type IMetric, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
+import { Alarm, ComparisonOperator, type IAlarmAction, type IMetric, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
 import { Construct } from 'constructs'
 import { METRIC, METRICS_NAMESPACE } from '../functions/metrics.ts'
 import type { Overwinter } from './overwinter.ts'
@@ -24,7 +24,7 @@ interface Condition {
 export class Alarms extends Construct {
   private readonly actions: IAlarmAction[]
 
-  constructor(overwinter: Overwinter, actions: IAlarmAction[] = []) {
+  constructor(overwinter: Overwinter, longestVisit: Duration, actions: IAlarmAction[] = []) {
     super(overwinter, 'Alarms')
     this.actions = actions
     const { queue, deadLetters } = overwinter.wakeups
@@ -32,7 +32,7 @@ export class Alarms extends Construct {
     this.add('RunsParked', {
       metric: ownMetric(overwinter, METRIC.parked, 'Sum'),
       at: 1,
-      says: 'A run is stuck because its wake-ups failed too often. List runs with status=stuck, read the error, fix it, POST /runs/{id}/retry.',
+      says: 'A run is stuck: its code does not fit its journal or is not deployed, or its wake-ups failed too often. List runs with status=stuck, read the error, fix it, POST /runs/{id}/retry.',
     })
     this.add('DeadLetters', {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
@@ -42,15 +42,25 @@ export class Alarms extends Construct {
     })
     this.add('QueueAge', {
       metric: queue.metricApproximateAgeOfOldestMessage({ ...period, statistic: 'Maximum' }),
-      at: 300,
-      says: 'Due runs have been waiting for a runner for five minutes. Is the concurrency of the runner, or of the account, used up?',
+      // A message grows older while a runner is at work on it, and that may take as long as a runner has.
+      at: longestVisit.toSeconds() + PERIOD.toSeconds(),
+      says: 'Due runs have been waiting for a runner for five minutes and more. Is the concurrency of the runner, or of the account, used up?',
     })
     for (const [type, tasks] of overwinter.tasks.queues) {
       this.add(`${tasks.node.id}Waiting`, {
-        metric: tasks.metricApproximateAgeOfOldestMessage({ ...period, statistic: 'Maximum' }),
-        at: 900,
+        // Not by age: the message of a task that a worker is busy with stays in the queue, hidden, and grows old there.
+        metric: new MathExpression({
+          ...period,
+          label: `tasks of type '${type}' that nobody takes`,
+          expression: 'IF(FILL(taken, 0) < 1, waiting, 0)',
+          usingMetrics: {
+            waiting: tasks.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
+            taken: tasks.metricNumberOfMessagesReceived({ ...period, statistic: 'Sum' }),
+          },
+        }),
+        at: 1,
         periods: 3,
-        says: `Tasks of type '${type}' wait for a worker for a quarter of an hour. Are there any? GET /v1/workers lists them.`,
+        says: `Tasks of type '${type}' have been waiting for a quarter of an hour, and nobody takes any. Are there workers? GET /v1/workers lists them.`,
       })
     }
     for (const [name, handler] of Object.entries(overwinter.functions)) {

@@ -1,5 +1,5 @@
-import { Duration } from 'aws-cdk-lib'
-import { type HttpApi, HttpMethod, HttpStage, type IHttpRouteAuthorizer, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2'
+import { Duration, Validations } from 'aws-cdk-lib'
+import { type HttpApi, HttpMethod, HttpNoneAuthorizer, HttpStage, type IHttpRouteAuthorizer, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2'
 import { HttpIamAuthorizer, HttpJwtAuthorizer, HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
@@ -17,10 +17,14 @@ const DEFAULT_THROTTLE = { rateLimit: 1_000, burstLimit: 2_000 }
  * else, so that the app can say what is wrong. All of them are behind the API's authorizer, /healthz too: who pays for
  * the function decides who may call it.
  */
-export function addRoutes(api: HttpApi, handler: IFunction): void {
+export function addRoutes(api: HttpApi, handler: IFunction, { cors }: OverwinterProps): void {
   const integration = new HttpLambdaIntegration('Function', handler, { scopePermissionToRoute: false })
   for (const { method, path } of ROUTES) api.addRoutes({ path, methods: [HttpMethod[method]], integration })
   api.addRoutes({ path: '/{proxy+}', methods: [HttpMethod.ANY], integration })
+  // A browser asks whether it may before it shows who it is. API Gateway answers, but only where no authorizer is in the way.
+  if (!cors) return
+  const [preflight] = api.addRoutes({ path: '/{proxy+}', methods: [HttpMethod.OPTIONS], integration, authorizer: new HttpNoneAuthorizer() })
+  Validations.of(preflight!).acknowledge({ id: 'AwsSolutions-APIG4', reason: 'Browsers send no credentials with it, and it does nothing.' })
 }
 
 export function addStage(scope: Construct, httpApi: HttpApi, { throttle = DEFAULT_THROTTLE, retention, removalPolicy }: OverwinterProps): HttpStage {

@@ -1,16 +1,18 @@
 import { Duration } from 'aws-cdk-lib'
 import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events'
-import { FilterCriteria, FilterRule, type IFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda'
+import type { IKey } from 'aws-cdk-lib/aws-kms'
+import { FilterCriteria, FilterRule, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
+import { queueEncryption } from './encryption.ts'
 import type { FunctionProps } from './function.ts'
 import type { Overwinter } from './overwinter.ts'
 import { lifecycleMay } from './permissions.ts'
 
-type AddFunction = (id: string, props: Omit<FunctionProps, 'environment'> & { environment: Record<string, string> }) => IFunction
+type AddFunction = (id: 'Lifecycle', props: Omit<FunctionProps, 'environment'> & { environment: Record<string, string> }) => LambdaFunction
 
 /** From the table's stream to an event bus: what is in the journal is told, whoever wrote it and died. */
-export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, add: AddFunction): IFunction {
+export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, kmsKey: IKey | undefined, add: AddFunction): LambdaFunction {
   const bus = target === true ? EventBus.fromEventBusName(overwinter, 'DefaultBus', 'default') : target
   const handler = add('Lifecycle', {
     handler: 'lifecycle',
@@ -19,7 +21,9 @@ export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, a
     timeout: Duration.minutes(1),
     environment: { OVERWINTER_EVENT_BUS: bus.eventBusName },
     may: lifecycleMay(overwinter, bus.eventBusArn),
+    keyUse: 'read',
   })
+  const deadLetters = new Queue(overwinter, 'LifecycleDeadLetters', { ...queueEncryption(kmsKey), enforceSSL: true, retentionPeriod: Duration.days(14) })
   handler.addEventSource(
     new DynamoEventSource(overwinter.table, {
       startingPosition: StartingPosition.TRIM_HORIZON,
@@ -34,7 +38,7 @@ export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, a
         of(RUN_ITEM, { NewImage: { epoch: { N: FilterRule.isEqual('0') } } }),
         of(RUN_ITEM, { NewImage: { status: { S: FilterRule.isEqual('pending') } }, OldImage: { status: { S: FilterRule.or('stuck', 'failed') } } }),
       ],
-      onFailure: new SqsDlq(new Queue(overwinter, 'LifecycleDeadLetters', { enforceSSL: true, retentionPeriod: Duration.days(14) })),
+      onFailure: new SqsDlq(deadLetters),
     }),
   )
   return handler

@@ -2,21 +2,36 @@ import type { Duration, RemovalPolicy } from 'aws-cdk-lib'
 import type { CorsPreflightOptions } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { HttpJwtAuthorizerProps } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import type { IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch'
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2'
 import type { IEventBus } from 'aws-cdk-lib/aws-events'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
-import type { Architecture } from 'aws-cdk-lib/aws-lambda'
+import type { Architecture, ILayerVersion } from 'aws-cdk-lib/aws-lambda'
+import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { IBucket } from 'aws-cdk-lib/aws-s3'
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager'
+import type { IParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Thresholds } from '../sdk/worlds/aws/context.ts'
 
 export interface OverwinterProps {
   /** The file whose exports are the workflows. */
   entry: string
+  /** Variables for the functions that load the entry. They can be read by whoever may look at the functions. */
+  environment?: Record<string, string>
+  /**
+   * Variables whose values are kept in Secrets Manager or Systems Manager. The runner reads them when it starts, before the
+   * entry is loaded, into `process.env`; the template and the function's settings hold only their ARNs.
+   */
+  secrets?: Record<string, SecretSource>
+  /** For the functions that load the entry. */
+  layers?: ILayerVersion[]
+  /** How the entry is bundled, beside what the functions need themselves: `nodeModules`, `loader`, `define`, … */
+  bundling?: Bundling
   /** Who may call the API: IAM identities (the default), bearers of a JWT, or whoever knows the secret's value. */
   auth?: Auth
-  /** Of the runner, in MB. It decides CPU as well. Default 512. */
-  memory?: number
+  /** In MB: of the runner, or of each function by its name. It decides CPU as well. Default 512 for the runner. */
+  memory?: number | Partial<Record<FunctionName, number>>
   /** Of the runner, and so the longest time a step can take, less 5 seconds. Default 5 minutes. */
   timeout?: Duration
   /** The most runners at a time, as a share of the account's that is theirs alone. */
@@ -30,6 +45,10 @@ export interface OverwinterProps {
   retention?: Retention
   /** For table, bucket and queues; keys of AWS's own by default. */
   kmsKey?: IKey
+  /** A table with runs of an earlier stack, instead of a new one: `TableV2.fromTableAttributes(…)`. The stack does not own it then. */
+  table?: ITableV2
+  /** The bucket that goes with it. */
+  bucket?: IBucket
   /** What becomes of the runs when the stack is deleted. Default RETAIN, with deletion protection. */
   removalPolicy?: RemovalPolicy
   vpc?: { vpc: IVpc; subnets?: SubnetSelection; securityGroups?: ISecurityGroup[] }
@@ -37,6 +56,8 @@ export interface OverwinterProps {
   lifecycleEvents?: boolean | IEventBus
   /** The types of tasks that workers outside do (`ctx.task`). Each gets a queue; with any of them, workers get a URL. */
   taskTypes?: string[]
+  /** The most connections and requests of workers at a time, of which each worker has two; taken from the account's. Default 100; `false` sets no limit. */
+  workersConcurrency?: number | false
   /** Names or ARNs of the functions that `ctx.invoke` may call. */
   invokes?: string[]
   /** Requests a second that the API takes. Default 1,000, in bursts of 2,000. */
@@ -45,6 +66,8 @@ export interface OverwinterProps {
   cors?: CorsPreflightOptions
   /** Told when an alarm goes off. */
   alarmActions?: IAlarmAction[]
+  /** Has X-Ray trace all functions. */
+  tracing?: boolean
   /** Default arm64. */
   architecture?: Architecture
   /** For tests that cannot wait a quarter of an hour for a schedule. */
@@ -52,6 +75,16 @@ export interface OverwinterProps {
 }
 
 export type Auth = 'iam' | { jwt: HttpJwtAuthorizerProps & { issuer: string } } | { token: ISecret }
+
+/** A secret, one field of a secret that is JSON, or a parameter of Systems Manager, encrypted or not. */
+export type SecretSource = ISecret | { secret: ISecret; field: string } | IParameter
+
+/** What is left out would break the functions: they are ES modules of the runtime's own version, each with a hash of its own. */
+export type Bundling = Omit<BundlingOptions, 'format' | 'target' | 'mainFields' | 'bundleAwsSDK' | 'assetHash'>
+
+/** The functions, each of which is there if its option is. */
+export type FunctionName = (typeof FUNCTION_NAMES)[number]
+export const FUNCTION_NAMES = ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer'] as const
 
 export interface Retention {
   /** Default a month. */

@@ -1,61 +1,69 @@
-import { Duration, Stack } from 'aws-cdk-lib'
+import { Duration } from 'aws-cdk-lib'
 import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
-import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets'
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
-import { FunctionUrlAuthType, type IFunction, InvokeMode } from 'aws-cdk-lib/aws-lambda'
+import { LambdaFunction as Invoke } from 'aws-cdk-lib/aws-events-targets'
+import { Grant, type IGrantable, type IPrincipal } from 'aws-cdk-lib/aws-iam'
+import { FunctionUrlAuthType, InvokeMode, type Function as LambdaFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
-import type { Bucket } from 'aws-cdk-lib/aws-s3'
+import type { IBucket } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
 import type { Environment } from '../functions/environment.ts'
+import { writeTaskQueues } from '../functions/task-queue-names.ts'
 import { acknowledgeFindings } from './acknowledgements.ts'
+import { checkAdopted } from './adopted.ts'
 import { Alarms } from './alarms.ts'
+import { checkOptions, concurrencyOf } from './checks.ts'
 import { createDashboard } from './dashboard.ts'
 import { createFunction, type FunctionProps } from './function.ts'
 import { addRoutes, addStage, authorizerOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
-import type { OverwinterProps } from './options.ts'
+import type { FunctionName, OverwinterProps } from './options.ts'
 import { allow, apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
 import { createBucket, createTable } from './storage.ts'
 import { TaskQueues } from './task-queues.ts'
+import { bystanderVariables, checkVariables, grantSecrets, runnerVariables } from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
-export type { Auth, OverwinterProps, Retention } from './options.ts'
+export type { Auth, Bundling, FunctionName, OverwinterProps, Retention, SecretSource } from './options.ts'
 
-/** A runner starts no step in its last five seconds, so less than this leaves no time for any. */
-const SHORTEST_TIMEOUT = Duration.seconds(10)
 const DEFAULT_TIMEOUT = Duration.minutes(5)
 /** A connection of a worker is ended after five minutes. */
 const WORKERS_TIMEOUT = Duration.minutes(6)
+/** Some fifty workers. The URL is open to strangers until the function has looked at their token, and they must not use up the account. */
+const WORKERS_CONCURRENCY = 100
 
 /** Durable workflows in this account: `new Overwinter(this, 'Workflows', { entry: 'workflows/index.ts' })`. */
-export class Overwinter extends Construct {
-  readonly table: TableV2
-  readonly bucket: Bucket
+export class Overwinter extends Construct implements IGrantable {
+  /** The runner, which is where steps run: `table.grantReadData(workflows)`. */
+  readonly grantPrincipal: IPrincipal
+  readonly table: ITableV2
+  readonly bucket: IBucket
   readonly api: HttpApi
   readonly wakeups: Wakeups
   readonly tasks: TaskQueues
   /** Where workers connect, poll and resolve; undefined without taskTypes. */
   readonly workersUrl: string | undefined
   readonly functions: {
-    Runner: IFunction
-    Api: IFunction
-    Sweeper: IFunction
-    DeadLetters: IFunction
-    Schedules: IFunction
-    Lifecycle?: IFunction
-    Workers?: IFunction
+    Runner: LambdaFunction
+    Api: LambdaFunction
+    Sweeper: LambdaFunction
+    DeadLetters: LambdaFunction
+    Schedules: LambdaFunction
+    Lifecycle?: LambdaFunction
+    Workers?: LambdaFunction
   }
   private readonly props: OverwinterProps
 
   constructor(scope: Construct, id: string, props: OverwinterProps) {
     super(scope, id)
     this.props = props
-    const { timeout = DEFAULT_TIMEOUT, batchSize = 1, maxConcurrency } = props
-    if (timeout.toSeconds() < SHORTEST_TIMEOUT.toSeconds()) throw new Error(`the timeout of a runner must be at least ${SHORTEST_TIMEOUT.toHumanString()}`)
-    this.table = createTable(this, props)
-    this.bucket = createBucket(this, props)
+    checkOptions(props)
+    checkVariables(this, props)
+    checkAdopted(props)
+    const { timeout = DEFAULT_TIMEOUT, batchSize = 1 } = props
+    this.table = props.table ?? createTable(this, props)
+    this.bucket = props.bucket ?? createBucket(this, props)
     this.wakeups = new Wakeups(this, props, timeout)
     this.tasks = new TaskQueues(this, props)
 
@@ -63,17 +71,26 @@ export class Overwinter extends Construct {
     const Runner = this.add('Runner', {
       handler: 'runner',
       description: 'Takes due runs as far as they go',
-      memory: props.memory ?? 512,
+      memory: 512,
       timeout,
       may: may.runner,
+      keyUse: 'write',
+      // A run that wakes up again and again is what Lambda takes for a loop, and would end after 16 turns. What must end is ended by ourselves.
+      recursiveLoop: RecursiveLoop.ALLOW,
+      loadsEntry: true,
+      environment: runnerVariables(this, props),
+      reservedConcurrency: props.reservedConcurrency,
     })
+    grantSecrets(props, Runner)
+    const bystander = { loadsEntry: true, environment: bystanderVariables(props), keyUse: 'write' as const }
     const Api = this.add('Api', {
       handler: 'api',
       description: 'The HTTP API',
       memory: 512,
       timeout: Duration.seconds(29),
+      ...bystander,
       // Runs that somebody waits for are handed straight to a runner.
-      environment: { OVERWINTER_RUNNER: Runner.functionName },
+      environment: { ...bystander.environment, OVERWINTER_RUNNER: Runner.functionName },
       may: [...may.api, allow(['lambda:InvokeFunction'], Runner.functionArn)],
     })
     const Sweeper = this.add('Sweeper', {
@@ -82,6 +99,7 @@ export class Overwinter extends Construct {
       memory: 512,
       timeout: Duration.seconds(55),
       may: sweeperMay(this),
+      keyUse: 'write',
     })
     const DeadLetters = this.add('DeadLetters', {
       handler: 'dead-letters',
@@ -89,6 +107,7 @@ export class Overwinter extends Construct {
       memory: 256,
       timeout: DEAD_LETTERS_TIMEOUT,
       may: deadLettersMay(this),
+      keyUse: 'write',
     })
     const ScheduleSync = this.add('Schedules', {
       handler: 'schedules',
@@ -96,13 +115,16 @@ export class Overwinter extends Construct {
       memory: 256,
       timeout: Duration.seconds(55),
       may: may.api,
+      ...bystander,
     })
-    Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency, reportBatchItemFailures: true }))
+    // Deployed first: what the new API or a new schedule starts must not meet a runner that does not know it.
+    for (const later of [Api, ScheduleSync]) later.node.defaultChild!.node.addDependency(Runner.node.defaultChild!)
+    Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency: concurrencyOf(props), reportBatchItemFailures: true }))
     DeadLetters.addEventSource(new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }))
     // At most one at a time is enough, and two would only send everything twice.
-    new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new LambdaFunction(Sweeper, { retryAttempts: 0 })] })
-    new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new LambdaFunction(ScheduleSync, { retryAttempts: 0 })] })
-    const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, this.add.bind(this)) : undefined
+    new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new Invoke(Sweeper, { retryAttempts: 0 })] })
+    new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new Invoke(ScheduleSync, { retryAttempts: 0 })] })
+    const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, props.kmsKey, this.add.bind(this)) : undefined
     const Workers = this.tasks.queues.size > 0 ? this.addWorkers() : undefined
     this.workersUrl = Workers?.url
     this.functions = {
@@ -115,10 +137,11 @@ export class Overwinter extends Construct {
       ...(Workers && { Workers: Workers.handler }),
     }
 
+    this.grantPrincipal = Runner.grantPrincipal
     this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
-    addRoutes(this.api, Api)
+    addRoutes(this.api, Api, props)
     addStage(this, this.api, props)
-    new Alarms(this, props.alarmActions)
+    new Alarms(this, timeout, props.alarmActions)
     createDashboard(this)
     acknowledgeFindings(this)
   }
@@ -138,17 +161,24 @@ export class Overwinter extends Construct {
   }
 
   /** A function URL: API Gateway would end a poll after 30 seconds. Workers show tokens of their own, which the function checks. */
-  private addWorkers(): { handler: IFunction; url: string } {
+  private addWorkers(): { handler: LambdaFunction; url: string } {
     const description = 'Hands tasks to workers outside, and takes what they give back'
-    const handler = this.add('Workers', { handler: 'workers', description, memory: 256, timeout: WORKERS_TIMEOUT, may: workersMay(this) })
+    const { workersConcurrency = WORKERS_CONCURRENCY } = this.props
+    const handler = this.add('Workers', {
+      handler: 'workers',
+      description,
+      memory: 256,
+      timeout: WORKERS_TIMEOUT,
+      may: workersMay(this),
+      keyUse: 'write',
+      ...(workersConcurrency !== false && { reservedConcurrency: workersConcurrency }),
+    })
     const { url } = handler.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.RESPONSE_STREAM })
     return { handler, url }
   }
 
-  private add(id: string, props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> }) {
-    const { reservedConcurrency } = this.props
-    const environment = { ...this.environment(), ...props.environment }
-    return createFunction(this, id, { ...props, environment, ...(id === 'Runner' && { reservedConcurrency }) }, this.props)
+  private add(id: FunctionName, props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> }): LambdaFunction {
+    return createFunction(this, id, { ...props, environment: { ...this.environment(), ...props.environment } }, this.props)
   }
 
   private environment(): Record<string, string> {
@@ -161,7 +191,7 @@ export class Overwinter extends Construct {
       OVERWINTER_QUEUE_ARN: queue.queueArn,
       OVERWINTER_SCHEDULER_GROUP: schedules.scheduleGroupName,
       OVERWINTER_SCHEDULER_ROLE_ARN: schedulerRole.roleArn,
-      ...(this.tasks.queues.size > 0 && { OVERWINTER_TASK_QUEUES: Stack.of(this).toJsonString(this.tasks.urls) }),
+      ...(this.tasks.queues.size > 0 && { OVERWINTER_TASK_QUEUES: writeTaskQueues(this.tasks.names) }),
       ...(this.props.maxAttempts !== undefined && { OVERWINTER_MAX_ATTEMPTS: String(this.props.maxAttempts) }),
       ...(thresholds && { OVERWINTER_THRESHOLDS: JSON.stringify(thresholds) }),
       ...(leaseMs !== undefined && { OVERWINTER_LEASE_MS: String(leaseMs) }),

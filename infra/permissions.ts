@@ -1,7 +1,7 @@
 import { Stack } from 'aws-cdk-lib'
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
-import type { Bucket } from 'aws-cdk-lib/aws-s3'
+import type { IBucket } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
 import type { TaskQueues } from './task-queues.ts'
 import type { Wakeups } from './wakeups.ts'
@@ -11,11 +11,11 @@ import type { Wakeups } from './wakeups.ts'
 export const allow = (actions: string[], ...resources: string[]): PolicyStatement => new PolicyStatement({ actions, resources })
 
 const db = (...operations: string[]): string[] => operations.map((operation) => `dynamodb:${operation}`)
-const index = (table: TableV2, name: 'due' | 'list'): string => `${table.tableArn}/index/${name}`
+const index = (table: ITableV2, name: 'due' | 'list'): string => `${table.tableArn}/index/${name}`
 
 export interface Resources {
-  table: TableV2
-  bucket: Bucket
+  table: ITableV2
+  bucket: IBucket
   wakeups: Wakeups
   tasks: TaskQueues
 }
@@ -69,7 +69,7 @@ export function invoke(scope: Construct, names: string[]): PolicyStatement[] {
   return names.length === 0 ? [] : [allow(['lambda:InvokeFunction'], ...names.map(arnOf))]
 }
 
-const exchangePayloads = (bucket: Bucket): PolicyStatement[] => [allow(['s3:GetObject', 's3:PutObject'], bucket.arnForObjects('*'))]
+const exchangePayloads = (bucket: IBucket): PolicyStatement[] => [allow(['s3:GetObject', 's3:PutObject'], bucket.arnForObjects('*'))]
 
 export function schedulesIn({ schedules }: Wakeups): string {
   return Stack.of(schedules).formatArn({ service: 'scheduler', resource: 'schedule', resourceName: `${schedules.scheduleGroupName}/*` })

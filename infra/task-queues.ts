@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Duration } from 'aws-cdk-lib'
 import { type Grant, Grant as Grants, type IGrantable } from 'aws-cdk-lib/aws-iam'
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
+import { queueEncryption } from './encryption.ts'
 import type { OverwinterProps } from './options.ts'
 
 /** What somebody who reads a queue directly has, unless it says otherwise; the default of `heartbeatTimeout`. */
@@ -14,9 +15,8 @@ export class TaskQueues extends Construct {
 
   constructor(scope: Construct, { taskTypes = [], kmsKey }: OverwinterProps) {
     super(scope, 'Tasks')
-    const encryption = kmsKey ? { encryption: QueueEncryption.KMS, encryptionMasterKey: kmsKey } : { encryption: QueueEncryption.SQS_MANAGED }
     const create = (type: string) =>
-      new Queue(this, idOf(type), { ...encryption, enforceSSL: true, retentionPeriod: Duration.days(14), visibilityTimeout: VISIBILITY })
+      new Queue(this, idOf(type), { ...queueEncryption(kmsKey), enforceSSL: true, retentionPeriod: Duration.days(14), visibilityTimeout: VISIBILITY })
     this.queues = new Map([...new Set(taskTypes)].map((type) => [type, create(type)]))
   }
 
@@ -24,8 +24,8 @@ export class TaskQueues extends Construct {
     return [...this.queues.values()].map(({ queueArn }) => queueArn)
   }
 
-  get urls(): Record<string, string> {
-    return Object.fromEntries([...this.queues].map(([type, { queueUrl }]) => [type, queueUrl]))
+  get names(): [type: string, queueName: string][] {
+    return [...this.queues].map(([type, { queueName }]) => [type, queueName])
   }
 
   /** For workers that read the queue themselves. */

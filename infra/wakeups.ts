@@ -1,8 +1,9 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { ScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
+import { grantKey, queueEncryption } from './encryption.ts'
 import type { OverwinterProps } from './options.ts'
 import { allow } from './permissions.ts'
 
@@ -19,7 +20,7 @@ export class Wakeups extends Construct {
 
   constructor(scope: Construct, { kmsKey, maxAttempts = DEFAULT_ATTEMPTS }: OverwinterProps, runnerTimeout: Duration) {
     super(scope, 'Wakeups')
-    const encryption = kmsKey ? { encryption: QueueEncryption.KMS, encryptionMasterKey: kmsKey } : { encryption: QueueEncryption.SQS_MANAGED }
+    const encryption = queueEncryption(kmsKey)
     this.deadLetters = new Queue(this, 'DeadLetters', {
       ...encryption,
       enforceSSL: true,
@@ -44,6 +45,6 @@ export class Wakeups extends Construct {
       }),
     })
     this.schedulerRole.addToPolicy(allow(['sqs:SendMessage'], this.queue.queueArn))
-    kmsKey?.grant(this.schedulerRole, 'kms:Decrypt', 'kms:GenerateDataKey')
+    grantKey(kmsKey, this.schedulerRole, 'send')
   }
 }

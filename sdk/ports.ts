@@ -159,8 +159,8 @@ export type Next =
   | { kind: 'keep' }
   /** Give the run up until `wakeAt` or a stimulus; refused when the stimulus counter is not `seen` (I6). */
   | { kind: 'suspend'; status: 'sleeping' | 'waiting'; wakeAt?: number; waitingFor: Waiting[]; seen: number }
-  /** Give the run up for another runner to go on, at once or from `wakeAt` on. */
-  | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[] }
+  /** Give the run up for another runner to go on, at once or from `wakeAt` on. `fruitless`: nothing was done for it, which must not happen for ever. */
+  | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true }
   | { kind: 'end'; event: TerminalEvent }
   /** Begin the next generation. */
   | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number }

@@ -170,7 +170,7 @@ export class Closing {
 
 export function deadly({ id }: RunRecord, deaths: number): FatalError {
   return new FatalError(
-    `${deaths} runners in a row died with run '${id}' in their hands, without taking it any further: out of memory, killed, or ended by its own code. ` +
-      `It is parked so that it takes no more of them along. See the runner's log, fix the cause and retry the run`,
+    `${deaths} runners in a row died with run '${id}' in their hands, or had no time left for its next step, without taking it any further: out of memory, killed, ended ` +
+      `by its own code, or busy for too long with a long journal. It is parked so that it takes no more of them along. See the runner's log, fix the cause and retry the run`,
   )
 }

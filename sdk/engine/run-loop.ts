@@ -41,7 +41,7 @@ export interface RunnerOptions {
   lease: Lease
   /** When this runner must have let go of the run, as epoch milliseconds. */
   deadline?: number
-  /** How many runners in a row may die of the run, without taking it any further, before it is parked. Default 10. */
+  /** How many runners in a row may die of the run, or run out of time, without taking it any further, before it is parked. Default 10. */
   mostDeaths?: number
   /** How long a run whose code is not here is left alone. Default: not at all, because others may look at once. */
   unknownDelayMs?: number
@@ -260,7 +260,8 @@ class RunLoop {
   private async release(steps: Steps): Promise<RunOutcome> {
     steps.cutOff(this.world.clock.now() - this.begunAt)
     steps.abandon('the runner has to stop; the step will run again elsewhere')
-    const result = await this.buffer.commit({ kind: 'release' })
+    const isFruitless = !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1
+    const result = await this.buffer.commit({ kind: 'release', ...(isFruitless && { fruitless: true }) })
     return { status: result.ok ? 'released' : 'superseded' }
   }
 

@@ -80,7 +80,10 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame }: Commit, n
     }
     case 'release': {
       const at = next.wakeAt ?? now
-      return { change: change({ ...FREE, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
+      const { claims, ...given } = FREE
+      // A claim that got nowhere stays counted, as one that died does: whoever hands a run on and on would never be stopped.
+      const free = next.fruitless ? given : { ...given, claims }
+      return { change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
     }
     case 'continue': {
       const { attempt, input, parsed, reparse } = next

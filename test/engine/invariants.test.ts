@@ -166,6 +166,32 @@ describe('a runner near its deadline', () => {
     expect(await runOnce(world, registry, 'r', { lease: { owner: 'b', ms: 30_000 }, deadline: clock.now() + 60_000 })).toEqual({ status: 'completed' })
   })
 
+  it('does not hand a run on for ever: one that nobody has time for is parked in the end', async () => {
+    const w = workflow('w', async (ctx) => {
+      await ctx.step('a', () => 1)
+      await ctx.sleep('nap', '1h')
+      return ctx.step('b', () => 2)
+    })
+    const { client, store, documents, tasks, clock } = byHand([w])
+    const registry = new Registry([w])
+    const world: World = { store, documents, tasks, wakeups: { send: async () => {} }, clock, ids: seededIds(2), log: () => {}, inlineWaitMs: -1 }
+    await client.start(w, undefined, { id: 'r' })
+    const visit = (timeMs: number) => runOnce(world, registry, 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + timeMs, mostDeaths: 3 })
+    const hurried = async (times: number) => {
+      for (let i = 0; i < times; i++) expect(await visit(4_000)).toEqual({ status: 'released' })
+    }
+    await hurried(3)
+    expect(await visit(60_000)).toEqual({ status: 'stuck' })
+    expect((await client.get('r')).error!.message).toMatch(/3 runners in a row died with run 'r' in their hands, or had no time left/)
+    await client.retry('r')
+    // Whatever takes the run further begins the count anew.
+    await hurried(1)
+    expect(await visit(60_000)).toEqual({ status: 'suspended' })
+    clock.moveTo(clock.now() + 3_600_000)
+    await hurried(2)
+    expect(await visit(60_000)).toEqual({ status: 'completed' })
+  })
+
   it('charges a step with a cut-off attempt only if it had most of the time that a runner has', async () => {
     const attempts: string[] = []
     const took = (name: string, ms: number) => async (attempt: number) => {

@@ -1,10 +1,17 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { describe, expect, it } from 'vitest'
+import type { OverwinterProps } from '../../infra/options.ts'
+import { fakeServer } from '../cli/fake-server.ts'
+import { Project } from '../cli/fixture.ts'
 import { build } from './synth.ts'
+
+const NAMES = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN', 'EVENT_BUS', 'TOKEN_SECRET']
+const SETTINGS = { ...Object.fromEntries(NAMES.map((name) => [`OVERWINTER_${name}`, 'x'])), AWS_REGION: 'eu-north-1', POWERTOOLS_METRICS_NAMESPACE: 'x' }
 
 describe('the bundles of the functions', () => {
   const { app, stack } = build((inner) => ({ lifecycleEvents: true, taskTypes: ['llm'], auth: { token: new Secret(inner, 'Token') } }), {})
@@ -26,12 +33,70 @@ describe('the bundles of the functions', () => {
   })
 
   it('load as ES modules without a word', () => {
-    const names = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN', 'EVENT_BUS', 'TOKEN_SECRET']
-    const env = { ...Object.fromEntries(names.map((name) => [`OVERWINTER_${name}`, 'x'])), AWS_REGION: 'eu-north-1', POWERTOOLS_METRICS_NAMESPACE: 'x' }
     const script = `const { handler } = await import(process.argv[1]); process.stdout.write(typeof handler)`
     for (const file of bundles) {
-      const said = execFileSync(process.execPath, ['--input-type=module', '--eval', `${script}`, file], { env, stdio: 'pipe' })
+      const said = execFileSync(process.execPath, ['--input-type=module', '--eval', `${script}`, file], { env: SETTINGS, stdio: 'pipe' })
       expect(said.toString()).toBe('function')
     }
+  })
+
+  it('have an API with a good answer to what browsers ask before they call', () => {
+    const event = {
+      version: '2.0',
+      rawPath: '/workflows/nap/runs',
+      rawQueryString: '',
+      headers: { origin: 'https://shop.example' },
+      requestContext: { http: { method: 'OPTIONS' } },
+    }
+    const script = `const { handler } = await import(process.argv[1]); process.stdout.write(JSON.stringify(await handler(JSON.parse(process.argv[2]))))`
+    const answer = execFileSync(process.execPath, ['--input-type=module', '--eval', script, bundleOf('The HTTP API'), JSON.stringify(event)], {
+      env: SETTINGS,
+      stdio: 'pipe',
+    })
+    expect(JSON.parse(answer.toString())).toMatchObject({ statusCode: 204 })
+  })
+})
+
+describe('the bundle of the runner', () => {
+  const bundled = (entry: string, bundling: OverwinterProps['bundling'] = {}) => {
+    const { app, stack } = build(() => ({ entry, bundling }), {})
+    const { directory } = app.synth()
+    const [runner] = Object.values(
+      Template.fromStack(stack).findResources('AWS::Lambda::Function', { Properties: { Description: 'Takes due runs as far as they go' } }),
+    )
+    return join(directory, `asset.${(runner!.Properties.Code.S3Key as string).replace('.zip', '')}`, 'index.mjs')
+  }
+  const workflow = `import { workflow } from 'overwinter'\nexport const one = workflow('one', async () => {})\n`
+  const said = (file: string, env: Record<string, string>) => {
+    const variables = { ...SETTINGS, ...env }
+    return promisify(execFile)(process.execPath, ['--input-type=module', '--eval', 'await import(process.argv[1])', file], { env: variables })
+  }
+
+  it('has the secrets in the environment before the entry is evaluated', async () => {
+    using project = new Project({ 'entry.ts': `${workflow}console.log('KEY is ' + process.env.KEY)\n` })
+    await using server = await fakeServer(() => ({ body: JSON.stringify({ SecretString: 'sk_live_1' }) }))
+    const env = {
+      AWS_ENDPOINT_URL: server.url,
+      OVERWINTER_SECRETS: JSON.stringify({ KEY: { secret: 'arn:key' } }),
+      AWS_ACCESS_KEY_ID: 'A',
+      AWS_SECRET_ACCESS_KEY: 'B',
+    }
+    const runner = bundled(project.path('entry.ts'))
+    expect((await said(runner, env)).stdout).toBe('KEY is sk_live_1\n')
+    expect((await said(runner, {})).stdout).toBe('KEY is undefined\n')
+  })
+
+  it('can hold packages that ask for modules of Node with require', async () => {
+    using project = new Project({
+      'entry.ts': `${workflow}import { emitter } from './old.cjs'\nconsole.log(emitter)\n`,
+      'old.cjs': `exports.emitter = typeof require('events')`,
+    })
+    expect((await said(bundled(project.path('entry.ts')), {})).stdout).toBe('function\n')
+  })
+
+  it("is made with the user's own settings as well", async () => {
+    using project = new Project({ 'entry.ts': `${workflow}import text from './mail.txt'\nconsole.log(text, STAGE)\n`, 'mail.txt': 'Dear Ada' })
+    const runner = bundled(project.path('entry.ts'), { loader: { '.txt': 'text' }, define: { STAGE: '"test"' }, banner: 'globalThis.here = true;' })
+    expect((await said(runner, {})).stdout).toBe('Dear Ada test\n')
   })
 })

@@ -1,14 +1,11 @@
 import { Validations } from 'aws-cdk-lib'
-import { Key } from 'aws-cdk-lib/aws-kms'
 import { AwsSolutionsChecks } from 'cdk-nag'
 import { describe, expect, it } from 'vitest'
-import { build, type Props } from './synth.ts'
+import { OPTION_SETS } from './option-sets.ts'
+import { build } from './synth.ts'
 
 describe("cdk-nag's AwsSolutions rules", () => {
-  it.each<[string, Props]>([
-    ['as it comes', () => ({})],
-    ['with everything switched on', (stack) => ({ lifecycleEvents: true, invokes: ['mailer'], kmsKey: new Key(stack, 'Key', { enableKeyRotation: true }) })],
-  ])('find nothing that is not acknowledged: %s', (_, props) => {
+  it.each(Object.entries(OPTION_SETS))('find nothing that is not acknowledged: %s', (_, props) => {
     const { app } = build(props)
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
     expect(() => app.synth()).not.toThrow()

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { OPTION_SETS } from './option-sets.ts'
 import { synthesise } from './synth.ts'
 
 type Statement = { Action: string | string[]; Effect: string; Resource: unknown; Condition?: unknown }
@@ -22,6 +23,14 @@ describe('what each function may do', () => {
   it('is named action by action', () => {
     const actions = statements.flatMap(({ Action }) => Action)
     expect(actions.filter((action) => action.includes('*'))).toEqual([])
+  })
+
+  it('is for everything of a kind only where X-Ray, which has no resources, takes traces', () => {
+    const traced = synthesise(OPTION_SETS['with everything switched on'])
+    const all = (Object.values(traced.template.findResources('AWS::IAM::Policy')) as Policy[]).flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+    const wide = all.filter(({ Resource }) => [Resource].flat().includes('*')).flatMap(({ Action }) => Action)
+    expect(new Set(wide)).toEqual(new Set(['xray:PutTraceSegments', 'xray:PutTelemetryRecords']))
+    expect(statements.filter(({ Resource }) => [Resource].flat().includes('*'))).toEqual([])
   })
 
   it('is said in a role of its own', () => {

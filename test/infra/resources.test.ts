@@ -2,6 +2,7 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib'
 import { Match, Template } from 'aws-cdk-lib/assertions'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { describe, expect, it } from 'vitest'
+import { METRIC } from '../../functions/metrics.ts'
 import { TABLE } from '../../sdk/worlds/aws/table.ts'
 import { build, synthesise } from './synth.ts'
 
@@ -73,14 +74,22 @@ describe('the stack', () => {
     template.resourceCountIs('AWS::CloudWatch::Dashboard', 1)
   })
 
+  it('raises an alarm for every run that is parked, and for tasks that nobody takes but not for those that take long', () => {
+    const { template: withTasks } = synthesise(() => ({ taskTypes: ['llm'], timeout: Duration.minutes(10) }))
+    const alarms = Object.entries(withTasks.findResources('AWS::CloudWatch::Alarm'))
+    const alarm = (name: string) => alarms.find(([id]) => id.startsWith(`WorkflowsAlarms${name}`))![1].Properties
+    expect(alarm('RunsParked')).toMatchObject({ MetricName: METRIC.parked, Threshold: 1, EvaluationPeriods: 1, Statistic: 'Sum' })
+    expect(alarm('QueueAge')).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 900 })
+    const unattended = alarm('llm')
+    expect(unattended).toMatchObject({ Threshold: 1, EvaluationPeriods: 3, TreatMissingData: 'notBreaching' })
+    const metrics = unattended.Metrics as { Expression?: string; MetricStat?: { Metric: { MetricName: string } } }[]
+    expect(metrics.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? [])).toEqual(['ApproximateNumberOfMessagesVisible', 'NumberOfMessagesReceived'])
+  })
+
   it('goes away completely where that was asked for', () => {
     const { template: disposable } = synthesise(() => ({ removalPolicy: RemovalPolicy.DESTROY }))
     const [table] = Object.values(disposable.findResources('AWS::DynamoDB::GlobalTable'))
     expect(table).toMatchObject({ DeletionPolicy: 'Delete', Properties: { Replicas: [{ DeletionProtectionEnabled: false }] } })
-  })
-
-  it('refuses a timeout in which no step could start', () => {
-    expect(() => build(() => ({ timeout: Duration.seconds(9) }))).toThrow(/at least 10 seconds/)
   })
 
   describe('with types of tasks for workers outside', () => {

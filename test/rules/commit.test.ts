@@ -134,6 +134,15 @@ describe('handing a run on', () => {
     expect(committing({ next: { kind: 'release', wakeAt: NOW + 5 } }).result).toMatchObject({ wakes: [{ runId: 'run', at: NOW + 5 }] })
   })
 
+  it('is counted where nothing was done for the run: what goes on for ever has to be noticed', () => {
+    const { claims: _, ...freed } = FREED
+    expect(committing({ next: { kind: 'release', fruitless: true } }).named('update')[0]![1]).toStrictEqual({
+      when: { heldBy: 5 },
+      set: { ...freed, status: 'pending', wakeAt: NOW, waitingFor: undefined },
+      frame: undefined,
+    })
+  })
+
   it('to the next generation says whether its input has to be parsed again', () => {
     const next = { kind: 'continue', input: 1, attempt: 3, wakeAt: NOW + 5, reparse: true } as const
     expect(committing({ frame, next }).named('update')[0]![1]).toMatchObject({ set: { input: 1, parsed: undefined, reparse: true } })

@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { AwsClient } from 'aws4fetch'
 
 export interface SignedRequest {
-  service: 's3' | 'lambda'
+  service: 's3' | 'lambda' | 'secretsmanager' | 'ssm'
   /** In front of the region in AWS's host names: `bucket.s3`. Stand-ins have one host for everything. */
   host: string
   /** On AWS and on a stand-in, where the bucket goes into the path. */
@@ -21,7 +21,7 @@ export interface SignedRequest {
 const FIRST_PAUSE_MS = 50
 
 /**
- * For the few requests to S3 and Lambda: their SDK clients would be a third of the runner's bundle, and so of its cold
+ * For the few requests to S3, Lambda and where secrets are kept: their SDK clients would be a third of the runner's bundle, and so of its cold
  * start. Region and credentials come from where the DynamoDB client has them.
  */
 export class SignedFetch {
@@ -35,7 +35,7 @@ export class SignedFetch {
     for (let attempt = 1; ; attempt++) {
       try {
         const response = await this.attempt(request)
-        if (attempt >= request.attempts || (response.status < 500 && response.status !== 429)) return response
+        if (attempt >= request.attempts || !(await passes(response))) return response
       } catch (error) {
         if (attempt >= request.attempts || request.signal?.aborted) throw error
       }
@@ -52,4 +52,10 @@ export class SignedFetch {
     const limits = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter((limit) => limit !== undefined)
     return aws.fetch(url.href, { method, body, headers, ...(limits.length > 0 && { signal: AbortSignal.any(limits) }) })
   }
+}
+
+/** Whether asking again may help. The services with JSON protocols say "too many" with a 400. */
+async function passes(response: Response): Promise<boolean> {
+  if (response.status >= 500 || response.status === 429) return true
+  return response.status === 400 && /Throttl|TooManyRequests/.test(await response.clone().text())
 }

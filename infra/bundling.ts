@@ -1,0 +1,72 @@
+import { extname, join, resolve } from 'node:path'
+import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs'
+import type { Bundling, OverwinterProps } from './options.ts'
+
+/** In the package the built files are bundled: the sources are not there, and two copies of the library would not know each other's errors. */
+const ENDING = extname(import.meta.filename)
+const isFromSource = ENDING === '.ts'
+
+/** A file in functions/, by its name. */
+export const functionFile = (name: string): string => join(import.meta.dirname, `../functions/${name}${ENDING}`)
+
+/** Packages in CommonJS ask for Node's own modules with `require`, which an ES module has not. */
+const WITH_REQUIRE = `import { createRequire as overwinterRequire } from 'node:module'; globalThis.require ??= overwinterRequire(import.meta.url);`
+
+const OURS: BundlingOptions = {
+  format: OutputFormat.ESM,
+  target: 'node24',
+  minify: true,
+  sourceMap: true,
+  sourcesContent: false,
+  // Some packages have a CommonJS build that an ESM bundle cannot load.
+  mainFields: ['module', 'main'],
+  // What Lambda has of the AWS SDK changes under our feet and starts more slowly.
+  bundleAwsSDK: true,
+  // The SDK loads it for calls that answer in a stream of events, of which there are none here.
+  externalModules: ['@smithy/core/event-streams'],
+  esbuildArgs: {
+    '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials'),
+    '--alias:@smithy/core/event-streams': functionFile('left-out-of-aws-sdk'),
+    '--alias:@aws-sdk/middleware-endpoint-discovery': functionFile('left-out-of-aws-sdk'),
+    // `module` would be lost if it were not named.
+    '--conditions': isFromSource ? 'overwinter-source,module' : 'module',
+  },
+}
+
+/** Of a function that holds nothing of the user's. */
+export const withoutEntry: BundlingOptions = OURS
+
+/** Of a function that loads the entry: the user's wishes, as far as they leave the function what it needs. */
+export function withEntry({ entry, bundling = {} }: OverwinterProps): BundlingOptions {
+  refuseWhatBreaks(bundling)
+  const { esbuildArgs, externalModules = [], banner, ...wishes } = bundling
+  return {
+    ...OURS,
+    ...wishes,
+    banner: banner ? `${WITH_REQUIRE}${banner}` : WITH_REQUIRE,
+    externalModules: [...OURS.externalModules!, ...externalModules],
+    esbuildArgs: { ...esbuildArgs, ...OURS.esbuildArgs, ...withConditions(esbuildArgs), '--alias:overwinter-workflows': resolve(entry) },
+  }
+}
+
+const FIXED = ['format', 'target', 'mainFields', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
+const CONDITIONS = '--conditions'
+const FIXED_ARGS = /^--(bundle|format|target|platform|main-fields|outfile|outdir|splitting|packages|alias:(overwinter-workflows|@aws-sdk|@smithy).*)$/
+
+function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
+  const fixed = FIXED.find((option) => bundling[option] !== undefined)
+  if (fixed)
+    throw new Error(
+      `bundling.${fixed} cannot be given: the functions are ES modules with an AWS SDK of their own, and depend on how they are bundled. Leave it out`,
+    )
+  const argument = Object.keys(bundling.esbuildArgs ?? {}).find((name) => FIXED_ARGS.test(name))
+  if (argument) throw new Error(`bundling.esbuildArgs['${argument}'] cannot be given: the functions depend on it. Leave it out`)
+  const external = bundling.externalModules?.find((name) => /^(@aws-sdk|@smithy|overwinter)\b|^\*/.test(name))
+  if (external) throw new Error(`bundling.externalModules cannot have '${external}': the functions would not find it when they start. Leave it out`)
+}
+
+/** The user's conditions beside ours, which would otherwise be lost. */
+function withConditions(esbuildArgs: BundlingOptions['esbuildArgs']): BundlingOptions['esbuildArgs'] {
+  const theirs = esbuildArgs?.[CONDITIONS]
+  return theirs ? { [CONDITIONS]: `${OURS.esbuildArgs![CONDITIONS]},${theirs}` } : {}
+}

@@ -1,0 +1,66 @@
+import { Duration, Token } from 'aws-cdk-lib'
+import { FUNCTION_NAMES, type OverwinterProps } from './options.ts'
+
+/** What AWS would refuse in the middle of a deployment, or take and never do, is refused here, with the option's name. */
+export function checkOptions(props: OverwinterProps): void {
+  const { timeout, batchSize, maxAttempts, memory, workersConcurrency } = props
+  if (timeout)
+    inRange(
+      'timeout',
+      timeout.toSeconds({ integral: false }),
+      TIMEOUT_S,
+      'a step that takes longer pauses, checkpoints, or is a task for a worker outside',
+      'seconds',
+    )
+  inRange('batchSize', batchSize, [1, 10], 'the queue hands out no more at once')
+  inRange('maxAttempts', maxAttempts, [1, 1_000], 'the queue counts no further')
+  checkMemory(memory)
+  if (workersConcurrency !== false) inRange('workersConcurrency', workersConcurrency, [2, 100_000], 'each worker takes two; false sets no limit')
+  checkConcurrency(props)
+}
+
+/** A runner starts no step in its last five seconds, so less than ten leave no time for any. Lambda ends at 15 minutes. */
+const TIMEOUT_S: Range = [10, Duration.minutes(15).toSeconds()]
+
+type Range = readonly [least: number, most: number]
+
+function inRange(option: string, value: number | undefined, [least, most]: Range, why: string, unit = ''): void {
+  if (value === undefined || Token.isUnresolved(value)) return
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  const range = `${least.toLocaleString('en')} to ${most.toLocaleString('en')}${unit && ` ${unit}`}`
+  throw new Error(`${option} is ${value}, and must be a whole number from ${range}: ${why}`)
+}
+
+function checkMemory(memory: OverwinterProps['memory']): void {
+  const sizes = typeof memory === 'object' ? Object.entries(memory) : [['', memory] as const]
+  for (const [name, size] of sizes) {
+    if (name && !FUNCTION_NAMES.some((known) => known === name))
+      throw new Error(`memory.${name}: there is no such function. There are ${FUNCTION_NAMES.join(', ')}`)
+    inRange(name ? `memory.${name}` : 'memory', size, [128, 10_240], 'Lambda has no other sizes', 'MB')
+  }
+}
+
+/** The event source of a queue starts at least 2 functions, and at most this many. */
+const MOST_CONCURRENT = 1_000
+const LEAST_CONCURRENT = 2
+
+function checkConcurrency({ reservedConcurrency: reserved, maxConcurrency: most }: OverwinterProps): void {
+  inRange('maxConcurrency', most, [LEAST_CONCURRENT, MOST_CONCURRENT], 'the queue cannot be told to start fewer or more runners')
+  if (reserved === undefined || Token.isUnresolved(reserved)) return
+  if (!Number.isInteger(reserved) || reserved < LEAST_CONCURRENT)
+    throw new Error(
+      `reservedConcurrency is ${reserved}, and must be a whole number from ${LEAST_CONCURRENT} on: the queue cannot be told to start fewer runners`,
+    )
+  if (most !== undefined && !Token.isUnresolved(most) && most > reserved) {
+    throw new Error(
+      `maxConcurrency is ${most} and reservedConcurrency ${reserved}: the queue would start runners that Lambda refuses, and healthy runs would end among the dead letters. ` +
+        'Leave maxConcurrency out, or make it no larger than the reservation',
+    )
+  }
+}
+
+/** What the queue may start. More than the reservation would be refused by Lambda, again and again, until the run is parked. */
+export function concurrencyOf({ maxConcurrency, reservedConcurrency }: OverwinterProps): number | undefined {
+  if (maxConcurrency !== undefined || reservedConcurrency === undefined) return maxConcurrency
+  return Token.isUnresolved(reservedConcurrency) ? reservedConcurrency : Math.min(reservedConcurrency, MOST_CONCURRENT)
+}
