@@ -19,6 +19,8 @@ export interface Environment {
   OVERWINTER_MAX_ATTEMPTS?: string
   /** JSON: the URL of the queue of each type of task. */
   OVERWINTER_TASK_QUEUES?: string
+  /** Where callbacks can be answered from outside; only where they can. */
+  OVERWINTER_PUBLIC_URL?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
   /** Only where a token opens the API. */
@@ -52,6 +54,7 @@ export function awsWorld(): AwsWorld {
     schedulerRoleArn: setting('OVERWINTER_SCHEDULER_ROLE_ARN'),
     taskQueues: JSON.parse(process.env.OVERWINTER_TASK_QUEUES ?? '{}') as Record<string, string>,
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
+    publicUrl: process.env.OVERWINTER_PUBLIC_URL,
     log,
   })
 }

@@ -38,7 +38,7 @@ const POLL_MS = 20_000
  * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
  * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
  */
-export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'world'>>, RemoteSchedules {
+export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world'>>, RemoteSchedules {
   private readonly transport: Transport
 
   constructor(options: TransportOptions) {
@@ -177,6 +177,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   async failCallback(token: string, error: unknown, options?: RepeatOptions): Promise<void> {
     const { name, message, code } = recordError(error)
     await this.post(`/callbacks/${encodeURIComponent(token)}`, { error: { name, message, code } }, options)
+  }
+
+  /** A sign of life from whoever is about to settle it, where the callback has a heartbeatTimeout. */
+  async heartbeatCallback(token: string): Promise<void> {
+    await this.post(`/callbacks/${encodeURIComponent(token)}/heartbeat`, undefined)
   }
 
   /** By name, each with when it is due next. */
