@@ -10,11 +10,11 @@ import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
 import type { Api, Route, WorkerApi } from './route.ts'
 import { about } from './routes/about.ts'
+import { callbacks } from './routes/callbacks.ts'
 import { definitions } from './routes/definitions.ts'
 import { overseeWorkers } from './routes/oversee-workers.ts'
 import { readRuns } from './routes/read-runs.ts'
 import { schedules } from './routes/schedules.ts'
-import { settleCallback } from './routes/settle-callback.ts'
 import { startRun } from './routes/start-run.ts'
 import { steerRuns } from './routes/steer-runs.ts'
 import { forWorkers } from './routes/workers/index.ts'
@@ -35,7 +35,7 @@ export interface AppOptions {
   log?: LogSink
 }
 
-export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...schedules, ...definitions, ...overseeWorkers, ...about]
+export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, ...callbacks, ...schedules, ...definitions, ...overseeWorkers, ...about]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {
@@ -71,7 +71,7 @@ function emptyApp(routes: Addresses, log: LogSink, knownWorkflows: () => string[
 function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, authorize?: AppOptions['authorize']): void {
   for (const route of routes) {
     const handle = async (c: Context) => {
-      if (authorize && !route.isOpen && !(await authorize(c.req.raw))) throw unauthorized()
+      if (authorize && !route.isOpen && !route.isCapability && !(await authorize(c.req.raw))) throw unauthorized()
       return route.handle(c, api)
     }
     app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), handle)

@@ -31,6 +31,8 @@ export interface Route<A = Api> {
   summary: string
   query?: Record<string, { description: string; schema?: JsonSchema }>
   body?: JsonSchema
+  /** What else than JSON it takes. */
+  alsoTakes?: readonly string[]
   /** Takes an `Idempotency-Key` header. */
   takesKey?: true
   /** `type`: the content's, where it is not JSON. */
@@ -38,6 +40,8 @@ export interface Route<A = Api> {
   problems: ProblemKind[]
   /** Answered without authorization. */
   isOpen?: true
+  /** So is this, and on AWS too, where all else is behind the authorizer: what is in the path is proof enough. */
+  isCapability?: true
   handle: (c: Context, api: A) => Response | Promise<Response>
 }
 
