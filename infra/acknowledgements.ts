@@ -1,9 +1,10 @@
 import { Stack, Validations } from 'aws-cdk-lib'
+import type { OpenRoute } from './http-api.ts'
 import type { Overwinter } from './overwinter.ts'
 import { schedulesIn } from './permissions.ts'
 
 /** What cdk-nag's AwsSolutions rules find here, and why it stays. */
-export function acknowledgeFindings(overwinter: Overwinter): void {
+export function acknowledgeFindings(overwinter: Overwinter, open: readonly OpenRoute[]): void {
   const { bucket, wakeups } = overwinter
   const why = (id: string, reason: string) => Validations.of(overwinter).acknowledge({ id: `AwsSolutions-${id}`, reason })
   why('S1', 'Only two functions reach the payloads, and their calls are in CloudTrail if the account records data events; access logs would double the writes.')
@@ -11,6 +12,11 @@ export function acknowledgeFindings(overwinter: Overwinter): void {
   why(`IAM5[Resource::${asFinding(overwinter, schedulesIn(wakeups))}]`, 'A schedule is named after the run and the time; the group holds nothing else.')
   for (const action of ['ReEncrypt*', 'GenerateDataKey*'])
     why(`IAM5[Action::kms:${action}]`, 'With a key of your own, DynamoDB needs both forms of these actions; they apply to this key alone.')
+  for (const { route } of open) {
+    const reason =
+      'The token in the path is the authorization: signed for one answer to one question, and refused once it has served. Throttled apart from the rest.'
+    Validations.of(route).acknowledge({ id: 'AwsSolutions-APIG4', reason })
+  }
   why('SQS3', 'A queue for what the stream could not deliver is itself a dead-letter queue, which cdk-nag cannot tell from the template.')
 }
 

@@ -13,7 +13,7 @@ import { acknowledgeFindings } from './acknowledgements.ts'
 import { Alarms } from './alarms.ts'
 import { createDashboard } from './dashboard.ts'
 import { createFunction, type FunctionProps } from './function.ts'
-import { addRoutes, addStage, authorizerOf } from './http-api.ts'
+import { addRoutes, addStage, authorizerOf, publicUrlOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import type { OverwinterProps } from './options.ts'
 import { apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
@@ -108,11 +108,13 @@ export class Overwinter extends Construct {
     }
 
     this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
-    addRoutes(this.api, Api)
-    addStage(this, this.api, props)
+    const open = addRoutes(this.api, Api, props)
+    addStage(this, this.api, open, props)
+    const publicUrl = publicUrlOf(this.api, props)
+    if (publicUrl !== undefined) Runner.addEnvironment('OVERWINTER_PUBLIC_URL' satisfies keyof Environment, publicUrl)
     new Alarms(this, props.alarmActions)
     createDashboard(this)
-    acknowledgeFindings(this)
+    acknowledgeFindings(this, open)
   }
 
   /** Lets somebody start runs, and nothing else. */

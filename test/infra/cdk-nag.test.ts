@@ -7,6 +7,7 @@ import { build, type Props } from './synth.ts'
 describe("cdk-nag's AwsSolutions rules", () => {
   it.each<[string, Props]>([
     ['as it comes', () => ({})],
+    ['without links for callbacks', () => ({ callbacks: false })],
     ['with everything switched on', (stack) => ({ lifecycleEvents: true, invokes: ['mailer'], kmsKey: new Key(stack, 'Key', { enableKeyRotation: true }) })],
   ])('find nothing that is not acknowledged: %s', (_, props) => {
     const { app } = build(props)
