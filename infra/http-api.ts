@@ -21,7 +21,7 @@ import type { OverwinterProps } from './options.ts'
 import { allow } from './permissions.ts'
 
 const DEFAULT_THROTTLE = { rateLimit: 1_000, burstLimit: 2_000 }
-/** For all who hold a link together: enough for people and webhooks, too little for somebody to run up a bill by guessing. */
+/** On each of their routes, for all who hold a link together: enough for people and webhooks, too little for somebody to run up a bill by guessing. */
 const CALLBACKS_THROTTLE = { rateLimit: 50, burstLimit: 100 }
 
 /**
@@ -34,8 +34,10 @@ export function addRoutes(api: HttpApi, handler: IFunction, { callbacks }: Overw
   const integration = new HttpLambdaIntegration('Function', handler, { scopePermissionToRoute: false })
   const open = ROUTES.flatMap(({ method, path, isCapability }) => {
     const isOpen = isCapability && callbacks !== false
-    const routes = api.addRoutes({ path, methods: [HttpMethod[method]], integration, ...(isOpen && { authorizer: new HttpNoneAuthorizer() }) })
-    return isOpen ? routes.map((route) => ({ route, key: `${method} ${path}` })) : []
+    // Whatever follows links in mails asks for the head first.
+    const methods = isOpen && method === 'GET' ? [HttpMethod.GET, HttpMethod.HEAD] : [HttpMethod[method]]
+    const routes = api.addRoutes({ path, methods, integration, ...(isOpen && { authorizer: new HttpNoneAuthorizer() }) })
+    return isOpen ? routes.map((route, i) => ({ route, key: `${methods[i]} ${path}` })) : []
   })
   api.addRoutes({ path: '/{proxy+}', methods: [HttpMethod.ANY], integration })
   return open

@@ -42,8 +42,8 @@ export interface OverwinterProps {
   /** Requests a second that the API takes. Default 1,000, in bursts of 2,000. */
   throttle?: { rateLimit: number; burstLimit: number }
   /**
-   * Whether callbacks can be answered by whoever holds their link, without the API's authorizer; and how often a second, all of them
-   * together. Default: they can, 50 times, in bursts of 100. `url`: what links begin with, where the API has a name of its own.
+   * Whether callbacks can be answered by whoever holds their link, without the API's authorizer; and how often a second that may
+   * happen, on each of their routes. Default: they can, 50 times, in bursts of 100. `url`: what links begin with, where the API has a name of its own.
    */
   callbacks?: false | { url?: string; throttle?: { rateLimit: number; burstLimit: number } }
   /** For pages of other origins. */

@@ -95,6 +95,8 @@ function unauthorized(): HttpProblem {
 function unexpected(error: unknown, c: Context, log: LogSink): HttpProblem {
   const errorId = crypto.randomUUID()
   const stack = error instanceof Error ? error.stack : String(error)
-  log('error', `${c.req.method} ${c.req.path} failed: ${error}`, { errorId, stack })
+  // Who reads logs must not be able to answer callbacks.
+  const path = c.req.path.replace(/^(\/callbacks\/)[^/]+/, '$1…')
+  log('error', `${c.req.method} ${path} failed: ${error}`, { errorId, stack })
   return new HttpProblem('internal', `an unexpected error was logged under ${errorId}`)
 }

@@ -27,7 +27,7 @@ describe.concurrent('a callback of a deployed workflow', () => {
     const { url, here } = await linkOf(runId)
     expect(url.startsWith(`${deployment.outputs.ApiUrl}/callbacks/`), url).toBe(true)
     const before = await client.history(runId)
-    for (const method of ['HEAD', 'GET', 'GET']) await fetch(here, { method, headers: { 'user-agent': 'a scanner of mails' } })
+    for (const method of ['HEAD', 'GET', 'GET']) expect((await fetch(here, { method, headers: { 'user-agent': 'a scanner of mails' } })).status).toBe(200)
     const page = await fetch(here)
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await page.text()).toContain('<h1>Shall we pay Ada?</h1>')

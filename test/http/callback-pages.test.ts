@@ -293,6 +293,16 @@ describe('who holds the token of a callback', () => {
   })
 })
 
+describe('the token of a callback', () => {
+  it('is not in the log when something goes wrong', async () => {
+    const logged: string[] = []
+    await using it = await asking((ctx) => ctx.callback('decide'), { log: (_level, message) => void logged.push(message) })
+    it.api.local.world.store.frames = () => Promise.reject(new Error('out of order'))
+    expect((await it.visit()).status).toBe(500)
+    expect(logged).toEqual(['GET /callbacks/… failed: Error: out of order'])
+  })
+})
+
 describe('a local server', () => {
   it('gives callbacks its own address, and the page posts back to it', async () => {
     let link = ''
