@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { deadlineOf } from '../../sdk/callback-journal.ts'
 import { beat } from '../../sdk/engine/callback-heartbeat.ts'
 import {
   type Callback,
@@ -70,6 +71,19 @@ describe('a callback that expires', () => {
     await expect(new Client(late, new Registry([])).completeCallback(token, 1)).rejects.toThrow(GoneError)
     await env.client.completeCallback(token, 2)
     expect(await run.result()).toBe(2)
+  })
+})
+
+describe('the deadline of a callback', () => {
+  const created = { type: 'callback.created' as const, id: 'ok', until: 10 }
+  const retried = { type: 'run.retried' as const, ops: ['ok'] }
+
+  it('is that of its last opening, and unknown while an operator has it opened anew', () => {
+    expect(deadlineOf([created], 'ok')).toBe(10)
+    expect(deadlineOf([created], 'other')).toBeUndefined()
+    expect(deadlineOf([created, { type: 'run.retried', ops: ['other'] }], 'ok')).toBe(10)
+    expect(deadlineOf([created, retried], 'ok')).toBeUndefined()
+    expect(deadlineOf([created, retried, { ...created, until: 20 }], 'ok')).toBe(20)
   })
 })
 
@@ -174,6 +188,7 @@ describe('a callback with a heartbeat timeout', () => {
     await env.client.heartbeatCallback(token)
     expect(await run.status()).toBe('waiting')
     await env.advance('1s')
+    expect(await run.status()).toBe('failed')
     await expect(run.result()).rejects.toThrow('was not completed in time')
   })
 
@@ -191,7 +206,8 @@ describe('a callback with a heartbeat timeout', () => {
     expect(await run.status()).toBe('failed')
     await env.client.retry(run.runId)
     await env.advance('30s')
-    await env.restart()
+    // Has it looked at anew, in the middle of its time.
+    await run.signal('nudge')
     expect(await run.status()).toBe('waiting')
     await env.client.completeCallback(token, 'late but welcome')
     expect(await run.result()).toBe('late but welcome')
