@@ -2,10 +2,12 @@ import { type Context, Hono } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Client } from '../../sdk/index.ts'
 import type { LogSink } from '../../sdk/ports.ts'
+import type { Permission } from '../../sdk/tasks/tokens.ts'
 import { Workers } from '../../sdk/tasks/workers.ts'
 import { consoleLog } from '../../sdk/worlds/system.ts'
 import { DEFAULT_BODY_LIMIT } from './body.ts'
 import { openapiOf } from './openapi.ts'
+import { letIn } from './permission.ts'
 import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
 import type { Api, Route, WorkerApi } from './route.ts'
@@ -21,8 +23,11 @@ import { forWorkers } from './routes/workers/index.ts'
 
 export interface AppOptions {
   client: Client
-  /** Who may come in; everybody unless given. See `bearer`. */
-  authorize?: (request: Request) => boolean | Promise<boolean>
+  /**
+   * Who may come in; everybody unless given. See `bearer`. `true` may do everything. Who is refused may still show a token with scopes
+   * that the API has made. `env`: what the platform says of the request.
+   */
+  authorize?: (request: Request, env: unknown) => boolean | Permission | Promise<boolean | Permission>
   /** In bytes. Default 5 MiB. */
   bodyLimit?: number
   /** Shows the stack traces of errors in runs. Off by default: they tell strangers about the code. */
@@ -45,7 +50,7 @@ export function createApp(options: AppOptions): Hono {
   const workers = new Workers(client.world, options.workerToken)
   const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document }
   const app = emptyApp([...ROUTES, ...ours], log, () => client.registry.names())
-  mount(app, ROUTES, api, authorize)
+  mount(app, ROUTES, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
   mount(app, ours, api)
   return app
 }
@@ -68,10 +73,10 @@ function emptyApp(routes: Addresses, log: LogSink, knownWorkflows: () => string[
 }
 
 /** One handler per route and no middleware: Hono then calls the handler itself, without a chain. */
-function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, authorize?: AppOptions['authorize']): void {
+function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, guard?: (c: Context, route: Route<A>) => Promise<void>): void {
   for (const route of routes) {
     const handle = async (c: Context) => {
-      if (authorize && !route.isOpen && !route.isCapability && !(await authorize(c.req.raw))) throw unauthorized()
+      if (guard && !route.isOpen) await guard(c, route)
       return route.handle(c, api)
     }
     app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), handle)
@@ -85,10 +90,6 @@ function noRoute(c: Context, routes: Addresses): HttpProblem {
   if (methods.length === 0) return new HttpProblem('unknown-route', `nothing is at ${path}; see /openapi.json`)
   const allow = methods.flatMap((known) => (known === 'GET' ? ['GET', 'HEAD'] : [known])).join(', ')
   return new HttpProblem('method-not-allowed', `${path} takes ${allow}, not ${method}`, { headers: { allow } })
-}
-
-function unauthorized(): HttpProblem {
-  return new HttpProblem('unauthorized', "send a valid 'Authorization: Bearer <token>' header", { headers: { 'www-authenticate': 'Bearer' } })
 }
 
 /** The caller learns a number to ask about, and nothing of our insides. */

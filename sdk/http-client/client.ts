@@ -209,9 +209,9 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return workers.map(({ last_seen, ...worker }) => ({ ...worker, seenAt: Date.parse(last_seen) }))
   }
 
-  /** A token for workers, shown here and never again. Not repeated when the answer gets lost: that would make another one. */
-  async createToken({ name, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
-    const body = { name, task_types: types, expires_in: expiresIn }
+  /** A token for workers or for a part of the API, shown here and never again. Not repeated when the answer gets lost: that would make another one. */
+  async createToken({ name, scopes, workflows, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
+    const body = { name, scopes, workflows, task_types: types, expires_in: expiresIn }
     const { body: made } = await this.transport.send<TokenJson & { token: string }>({ method: 'POST', path: '/v1/tokens', body })
     return { ...tokenFromJson(made), token: made.token }
   }

@@ -20,6 +20,7 @@ const showCallback: Route = {
   method: 'GET',
   path: '/callbacks/{token}',
   operationId: 'showCallback',
+  needs: 'settle',
   summary: 'A page for people on which they can answer what a run asks. Looking at it changes nothing.',
   responses: {
     200: { description: 'The question, and a form for the answer.', ...PAGE },
@@ -43,6 +44,7 @@ const settleCallback: Route = {
   method: 'POST',
   path: '/callbacks/{token}',
   operationId: 'settleCallback',
+  needs: 'settle',
   summary:
     'Complete or fail what a run waits for outside. Under an Idempotency-Key the same result again is no conflict. A form is answered with a page; a callback made with `raw` takes any body as it comes, and the same body again.',
   takesKey: true,
@@ -64,6 +66,7 @@ const heartbeatCallback: Route = {
   method: 'POST',
   path: '/callbacks/{token}/heartbeat',
   operationId: 'heartbeatCallback',
+  needs: 'settle',
   summary: 'A sign of life from whoever is about to complete a callback that has a heartbeatTimeout.',
   takesKey: true,
   responses: { 202: { description: 'Noted.', schema: ref('Accepted') } },

@@ -22,6 +22,7 @@ export const poll: WorkerRoute = {
   method: 'POST',
   path: '/v1/tasks/poll',
   operationId: 'pollTasks',
+  needs: 'work',
   summary: 'Tasks of these types, as soon as there are any; an empty list when the time is up.',
   body: ref('PollRequest'),
   responses: { 200: { description: 'Each is this worker’s until its deadline.', schema: ref('TaskPayloads') } },
