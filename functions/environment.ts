@@ -24,6 +24,8 @@ export interface Environment {
   OVERWINTER_RUNNER?: string
   /** JSON of `SecretPlaces`; only for the runner. */
   OVERWINTER_SECRETS?: string
+  /** Where callbacks can be answered from outside; only where they can. */
+  OVERWINTER_PUBLIC_URL?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
   /** Only where a token opens the API. */
@@ -58,6 +60,7 @@ export function awsWorld(): AwsWorld {
     ...(process.env.OVERWINTER_RUNNER !== undefined && { runner: process.env.OVERWINTER_RUNNER }),
     taskQueues: readTaskQueues(process.env.OVERWINTER_TASK_QUEUES ?? '', setting('OVERWINTER_QUEUE_URL')),
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
+    publicUrl: process.env.OVERWINTER_PUBLIC_URL,
     log,
   })
 }

@@ -1,9 +1,10 @@
 import { Stack, Validations } from 'aws-cdk-lib'
+import type { OpenRoute } from './http-api.ts'
 import type { Overwinter } from './overwinter.ts'
 import { schedulesIn } from './permissions.ts'
 
 /** What cdk-nag's AwsSolutions rules find here, and why it stays. */
-export function acknowledgeFindings(overwinter: Overwinter): void {
+export function acknowledgeFindings(overwinter: Overwinter, open: readonly OpenRoute[]): void {
   const { bucket, wakeups } = overwinter
   const why = (id: string, reason: string) => Validations.of(overwinter).acknowledge({ id: `AwsSolutions-${id}`, reason })
   why('S1', 'Only two functions reach the payloads, and their calls are in CloudTrail if the account records data events; access logs would double the writes.')
@@ -16,6 +17,11 @@ export function acknowledgeFindings(overwinter: Overwinter): void {
     'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
     "In a VPC, Lambda makes network interfaces in the function's name; AWS keeps the list of what that takes.",
   )
+  for (const { route } of open) {
+    const reason =
+      'The token in the path is the authorization: signed for one answer to one question, and refused once it has served. Throttled apart from the rest.'
+    Validations.of(route).acknowledge({ id: 'AwsSolutions-APIG4', reason })
+  }
   why('SQS3', 'A queue for what the stream could not deliver is itself a dead-letter queue, which cdk-nag cannot tell from the template.')
 }
 

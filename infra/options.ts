@@ -62,6 +62,11 @@ export interface OverwinterProps {
   invokes?: string[]
   /** Requests a second that the API takes. Default 1,000, in bursts of 2,000. */
   throttle?: { rateLimit: number; burstLimit: number }
+  /**
+   * Whether callbacks can be answered by whoever holds their link, without the API's authorizer; and how often a second that may
+   * happen, on each of their routes. Default: they can, 50 times, in bursts of 100. `url`: what links begin with, where the API has a name of its own.
+   */
+  callbacks?: false | { url?: string; throttle?: { rateLimit: number; burstLimit: number } }
   /** For pages of other origins. */
   cors?: CorsPreflightOptions
   /** Told when an alarm goes off. */

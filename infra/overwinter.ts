@@ -16,7 +16,7 @@ import { Alarms } from './alarms.ts'
 import { checkOptions, concurrencyOf } from './checks.ts'
 import { createDashboard } from './dashboard.ts'
 import { createFunction, type FunctionProps } from './function.ts'
-import { addRoutes, addStage, authorizerOf } from './http-api.ts'
+import { addRoutes, addStage, authorizerOf, publicUrlOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
 import { allow, apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
@@ -139,11 +139,13 @@ export class Overwinter extends Construct implements IGrantable {
 
     this.grantPrincipal = Runner.grantPrincipal
     this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
-    addRoutes(this.api, Api, props)
-    addStage(this, this.api, props)
+    const open = addRoutes(this.api, Api, props)
+    addStage(this, this.api, open, props)
+    const publicUrl = publicUrlOf(this.api, props)
+    if (publicUrl !== undefined) Runner.addEnvironment('OVERWINTER_PUBLIC_URL' satisfies keyof Environment, publicUrl)
     new Alarms(this, timeout, props.alarmActions)
     createDashboard(this)
-    acknowledgeFindings(this)
+    acknowledgeFindings(this, open)
   }
 
   /** Lets somebody start runs, and nothing else. */

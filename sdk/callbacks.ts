@@ -1,14 +1,39 @@
+import { type Created, deadlineOf, isAlike, isStopped, openingOf, type SettledCallback, setAside, settlementOf, wasSettledAlike } from './callback-journal.ts'
+import { beat } from './engine/callback-heartbeat.ts'
 import { type CallbackAddress, readCallbackToken } from './engine/callback-token.ts'
 import { ConflictError, GoneError, MisfitError, RunNotFoundError, recordError, UnknownWorkflowError } from './engine/errors.ts'
-import type { EventOf, Frame, JournalEvent } from './engine/events.ts'
-import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
+import type { Frame, JournalEvent } from './engine/events.ts'
+import { assertSurvivesJson, type Json, throughJson } from './engine/json.ts'
+import type { CallbackRequest } from './engine/operation.ts'
 import { replaySilently } from './engine/silent-replay.ts'
-import { hasEnded, type Message, type RunRecord, type World } from './ports.ts'
+import { hasEnded, type RunRecord, type World } from './ports.ts'
+import { RAW_REQUEST } from './raw-request.ts'
 import { validate } from './schema.ts'
 import type { AnyWorkflow, WorkflowSource } from './workflow.ts'
 
-type SettledCallback = Extract<Message, { kind: 'callback' | 'callback.failed' }>
-type Created = EventOf<'callback.created'>
+/** What somebody outside is asked. */
+export interface Asked {
+  runId: string
+  workflow: string
+  /** The callback's, scopes included. */
+  name: string
+  isRaw: boolean
+  until: number | undefined
+  /** What only the code knows; undefined where this process does not have it. */
+  terms(): Promise<Pick<CallbackRequest, 'schema' | 'question'> | undefined>
+}
+
+/** `isRepeat`: it may have been sent before; then the same again is no conflict. */
+export type Answer = ({ result: unknown } | { error: unknown }) & { isRepeat: boolean }
+
+/** A callback as its token leads to it. */
+interface Found {
+  address: CallbackAddress
+  run: RunRecord
+  events: JournalEvent[]
+  created: Created | undefined
+  asked: Asked
+}
 
 /** Settles what runs wait for outside. Whoever is too late, or sends what does not fit, hears so, and nothing is written. */
 export class Callbacks {
@@ -20,63 +45,96 @@ export class Callbacks {
     this.workflows = workflows
   }
 
-  /** `isRepeat`: it may have been sent before; then the same again is no conflict. */
-  async complete(token: string, result: unknown, isRepeat: boolean): Promise<void> {
-    assertSurvivesJson(result, 'the result of a callback')
-    await this.settle(token, (address) => ({ ...address, kind: 'callback', result: throughJson(result) as Json | undefined }), isRepeat)
+  /** What is asked, while it can be answered. Changes nothing. */
+  async look(token: string): Promise<Asked> {
+    const { address, run, events, asked } = await this.find(token)
+    this.refuseLate(run, address, events)
+    const { messages } = await this.world.store.inbox(run.id)
+    const id = messageId(address, events)
+    if (messages.some((message) => message.id === id)) throw settledBefore()
+    return asked
   }
 
-  async fail(token: string, error: unknown, isRepeat: boolean): Promise<void> {
-    await this.settle(token, (address) => ({ ...address, kind: 'callback.failed', error: recordError(error) }), isRepeat)
-  }
-
-  private async settle(
-    token: string,
-    toMessage: (address: { id: string; op: string; generation: number }) => SettledCallback,
-    isRepeat: boolean,
-  ): Promise<void> {
-    const address = readCallbackToken(token)
-    const { runId, opId: op, generation } = address
-    const run = await this.world.store.get(runId)
-    if (!run || !address.isFrom(run)) throw new RunNotFoundError('no run waits for this callback token: it is not genuine, or its run is gone')
-    const frames = await this.world.store.frames(runId)
-    const events = frames.filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
-    // One that was set aside, or undone by an operator, does not stand in the way of the next.
-    const rejected = events.filter((event) => (event.type === 'callback.rejected' && event.id === op) || event.type === 'run.retried').length
-    const message = toMessage({ id: `callback ${generation} ${op}${rejected === 0 ? '' : ` ${rejected}`}`, op, generation })
+  /** What was sent may have to be read as the callback asks for it. */
+  async settle(token: string, read: (asked: Asked) => Answer | Promise<Answer>): Promise<void> {
+    const { address, run, events, created, asked } = await this.find(token)
+    const answer = await readOr(
+      () => read(asked),
+      () => this.refuseLate(run, address, events),
+    )
+    const { isRepeat } = answer
+    const message = toMessage(answer, address, messageId(address, events))
     if (isRepeat && wasSettledAlike(events, message)) return
-    const waitsAlike = isRepeat && (await this.waitsAlike(runId, message))
+    const waitsAlike = isRepeat && (await this.waitsAlike(run.id, message, created))
     if (!waitsAlike) {
       this.refuseLate(run, address, events)
-      await this.refuseMisfit(run, frames, events, message)
+      await refuseMisfit(asked, created, message)
     }
     // Also if it is there already: whoever sent it first may have died before the run could hear of it (I6).
-    const { outcome, wakes } = await this.world.store.deliver(runId, message)
+    const { outcome, wakes } = await this.world.store.deliver(run.id, message)
     await this.world.wakeups.send(wakes)
     if (outcome === 'accepted' || waitsAlike) return
     // It may have gone from the inbox to the journal between our looks at the two.
-    if (isRepeat && outcome === 'duplicate' && wasSettledAlike(await this.eventsOf(run), message)) return
-    if (outcome === 'ended' || outcome === 'missing') throw new GoneError(`run '${runId}' has ended meanwhile; the result came too late`)
-    throw new ConflictError('this callback was settled before; the first result stands')
+    if (isRepeat && outcome === 'duplicate' && wasSettledAlike(eventsOf(run, await this.world.store.frames(run.id)), message)) return
+    if (outcome === 'ended' || outcome === 'missing') throw new GoneError(`run '${run.id}' has ended meanwhile; the result came too late`)
+    throw settledBefore()
   }
 
-  private async eventsOf({ id, baseSeq }: RunRecord): Promise<JournalEvent[]> {
-    return (await this.world.store.frames(id)).filter(({ seq }) => seq > baseSeq).flatMap((frame) => frame.events)
+  /** A sign of life. It is noted, not journaled, and wakes nobody: the run looks for it when it is due. */
+  async heartbeat(token: string): Promise<void> {
+    const { address, run, events, created } = await this.find(token)
+    this.refuseLate(run, address, events)
+    if (created?.beatMs === undefined) {
+      throw new ConflictError(`callback '${address.opId}' needs no signs of life: it was made without heartbeatTimeout`)
+    }
+    await beat(this.world.documents, run, address.opId, { at: this.world.clock.now(), ms: created.beatMs })
   }
 
-  private async waitsAlike(runId: string, message: SettledCallback): Promise<boolean> {
+  private async find(token: string): Promise<Found> {
+    const address = readCallbackToken(token)
+    const run = await this.world.store.get(address.runId)
+    if (!run || !address.isFrom(run)) throw new RunNotFoundError('no run waits for this callback token: it is not genuine, or its run is gone')
+    const frames = await this.world.store.frames(run.id)
+    const events = eventsOf(run, frames)
+    const created = openingOf(events, address.opId)
+    let terms: ReturnType<Asked['terms']> | undefined
+    const asked: Asked = {
+      runId: run.id,
+      workflow: run.workflow,
+      name: address.opId,
+      isRaw: created?.raw === true,
+      until: created?.until,
+      terms: () => (terms ??= this.askTheCode(run, frames, address.opId)),
+    }
+    return { address, run, events, created, asked }
+  }
+
+  /** Schema and question are in the code, so the code is asked: it is taken through the journal, up to where it waits. */
+  private async askTheCode(run: RunRecord, frames: readonly Frame[], op: string): Promise<CallbackRequest | undefined> {
+    const workflow = await this.findWorkflow(run)
+    if (!workflow) return undefined
+    const replay = await replaySilently(workflow, run, frames)
+    const request = replay.operations.get(op)?.request
+    return replay.violation || request?.kind !== 'callback' ? undefined : request
+  }
+
+  private async waitsAlike(runId: string, message: SettledCallback, created: Created | undefined): Promise<boolean> {
     const { messages } = await this.world.store.inbox(runId)
-    return messages.some((other) => other.id === message.id && isAlike(other as SettledCallback, message))
+    return messages.some((other) => other.id === message.id && isAlike(other as SettledCallback, message, created))
   }
 
   private refuseLate(run: RunRecord, { generation, opId }: CallbackAddress, events: readonly JournalEvent[]): void {
     if (run.generation > generation) throw new GoneError(`run '${run.id}' has begun anew since this token was handed out, and does not wait for it any more`)
     const settled = settlementOf(events, opId)
     if (settled?.type === 'callback.failed' && settled.error.name === 'TimeoutError') throw new GoneError(`too late: ${settled.error.message}`)
-    if (settled) throw new ConflictError('this callback was settled before; the first result stands')
+    if (settled) throw settledBefore()
     if (hasEnded(run.status)) throw new GoneError(`run '${run.id}' has ended (${run.status}) and does not wait for this callback any more`)
     if (events.some(({ type }) => type === 'run.cancelRequested') && isStopped(events, opId)) {
       throw new GoneError(`run '${run.id}' was cancelled and does not wait for this callback any more`)
+    }
+    // The run may not have noticed so far.
+    if ((deadlineOf(events, opId) ?? Number.POSITIVE_INFINITY) <= this.world.clock.now()) {
+      throw new GoneError(`too late: callback '${opId}' was not completed in time`)
     }
   }
 
@@ -88,50 +146,41 @@ export class Callbacks {
       throw error
     }
   }
+}
 
-  /** The schema is in the code, so the code is asked: it is taken through the journal, up to where it waits. */
-  private async refuseMisfit(run: RunRecord, frames: readonly Frame[], events: readonly JournalEvent[], message: SettledCallback): Promise<void> {
-    const created = events.find((event): event is Created => event.type === 'callback.created' && event.id === message.op)
-    if (!created?.checked || message.kind !== 'callback') return
-    // A process that does not have the code leaves the question to the one that has: there, what does not fit is set aside.
-    const workflow = await this.findWorkflow(run)
-    if (!workflow) return
-    const replay = await replaySilently(workflow, run, frames)
-    const request = replay.operations.get(message.op)?.request
-    if (replay.violation || request?.kind !== 'callback') return
-    const checked = await validate(request.schema, message.result)
-    if (!checked.ok) throw new MisfitError(`the result does not fit what callback '${message.op}' asks for; the run waits on`, checked.problems)
+/** Who is too late hears that, whatever is wrong with what was sent. */
+async function readOr(read: () => Answer | Promise<Answer>, refuseLate: () => void): Promise<Answer> {
+  try {
+    return await read()
+  } catch (error) {
+    refuseLate()
+    throw error
   }
 }
 
-/** How the callback was settled, as far as that counts: an operator may have undone it. */
-function settlementOf(events: readonly JournalEvent[], op: string): EventOf<'callback.completed' | 'callback.failed'> | undefined {
-  let settled: EventOf<'callback.completed' | 'callback.failed'> | undefined
-  for (const event of events) {
-    if (isSettlement(event) && event.id === op) settled = event
-    // Asked for anew, on another way than the one on which it was settled.
-    else if (event.type === 'callback.created' && event.id === op) settled = undefined
-    else if (event.type === 'run.retried' && event.ops?.includes(op)) settled = undefined
-  }
-  return settled
+function eventsOf({ baseSeq }: RunRecord, frames: readonly Frame[]): JournalEvent[] {
+  return frames.filter(({ seq }) => seq > baseSeq).flatMap((frame) => frame.events)
 }
 
-function wasSettledAlike(events: readonly JournalEvent[], message: SettledCallback): boolean {
-  const settled = settlementOf(events, message.op)
-  return settled !== undefined && isAlike(settled, message)
+function messageId({ generation, opId }: CallbackAddress, events: readonly JournalEvent[]): string {
+  const before = setAside(events, opId)
+  return `callback ${generation} ${opId}${before === 0 ? '' : ` ${before}`}`
 }
 
-type Said = { result?: Json; error?: { message: string } }
-function isAlike(a: Said, b: Said): boolean {
-  const said = ({ result, error }: Said) => canonicalJson({ result, error: error?.message })
-  return said(a) === said(b)
+function toMessage(answer: Answer, { generation, opId: op }: CallbackAddress, id: string): SettledCallback {
+  if ('error' in answer) return { id, op, generation, kind: 'callback.failed', error: recordError(answer.error) }
+  assertSurvivesJson(answer.result, 'the result of a callback')
+  return { id, op, generation, kind: 'callback', result: throughJson(answer.result) as Json | undefined }
 }
 
-const isSettlement = (event: JournalEvent): event is EventOf<'callback.completed' | 'callback.failed'> =>
-  event.type === 'callback.completed' || event.type === 'callback.failed'
+async function refuseMisfit(asked: Asked, created: Created | undefined, message: SettledCallback): Promise<void> {
+  if (message.kind !== 'callback' || !(created?.checked || created?.raw)) return
+  // A process that does not have the code leaves the question to the one that has: there, what does not fit is set aside.
+  const schema = created.raw ? RAW_REQUEST : (await asked.terms())?.schema
+  const checked = await validate(schema, message.result)
+  if (!checked.ok) throw new MisfitError(`the result does not fit what callback '${message.op}' asks for; the run waits on`, checked.problems)
+}
 
-/** A wait that was open when the run was asked to stop has ended with that. */
-function isStopped(events: readonly JournalEvent[], opId: string): boolean {
-  const created = events.findIndex((event) => event.type === 'callback.created' && event.id === opId)
-  return created !== -1 && events.slice(created).some(({ type }) => type === 'run.cancelRequested')
+function settledBefore(): ConflictError {
+  return new ConflictError('this callback was settled before; the first result stands')
 }

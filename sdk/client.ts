@@ -59,7 +59,8 @@ export class Client {
   readonly registry: Registry
   /** Workflows that are not in the code. */
   readonly definitions: Catalogue
-  private readonly callbacks: Callbacks
+  /** What runs ask of the outside, for whoever shows it to people. */
+  readonly callbacks: Callbacks
 
   /** `handlers` are what stored definitions may call by name. */
   constructor(world: World, registry: Registry, handlers: readonly NamedHandler[] = []) {
@@ -330,11 +331,17 @@ export class Client {
 
   /** Refused with a GoneError when it comes too late, and with a MisfitError when it does not fit the callback's schema. */
   async completeCallback(token: string, result?: unknown, options: RepeatOptions = {}): Promise<void> {
-    await this.callbacks.complete(token, result, options.idempotencyKey !== undefined)
+    assertSurvivesJson(result, 'the result of a callback')
+    await this.callbacks.settle(token, () => ({ result, isRepeat: options.idempotencyKey !== undefined }))
   }
 
   async failCallback(token: string, error: unknown, options: RepeatOptions = {}): Promise<void> {
-    await this.callbacks.fail(token, error, options.idempotencyKey !== undefined)
+    await this.callbacks.settle(token, () => ({ error, isRepeat: options.idempotencyKey !== undefined }))
+  }
+
+  /** A sign of life from whoever is about to settle it, where the callback has a heartbeatTimeout. */
+  async heartbeatCallback(token: string): Promise<void> {
+    await this.callbacks.heartbeat(token)
   }
 
   private async deliver(runId: string, message: Message, options: RepeatOptions): Promise<{ accepted: boolean }> {

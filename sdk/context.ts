@@ -25,8 +25,9 @@ export interface Context {
   waitFor<T>(signal: Signal<T>, options: WaitOptions & { timeout: Duration }): Promise<T | undefined>
   waitFor<T>(signal: Signal<T>, options?: WaitOptions): Promise<T>
 
-  /** A token to hand out; `promise` settles when somebody completes or fails it. It rejects with a TimeoutError after `timeout`. */
-  callback<T = unknown>(name: string, options?: CallbackOptions<T>): { token: string; promise: Promise<T> }
+  /** A link to hand out; `promise` settles when somebody answers. It rejects with a TimeoutError after `timeout`. */
+  callback(name: string, options: RawCallbackOptions): Callback<RawRequest>
+  callback<T = unknown>(name: string, options?: CallbackOptions<T>): Callback<T>
 
   /** Runs another workflow as a run of its own. */
   run<I, O>(child: Workflow<I, O>, input: I, options: ChildOptions & { detached: true }): Promise<{ runId: string }>
@@ -128,8 +129,36 @@ export interface WaitOptions {
 }
 
 export interface CallbackOptions<T> {
+  /** From then on nobody can answer any more. */
   timeout?: Duration
+  /** What an answer has to fit. Where it can be said as JSON Schema, it makes the form of the page behind `url`. */
   schema?: Schema<unknown, T>
+  /** What the page behind `url` asks for. Default: the callback's name. */
+  question?: string
+  /** Without a sign of life (`client.heartbeatCallback`, `POST <url>/heartbeat`) for this long it rejects with a TimeoutError. */
+  heartbeatTimeout?: Duration
+}
+
+/** For a webhook: whatever is posted is the answer, as it came. */
+export interface RawCallbackOptions extends Omit<CallbackOptions<RawRequest>, 'schema'> {
+  raw: true
+}
+
+export interface Callback<T> {
+  /** Where a person finds a page to answer on, and where a service posts. Only its path where the world knows no address of its own. */
+  readonly url: string
+  /** The last part of `url`. Whoever has it may answer, once. */
+  readonly token: string
+  readonly promise: Promise<T>
+}
+
+/** A request as it came, so that a step can check its signature. */
+export interface RawRequest {
+  /** Names in lower case. */
+  headers: Record<string, string>
+  body: string
+  /** The body is no UTF-8 text, and is here as base64. */
+  isBase64?: true
 }
 
 export interface ChildOptions {

@@ -1,11 +1,14 @@
 export { Client, type HistoryEvent, type ListOptions, type RunView, type StartOptions } from './client.ts'
 export type {
+  Callback,
   CallbackOptions,
   ChildOptions,
   Context,
   InvokeOptions,
   Logger,
   MapOptions,
+  RawCallbackOptions,
+  RawRequest,
   RunInfo,
   StepOptions,
   StepTools,

@@ -16,6 +16,8 @@ export interface World {
   readonly log: LogSink
   /** What `ctx.invoke` calls, where the world has such a thing. */
   readonly functions?: Functions
+  /** Where the HTTP API of this world can be reached from outside, without a slash at its end; undefined where nobody has said so. */
+  readonly publicUrl?: string | undefined
   /** How long a runner waits in place for a timer before it rather suspends. */
   readonly inlineWaitMs: number
 }

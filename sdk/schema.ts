@@ -1,4 +1,4 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidInputError, type Problem } from './engine/errors.ts'
 import { assertSurvivesJson, canonicalJson, type Json, pathStep, survivesJson, throughJson } from './engine/json.ts'
 
@@ -26,6 +26,16 @@ export async function validateOrThrow<T>(schema: Schema<unknown, T> | undefined,
 function jsonPath(path: readonly (PropertyKey | StandardSchemaV1.PathSegment)[] | undefined): string {
   const keys = (path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
   return `$${keys.map((key) => pathStep(typeof key === 'symbol' ? String(key) : key)).join('')}`
+}
+
+/** What the schema takes, as JSON Schema; undefined where it cannot say so: a date, a transformation, a library that has no such thing. */
+export function jsonSchemaOf(schema: Schema | undefined): Record<string, unknown> | undefined {
+  const { jsonSchema } = (schema?.['~standard'] ?? {}) as Partial<StandardJSONSchemaV1.Props>
+  try {
+    return jsonSchema?.input({ target: 'draft-2020-12' })
+  } catch {
+    return undefined
+  }
 }
 
 /** An input as a run keeps it. It is parsed once: a default that is random or dated stays what it was. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { milliseconds } from '../../sdk/engine/duration.ts'
 import type { LiveWorker } from '../../sdk/tasks/directory.ts'
-import type { TokenView } from '../../sdk/tasks/tokens.ts'
+import { checkTerms, TOKEN_SCOPES, type TokenScope, type TokenView } from '../../sdk/tasks/tokens.ts'
 import { Failure } from '../failure.ts'
 import { clockTime, fromNow } from '../moments.ts'
 import { Session } from '../session.ts'
@@ -19,19 +19,30 @@ export function addWorkers(program: Command): void {
       session.print(live.length === 0 ? 'no workers' : workerTable(live, Date.now()), { workers: live.map(workerJson) })
     })
 
-  const tokens = program.command('tokens').summary("make, list or revoke workers' tokens").description('Workers prove with a token that they may take tasks.')
+  const tokens = program
+    .command('tokens')
+    .summary('make, list or revoke tokens')
+    .description('Workers prove with a token that they may take tasks, and others that they may use a part of the API.')
   const create = tokens
     .command('create')
     .description('Makes a token. It is shown now and never again: only its SHA-256 is kept.')
-    .argument('<name>', 'what it is for, for people')
+    .argument('[name]', 'what it is for, for people (default: its scopes and workflows)')
+    .option('--scope <scopes>', `what it is good for, with commas in between: ${TOKEN_SCOPES.join(', ')} (default: work)`)
+    .option('--workflow <workflows>', 'the workflows it is good for, with commas in between (default: all)')
     .option('--types <types>', 'the types of tasks it is good for, with commas in between (default: all)')
     .option('--expires <duration>', "until it is worth nothing: '90d', '12h' (default: never)")
-    .action(async (name: string, { types, expires }: { types?: string; expires?: string }) => {
+    .action(async (name: string | undefined, { scope, workflow, types, expires }: CreateOptions) => {
       const session = Session.of(create)
       if (expires !== undefined) milliseconds(expires, '--expires')
+      const terms = {
+        ...(scope !== undefined && { scopes: listOf(scope) as TokenScope[] }),
+        ...(workflow !== undefined && { workflows: listOf(workflow) }),
+        ...(types !== undefined && { types: listOf(types) }),
+      }
+      checkTerms(terms)
       const { token, ...made } = await session.client.createToken({
-        name,
-        ...(types !== undefined && { types: types.split(',').map((type) => type.trim()) }),
+        name: name ?? [scope ?? 'work', workflow ?? types ?? ''].join(' ').trim(),
+        ...terms,
         ...(expires !== undefined && { expiresIn: expires }),
       })
       session.print(`${token}\n\nThis is the only time it is shown. To revoke it: overwinter tokens revoke ${made.id}`, { ...tokenJson(made), token })
@@ -57,6 +68,15 @@ export function addWorkers(program: Command): void {
     })
 }
 
+interface CreateOptions {
+  scope?: string
+  workflow?: string
+  types?: string
+  expires?: string
+}
+
+const listOf = (text: string): string[] => text.split(',').map((each) => each.trim())
+
 function workerTable(workers: LiveWorker[], now: number): string {
   const rows = workers.map(({ worker_id, language, transport, task_types, load, max_tasks, seenAt }) => [
     worker_id,
@@ -71,15 +91,16 @@ function workerTable(workers: LiveWorker[], now: number): string {
 }
 
 function tokenTable(tokens: TokenView[], now: number): string {
-  const rows = tokens.map(({ id, name, types, state, createdAt, expiresAt }) => [
+  const rows = tokens.map(({ id, name, scopes, workflows, types, state, createdAt, expiresAt }) => [
     id,
     name,
-    types?.join(', ') ?? 'all',
+    scopes.join(', '),
+    (workflows ?? types)?.join(', ') ?? 'all',
     state,
     clockTime(createdAt, now),
     expiresAt === undefined ? 'never' : clockTime(expiresAt, now),
   ])
-  return textTable(['TOKEN', 'NAME', 'TYPES', 'STATE', 'CREATED', 'EXPIRES'], rows)
+  return textTable(['TOKEN', 'NAME', 'SCOPE', 'FOR', 'STATE', 'CREATED', 'EXPIRES'], rows)
 }
 
 const workerJson = ({ seenAt, ...worker }: LiveWorker) => ({ ...worker, lastSeen: new Date(seenAt).toISOString() })

@@ -1,5 +1,5 @@
-import type { StandardJSONSchemaV1 } from '@standard-schema/spec'
 import type { AnyWorkflow } from '../../sdk/index.ts'
+import { jsonSchemaOf } from '../../sdk/schema.ts'
 
 type JsonSchema = {
   type?: string
@@ -18,13 +18,8 @@ type JsonSchema = {
 
 /** An input to try a workflow with, made from its schema; undefined when the schema cannot say what it wants. */
 export function exampleInput({ options: { input } }: AnyWorkflow): unknown {
-  const { jsonSchema } = (input?.['~standard'] ?? {}) as Partial<StandardJSONSchemaV1.Props>
-  try {
-    return jsonSchema && exampleOf(jsonSchema.input({ target: 'draft-2020-12' }))
-  } catch {
-    // Some schemas have no JSON form: a date, a transformation.
-    return undefined
-  }
+  const schema = jsonSchemaOf(input)
+  return schema && exampleOf(schema)
 }
 
 function exampleOf(schema: JsonSchema): unknown {

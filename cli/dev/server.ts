@@ -3,7 +3,7 @@ import { inspect, styleText } from 'node:util'
 import { serveLocal } from '../../functions/local/serve.ts'
 import { Local } from '../../sdk/local.ts'
 import type { LogSink } from '../../sdk/ports.ts'
-import { WorkerTokens } from '../../sdk/tasks/tokens.ts'
+import { Tokens } from '../../sdk/tasks/tokens.ts'
 import { exampleInput } from './example-input.ts'
 import { waitForPort } from './free-port.ts'
 import { FinalError, loadEntry } from './load-entry.ts'
@@ -29,7 +29,7 @@ async function serve({ entry, port, data }: ServerOptions): Promise<void> {
   const { workflows, schedules, handlers } = await loadEntry(entry, (file) => void tell({ kind: 'loaded', file }))
   await waitForPort(port)
   const path = join(data, 'runs.db')
-  const local = await Local.open({ path, workflows, schedules, handlers, log })
+  const local = await Local.open({ path, workflows, schedules, handlers, log, publicUrl: `http://localhost:${port}` })
   const workerToken = process.env.OVERWINTER_WORKER_TOKEN
   const server = await serveLocal({ local, port, exposeStacks: true, workerToken })
   const stop = async () => {
@@ -43,12 +43,12 @@ async function serve({ entry, port, data }: ServerOptions): Promise<void> {
     url: `http://localhost:${server.port}`,
     database: path,
     workflows: workflows.map((workflow) => ({ name: workflow.name, example: exampleInput(workflow) })),
-    ...(!workerToken && { newToken: await firstToken(new WorkerTokens(local.world)) }),
+    ...(!workerToken && { newToken: await firstToken(new Tokens(local.world)) }),
   })
 }
 
 /** So that a worker can be tried without asking for a token first. Only its hash is kept, so it is made once and told once. */
-async function firstToken(tokens: WorkerTokens): Promise<string | undefined> {
+async function firstToken(tokens: Tokens): Promise<string | undefined> {
   return (await tokens.list()).length > 0 ? undefined : (await tokens.create({ name: 'dev' })).token
 }
 

@@ -2,27 +2,32 @@ import { type Context, Hono } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Client } from '../../sdk/index.ts'
 import type { LogSink } from '../../sdk/ports.ts'
+import type { Permission } from '../../sdk/tasks/tokens.ts'
 import { Workers } from '../../sdk/tasks/workers.ts'
 import { consoleLog } from '../../sdk/worlds/system.ts'
 import { DEFAULT_BODY_LIMIT } from './body.ts'
 import { openapiOf } from './openapi.ts'
+import { letIn } from './permission.ts'
 import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
 import type { Api, Route, WorkerApi } from './route.ts'
 import { about } from './routes/about.ts'
+import { callbacks } from './routes/callbacks.ts'
 import { definitions } from './routes/definitions.ts'
 import { overseeWorkers } from './routes/oversee-workers.ts'
 import { readRuns } from './routes/read-runs.ts'
 import { schedules } from './routes/schedules.ts'
-import { settleCallback } from './routes/settle-callback.ts'
 import { startRun } from './routes/start-run.ts'
 import { steerRuns } from './routes/steer-runs.ts'
 import { forWorkers } from './routes/workers/index.ts'
 
 export interface AppOptions {
   client: Client
-  /** Who may come in; everybody unless given. See `bearer`. */
-  authorize?: (request: Request) => boolean | Promise<boolean>
+  /**
+   * Who may come in; everybody unless given. See `bearer`. `true` may do everything. Who is refused may still show a token with scopes
+   * that the API has made. `env`: what the platform says of the request.
+   */
+  authorize?: (request: Request, env: unknown) => boolean | Permission | Promise<boolean | Permission>
   /** In bytes. Default 5 MiB. */
   bodyLimit?: number
   /** Shows the stack traces of errors in runs. Off by default: they tell strangers about the code. */
@@ -35,7 +40,7 @@ export interface AppOptions {
   log?: LogSink
 }
 
-export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, settleCallback, ...schedules, ...definitions, ...overseeWorkers, ...about]
+export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, ...callbacks, ...schedules, ...definitions, ...overseeWorkers, ...about]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {
@@ -45,7 +50,7 @@ export function createApp(options: AppOptions): Hono {
   const workers = new Workers(client.world, options.workerToken)
   const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document }
   const app = emptyApp([...ROUTES, ...ours], log, () => client.registry.names())
-  mount(app, ROUTES, api, authorize)
+  mount(app, ROUTES, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
   mount(app, ours, api)
   return app
 }
@@ -68,10 +73,10 @@ function emptyApp(routes: Addresses, log: LogSink, knownWorkflows: () => string[
 }
 
 /** One handler per route and no middleware: Hono then calls the handler itself, without a chain. */
-function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, authorize?: AppOptions['authorize']): void {
+function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, guard?: (c: Context, route: Route<A>) => Promise<void>): void {
   for (const route of routes) {
     const handle = async (c: Context) => {
-      if (authorize && !route.isOpen && !(await authorize(c.req.raw))) throw unauthorized()
+      if (guard && !route.isOpen) await guard(c, route)
       return route.handle(c, api)
     }
     app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), handle)
@@ -87,14 +92,12 @@ function noRoute(c: Context, routes: Addresses): HttpProblem {
   return new HttpProblem('method-not-allowed', `${path} takes ${allow}, not ${method}`, { headers: { allow } })
 }
 
-function unauthorized(): HttpProblem {
-  return new HttpProblem('unauthorized', "send a valid 'Authorization: Bearer <token>' header", { headers: { 'www-authenticate': 'Bearer' } })
-}
-
 /** The caller learns a number to ask about, and nothing of our insides. */
 function unexpected(error: unknown, c: Context, log: LogSink): HttpProblem {
   const errorId = crypto.randomUUID()
   const stack = error instanceof Error ? error.stack : String(error)
-  log('error', `${c.req.method} ${c.req.path} failed: ${error}`, { errorId, stack })
+  // Who reads logs must not be able to answer callbacks.
+  const path = c.req.path.replace(/^(\/callbacks\/)[^/]+/, '$1…')
+  log('error', `${c.req.method} ${path} failed: ${error}`, { errorId, stack })
   return new HttpProblem('internal', `an unexpected error was logged under ${errorId}`)
 }

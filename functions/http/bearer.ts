@@ -5,9 +5,13 @@ export function bearer(token: string): (request: Request) => boolean {
   if (token === '') throw new Error('an empty bearer token would let everybody in')
   const expected = sha256(token)
   return (request) => {
-    const [, given] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
+    const given = tokenIn(request)
     return given !== undefined && timingSafeEqual(sha256(given), expected)
   }
+}
+
+export function tokenIn(request: Request): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest()

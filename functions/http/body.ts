@@ -12,9 +12,11 @@ const READ_AS_JSON = /^(application\/([\w.+-]+\+)?json|text\/plain|application\/
 
 /** The body as JSON; undefined for an empty one. */
 export async function readJson(c: Context, limit: number): Promise<unknown> {
-  const text = await readText(c, limit)
+  return jsonOf(await readText(c, limit), c.req.header('content-type'))
+}
+
+export function jsonOf(text: string, type: string | undefined): unknown {
   if (text === '') return undefined
-  const type = c.req.header('content-type')
   if (type !== undefined && !READ_AS_JSON.test(type)) throw new HttpProblem('unsupported-media-type', `send JSON as application/json, not '${type}'`)
   let value: unknown
   try {
@@ -28,12 +30,31 @@ export async function readJson(c: Context, limit: number): Promise<unknown> {
   return value
 }
 
-async function readText(c: Context, limit: number): Promise<string> {
+function readText(c: Context, limit: number): Promise<string> {
+  return read(
+    c,
+    limit,
+    () => c.req.text(),
+    (bytes) => new TextDecoder().decode(bytes),
+  )
+}
+
+/** The body as it came. */
+export function readBytes(c: Context, limit: number): Promise<Uint8Array> {
+  return read(
+    c,
+    limit,
+    async () => new Uint8Array(await c.req.arrayBuffer()),
+    (bytes) => bytes,
+  )
+}
+
+async function read<T>(c: Context, limit: number, whole: () => Promise<T>, made: (bytes: Uint8Array) => T): Promise<T> {
   const declared = c.req.header('content-length')
   try {
-    if (declared === undefined) return await readCapped(c.req.raw.body, limit)
+    if (declared === undefined) return made(await readCapped(c.req.raw.body, limit))
     if (Number(declared) > limit) throw tooLarge(limit)
-    return await c.req.text()
+    return await whole()
   } catch (error) {
     if (error instanceof HttpProblem) throw error
     throw new HttpProblem('malformed-json', 'the body could not be read to its end')
@@ -41,20 +62,18 @@ async function readText(c: Context, limit: number): Promise<string> {
 }
 
 /** A body of undeclared length is read no further than it may be long. */
-async function readCapped(body: ReadableStream<Uint8Array> | null, limit: number): Promise<string> {
-  if (!body) return ''
-  const decoder = new TextDecoder()
-  let text = ''
+async function readCapped(body: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of body) {
+  for await (const chunk of body ?? []) {
     size += chunk.byteLength
     if (size > limit) throw tooLarge(limit)
-    text += decoder.decode(chunk, { stream: true })
+    chunks.push(chunk)
   }
-  return text + decoder.decode()
+  return Buffer.concat(chunks)
 }
 
-function tooLarge(limit: number): HttpProblem {
+export function tooLarge(limit: number): HttpProblem {
   return new HttpProblem('too-large', `a body may have at most ${limit} bytes; nothing was written`)
 }
 

@@ -1,5 +1,6 @@
 import type { StepStatus } from '../../sdk/definitions/step-states.ts'
 import type { RunStatus } from '../../sdk/index.ts'
+import { TOKEN_SCOPES } from '../../sdk/tasks/tokens.ts'
 import type { JsonSchema } from './route.ts'
 
 /** A Record, so that a new status does not compile until it is documented. */
@@ -29,7 +30,17 @@ function object(properties: Record<string, JsonSchema>, required: string[] = [],
   return { type: 'object', properties, required, ...(!isOpen && { additionalProperties: false }) }
 }
 
-const TOKEN = { id: text, name: text, task_types: listOf(text), created_at: time, expires_at: time, state: { enum: ['valid', 'expired', 'revoked'] } }
+const SCOPES = listOf({ enum: TOKEN_SCOPES })
+const TOKEN = {
+  id: text,
+  name: text,
+  scopes: SCOPES,
+  workflows: listOf(text),
+  task_types: listOf(text),
+  created_at: time,
+  expires_at: time,
+  state: { enum: ['valid', 'expired', 'revoked'] },
+}
 
 const SUMMARY = {
   runId: text,
@@ -224,13 +235,15 @@ export const SCHEMAS = {
   TokenRequest: object(
     {
       name: text,
+      scopes: { ...SCOPES, description: 'Default: work.' },
+      workflows: { ...listOf(text), description: 'Default: all.' },
       task_types: { ...listOf(text), description: 'Default: all.' },
       expires_in: { type: ['string', 'integer'], description: "A duration: '90d'." },
     },
     ['name'],
   ),
-  Token: object(TOKEN, ['id', 'name', 'created_at', 'state']),
-  NewToken: object({ ...TOKEN, token: { ...text, description: 'Shown here and never again.' } }, ['id', 'name', 'created_at', 'state', 'token']),
+  Token: object(TOKEN, ['id', 'name', 'scopes', 'created_at', 'state']),
+  NewToken: object({ ...TOKEN, token: { ...text, description: 'Shown here and never again.' } }, ['id', 'name', 'scopes', 'created_at', 'state', 'token']),
   Tokens: object({ tokens: listOf({ $ref: '#/components/schemas/Token' }) }, ['tokens']),
   Problem: object(
     {

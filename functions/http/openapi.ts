@@ -21,15 +21,21 @@ export function openapiOf(routes: readonly AnyRoute[], isGuarded: boolean): obje
 }
 
 function operation(route: AnyRoute, isGuarded: boolean): object {
-  const kinds = [...new Set([...route.problems, ...(isGuarded && !route.isOpen ? (['unauthorized'] as const) : []), ...ALWAYS])]
+  const kinds = [...new Set([...route.problems, ...(isGuarded && !isPublic(route) ? (['unauthorized'] as const) : []), ...ALWAYS])]
   return {
     operationId: route.operationId,
     summary: route.summary,
-    ...(route.isOpen && { security: [] }),
+    ...(isPublic(route) && { security: [] }),
     parameters: parameters(route),
-    ...(route.body && { requestBody: { content: { 'application/json': { schema: route.body } } } }),
+    ...(route.body && { requestBody: { content: { ...content('application/json', route.body).content, ...otherBodies(route) } } }),
     responses: { ...successes(route), ...refusals(kinds) },
   }
+}
+
+const isPublic = ({ isOpen, isCapability }: AnyRoute): boolean => isOpen === true || isCapability === true
+
+function otherBodies({ alsoTakes = [] }: AnyRoute): object {
+  return Object.fromEntries(alsoTakes.map((type) => [type, { schema: {} }]))
 }
 
 function parameters(route: AnyRoute): object[] {

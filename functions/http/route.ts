@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Client } from '../../sdk/index.ts'
 import type { Clock } from '../../sdk/ports.ts'
+import type { TokenScope } from '../../sdk/tasks/tokens.ts'
 import type { Workers } from '../../sdk/tasks/workers.ts'
 import type { ProblemKind } from './problem.ts'
 
@@ -28,9 +29,13 @@ export interface Route<A = Api> {
   /** As OpenAPI writes it: `/runs/{id}`. */
   path: `/${string}`
   operationId: string
+  /** The scope that a token has to have; `everything` is for those who are not let in by a scope. */
+  needs: TokenScope | 'everything'
   summary: string
   query?: Record<string, { description: string; schema?: JsonSchema }>
   body?: JsonSchema
+  /** What else than JSON it takes. */
+  alsoTakes?: readonly string[]
   /** Takes an `Idempotency-Key` header. */
   takesKey?: true
   /** `type`: the content's, where it is not JSON. */
@@ -38,6 +43,8 @@ export interface Route<A = Api> {
   problems: ProblemKind[]
   /** Answered without authorization. */
   isOpen?: true
+  /** So is this, and on AWS too, where all else is behind the authorizer: what is in the path is proof enough. */
+  isCapability?: true
   handle: (c: Context, api: A) => Response | Promise<Response>
 }
 

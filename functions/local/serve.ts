@@ -19,7 +19,8 @@ const CLOSE_GRACE_MS = 1_000
 export async function serveLocal(options: ServeLocalOptions): Promise<LocalServer> {
   const { port = DEFAULT_PORT, host = '127.0.0.1' } = options
   const isOurs = !('local' in options)
-  const local = 'local' in options ? options.local : await Local.open(options)
+  // Runs that are due go on as soon as the world is open, before anybody listens.
+  const local = 'local' in options ? options.local : await Local.open({ ...(port !== 0 && { publicUrl: urlOf(host, port) }), ...options })
   const app = createApp({ ...options, client: local, log: options.log ?? local.world.log })
   const boundToLoopback = isLoopback(host)
   const server = createAdaptorServer({
@@ -32,7 +33,14 @@ export async function serveLocal(options: ServeLocalOptions): Promise<LocalServe
     if (isOurs) await local.close()
     throw error
   }
+  const { port: taken } = server.address() as AddressInfo
+  local.world.publicUrl ??= urlOf(host, taken)
   return new LocalServer(server, local, isOurs)
+}
+
+/** As others may call it: a browser finds the loopback address as localhost, and nobody the address that means all. */
+function urlOf(host: string, port: number): string {
+  return `http://${isLoopback(host) || /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host}:${port}`
 }
 
 export class LocalServer {

@@ -52,6 +52,7 @@ async function watch(definition: Definition, run: RunRecord, replay: Replay, tra
     compensations: [],
     setProgress: silent,
     functions: undefined,
+    publicUrl: undefined,
     stubs: undefined,
   })
   replay.close('the steps were looked at')

@@ -4,11 +4,17 @@ import { InvalidInputError } from './errors.ts'
 
 /**
  * A token names a run and an operation and proves that this run handed it out. It is derived from the run's
- * secret, so it needs no item of its own and is the same on every replay.
+ * secret, so it needs no item of its own and is the same on every replay. When it expires is not in it but in the journal,
+ * with the operation's timeout: an operator who lets a failed run go on gives it a new one, and what was handed out stays good.
  */
 export function callbackToken(run: Pick<RunRecord, 'id' | 'generation' | 'secret'>, opId: string): string {
   const address = Buffer.from(JSON.stringify([run.id, run.generation, opId])).toString('base64url')
   return `${address}.${proof(run.secret, address)}`
+}
+
+/** Where it can be settled over HTTP: the path alone where no address is known. */
+export function callbackUrl(address: string | undefined, token: string): string {
+  return `${address ?? ''}/callbacks/${token}`
 }
 
 export interface CallbackAddress {

@@ -41,8 +41,11 @@ export type JournalEvent =
   | { type: 'wait.timedOut'; id: string }
   /** A signal that does not fit the schema of the wait that met it: kept on record, not delivered. */
   | { type: 'signal.rejected'; id: string; from: string; reason: string }
-  /** `checked`: what completes it has to fit a schema. */
-  | { type: 'callback.created'; id: string; until?: number; ms?: number; checked?: true }
+  /**
+   * `checked`: what completes it has to fit a schema. `raw`: it takes requests as they come. `beatMs`: how long it may be without a
+   * sign of life, and `beatBy` when the first one is due. `address`: what its URL begins with, which may be another one today.
+   */
+  | { type: 'callback.created'; id: string; until?: number; ms?: number; checked?: true; raw?: true; beatMs?: number; beatBy?: number; address?: string }
   /** A result that does not fit the schema: kept on record, not delivered. The run waits on. */
   | { type: 'callback.rejected'; id: string; from: string; reason: string }
   | { type: 'callback.completed'; id: string; result?: Json }

@@ -10,9 +10,20 @@ export type Request =
   /** `until` for a point in time, `ms` for a duration. */
   | { kind: 'sleep'; until?: number; ms?: number }
   | { kind: 'wait'; signal: Signal; ms?: number }
-  | { kind: 'callback'; ms?: number; schema: CallbackOptions<unknown>['schema'] }
+  | CallbackRequest
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
   | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy }
+
+export interface CallbackRequest {
+  kind: 'callback'
+  ms?: number | undefined
+  beatMs?: number | undefined
+  schema: CallbackOptions<unknown>['schema']
+  question?: string | undefined
+  raw?: true
+  /** What its URL begins with, where the journal does not say otherwise. */
+  address?: string | undefined
+}
 
 /** One call of the workflow code, from the call to its settlement. */
 export class Operation {

@@ -1,10 +1,12 @@
 import type {
+  Callback,
   CallbackOptions,
   ChildOptions,
   Context,
   InvokeOptions,
   Logger,
   MapOptions,
+  RawCallbackOptions,
   RunInfo,
   StepOptions,
   StepTools,
@@ -13,7 +15,8 @@ import type {
 } from '../context.ts'
 import type { Functions, LogLevel, LogSink } from '../ports.ts'
 import type { AnyWorkflow, Signal } from '../workflow.ts'
-import { callbackToken } from './callback-token.ts'
+import { callbackRequest } from './callback-request.ts'
+import { callbackToken, callbackUrl } from './callback-token.ts'
 import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
 import { FatalError, InvalidInputError } from './errors.ts'
 import { assertSurvivesJson, type Json, throughJson } from './json.ts'
@@ -36,6 +39,8 @@ export interface Shared {
   compensations: Compensation[]
   setProgress: (value: Json) => void
   functions: Functions | undefined
+  /** What the URLs of callbacks begin with. */
+  publicUrl: string | undefined
   /** Bodies that stand in for steps of that name. */
   stubs: ReadonlyMap<string, StepBody> | undefined
 }
@@ -115,11 +120,15 @@ export class RunContext implements Context {
     return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }).promise as Promise<T>
   }
 
-  callback<T>(name: string, options: CallbackOptions<T> = {}): { token: string; promise: Promise<T> } {
-    checkName('a callback name', name)
-    const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of callback '${name}'`)
-    const operation = this.replay.call(this.path, name, { kind: 'callback', ms, schema: options.schema })
-    return { token: callbackToken(this.replay.run, operation.id), promise: operation.promise as Promise<T> }
+  // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
+  callback(name: string, options: CallbackOptions<any> | RawCallbackOptions = {}): Callback<any> {
+    const request = callbackRequest(name, options, this.shared.publicUrl)
+    const operation = this.replay.call(this.path, name, request)
+    const opened = operation.facts?.opened
+    // The same on every replay, also behind another address than the one that was handed out.
+    const address = opened?.type === 'callback.created' ? opened.address : request.address
+    const token = callbackToken(this.replay.run, operation.id)
+    return { url: callbackUrl(address, token), token, promise: operation.promise }
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types

@@ -151,6 +151,7 @@ class RunLoop {
       compensations: [],
       setProgress: (value: Json) => this.buffer.setProgress(value),
       functions: this.world.functions,
+      publicUrl: this.world.publicUrl,
       stubs: this.options.stubs,
     })
     this.waits.receive([...this.replay.takeReturned(), ...this.claimed.inbox])

@@ -23,6 +23,7 @@ export async function replaySilently(workflow: AnyWorkflow, run: RunRecord, fram
     compensations: [],
     setProgress: silent,
     functions: undefined,
+    publicUrl: undefined,
     stubs: undefined,
   })
   replay.close('the code was only looked at')

@@ -2,6 +2,7 @@ import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import { tagsOf } from '../tags.ts'
 import type { AnyWorkflow } from '../workflow.ts'
+import { lastBeat } from './callback-heartbeat.ts'
 import { LONG_WAIT_MS } from './duration.ts'
 import { recordError, TimeoutError } from './errors.ts'
 import type { Delivery, EventOf } from './events.ts'
@@ -29,6 +30,8 @@ export class Waits {
   private readonly deadline: number | undefined
   /** When a timer ends or resumes an operation. */
   private readonly timed = new Map<Operation, number>()
+  /** Callbacks that need signs of life: how often, and when they are over anyway. */
+  private readonly beats = new Map<Operation, { ms: number; until: number }>()
 
   constructor(world: World, replay: Replay, buffer: FrameBuffer, options: { recovered: boolean; lastGoodEpoch: number; timeoutMs: number | undefined }) {
     this.world = world
@@ -103,18 +106,34 @@ export class Waits {
     return waiting
   }
 
-  private nextTimer(now: number): Delivery | undefined {
+  private nextTimer(now: number): Delivery | undefined | Promise<Delivery | undefined> {
     if (this.deadline !== undefined && now >= this.deadline && !this.replay.stopRequested) return { type: 'run.timedOut' }
     for (const [operation, dueAt] of this.timed) {
       if (operation.settled) this.timed.delete(operation)
       else if (dueAt > now || operation.kind === 'step') continue
       else if (operation.kind === 'task') this.handOutAgain(operation, now)
+      else if (now < (this.beats.get(operation)?.until ?? now)) return this.lookForBeat(operation, now)
       else {
         this.timed.delete(operation)
         return timerFired(operation)
       }
     }
     return undefined
+  }
+
+  /**
+   * Signs of life are not journaled, and wake nobody: the run asks for the last one when it is due. What is journaled is that
+   * there was none.
+   */
+  private async lookForBeat(operation: Operation, now: number): Promise<Delivery | undefined> {
+    const { ms, until } = this.beats.get(operation)!
+    const beatAt = await lastBeat(this.world.documents, this.run, operation.id)
+    if (beatAt !== undefined && beatAt + ms > now) {
+      this.timed.set(operation, Math.min(beatAt + ms, until))
+      return this.nextTimer(now)
+    }
+    this.timed.delete(operation)
+    return timedOut(operation.id, `gave no sign of life for ${ms / 1_000} s`)
   }
 
   private sleepToSkip(): Operation | undefined {
@@ -142,9 +161,19 @@ export class Waits {
     this.mailbox.awaitSignal(name, operation)
   }
 
-  private openCallback(operation: Operation, { ms, schema }: RequestOf<'callback'>): void {
-    const checked = schema ? { checked: true as const } : {}
-    this.openWithTimeout(operation, ms, (timeout) => ({ type: 'callback.created', id: operation.id, ...timeout, ...checked }))
+  private openCallback(operation: Operation, { ms, beatMs, schema, raw, address }: RequestOf<'callback'>): void {
+    const opened = operation.facts?.opened as Opened<'callback.created'>
+    const beatBy = opened ? opened.beatBy : beatMs === undefined ? undefined : this.world.clock.now() + beatMs
+    const kind = raw ? { raw } : schema ? { checked: true as const } : {}
+    const beat = beatMs === undefined ? {} : { beatMs, beatBy: beatBy! }
+    const place = address === undefined ? {} : { address }
+    if (opened) this.reportChange(operation, 'heartbeatTimeout', opened.beatMs, beatMs)
+    this.openWithTimeout(operation, ms, (timeout) => ({ type: 'callback.created', id: operation.id, ...timeout, ...kind, ...beat, ...place }))
+    if (beatBy !== undefined) {
+      const until = this.timed.get(operation) ?? Number.POSITIVE_INFINITY
+      this.beats.set(operation, { ms: opened?.beatMs ?? beatMs!, until })
+      this.timed.set(operation, Math.min(beatBy, until))
+    }
     this.mailbox.look()
   }
 
@@ -291,7 +320,11 @@ export class Waits {
 function timerFired(operation: Operation): Delivery {
   if (operation.kind === 'sleep') return { type: 'sleep.completed', id: operation.id }
   if (operation.kind === 'wait') return { type: 'wait.timedOut', id: operation.id }
-  return { type: 'callback.failed', id: operation.id, error: recordError(new TimeoutError(`callback '${operation.id}' was not completed in time`)) }
+  return timedOut(operation.id, 'was not completed in time')
+}
+
+function timedOut(id: string, how: string): Delivery {
+  return { type: 'callback.failed', id, error: recordError(new TimeoutError(`callback '${id}' ${how}`)) }
 }
 
 function describeWait({ request, id, facts }: Operation, dueAt: number | undefined): Waiting {

@@ -39,7 +39,7 @@ const POLL_MS = 20_000
  * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
  * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
  */
-export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'world'>>, RemoteSchedules {
+export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world'>>, RemoteSchedules {
   private readonly transport: Transport
 
   constructor(options: TransportOptions) {
@@ -197,6 +197,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     await this.post(`/callbacks/${encodeURIComponent(token)}`, { error: { name, message, code } }, options)
   }
 
+  /** A sign of life from whoever is about to settle it, where the callback has a heartbeatTimeout. */
+  async heartbeatCallback(token: string): Promise<void> {
+    await this.post(`/callbacks/${encodeURIComponent(token)}/heartbeat`, undefined)
+  }
+
   /** By name, each with when it is due next. */
   async listSchedules(): Promise<ScheduleView[]> {
     const { schedules } = await this.read<{ schedules: ScheduleJson[] }>('/schedules')
@@ -222,9 +227,9 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return workers.map(({ last_seen, ...worker }) => ({ ...worker, seenAt: Date.parse(last_seen) }))
   }
 
-  /** A token for workers, shown here and never again. Not repeated when the answer gets lost: that would make another one. */
-  async createToken({ name, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
-    const body = { name, task_types: types, expires_in: expiresIn }
+  /** A token for workers or for a part of the API, shown here and never again. Not repeated when the answer gets lost: that would make another one. */
+  async createToken({ name, scopes, workflows, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
+    const body = { name, scopes, workflows, task_types: types, expires_in: expiresIn }
     const { body: made } = await this.transport.send<TokenJson & { token: string }>({ method: 'POST', path: '/v1/tokens', body })
     return { ...tokenFromJson(made), token: made.token }
   }

@@ -126,16 +126,20 @@ export type WorkerJson = Omit<LiveWorker, 'seenAt'> & { last_seen: string }
 export interface TokenJson {
   id: string
   name: string
+  scopes: TokenView['scopes']
+  workflows?: string[]
   task_types?: string[]
   created_at: string
   expires_at?: string
   state: TokenView['state']
 }
 
-export function tokenFromJson({ id, name, task_types, created_at, expires_at, state }: TokenJson): TokenView {
+export function tokenFromJson({ id, name, scopes, workflows, task_types, created_at, expires_at, state }: TokenJson): TokenView {
   return {
     id,
     name,
+    scopes,
+    ...(workflows && { workflows }),
     ...(task_types && { types: task_types }),
     createdAt: Date.parse(created_at),
     ...(expires_at !== undefined && { expiresAt: Date.parse(expires_at) }),

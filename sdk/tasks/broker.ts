@@ -42,10 +42,11 @@ export class TaskBroker {
   }
 
   /** Tasks that this worker was given and never got, because the answer was cut off on its way. */
-  async handAgain(taskIds: readonly string[], worker: string): Promise<TaskPayload[]> {
-    const found = await Promise.all(taskIds.map((id) => this.world.tasks.get(id)))
-    const its = found.filter((task) => task?.state === 'taken' && task.takenBy === worker && task.lookAt! > this.world.clock.now())
-    return Promise.all(its.map(async (task) => payloadOf(task!, await this.world.tasks.inputOf(task!))))
+  async handAgain(taskIds: readonly string[], { worker, types }: { worker: string; types: readonly string[] }): Promise<TaskPayload[]> {
+    const { tasks, clock } = this.world
+    const found = (await Promise.all(taskIds.map((id) => tasks.get(id)))).filter((task) => task !== undefined)
+    const its = found.filter((task) => task.state === 'taken' && task.takenBy === worker && types.includes(task.type) && task.lookAt! > clock.now())
+    return Promise.all(its.map(async (task) => payloadOf(task, await tasks.inputOf(task))))
   }
 
   /** The worker hung up while its tasks were on their way to it: others shall not have to wait for its deadline. */

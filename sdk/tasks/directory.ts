@@ -13,9 +13,6 @@ export interface LiveWorker extends WorkerRegistration {
   seenAt: number
 }
 
-/** What a poll was answered with. The worker gave the poll an id, and gives it again if the answer does not come. */
-export type Given = { poll: string; tasks: string[] }
-
 /** A connection by which a worker shows that it is there. */
 export interface Connection {
   beat(): Promise<void>
@@ -23,9 +20,9 @@ export interface Connection {
 }
 
 /** `connection`: the last one the worker made. */
-type Stored = LiveWorker & { connection?: string; given?: Record<string, Given> }
+type Stored = LiveWorker & { connection?: string }
 
-/** Which workers there are, for people to look at, and what each was given last, in case that does not reach it. */
+/** Which workers there are. Nothing depends on it: it is for people to look at. */
 export class WorkerDirectory {
   private readonly documents: DocumentStore
   private readonly clock: Clock
@@ -45,24 +42,15 @@ export class WorkerDirectory {
   }
 
   /** A sign of life; `load` where the worker has told. A registration that comes meanwhile knows more than a poll does, and stays. */
-  async seen(registration: WorkerRegistration, load?: number, given?: Given): Promise<void> {
+  async seen(registration: WorkerRegistration, load?: number): Promise<void> {
     for (;;) {
       const found = await this.documents.get(COLLECTION, registration.worker_id)
       const known = (found?.value as unknown as Stored | undefined) ?? { ...registration, load: 0, seenAt: 0 }
       const now = this.clock.now()
-      const isNews = given !== undefined || (load !== undefined && load !== known.load)
+      const isNews = load !== undefined && load !== known.load
       if (!isNews && now - known.seenAt < REMEMBER_EVERY_MS) return
-      // One for each of the polls that a worker has open at a time.
-      const answers = given && { given: { ...known.given, [registration.task_types.join(' ')]: given } }
-      if (await this.write({ ...known, load: load ?? known.load, seenAt: now, ...answers }, found?.version ?? 0)) return
+      if (await this.write({ ...known, load: load ?? known.load, seenAt: now }, found?.version ?? 0)) return
     }
-  }
-
-  /** The tasks that this poll was answered with, if it came before. */
-  async givenTo(workerId: string, poll: string): Promise<string[]> {
-    const found = await this.documents.get(COLLECTION, workerId)
-    const given = Object.values((found?.value as unknown as Stored | undefined)?.given ?? {})
-    return given.find((each) => each.poll === poll)?.tasks ?? []
   }
 
   async find(workerId: string): Promise<LiveWorker | undefined> {
@@ -71,7 +59,7 @@ export class WorkerDirectory {
 
   async list(): Promise<LiveWorker[]> {
     return (await this.documents.list(COLLECTION)).map(({ value }) => {
-      const { connection: _, given: __, ...worker } = value as unknown as Stored
+      const { connection: _, ...worker } = value as unknown as Stored
       return worker
     })
   }

@@ -4,10 +4,25 @@ import { InvalidInputError } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
 import type { Clock, DocumentStore, Ids } from '../ports.ts'
 
+/** What a token can be good for. `work` is for workers outside, and the only one that opens what they use. */
+const SCOPE = { start: true, read: true, operate: true, settle: true, work: true }
+export type TokenScope = keyof typeof SCOPE
+export const TOKEN_SCOPES = Object.keys(SCOPE) as TokenScope[]
+export const isTokenScope = (word: unknown): word is TokenScope => typeof word === 'string' && Object.hasOwn(SCOPE, word)
+
+/** What whoever shows a token may do; of which workflows, where not of all. */
+export interface Permission {
+  scopes: readonly TokenScope[]
+  workflows?: readonly string[]
+}
+
 /** What may be known of a token by everybody who may see the list. */
 export interface TokenView {
   id: string
   name: string
+  scopes: TokenScope[]
+  /** The workflows it is good for; all of them when absent. */
+  workflows?: string[]
   /** The types of tasks it is good for; all of them when absent. */
   types?: string[]
   createdAt: number
@@ -17,16 +32,22 @@ export interface TokenView {
 
 export interface NewToken {
   name: string
+  /** Default: `work`. */
+  scopes?: readonly TokenScope[]
+  /** Default: all. */
+  workflows?: readonly string[]
+  /** Of `work`. Default: all. */
   types?: readonly string[]
   expiresIn?: Duration
 }
 
-/** What a caller may do. */
+/** What a worker may take. */
 export interface Scope {
   allows(type: string): boolean
 }
 
-type Stored = Omit<TokenView, 'id' | 'state'> & { sha256: string; revokedAt?: number }
+/** One without scopes was made for workers, before there were others. */
+type Stored = Omit<TokenView, 'id' | 'state' | 'scopes'> & { scopes?: TokenScope[]; sha256: string; revokedAt?: number }
 
 const COLLECTION = 'worker-tokens'
 const PREFIX = 'owt'
@@ -34,12 +55,12 @@ const EVERYTHING: Scope = { allows: () => true }
 /** Revoked and expired tokens are listed for a while, so that people can see what happened to them. */
 const SHOWN_AFTER_MS = 30 * 86_400_000
 
-/** Who may work. Only digests are stored: a token is shown once, when it is made. */
-export class WorkerTokens {
+/** Who may work, and who may use which part of the API. Only digests are stored: a token is shown once, when it is made. */
+export class Tokens {
   private readonly documents: DocumentStore
   private readonly clock: Clock
   private readonly ids: Ids
-  /** A token that the environment gives, good for everything. */
+  /** A token that the environment gives, good for all work. */
   private readonly given: Buffer | undefined
 
   constructor(world: { documents: DocumentStore; clock: Clock; ids: Ids }, given?: string) {
@@ -49,15 +70,16 @@ export class WorkerTokens {
     this.given = given ? sha256(given) : undefined
   }
 
-  async create({ name, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
+  async create({ name, scopes = ['work'], workflows, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
     checkName('the name of a token', name)
-    for (const type of types ?? []) checkName('a task type', type)
-    if (types?.length === 0) throw new InvalidInputError('a token for no type of task would be good for nothing; leave the types out to allow all of them')
+    checkTerms({ scopes, workflows, types })
     const now = this.clock.now()
     const id = this.ids.messageId().replaceAll(/[^A-Za-z0-9]/g, '')
     const token = `${PREFIX}_${id}_${this.ids.secret()}`
     const stored: Stored = {
       name,
+      scopes: TOKEN_SCOPES.filter((scope) => scopes.includes(scope)),
+      ...(workflows && { workflows: [...workflows] }),
       ...(types && { types: [...types] }),
       createdAt: now,
       ...(expiresIn !== undefined && { expiresAt: now + milliseconds(expiresIn, 'the time until the token expires') }),
@@ -82,23 +104,48 @@ export class WorkerTokens {
     return true
   }
 
-  /** What this token opens; undefined for one that opens nothing. */
+  /** What work this token is good for; undefined for one that is good for none. */
   async scopeOf(token: string): Promise<Scope | undefined> {
-    const digest = sha256(token)
-    if (this.given && timingSafeEqual(digest, this.given)) return EVERYTHING
+    if (this.given && timingSafeEqual(sha256(token), this.given)) return EVERYTHING
+    const found = await this.find(token)
+    if (!found?.scopes.includes('work')) return undefined
+    const { types } = found
+    return types ? { allows: (type) => types.includes(type) } : EVERYTHING
+  }
+
+  /** What of the API this token opens; undefined for one that is not valid. */
+  async permissionOf(token: string): Promise<Permission | undefined> {
+    const found = await this.find(token)
+    return found && { scopes: found.scopes, ...(found.workflows && { workflows: found.workflows }) }
+  }
+
+  private async find(token: string): Promise<TokenView | undefined> {
     const [, id] = new RegExp(`^${PREFIX}_([A-Za-z0-9]+)_`).exec(token) ?? []
     const found = id === undefined ? undefined : await this.documents.get(COLLECTION, id)
     if (!found) return undefined
     const stored = found.value as unknown as Stored
-    if (!timingSafeEqual(digest, Buffer.from(stored.sha256, 'hex')) || this.view(found.key, stored).state !== 'valid') return undefined
-    const { types } = stored
-    return types ? { allows: (type) => types.includes(type) } : EVERYTHING
+    const view = this.view(found.key, stored)
+    return timingSafeEqual(sha256(token), Buffer.from(stored.sha256, 'hex')) && view.state === 'valid' ? view : undefined
   }
 
-  private view(id: string, { sha256: _, revokedAt, ...stored }: Stored): TokenView {
+  private view(id: string, { sha256: _, revokedAt, scopes = ['work'], ...stored }: Stored): TokenView {
     const isExpired = stored.expiresAt !== undefined && stored.expiresAt <= this.clock.now()
-    return { id, ...stored, state: revokedAt !== undefined ? 'revoked' : isExpired ? 'expired' : 'valid' }
+    return { id, ...stored, scopes, state: revokedAt !== undefined ? 'revoked' : isExpired ? 'expired' : 'valid' }
   }
+}
+
+/** What contradicts itself is refused, before somebody trusts in it. */
+export function checkTerms({ scopes = ['work'], workflows, types }: Pick<NewToken, 'scopes' | 'workflows' | 'types'>): void {
+  const unknown = scopes.find((scope) => !isTokenScope(scope))
+  if (unknown !== undefined) throw new InvalidInputError(`'${unknown}' is no scope; known: ${TOKEN_SCOPES.join(', ')}`)
+  if (scopes.length === 0) throw new InvalidInputError(`a token without a scope would be good for nothing; known: ${TOKEN_SCOPES.join(', ')}`)
+  for (const workflow of workflows ?? []) checkName('the name of a workflow', workflow)
+  for (const type of types ?? []) checkName('a task type', type)
+  if (types?.length === 0) throw new InvalidInputError('a token for no type of task would be good for nothing; leave the types out to allow all of them')
+  if (workflows?.length === 0) throw new InvalidInputError('a token for no workflow would be good for nothing; leave the workflows out to allow all of them')
+  if (types && !scopes.includes('work')) throw new InvalidInputError("types of tasks are for tokens with the scope 'work'")
+  if (workflows && scopes.includes('work'))
+    throw new InvalidInputError("tasks are told apart by their types, not by workflow: make a token of its own for 'work'")
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

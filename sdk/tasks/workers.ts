@@ -1,18 +1,21 @@
 import type { World } from '../ports.ts'
+import { Answers } from './answers.ts'
 import { TaskBroker } from './broker.ts'
 import { WorkerDirectory } from './directory.ts'
-import { WorkerTokens } from './tokens.ts'
+import { Tokens } from './tokens.ts'
 
 /** Everything about workers outside: what they take and give back, who they are, and who may be one. */
 export class Workers {
   readonly broker: TaskBroker
+  readonly answers: Answers
   readonly directory: WorkerDirectory
-  readonly tokens: WorkerTokens
+  readonly tokens: Tokens
 
   /** `token`: one that the environment gives, beside those that are made here. */
   constructor(world: Omit<World, 'functions' | 'inlineWaitMs'>, token?: string) {
     this.broker = new TaskBroker(world)
+    this.answers = new Answers(world)
     this.directory = new WorkerDirectory(world)
-    this.tokens = new WorkerTokens(world, token)
+    this.tokens = new Tokens(world, token)
   }
 }

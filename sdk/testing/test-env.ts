@@ -28,6 +28,8 @@ export interface TestEnvOptions {
   seed?: string | number
   /** Default 2026-01-01T00:00:00Z. */
   startTime?: Date | string | number
+  /** What the URLs of callbacks begin with. Unless given they are paths, `/callbacks/<token>`. */
+  publicUrl?: string
 }
 
 export interface LogLine {
@@ -69,7 +71,7 @@ export class TestEnv {
     this.workflows = withSchedules(options.workflows, this.scheduled)
     this.clock = new VirtualClock(new Date(options.startTime ?? '2026-01-01T00:00:00Z').getTime())
     const log = (level: LogLevel, message: string, fields: Record<string, unknown>) => void this.logs.push({ level, message, fields })
-    this.origin = new LocalWorld({ path: ':memory:', clock: this.clock, ids: seededIds(options.seed ?? 1), log })
+    this.origin = new LocalWorld({ path: ':memory:', clock: this.clock, ids: seededIds(options.seed ?? 1), log, publicUrl: options.publicUrl })
   }
 
   /** What survives a restart. */

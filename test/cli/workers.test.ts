@@ -36,11 +36,21 @@ describe('workers and tokens', () => {
     expect([await isLetIn(token, 'image'), await isLetIn(token, 'mail')]).toEqual([200, 403])
 
     const list = await cli('tokens', 'list')
-    expect(list.stdout).toMatch(/^TOKEN +NAME +TYPES +STATE +CREATED +EXPIRES\n\S+ +gpu farm +llm, image +valid +\d\d:\d\d:\d\d +\d{4}-\d\d-\d\d \S+\n$/)
+    expect(list.stdout).toMatch(
+      /^TOKEN +NAME +SCOPE +FOR +STATE +CREATED +EXPIRES\n\S+ +gpu farm +work +llm, image +valid +\d\d:\d\d:\d\d +\d{4}-\d\d-\d\d \S+\n$/,
+    )
     expect(list.stdout).not.toContain(token.split('_')[2]!)
     const { tokens } = await json('tokens', 'list')
     expect(tokens).toEqual([
-      { id: expect.any(String), name: 'gpu farm', types: ['llm', 'image'], state: 'valid', createdAt: expect.any(String), expiresAt: expect.any(String) },
+      {
+        id: expect.any(String),
+        name: 'gpu farm',
+        scopes: ['work'],
+        types: ['llm', 'image'],
+        state: 'valid',
+        createdAt: expect.any(String),
+        expiresAt: expect.any(String),
+      },
     ])
 
     expect(await cli('tokens', 'revoke', tokens[0].id)).toMatchObject({ code: 0, stdout: `${tokens[0].id} opens nothing any more\n` })
@@ -48,6 +58,17 @@ describe('workers and tokens', () => {
     expect((await json('tokens', 'list')).tokens).toMatchObject([{ state: 'revoked' }])
     expect(await cli('tokens', 'revoke', 'x')).toMatchObject({ code: 1, stderr: `no token 'x'; known: ${tokens[0].id}\n` })
     expect(await cli('tokens', 'create', 'y', '--expires', 'soon')).toMatchObject({ code: 1, stderr: expect.stringContaining("'soon' is not a duration") })
+  })
+
+  test('a token is made for a part of the API', async () => {
+    const made = await json('tokens', 'create', '--scope', 'start,read', '--workflow', 'ask', '--expires', '30d')
+    expect(made).toMatchObject({ name: 'start,read ask', scopes: ['start', 'read'], workflows: ['ask'], token: expect.stringMatching(/^owt_/) })
+    expect((await cli('tokens', 'list')).stdout).toMatch(/start,read ask +start, read +ask +valid/)
+    expect(await cli('tokens', 'create', '--scope', 'everything')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("'everything' is no scope; known: start"),
+    })
+    await cli('tokens', 'revoke', made.id)
   })
 
   test('workers are listed with what they are and what they have in hand', async () => {

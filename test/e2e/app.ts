@@ -28,6 +28,7 @@ for (const policy of stack.node.findAll()) {
 for (const url of stack.node.findAll()) if (url instanceof CfnUrl) url.invokeMode = 'BUFFERED'
 const outputs = {
   ApiId: api.apiId,
+  ApiUrl: api.apiEndpoint,
   Table: table.tableName,
   Bucket: bucket.bucketName,
   QueueUrl: wakeups.queue.queueUrl,

@@ -15,6 +15,7 @@ export const STACK = 'OverwinterE2e'
 
 interface Outputs {
   ApiId: string
+  ApiUrl: string
   Table: string
   Bucket: string
   QueueUrl: string

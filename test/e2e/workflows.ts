@@ -1,4 +1,6 @@
+import { createHmac } from 'node:crypto'
 import { signal, workflow } from 'overwinter'
+import * as z from 'zod'
 
 /** The examples, and some that get into trouble on purpose. */
 export * from '../../workflows/index.ts'
@@ -44,3 +46,30 @@ export const punctual = workflow('punctual', async (ctx, input: { ms: number }) 
 export const delegate = workflow('delegate', async (ctx, { type, input }: { type: string; input: unknown }) =>
   ctx.task(type, input, { heartbeatTimeout: '2s', retry: { attempts: 3, initial: 10 } }),
 )
+
+/** Somebody outside decides, by a link that the run shows as its progress. */
+export const Decision = z.object({ approved: z.boolean(), note: z.string().optional() })
+export const byLink = workflow('by-link', async (ctx) => {
+  const { url, promise } = ctx.callback('decide', { timeout: '1h', schema: Decision, question: 'Shall we pay Ada?' })
+  ctx.progress({ url })
+  return promise
+})
+
+/** A service posts, and a step checks whether it was the right one. */
+export const SHARED_SECRET = 'known to both'
+export const webhook = workflow('webhook', async (ctx) => {
+  const { url, promise } = ctx.callback('paid', { timeout: '1h', raw: true })
+  ctx.progress({ url })
+  const request = await promise
+  return ctx.step('check', () => {
+    const expected = createHmac('sha256', SHARED_SECRET).update(request.body).digest('hex')
+    return { isGenuine: request.headers['x-signature'] === expected, body: request.body }
+  })
+})
+
+/** A job outside that shows signs of life, or does not. */
+export const watched = workflow('watched', async (ctx, input: { heartbeatMs: number }) => {
+  const { url, promise } = ctx.callback<string>('job', { heartbeatTimeout: input.heartbeatMs })
+  ctx.progress({ url })
+  return promise.catch((error: Error) => error.message)
+})

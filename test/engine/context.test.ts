@@ -40,6 +40,7 @@ async function code(body: (ctx: Context) => unknown, events: FrameEvent[] = [], 
     compensations: [],
     setProgress: (value: unknown) => void progress.push(value),
     functions: undefined,
+    publicUrl: undefined,
     stubs: undefined,
     ...changes,
   }

@@ -12,6 +12,7 @@ import type { Props } from './synth.ts'
 /** What people may ask of the construct, in sets that go together. Whoever judges templates judges all of them. */
 export const OPTION_SETS: Record<string, Props> = {
   'as it comes': () => ({}),
+  'without links for callbacks': () => ({ callbacks: false }),
   'with everything switched on': (stack) => ({
     lifecycleEvents: true,
     taskTypes: ['llm', 'a/b'],

@@ -15,17 +15,60 @@ describe('the routes of the API', () => {
   const byJwt = synthesise((stack) => ({ auth: { jwt: { issuer: 'https://login.example', jwtAudience: [new UserPool(stack, 'Users').userPoolId] } } }))
 
   it('are those of the app, and one that lets the app answer all else', () => {
-    expect(routesOf(byIam).map(({ RouteKey }) => RouteKey)).toEqual([...ROUTES.map(({ method, path }) => `${method} ${path}`), 'ANY /{proxy+}'])
+    const keys = routesOf(byIam).map(({ RouteKey }) => RouteKey)
+    expect(keys.filter((key) => key !== 'HEAD /callbacks/{token}')).toEqual([...ROUTES.map(({ method, path }) => `${method} ${path}`), 'ANY /{proxy+}'])
   })
 
-  // All of them, /healthz too: an open route would let strangers run a function at the owner's expense.
+  const CALLBACKS = ['GET /callbacks/{token}', 'HEAD /callbacks/{token}', 'POST /callbacks/{token}', 'POST /callbacks/{token}/heartbeat']
+
+  // All the others, /healthz too: an open route would let strangers run a function at the owner's expense.
   it.each([
     ['AWS_IAM', byIam],
     ['CUSTOM', byToken],
     ['JWT', byJwt],
-  ])('are all behind an authorizer: %s', (kind, synthesised) => {
+  ])('are all behind an authorizer, except callbacks, whose token is one: %s', (kind, synthesised) => {
     const unguarded = routesOf(synthesised).filter(({ AuthorizationType }) => AuthorizationType !== kind)
-    expect(unguarded).toEqual([])
+    expect(unguarded.map(({ RouteKey, AuthorizationType }) => [RouteKey, AuthorizationType])).toEqual(CALLBACKS.map((key) => [key, 'NONE']))
+  })
+
+  describe('of callbacks', () => {
+    const stageOf = ({ template }: Synthesised) => Object.values(template.findResources('AWS::ApiGatewayV2::Stage'))[0]!
+    const publicUrls = ({ template }: Synthesised) =>
+      Object.values(template.findResources('AWS::Lambda::Function')).flatMap(({ Properties }) =>
+        'OVERWINTER_PUBLIC_URL' in Properties.Environment.Variables ? [[Properties.Description, Properties.Environment.Variables.OVERWINTER_PUBLIC_URL]] : [],
+      )
+
+    it('are throttled apart from the others, and the stage waits for them', () => {
+      const stage = stageOf(byIam)
+      expect(Object.keys(stage.Properties.RouteSettings)).toEqual(CALLBACKS)
+      for (const settings of Object.values(stage.Properties.RouteSettings))
+        expect(settings).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100, DetailedMetricsEnabled: true })
+      const routes = byIam.template.findResources('AWS::ApiGatewayV2::Route')
+      const open = Object.keys(routes).filter((id) => CALLBACKS.includes(routes[id]!.Properties.RouteKey))
+      expect(stage.DependsOn).toEqual(expect.arrayContaining(open))
+    })
+
+    it('have the limits and the address that were asked for', () => {
+      const named = synthesise(() => ({ callbacks: { url: 'https://ask.example.com', throttle: { rateLimit: 5, burstLimit: 6 } } }))
+      expect(stageOf(named).Properties.RouteSettings[CALLBACKS[0]!]).toMatchObject({ ThrottlingRateLimit: 5, ThrottlingBurstLimit: 6 })
+      expect(publicUrls(named)).toEqual([[expect.stringContaining('due runs'), 'https://ask.example.com']])
+    })
+
+    it('cannot have an address that is none', () => {
+      expect(() => build(() => ({ callbacks: { url: 'ask.example.com' } }))).toThrow(/callbacks.url must be the address of the HTTP API, such as https/)
+    })
+
+    it('are told to the runner, and to nobody else', () => {
+      const [api] = Object.keys(byIam.template.findResources('AWS::ApiGatewayV2::Api'))
+      expect(publicUrls(byIam)).toEqual([[expect.stringContaining('due runs'), { 'Fn::GetAtt': [api, 'ApiEndpoint'] }]])
+    })
+
+    it('are behind the authorizer too where callbacks are off, and links are not made', () => {
+      const off = synthesise(() => ({ callbacks: false }))
+      expect(routesOf(off).filter(({ AuthorizationType }) => AuthorizationType !== 'AWS_IAM')).toEqual([])
+      expect(stageOf(off).Properties.RouteSettings).toBeUndefined()
+      expect(publicUrls(off)).toEqual([])
+    })
   })
 
   it('are throttled and logged', () => {

@@ -74,6 +74,17 @@ describe('a poll whose answer is lost', () => {
     expect(await api.resolve(id, { action: 'complete', output: 1, attempt: 1 })).toMatchObject({ status: 200 })
   })
 
+  it('gets it also when the worker has connected meanwhile', async () => {
+    await using api = await WorkerApi.open()
+    const id = await api.asked('run-1')
+    await api.poll(worker)
+    const registration = { worker_id: 'w1', task_types: ['llm'], max_tasks: 1, language: 'x', transport: 'bridge' }
+    const gone = new AbortController()
+    await api.post('/v1/workers/connect', registration, {}, gone.signal)
+    gone.abort()
+    expect((await api.poll(worker)).body).toMatchObject([{ task_id: id }])
+  })
+
   it('gets nothing that another poll was given, nor what is settled or another worker has by now', async () => {
     await using api = await WorkerApi.open()
     const id = await api.asked('run-1', { options: { heartbeatTimeout: '10s' } })

@@ -41,6 +41,7 @@ describe("workers' tokens", () => {
     const view = {
       id: made.id,
       name: 'farm',
+      scopes: ['work'],
       task_types: ['llm', 'http'],
       created_at: '2026-01-01T00:00:00.000Z',
       expires_at: '2026-04-01T00:00:00.000Z',

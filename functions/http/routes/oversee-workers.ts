@@ -1,6 +1,6 @@
 import { type Duration, milliseconds } from '../../../sdk/engine/duration.ts'
 import { checkName } from '../../../sdk/engine/names.ts'
-import type { TokenView } from '../../../sdk/tasks/tokens.ts'
+import { checkTerms, TOKEN_SCOPES, type TokenScope, type TokenView } from '../../../sdk/tasks/tokens.ts'
 import { readJson } from '../body.ts'
 import { Checks, readFields } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
@@ -11,6 +11,7 @@ const listWorkers: Route = {
   method: 'GET',
   path: '/v1/workers',
   operationId: 'listWorkers',
+  needs: 'read',
   summary: 'The workers that have given a sign of life in the last 60 seconds.',
   responses: { 200: { description: 'By id.', schema: ref('Workers') } },
   problems: [],
@@ -24,21 +25,27 @@ const createToken: Route = {
   method: 'POST',
   path: '/v1/tokens',
   operationId: 'createToken',
-  summary: 'A token for workers. It is shown here and never again.',
+  needs: 'everything',
+  summary: 'A token for workers, or for a part of the API. It is shown here and never again.',
   body: ref('TokenRequest'),
   responses: { 201: { description: 'Made.', schema: ref('NewToken') } },
   problems: ['invalid-input', 'malformed-json', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers, bodyLimit }) {
     const checks = new Checks()
-    const { name, task_types: types, expires_in: expiresIn } = readFields((await readJson(c, bodyLimit)) ?? {}, ['name', 'task_types', 'expires_in'], checks)
+    const body = readFields((await readJson(c, bodyLimit)) ?? {}, ['name', 'scopes', 'workflows', 'task_types', 'expires_in'], checks)
+    const { name, expires_in: expiresIn } = body
     checks.check('$.name', () => checkName('the name', name))
-    checks.require('$.task_types', types === undefined || (Array.isArray(types) && types.length > 0), 'must be a list of types of tasks; leave it out for all')
-    if (Array.isArray(types)) for (const [i, type] of types.entries()) checks.check(`$.task_types[${i}]`, () => checkName('it', type))
+    const scopes = readList(body, 'scopes', `must be a list of ${TOKEN_SCOPES.join(', ')}; leave it out for work`, checks) as TokenScope[] | undefined
+    const workflows = readList(body, 'workflows', 'must be a list of workflows; leave it out for all', checks)
+    const types = readList(body, 'task_types', 'must be a list of types of tasks; leave it out for all', checks)
+    if (checks.problems.length === 0) checks.check('$.scopes', () => checkTerms({ scopes, workflows, types }))
     if (expiresIn !== undefined) checks.check('$.expires_in', () => void milliseconds(expiresIn as Duration, 'it'))
     checks.throwIfAny()
     const made = await workers.tokens.create({
       name: name as string,
-      ...(types !== undefined && { types: types as string[] }),
+      ...(scopes && { scopes }),
+      ...(workflows && { workflows }),
+      ...(types && { types }),
       ...(expiresIn !== undefined && { expiresIn: expiresIn as Duration }),
     })
     return json({ ...tokenJson(made), token: made.token }, 201)
@@ -49,7 +56,8 @@ const listTokens: Route = {
   method: 'GET',
   path: '/v1/tokens',
   operationId: 'listTokens',
-  summary: "The workers' tokens, without what makes them work.",
+  needs: 'everything',
+  summary: 'The tokens, without what makes them work.',
   responses: { 200: { description: 'Oldest first.', schema: ref('Tokens') } },
   problems: [],
   async handle(_c, { workers }) {
@@ -61,6 +69,7 @@ const revokeToken: Route = {
   method: 'DELETE',
   path: '/v1/tokens/{id}',
   operationId: 'revokeToken',
+  needs: 'everything',
   summary: 'From now on the token opens nothing.',
   responses: { 204: { description: 'So it is.' } },
   problems: ['unknown-token'],
@@ -73,8 +82,26 @@ const revokeToken: Route = {
 
 export const overseeWorkers = [listWorkers, createToken, listTokens, revokeToken]
 
-function tokenJson({ id, name, types, createdAt, expiresAt, state }: TokenView) {
-  return { id, name, ...(types && { task_types: types }), created_at: iso(createdAt), ...(expiresAt !== undefined && { expires_at: iso(expiresAt) }), state }
+/** A list of names that is not empty, if there is one. */
+function readList(body: Partial<Record<string, unknown>>, field: string, demand: string, checks: Checks): string[] | undefined {
+  const list = body[field]
+  checks.require(`$.${field}`, list === undefined || (Array.isArray(list) && list.length > 0), demand)
+  if (!Array.isArray(list)) return undefined
+  for (const [i, each] of list.entries()) checks.check(`$.${field}[${i}]`, () => checkName('it', each))
+  return list as string[]
+}
+
+function tokenJson({ id, name, scopes, workflows, types, createdAt, expiresAt, state }: TokenView) {
+  return {
+    id,
+    name,
+    scopes,
+    ...(workflows && { workflows }),
+    ...(types && { task_types: types }),
+    created_at: iso(createdAt),
+    ...(expiresAt !== undefined && { expires_at: iso(expiresAt) }),
+    state,
+  }
 }
 
 const iso = (time: number): string => new Date(time).toISOString()

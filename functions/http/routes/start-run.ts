@@ -15,6 +15,7 @@ export const startRun: Route = {
   method: 'POST',
   path: '/workflows/{name}/runs',
   operationId: 'startRun',
+  needs: 'start',
   summary: 'Start a run. The same id, or Idempotency-Key, with the same input again gives the first run.',
   query: WAIT_PARAM,
   takesKey: true,

@@ -1,6 +1,7 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Clock, Ids, LogSink, RunStore, Wake, World } from '../../ports.ts'
 import { Runs } from '../../rules/run-store.ts'
+import { checkPublicUrl } from '../public-url.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { type AwsClients, awsClients } from './clients.ts'
 import { type Aws, THRESHOLDS, type Thresholds } from './context.ts'
@@ -28,6 +29,8 @@ export interface AwsWorldConfig extends WakeupTargets {
   ids?: Ids
   log?: LogSink
   thresholds?: Partial<Thresholds>
+  /** Where the HTTP API can be reached, for the URLs of callbacks. */
+  publicUrl?: string | undefined
 }
 
 /** A world of one DynamoDB table, one queue, one schedule group and one bucket. */
@@ -42,10 +45,12 @@ export class AwsWorld implements World {
   readonly functions: LambdaFunctions
   /** SQS counts in seconds, and suspending costs more than a second of a small Lambda. */
   readonly inlineWaitMs = 1_000
+  readonly publicUrl: string | undefined
   private readonly clients: AwsClients
   private readonly aws: Aws
 
   constructor(config: AwsWorldConfig) {
+    this.publicUrl = checkPublicUrl(config.publicUrl)
     this.clock = config.clock ?? systemClock
     this.ids = config.ids ?? systemIds
     this.log = config.log ?? consoleLog

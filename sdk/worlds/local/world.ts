@@ -1,6 +1,7 @@
 import { FatalError } from '../../engine/errors.ts'
 import type { Clock, Functions, Ids, LogSink, RunStore, Wakeups, World } from '../../ports.ts'
 import { Runs } from '../../rules/run-store.ts'
+import { checkPublicUrl } from '../public-url.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { Bulletin } from './bulletin.ts'
 import { Database } from './database.ts'
@@ -15,6 +16,8 @@ export interface LocalWorldOptions {
   clock?: Clock
   ids?: Ids
   log?: LogSink
+  /** Where its HTTP API can be reached, for the URLs of callbacks. `serveLocal` says so itself. */
+  publicUrl?: string
   /** What `ctx.invoke` calls, by name. */
   functions?: Record<string, (payload: unknown) => unknown>
 }
@@ -33,11 +36,14 @@ export class LocalWorld implements World {
   readonly functions: Functions
   /** Suspending costs one commit here, and waking another: not worth it for less than this. */
   readonly inlineWaitMs = 20
+  /** Whoever serves its HTTP API says where. */
+  publicUrl: string | undefined
   private readonly db: Database
   private readonly bulletin: Bulletin
 
   constructor(options: LocalWorldOptions) {
     this.path = options.path
+    this.publicUrl = checkPublicUrl(options.publicUrl)
     this.clock = options.clock ?? systemClock
     this.ids = options.ids ?? systemIds
     this.log = options.log ?? consoleLog

@@ -14,6 +14,7 @@ export const connect: WorkerRoute = {
   method: 'POST',
   path: '/v1/workers/connect',
   operationId: 'connectWorker',
+  needs: 'work',
   summary: 'Registers a worker for as long as the connection lasts, and sends it a heartbeat every 25 seconds.',
   body: ref('ConnectRequest'),
   responses: { 200: { description: 'Server-sent events: `heartbeat`.', type: 'text/event-stream', schema: { type: 'string' } } },

@@ -22,6 +22,7 @@ export const poll: WorkerRoute = {
   method: 'POST',
   path: '/v1/tasks/poll',
   operationId: 'pollTasks',
+  needs: 'work',
   summary: 'Tasks of these types, as soon as there are any; an empty list when the time is up.',
   body: ref('PollRequest'),
   responses: { 200: { description: 'Each is this worker’s until its deadline.', schema: ref('TaskPayloads') } },
@@ -38,23 +39,30 @@ export const poll: WorkerRoute = {
     const tasks = await workers.broker.poll({ types, most, timeoutMs, signal, ...(worker !== undefined && { worker }) })
     // A worker that has hung up may be gone for good, and what is told here would bring it back.
     // The list of workers is for people: that it could not be written must not cost anybody the tasks just taken.
-    if (!signal.aborted) await tell(inHand + tasks.length, tasks).catch(() => {})
+    if (!signal.aborted) await Promise.all([tell(inHand + tasks.length), noteAnswer(tasks)]).catch(() => {})
     if (signal.aborted) await workers.broker.takeBack(tasks)
     return json(tasks)
 
     async function givenBefore(): Promise<TaskPayload[]> {
       if (worker === undefined || poll_id === undefined) return []
-      return workers.broker.handAgain(await workers.directory.givenTo(worker, poll_id), worker)
+      return workers.broker.handAgain(await workers.answers.find(worker, poll_id), { worker, types })
+    }
+    async function noteAnswer(answer: readonly TaskPayload[]): Promise<void> {
+      if (worker === undefined || poll_id === undefined || answer.length === 0) return
+      await workers.answers.note(
+        worker,
+        poll_id,
+        answer.map(({ task_id }) => task_id),
+      )
     }
     /** A worker asks for as many as it has hands free. */
     async function loadOf(id: string | undefined, free: number): Promise<number> {
       const known = id === undefined ? undefined : await workers.directory.find(id)
       return known ? Math.max(0, known.max_tasks - free) : 0
     }
-    async function tell(load: number, answer: readonly TaskPayload[] = []): Promise<void> {
+    async function tell(load: number): Promise<void> {
       if (worker === undefined) return
-      const given = poll_id !== undefined && answer.length > 0 ? { poll: poll_id, tasks: answer.map(({ task_id }) => task_id) } : undefined
-      await workers.directory.seen({ worker_id: worker, task_types: types, max_tasks: most, language: 'unknown', transport: 'bridge' }, load, given)
+      await workers.directory.seen({ worker_id: worker, task_types: types, max_tasks: most, language: 'unknown', transport: 'bridge' }, load)
     }
   },
 }

@@ -22,6 +22,7 @@ export const resolve: WorkerRoute = {
   method: 'POST',
   path: '/v1/tasks/{id}/resolve',
   operationId: 'resolveTask',
+  needs: 'work',
   summary: 'What became of a task: it is complete, has failed, pauses, goes on (with a checkpoint or a sign of life), or wants one more iteration.',
   takesKey: true,
   body: ref('ResolveRequest'),
