@@ -51,7 +51,7 @@ export class AwsProcesses {
     const id = ++this.count
     let frozenUntil = 0
     const freeze = () => {
-      frozenUntil = clock.now() + fortune.between(LEASE_MS / 2, LEASE_MS * 6)
+      frozenUntil = clock.now() + fortune.between(LEASE_MS / 2, LONGEST_STALL_MS)
       network.freezeUntil(frozenUntil)
     }
     const network = aws.network(`process ${id}`, () => this.fate(freeze))
@@ -98,7 +98,7 @@ export class AwsProcesses {
     if (!fortune.strikes(stall / CALLS_IN_ONE)) return { outcome: 'done', ...way }
     // Before the call goes out, or while its answer is under way.
     if (fortune.isHeads()) freeze()
-    else return { outcome: 'done', thereMs: way.thereMs, backMs: fortune.between(LEASE_MS / 2, LEASE_MS * 6) }
+    else return { outcome: 'done', thereMs: way.thereMs, backMs: fortune.between(LEASE_MS / 2, LONGEST_STALL_MS) }
     return { outcome: 'done', ...way }
   }
 
@@ -130,3 +130,5 @@ export class AwsProcesses {
 
 /** What the store of the other cloud does in one call takes several here. */
 const CALLS_IN_ONE = 3
+/** Long enough for the sweeper to send another runner. */
+const LONGEST_STALL_MS = LEASE_MS * 20

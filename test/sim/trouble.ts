@@ -48,7 +48,8 @@ export function generateTrouble(random: SeededRandom): Trouble {
   const some = (most: number) => (random.next() < 0.4 ? 0 : random.next() * most)
   return {
     crash: some(0.12),
-    stall: some(0.1),
+    // In some worlds they do little else: two runners with one run in their hands are what the journal's slots are for.
+    stall: some(random.next() < 0.25 ? 0.6 : 0.1),
     loseWake: some(0.3),
     repeatWake: some(0.5),
     lateWake: some(0.3),
