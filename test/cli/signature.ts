@@ -21,7 +21,7 @@ export function signatureOf(request: IncomingMessage, body: string): Signed | un
   url.searchParams.sort()
   const headers = names!.split(';').map((name) => `${name}:${String(request.headers[name] ?? '').trim()}\n`)
   const path = service === 's3' ? url.pathname : url.pathname.split('/').map(encodeURIComponent).join('/')
-  const canonical = [request.method, path, url.searchParams.toString(), headers.join(''), names, sha256(body)].join('\n')
+  const canonical = [request.method, path, url.searchParams.toString().replaceAll('+', '%20'), headers.join(''), names, sha256(body)].join('\n')
   const scope = `${day}/${region}/${service}/aws4_request`
   const toSign = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], scope, sha256(canonical)].join('\n')
   const isMadeWith = (secret: string) => {

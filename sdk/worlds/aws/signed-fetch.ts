@@ -51,8 +51,16 @@ export class SignedFetch {
     const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
     const url = standIn ? new URL(path.standIn, standIn) : new URL(path.aws, `https://${host}.${region}.${domain}`)
     const limits = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter((limit) => limit !== undefined)
-    const { protocol, hostname, pathname } = url
-    const signed = await signer.sign({ method, protocol, hostname, path: pathname, query: {}, headers: { ...headers, host: url.host }, body })
+    const { protocol, hostname, pathname, searchParams } = url
+    const signed = await signer.sign({
+      method,
+      protocol,
+      hostname,
+      path: pathname,
+      query: Object.fromEntries(searchParams),
+      headers: { ...headers, host: url.host },
+      body,
+    })
     return fetch(url, { method, body, headers: signed.headers, ...(limits.length > 0 && { signal: AbortSignal.any(limits) }) })
   }
 }
