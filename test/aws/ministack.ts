@@ -1,15 +1,14 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NO_AWS } from '../outside/environment.ts'
 import { freePort } from '../outside/free-port.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
 import { endWithUs, isOver, signalGroup } from '../outside/process-groups.ts'
+import { installed } from './python-tool.ts'
 
 const VERSION = '1.5.33'
-const ROOT = join(import.meta.dirname, '../..')
-const VENV = join(ROOT, 'node_modules/.cache/overwinter-ministack', VERSION)
 const LAUNCHER = join(import.meta.dirname, 'fast_ministack.py')
 
 const ACCOUNT = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
@@ -33,7 +32,7 @@ export async function startStack(): Promise<Stack> {
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
   Object.assign(process.env, NO_AWS, ACCOUNT)
 
-  const python = installMiniStack()
+  const python = join(installed('ministack', VERSION, ', or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack'), 'bin/python')
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
   // Left to itself it keeps its files where every other one does.
@@ -57,36 +56,6 @@ export async function startStack(): Promise<Stack> {
   }
   process.env.AWS_ENDPOINT_URL = endpoint
   return { endpoint, stop }
-}
-
-/** A Python environment of our own, made once. Returns its interpreter. */
-function installMiniStack(): string {
-  const python = join(VENV, 'bin/python')
-  if (existsSync(join(VENV, 'installed'))) return python
-  const host = ['python3', 'python'].find(isPython)
-  if (!host) {
-    throw new Error(
-      `The AWS tests run on MiniStack, which needs Python 3.10 or newer, and none was found. Install it (Debian: apt install python3 python3-venv), ` +
-        `or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack.`,
-    )
-  }
-  console.error(`installing ministack ${VERSION} into ${VENV}`)
-  mkdirSync(VENV, { recursive: true })
-  execFileSync(host, ['-m', 'venv', '--clear', VENV], { stdio: ['ignore', 'ignore', 'inherit'] })
-  execFileSync(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '10', `ministack==${VERSION}`], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  mkdirSync(join(VENV, 'installed'))
-  return python
-}
-
-function isPython(command: string): boolean {
-  try {
-    execFileSync(command, ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
 }
 
 async function healthy(endpoint: string, child: ChildProcess): Promise<void> {

@@ -43,15 +43,19 @@ export async function deployed(): Promise<Deployment> {
   const known = join(folder, 'outputs.json')
   if (existsSync(known)) {
     const deployment = connect(endpoint, known)
-    if (await answers(deployment)) return deployment
+    if ((await refusal(deployment)) === undefined) return deployment
   }
   mkdirSync(folder, { recursive: true })
   cdk(folder, 'bootstrap', `aws://000000000000/${process.env.AWS_REGION}`)
   cdk(folder, 'deploy', '--require-approval', 'never', '--outputs-file', known)
   const deployment = connect(endpoint, known)
   await enableTimeToLive(deployment)
-  if (!(await answers(deployment))) throw new Error(`the stack was deployed, but nothing answers at ${deployment.url}`)
-  return deployment
+  const refused = await refusal(deployment)
+  if (refused === undefined) return deployment
+  throw new Error(
+    `the stack was deployed, but its API does not work at ${deployment.url}: ${refused.message}. A MiniStack that you started yourself runs functions ` +
+      'with the `node` that it finds on its PATH, which must be 22.18 or newer',
+  )
 }
 
 function cdk(folder: string, ...args: string[]): void {
@@ -85,11 +89,12 @@ function connect(endpoint: string, file: string): Deployment {
   return { url, workersUrl, client, aws: awsClients(), outputs }
 }
 
-async function answers({ client }: Deployment): Promise<boolean> {
+/** Why the API does not answer as it should; undefined if it does. */
+async function refusal({ client }: Deployment): Promise<HttpError | undefined> {
   return client.list({ limit: 1 }).then(
-    () => true,
+    () => undefined,
     (error: unknown) => {
-      if (error instanceof HttpError) return false
+      if (error instanceof HttpError) return error
       throw error
     },
   )

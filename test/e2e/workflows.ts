@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { signal, workflow } from 'overwinter'
 import * as z from 'zod'
 
@@ -72,4 +74,22 @@ export const watched = workflow('watched', async (ctx, input: { heartbeatMs: num
   const { url, promise } = ctx.callback<string>('job', { heartbeatTimeout: input.heartbeatMs })
   ctx.progress({ url })
   return promise.catch((error: Error) => error.message)
+})
+
+/** As people write it: at the top of the module. */
+const apiKeyWhenLoaded = process.env.API_KEY
+const db = DynamoDBDocumentClient.from(new DynamoDBClient())
+
+/** Uses what the construct was given for step code, and tries what it was not. */
+export const ownResources = workflow('own-resources', async (ctx, { id }: { id: string }) => {
+  await ctx.step('write', () => db.send(new PutCommand({ TableName: process.env.ORDERS, Item: { id, total: 3 } })).then(() => null))
+  const total = await ctx.step('read', async () => (await db.send(new GetCommand({ TableName: process.env.ORDERS, Key: { id } }))).Item?.total as number)
+  const secrets = await ctx.step('secrets', () => ({ apiKeyWhenLoaded, password: process.env.DB_PASSWORD, feature: process.env.FEATURE }))
+  const trespass = await ctx.step('trespass', () =>
+    db.send(new GetCommand({ TableName: process.env.STRANGERS, Key: { id } })).then(
+      () => 'let in',
+      (error: Error) => error.name,
+    ),
+  )
+  return { total, secrets, trespass }
 })

@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { AwsClient } from 'aws4fetch'
+import { SignatureV4 } from '@smithy/signature-v4'
 
 export interface SignedRequest {
   service: 's3' | 'lambda' | 'secretsmanager' | 'ssm'
@@ -22,7 +22,7 @@ const FIRST_PAUSE_MS = 50
 
 /**
  * For the few requests to S3, Lambda and where secrets are kept: their SDK clients would be a third of the runner's bundle, and so of its cold
- * start. Region and credentials come from where the DynamoDB client has them.
+ * start. Region, credentials and what signs come from where the SDK has them.
  */
 export class SignedFetch {
   private readonly config: DynamoDBClient['config']
@@ -45,12 +45,23 @@ export class SignedFetch {
 
   private async attempt({ service, host, path, method, body, headers, signal, timeoutMs }: SignedRequest): Promise<Response> {
     const [region, credentials] = await Promise.all([this.config.region(), this.config.credentials()])
-    const aws = new AwsClient({ ...credentials, region, service, retries: 0 })
+    // S3 alone takes paths as they are.
+    const signer = new SignatureV4({ service, region, credentials, sha256: this.config.sha256, uriEscapePath: service !== 's3' })
     const standIn = process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ?? process.env.AWS_ENDPOINT_URL
     const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
     const url = standIn ? new URL(path.standIn, standIn) : new URL(path.aws, `https://${host}.${region}.${domain}`)
     const limits = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter((limit) => limit !== undefined)
-    return aws.fetch(url.href, { method, body, headers, ...(limits.length > 0 && { signal: AbortSignal.any(limits) }) })
+    const { protocol, hostname, pathname, searchParams } = url
+    const signed = await signer.sign({
+      method,
+      protocol,
+      hostname,
+      path: pathname,
+      query: Object.fromEntries(searchParams),
+      headers: { ...headers, host: url.host },
+      body,
+    })
+    return fetch(url, { method, body, headers: signed.headers, ...(limits.length > 0 && { signal: AbortSignal.any(limits) }) })
   }
 }
 
