@@ -30,6 +30,12 @@ export interface Environment {
   OVERWINTER_EVENT_BUS?: string
   /** Only where a token opens the API. */
   OVERWINTER_TOKEN_SECRET?: string
+  /** There too: the secrets that were made for grants. */
+  OVERWINTER_START_SECRET?: string
+  OVERWINTER_READ_SECRET?: string
+  OVERWINTER_OPERATE_SECRET?: string
+  /** Who tells the API what a caller may do: the authorizer of tokens, or the claims of a JWT. Nobody where IAM does it by route. */
+  OVERWINTER_SCOPES?: 'token' | 'jwt'
 }
 
 export function setting(name: keyof Environment): string {

@@ -11,7 +11,9 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2'
 import { HttpIamAuthorizer, HttpJwtAuthorizer, HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { ROUTES } from '../functions/http/app.ts'
@@ -92,28 +94,38 @@ export function addStage(
   return stage
 }
 
-export function authorizerOf(scope: Construct, options: OverwinterProps): IHttpRouteAuthorizer {
+interface Known {
+  table: ITable
+  environment: Record<string, string>
+}
+
+export function authorizerOf(
+  scope: Construct,
+  options: OverwinterProps,
+  { table, environment }: Known,
+): { authorizer: IHttpRouteAuthorizer; handler?: NodejsFunction } {
   const { auth = 'iam' } = options
-  if (auth === 'iam') return new HttpIamAuthorizer()
-  if ('jwt' in auth) return new HttpJwtAuthorizer('Jwt', auth.jwt.issuer, auth.jwt)
+  if (auth === 'iam') return { authorizer: new HttpIamAuthorizer() }
+  if ('jwt' in auth) return { authorizer: new HttpJwtAuthorizer('Jwt', auth.jwt.issuer, auth.jwt) }
   const { token } = auth
   const handler = createFunction(
     scope,
     'Authorizer',
     {
       handler: 'authorizer',
-      description: 'Compares bearer tokens with the secret',
+      description: 'Knows bearer tokens: the secret, and those with scopes',
       memory: 256,
       timeout: Duration.seconds(10),
-      environment: { OVERWINTER_TOKEN_SECRET: token.secretArn },
-      may: [allow(['secretsmanager:GetSecretValue'], token.secretArn)],
+      environment: { ...environment, OVERWINTER_TOKEN_SECRET: token.secretArn },
+      may: [allow(['secretsmanager:GetSecretValue'], token.secretArn), allow(['dynamodb:GetItem'], table.tableArn)],
     },
     options,
   )
   token.encryptionKey?.grantDecrypt(handler)
-  return new HttpLambdaAuthorizer('Token', handler, {
+  const authorizer = new HttpLambdaAuthorizer('Token', handler, {
     responseTypes: [HttpLambdaResponseType.SIMPLE],
     identitySource: ['$request.header.Authorization'],
     resultsCacheTtl: Duration.minutes(5),
   })
+  return { authorizer, handler }
 }

@@ -79,7 +79,8 @@ export interface OverwinterProps {
   tuning?: { thresholds?: Partial<Thresholds>; leaseMs?: number }
 }
 
-export type Auth = 'iam' | { jwt: HttpJwtAuthorizerProps & { issuer: string } } | { token: ISecret }
+/** `scopes`: a JWT opens what its scopes name, `start`, `read`, `operate` or `settle`, and otherwise nothing. Default: all of the API. */
+export type Auth = 'iam' | { jwt: HttpJwtAuthorizerProps & { issuer: string; scopes?: boolean } } | { token: ISecret }
 
 /** A secret, one field of a secret that is JSON, or a parameter of Systems Manager, encrypted or not. */
 export type SecretSource = ISecret | { secret: ISecret; field: string } | IParameter

@@ -3,7 +3,7 @@ import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as Invoke } from 'aws-cdk-lib/aws-events-targets'
-import { Grant, type IGrantable, type IPrincipal } from 'aws-cdk-lib/aws-iam'
+import type { Grant, IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam'
 import { FunctionUrlAuthType, InvokeMode, type Function as LambdaFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import type { IBucket } from 'aws-cdk-lib/aws-s3'
@@ -16,6 +16,7 @@ import { Alarms } from './alarms.ts'
 import { checkOptions, concurrencyOf } from './checks.ts'
 import { createDashboard } from './dashboard.ts'
 import { createFunction, type FunctionProps } from './function.ts'
+import { Grants, scopesFrom } from './grants.ts'
 import { addRoutes, addStage, authorizerOf, publicUrlOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
@@ -40,6 +41,8 @@ export class Overwinter extends Construct implements IGrantable {
   readonly table: ITableV2
   readonly bucket: IBucket
   readonly api: HttpApi
+  /** Who may use which part of the API. */
+  readonly grants: Grants
   readonly wakeups: Wakeups
   readonly tasks: TaskQueues
   /** Where workers connect, poll and resolve; undefined without taskTypes. */
@@ -138,7 +141,11 @@ export class Overwinter extends Construct implements IGrantable {
     }
 
     this.grantPrincipal = Runner.grantPrincipal
-    this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizerOf(this, props), corsPreflight: props.cors })
+    const { authorizer, handler } = authorizerOf(this, props, { table: this.table, environment: this.environment() })
+    this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizer, corsPreflight: props.cors })
+    this.grants = new Grants(this, this.api, props.auth, handler)
+    const scopedBy = scopesFrom(props.auth)
+    if (scopedBy) Api.addEnvironment('OVERWINTER_SCOPES' satisfies keyof Environment, scopedBy)
     const open = addRoutes(this.api, Api, props)
     addStage(this, this.api, open, props)
     const publicUrl = publicUrlOf(this.api, props)
@@ -148,13 +155,19 @@ export class Overwinter extends Construct implements IGrantable {
     acknowledgeFindings(this, open)
   }
 
-  /** Lets somebody start runs, and nothing else. */
+  /** Lets somebody start runs, and nothing else. With `auth: { token }`, by a token of its own: `grants.tokenFor('start')`. */
   grantStart(grantee: IGrantable): Grant {
-    const { auth = 'iam' } = this.props
-    const resourceArns = [this.api.arnForExecuteApi('POST', '/workflows/*/runs')]
-    if (auth === 'iam') return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns })
-    if ('token' in auth) return auth.token.grantRead(grantee)
-    throw new Error('with JWTs, whoever issues them decides who may start runs')
+    return this.grants.grant('start', grantee)
+  }
+
+  /** Lets somebody look at runs, schedules and definitions, and nothing else. */
+  grantRead(grantee: IGrantable): Grant {
+    return this.grants.grant('read', grantee)
+  }
+
+  /** Lets somebody signal, stop, retry and erase runs, steer schedules and change definitions, and nothing else. */
+  grantOperate(grantee: IGrantable): Grant {
+    return this.grants.grant('operate', grantee)
   }
 
   /** Lets a worker read the queue of this type itself, instead of asking over HTTP. */

@@ -1,5 +1,6 @@
 import { handle, type LambdaEvent } from 'hono/aws-lambda'
 import { expect, test } from 'vitest'
+import { permissionFrom } from '../../functions/token-authority.ts'
 import { Api } from './fixture.ts'
 
 /** An event of an HTTP API, payload format 2.0, with the fields that matter here. */
@@ -29,4 +30,21 @@ test('the same app answers the events of API Gateway', async () => {
   // As text, or whoever reads the raw event has to decode it first.
   expect(missing).toMatchObject({ statusCode: 404, isBase64Encoded: false, headers: { 'content-type': 'application/problem+json' } })
   expect((await lambda(event('POST', '/workflows/order/runs', JSON.stringify({ input: 'x'.repeat(1_000) })))).statusCode).toBe(413)
+})
+
+test('what the authorizer says of a token binds its bearer, and who comes without its word is not bound', async () => {
+  await using api = await Api.open({ authorize: (_request, env) => permissionFrom(env, 'token') })
+  const lambda = handle(api.app)
+  const as = (context: object | undefined, path: string, method = 'GET') => {
+    const asked = event(method, path) as unknown as { requestContext: object }
+    return lambda({ ...asked, requestContext: { ...asked.requestContext, ...(context && { authorizer: { lambda: context } }) } } as unknown as LambdaEvent)
+  }
+  const reader = { scopes: 'read', workflows: '["order"]' }
+  expect((await as(reader, '/runs?workflow=order')).statusCode).toBe(200)
+  expect((await as(reader, '/runs')).statusCode).toBe(403)
+  expect((await as(reader, '/workflows/order/runs', 'POST')).statusCode).toBe(403)
+  expect((await as(undefined, '/runs')).statusCode).toBe(200)
+  // Behind the authorizer, callbacks are for those who may settle them.
+  expect((await as({ scopes: 'start' }, '/callbacks/x', 'POST')).statusCode).toBe(403)
+  expect((await as({ scopes: 'settle' }, '/callbacks/x', 'POST')).statusCode).toBe(400)
 })

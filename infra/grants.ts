@@ -1,0 +1,64 @@
+import { Validations } from 'aws-cdk-lib'
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import type { Construct } from 'constructs'
+import type { Environment } from '../functions/environment.ts'
+import { ROUTES } from '../functions/http/app.ts'
+import type { Auth } from './options.ts'
+
+export type GrantedScope = 'start' | 'read' | 'operate'
+
+const SECRET_OF: Record<GrantedScope, keyof Environment> = {
+  start: 'OVERWINTER_START_SECRET',
+  read: 'OVERWINTER_READ_SECRET',
+  operate: 'OVERWINTER_OPERATE_SECRET',
+}
+
+/** Who tells the API what a caller may do; nobody where IAM does it by route, or where a JWT opens everything. */
+export function scopesFrom(auth: Auth = 'iam'): Environment['OVERWINTER_SCOPES'] {
+  if (auth === 'iam') return undefined
+  return 'token' in auth ? 'token' : auth.jwt.scopes ? 'jwt' : undefined
+}
+
+/** Lets others use a part of the API: by the routes of its scope, or by a token that opens no others. */
+export class Grants {
+  private readonly scope: Construct
+  private readonly api: HttpApi
+  private readonly auth: Auth
+  private readonly authorizer: NodejsFunction | undefined
+  private readonly tokens = new Map<GrantedScope, Secret>()
+
+  constructor(scope: Construct, api: HttpApi, auth: Auth = 'iam', authorizer?: NodejsFunction) {
+    this.scope = scope
+    this.api = api
+    this.auth = auth
+    this.authorizer = authorizer
+  }
+
+  grant(scope: GrantedScope, grantee: IGrantable): Grant {
+    if (this.auth !== 'iam') return this.tokenFor(scope).grantRead(grantee)
+    const resourceArns = ROUTES.filter(({ needs }) => needs === scope).map(({ method, path }) =>
+      this.api.arnForExecuteApi(method, path.replaceAll(/\{\w+\}/g, '*') as `/${string}`),
+    )
+    return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns })
+  }
+
+  /** The secret whose value opens this scope; made when it is first asked for. */
+  tokenFor(scope: GrantedScope): ISecret {
+    if (!this.authorizer) throw new Error(`auth is not { token }, so there is no token for '${scope}': with JWTs, whoever issues them decides who may do what`)
+    const known = this.tokens.get(scope)
+    if (known) return known
+    const secret = new Secret(this.scope, `${scope[0]!.toUpperCase()}${scope.slice(1)}Token`, {
+      description: `Overwinter: opens '${scope}', and no other part of the API`,
+      generateSecretString: { excludePunctuation: true, passwordLength: 48 },
+    })
+    this.tokens.set(scope, secret)
+    const reason = 'Whoever holds it would not learn of a rotation; a new value counts after five minutes, whoever puts it there.'
+    Validations.of(secret).acknowledge({ id: 'AwsSolutions-SMG4', reason })
+    this.authorizer.addEnvironment(SECRET_OF[scope], secret.secretArn)
+    secret.grantRead(this.authorizer)
+    return secret
+  }
+}
