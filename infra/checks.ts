@@ -59,8 +59,13 @@ function checkConcurrency({ reservedConcurrency: reserved, maxConcurrency: most 
   }
 }
 
+/** One in five. */
+const FOR_THOSE_WAITED_FOR = 5
+
 /** What the queue may start. More than the reservation would be refused by Lambda, again and again, until the run is parked. */
 export function concurrencyOf({ maxConcurrency, reservedConcurrency }: OverwinterProps): number | undefined {
   if (maxConcurrency !== undefined || reservedConcurrency === undefined) return maxConcurrency
-  return Token.isUnresolved(reservedConcurrency) ? reservedConcurrency : Math.min(reservedConcurrency, MOST_CONCURRENT)
+  if (Token.isUnresolved(reservedConcurrency)) return reservedConcurrency
+  // The rest is for runs that somebody waits for, which the API hands over itself.
+  return Math.min(Math.max(2, reservedConcurrency - Math.ceil(reservedConcurrency / FOR_THOSE_WAITED_FOR)), MOST_CONCURRENT)
 }
