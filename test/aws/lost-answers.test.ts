@@ -73,7 +73,8 @@ describe('an operation whose answer gets lost after it was carried out', () => {
 
   it('create has created the run', () =>
     always(
-      async () => newRun({ input: { big: 'x'.repeat(500) + Math.random() } }),
+      // Of a workflow that is new each time, because its name is written down once.
+      async () => newRun({ workflow: `w${Math.random()}`, tags: ['customer:42'], input: { big: 'x'.repeat(500) + Math.random() } }),
       (run) => faulty.store.create(run),
       (result) => expect(result).toMatchObject({ created: true, wakes: [{}] }),
     ))
