@@ -107,6 +107,8 @@ class Author {
     const items = Array.from({ length: 1 + this.int(4) }, () => this.node(3, false))
     if (this.isLoose && this.chance(0.5)) {
       items.splice(this.int(items.length + 1), 0, { ...this.named(), kind: 'broken' })
+      // What is sent to it before it fails must be there when it has been told to go on.
+      if (this.chance(0.6)) items.push(this.wait())
       program.isDeterministic = false
     }
     program.root = { at: 0, kind: 'seq', name: 'root', items }
