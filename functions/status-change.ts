@@ -30,6 +30,8 @@ export function statusChangeOf(run: RunItem, image: RunItem | undefined): Status
   const before = image?.life === run.life ? image : undefined
   if (!TOLD.has(run.status) || before?.status === run.status) return undefined
   if (run.status === 'pending' && before && !HALTED.has(before.status)) return undefined
+  // It had ended before: somebody is about to erase it.
+  if (before?.endedAt !== undefined && run.endedAt === before.endedAt) return undefined
   const runId = runIdOf(run.pk)
   return {
     id: `${runId}/${run.life}/${run.epoch}/${run.status}`,

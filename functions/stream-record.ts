@@ -44,16 +44,16 @@ function tellRun(run: RunItem, before: RunItem | undefined): Told[] {
   const at = endedAt ?? (change.previousStatus === undefined ? createdAt : Date.now())
   const told: Told[] = [{ type: STATUS_CHANGE, at, runId, detail: { ...change } }]
   if (change.previousStatus === undefined && change.status === 'PENDING') {
-    told.push(lifecycle({ type: 'run.started' }, { id: `${runId}/0`, runId, workflow, version, at: createdAt }))
+    told.push(lifecycle({ type: 'run.started' }, { id: `${runId}/${run.life}/0`, runId, workflow, version, at: createdAt }))
   }
   return told
 }
 
-async function tellFrame({ pk, sk, at, epoch, events: stored }: FrameItem): Promise<Told[]> {
+async function tellFrame({ pk, sk, life, at, epoch, events: stored }: FrameItem): Promise<Told[]> {
   const runId = runIdOf(pk)
   const [run, events] = await Promise.all([definitionOf(runId), payloads.load(runId, stored) as Promise<unknown> as Promise<FrameEvent[]>])
   const seq = seqOf(sk)
-  return lifecycleOf({ seq, at, epoch, events }).map((event, index) => lifecycle(event, { id: `${runId}/${seq}/${index}`, runId, ...run, at }))
+  return lifecycleOf({ seq, at, epoch, events }).map((event, index) => lifecycle(event, { id: `${runId}/${life}/${seq}/${index}`, runId, ...run, at }))
 }
 
 function lifecycle({ type, ...event }: LifecycleEvent, about: { id: string; runId: string; workflow?: string; version?: number; at: number }): Told {

@@ -43,10 +43,10 @@ interface Gateway {
   jwt?: { claims?: Record<string, unknown>; scopes?: string[] | null }
 }
 
-/** Issuers put a name before their scopes: `overwinter/start` and `overwinter:start` mean `start`. Words that mean nothing here open nothing. */
+/** Issuers put a name before their scopes: `overwinter/start` and `overwinter:start` mean `start`. Those of other services open nothing here. */
 function scopesOfJwt(jwt: Gateway['jwt']): TokenScope[] {
   const { scope, scp } = jwt?.claims ?? {}
   const said = [scope, scp, jwt?.scopes].flat().filter((each) => typeof each === 'string')
-  const words = said.flatMap((each) => each.replaceAll(/^\[|\]$/g, '').split(/[ ,]+/)).map((word) => word.replace(/^.*[/:.]/, ''))
+  const words = said.flatMap((each) => each.replaceAll(/^\[|\]$/g, '').split(/[ ,]+/)).map((word) => word.replace(/^overwinter[/:.]/, ''))
   return [...new Set(words.filter(isTokenScope))]
 }

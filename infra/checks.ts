@@ -15,6 +15,17 @@ export function checkOptions(props: OverwinterProps): void {
   inRange('batchSize', batchSize, [1, 10], 'the queue hands out no more at once')
   inRange('maxAttempts', maxAttempts, [1, 1_000], 'the queue counts no further')
   checkMemory(memory)
+  checkThrottle('throttle', props.throttle)
+  if (props.callbacks) checkThrottle('callbacks.throttle', props.callbacks.throttle)
+  if (props.invokes?.some((name) => name.trim() === '')) throw new Error('invokes has an empty name; give the names or ARNs of functions')
+  if (props.retention?.payloads)
+    inRange(
+      'retention.payloads',
+      props.retention.payloads.toDays({ integral: false }),
+      [400, 36_500],
+      'it must exceed the age that a run can reach, or payloads of sleeping runs would go away',
+      'days',
+    )
   if (workersConcurrency !== false) inRange('workersConcurrency', workersConcurrency, [2, 100_000], 'each worker takes two; false sets no limit')
   checkConcurrency(props)
 }
@@ -29,6 +40,11 @@ function inRange(option: string, value: number | undefined, [least, most]: Range
   if (Number.isInteger(value) && value >= least && value <= most) return
   const range = `${least.toLocaleString('en')} to ${most.toLocaleString('en')}${unit && ` ${unit}`}`
   throw new Error(`${option} is ${value}, and must be a whole number from ${range}: ${why}`)
+}
+
+function checkThrottle(option: string, throttle: OverwinterProps['throttle']): void {
+  inRange(`${option}.rateLimit`, throttle?.rateLimit, [1, 100_000], 'API Gateway lets nobody in otherwise')
+  inRange(`${option}.burstLimit`, throttle?.burstLimit, [1, 100_000], 'API Gateway lets nobody in otherwise')
 }
 
 function checkMemory(memory: OverwinterProps['memory']): void {

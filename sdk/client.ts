@@ -88,8 +88,9 @@ export class Client {
     // Watching from before it is there, so that there is no need to look before something happens.
     const change = this.nextChange(run.id, until)
     try {
-      const { created, isHandedOver } = await this.launch(definition, run, until)
-      if (created && !isHandedOver) await change.promise
+      const { created, handedOver } = await this.launch(definition, run, until)
+      // Whichever is first: a runner that cannot be reached must not keep anybody from a result that is there.
+      if (created) await Promise.race([change.promise, ...(handedOver ? [handedOver] : [])])
       return { run: await this.settledBy(run.id, until), created }
     } finally {
       change.cancel()
@@ -107,28 +108,30 @@ export class Client {
     definition: AnyWorkflow,
     run: NewRun,
     until?: number,
-  ): Promise<{ runId: string; status: RunStatus; created: boolean; isHandedOver: boolean }> {
+  ): Promise<{ runId: string; status: RunStatus; created: boolean; handedOver: Promise<void> | undefined }> {
     const { created, run: existing, wakes } = await this.world.store.create(run)
     if (!created && !isSameStart(existing, run)) {
       throw new ConflictError(
-        `run '${run.id}' exists already, of workflow '${existing.workflow}' and with another input; choose another id, or start it with the same input to get that run`,
+        `run '${run.id}' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run`,
       )
     }
     const confirmed = created ? this.definitions.confirm(definition) : undefined
     if (confirmed) await confirmed.catch((error: Error) => this.takeBack(run.id, error))
-    const isHandedOver = until !== undefined && (await this.handOver(wakes, until))
-    if (!isHandedOver) await this.world.wakeups.send(wakes)
-    return { runId: existing.id, status: existing.status, created, isHandedOver }
+    const handing = until === undefined ? undefined : this.handOver(wakes, until)
+    await (handing?.net ?? this.world.wakeups.send(wakes))
+    return { runId: existing.id, status: existing.status, created, handedOver: handing?.over }
   }
 
   /** Somebody waits for the run, so it need not stand in line. The queue stays the net under it: a message that comes a little later. */
-  private async handOver([wake]: Wake[], until: number): Promise<boolean> {
+  private handOver([wake]: Wake[], until: number): { net: Promise<void>; over: Promise<void> } | undefined {
     const { wakeups, clock } = this.world
     const now = clock.now()
-    if (!wakeups.handOver || !wake || wake.at > now) return false
+    if (!wakeups.handOver || !wake || wake.at > now) return undefined
     const enough = AbortSignal.timeout(Math.max(1, Math.min(until - now, LONGEST_HAND_OVER_MS)))
-    const [, handed] = await Promise.all([wakeups.send([{ ...wake, at: now + NET_MS }]), wakeups.handOver(wake, enough).then(isDone, () => enough.aborted)])
-    return handed
+    const over = wakeups.handOver(wake, enough).catch(() => (enough.aborted ? undefined : wakeups.send([wake])))
+    // Nobody may be waiting for it any more.
+    over.catch(() => {})
+    return { net: wakeups.send([{ ...wake, at: now + NET_MS }]), over }
   }
 
   async get(runId: string): Promise<RunView> {
@@ -423,7 +426,6 @@ export class Client {
 const NET_MS = 5_000
 /** Nobody's HTTP request takes longer. */
 const LONGEST_HAND_OVER_MS = 60_000
-const isDone = () => true
 
 /** A run that has continued as new has the input of its last generation, and nobody knows the first any more: its id has to do. */
 function isSameStart(existing: RunRecord, run: NewRun): boolean {

@@ -26,9 +26,18 @@ async function made(workflow: AnyWorkflow, tagsFor: (input: never) => unknown, {
   try {
     tags = tagsFor(value as never)
   } catch (error) {
-    throw new InvalidInputError(`${what} could not be made of this input: ${error instanceof Error ? error.message : String(error)}`)
+    throw ofInput(`${what} could not be made of this input: ${error instanceof Error ? error.message : String(error)}`)
   }
-  if (!Array.isArray(tags)) throw new InvalidInputError(`${what} must be an array of strings; the function gave ${typeof tags}`)
-  for (const tag of tags) checkName(`a tag of workflow '${workflow.name}'`, tag)
+  if (!Array.isArray(tags)) throw ofInput(`${what} must be an array of strings; the function gave ${typeof tags}`)
+  for (const tag of tags) {
+    try {
+      checkName(`a tag of workflow '${workflow.name}'`, tag)
+    } catch (error) {
+      throw ofInput((error as Error).message)
+    }
+  }
   return tags as string[]
 }
+
+/** It is the input that they cannot be made of. */
+const ofInput = (message: string): InvalidInputError => new InvalidInputError(message, [{ path: '$', message }])

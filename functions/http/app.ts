@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
-import type { Client } from '../../sdk/index.ts'
+import { isRunId } from '../../sdk/engine/names.ts'
+import { type Client, RunNotFoundError } from '../../sdk/index.ts'
 import type { LogSink } from '../../sdk/ports.ts'
 import type { Permission } from '../../sdk/tasks/tokens.ts'
 import { Workers } from '../../sdk/tasks/workers.ts'
@@ -77,6 +78,8 @@ function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, guard?: (c: Co
   for (const route of routes) {
     const handle = async (c: Context) => {
       if (guard && !route.isOpen) await guard(c, route)
+      // What no run can be called is not looked for: a store has limits of its own for keys.
+      if (route.path.startsWith('/runs/{id}') && !isRunId(c.req.param('id'))) throw new RunNotFoundError(`no run '${c.req.param('id')}'`)
       return route.handle(c, api)
     }
     app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), handle)

@@ -31,6 +31,8 @@ async function isAllowed(c: Context, route: Route, api: Api, { scopes, workflows
 async function workflowOf(c: Context, { path }: Route, { client }: Api): Promise<string | undefined> {
   if (path === '/runs') return c.req.query('workflow')
   if (path.startsWith('/runs/{id}')) return (await client.world.store.state(c.req.param('id')!))?.workflow
+  // A definition may call any other workflow, so who is bound to some may look at theirs and change none.
+  if (path === '/definitions/{name}' && c.req.method !== 'GET') return undefined
   if (path.startsWith('/workflows/{name}') || path === '/definitions/{name}') return c.req.param('name')
   return undefined
 }

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RunRecord } from '../ports.ts'
 import { InvalidInputError } from './errors.ts'
+import { isRunId } from './names.ts'
 
 /**
  * A token names a run and an operation and proves that this run handed it out. It is derived from the run's
@@ -37,7 +38,7 @@ export function readCallbackToken(token: unknown): CallbackAddress {
   }
   if (!Array.isArray(parts)) throw malformed()
   const [runId, generation, opId] = parts as unknown[]
-  if (typeof runId !== 'string' || typeof generation !== 'number' || typeof opId !== 'string') throw malformed()
+  if (!isRunId(runId) || typeof generation !== 'number' || typeof opId !== 'string') throw malformed()
   return {
     runId,
     generation,

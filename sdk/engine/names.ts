@@ -14,8 +14,10 @@ export function checkName(what: string, name: unknown): asserts name is string {
   if (CONTROL.test(name)) throw new InvalidInputError(`${what} must not contain control characters: ${JSON.stringify(name)}`)
 }
 
+export const isRunId = (id: unknown): id is string => typeof id === 'string' && RUN_ID.test(id)
+
 export function checkRunId(id: unknown): asserts id is string {
-  if (typeof id !== 'string' || !RUN_ID.test(id)) {
+  if (!isRunId(id)) {
     throw new InvalidInputError(`a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit, got ${JSON.stringify(id)}`)
   }
 }

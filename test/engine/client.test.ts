@@ -200,6 +200,14 @@ describe('a run that somebody waits for', () => {
     expect(sent).toEqual([{ runId: 'r', at: now + 5_000 }])
   })
 
+  it('is answered when it has ended, also if the runner that was called never answers', async () => {
+    const { client } = await open(async (world, runId, registry) => {
+      await take(world, runId, registry)
+      await new Promise(() => {})
+    })
+    expect((await client.startAndSettle(hello, undefined, { timeout: '20s' })).run.status).toBe('completed')
+  })
+
   it('goes through the queue at once when no runner can take it', async () => {
     const { client, sent, now } = await open(async () => {
       throw new Error('429 too many requests')
@@ -240,6 +248,22 @@ describe('erase', () => {
     const next = await env.start(many, 3)
     expect(await next.result()).toBe(3)
     expect(await next.history()).toHaveLength(12)
+  })
+
+  it('takes the tasks of earlier generations along', async () => {
+    const twice = workflow('twice', async (ctx, n: number): Promise<unknown> => {
+      if (n === 0) return 'done'
+      await ctx.task('chore', { secret: n })
+      return ctx.continueAsNew(n - 1)
+    })
+    const env = await testEnv({ workflows: [twice] })
+    env.worker('chore', async () => 'did it')
+    const run = await env.start(twice, 1)
+    expect(await run.result()).toBe('done')
+    const { tasks } = env.client.world
+    expect(await tasks.get(`${run.runId}.chore`)).toBeDefined()
+    await env.client.erase(run.runId)
+    expect(await tasks.get(`${run.runId}.chore`)).toBeUndefined()
   })
 
   it('is refused for a run that is open or unknown', async () => {

@@ -114,6 +114,11 @@ describe('a change of status', () => {
     expect(statusChangeOf({ ...done, keepUntil: 9 }, done)).toBeUndefined()
   })
 
+  it('is not told when a failed run is made ready to be erased', () => {
+    const failed = run({ status: 'failed', epoch: 1, endedAt: 5 })
+    expect(statusChangeOf(run({ status: 'terminated', epoch: 1, endedAt: 5 }), failed)).toBeUndefined()
+  })
+
   it('is that of another run where an id is used again', () => {
     const done = run({ status: 'completed', epoch: 1, endedAt: 5 })
     const again = statusChangeOf(run({ life: 'two' }), done)

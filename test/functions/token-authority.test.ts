@@ -46,7 +46,7 @@ describe('the scopes of a JWT', () => {
 
   it.each([
     [{ claims: { scope: 'start read' } }, ['start', 'read']],
-    [{ claims: { scope: 'openid overwinter/start overwinter:operate api.read' } }, ['start', 'operate', 'read']],
+    [{ claims: { scope: 'openid overwinter/start overwinter:operate api.read overwinter.read' } }, ['start', 'operate', 'read']],
     [{ claims: { scp: '[start read]' } }, ['start', 'read']],
     [{ claims: {}, scopes: ['read'] }, ['read']],
     [{ claims: { scope: 'admin started toString' } }, []],

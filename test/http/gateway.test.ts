@@ -1,5 +1,6 @@
 import { handle, type LambdaEvent } from 'hono/aws-lambda'
 import { expect, test } from 'vitest'
+import { authorityOf, behindGateway } from '../../functions/gateway.ts'
 import { permissionFrom } from '../../functions/token-authority.ts'
 import { Api } from './fixture.ts'
 
@@ -47,4 +48,37 @@ test('what the authorizer says of a token binds its bearer, and who comes withou
   // Behind the authorizer, callbacks are for those who may settle them.
   expect((await as({ scopes: 'start' }, '/callbacks/x', 'POST')).statusCode).toBe(403)
   expect((await as({ scopes: 'settle' }, '/callbacks/x', 'POST')).statusCode).toBe(400)
+})
+
+test.each([undefined, 'token', 'jwt'] as const)('who came by the open route of callbacks gets no further than the token in the path (%s)', async (kind) => {
+  await using api = await Api.open({ authorize: authorityOf(kind) })
+  const lambda = behindGateway(api.app)
+  const open = (method: string, rawPath: string, body?: string) =>
+    lambda({ ...(event(method, '/x', body) as unknown as object), rawPath, routeKey: `${method} /callbacks/{token}` } as unknown as LambdaEvent)
+  const token = JSON.stringify({ name: 'evil', scopes: ['start', 'read', 'operate'] })
+  for (const spelt of ['/callbacks/..\\runs', '/callbacks/../runs', '/callbacks/.\t./runs', '/callbacks/%2E%2e/runs', '/runs'])
+    expect((await open('GET', spelt)).statusCode, spelt).toBeGreaterThanOrEqual(400)
+  for (const spelt of ['/callbacks/..\\v1\\tokens', '/v1/tokens']) expect((await open('POST', spelt, token)).statusCode, spelt).toBeGreaterThanOrEqual(400)
+  expect((await open('POST', '/callbacks/..\\workflows\\order\\runs', '{}')).statusCode).toBe(404)
+  expect((await api.local.list()).runs).toEqual([])
+  // A link that leads nowhere says so; it is not a matter of permission.
+  expect((await open('GET', '/callbacks/nonsense')).statusCode).toBe(400)
+  expect((await open('GET', `/callbacks/${Buffer.from(JSON.stringify(['a'.repeat(3_000), 0, 'c'])).toString('base64url')}.x`)).statusCode).toBe(400)
+})
+
+test('a route that somebody may take leads to no other one', async () => {
+  await using api = await Api.open()
+  await api.local.start('sleeper', undefined, { id: 'victim' })
+  const spelt = {
+    ...(event('POST', '/x') as unknown as object),
+    rawPath: '/workflows/x\\..\\..\\runs\\victim\\terminate#/runs',
+    routeKey: 'POST /workflows/{name}/runs',
+  }
+  expect((await behindGateway(api.app)(spelt as unknown as LambdaEvent)).statusCode).toBe(404)
+  expect((await api.local.get('victim')).status).not.toBe('terminated')
+})
+
+test('what no run can be called is not looked for', async () => {
+  await using api = await Api.open()
+  expect((await api.get(`/runs/${'x'.repeat(3_000)}`)).status).toBe(404)
 })

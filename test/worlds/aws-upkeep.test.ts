@@ -137,6 +137,25 @@ describe('a list', () => {
     expect(table.readUnits - before).toBeLessThan(20)
   })
 
+  it('has no gaps where a page ends before it is full', async () => {
+    const { world, clock } = open()
+    const rare = new Set([100, 6_000, 13_900])
+    for (let i = 0; i < 14_000; i++) {
+      clock.moveTo(clock.now() + 10)
+      await world.store.create(newRun(clock, { id: `${rare.has(i) ? 'rare' : 'run'}-${i}` }))
+    }
+    const found: string[] = []
+    let [cursor, pages] = [undefined as string | undefined, 0]
+    do {
+      const page = await world.store.list({ idPrefix: 'rare-', limit: 50, ...(cursor !== undefined && { cursor }) })
+      found.push(...page.runs.map(({ id }) => id))
+      cursor = page.cursor
+      pages++
+    } while (cursor !== undefined)
+    expect(found).toEqual(['rare-13900', 'rare-6000', 'rare-100'])
+    expect(pages).toBeGreaterThan(1)
+  }, 120_000)
+
   it('has a run under its tags for as long as it waits, and not an earlier one that had its id', async () => {
     const { world, clock } = open()
     const tagged = async () => (await world.store.list({ tag: 'customer:42', limit: 10 })).runs.map(({ id, createdAt }) => [id, createdAt])

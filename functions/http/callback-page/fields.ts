@@ -114,7 +114,7 @@ function filledIn({ kind, choices, isRequired }: Field, text: string | undefined
   if (kind === 'checkbox') return text !== undefined && text !== 'false'
   if (text === undefined || (text === '' && !(kind === 'text' && isRequired))) return undefined
   if (kind === 'choice') return choices!.find((choice) => String(choice) === text) ?? text
-  if (kind === 'number') return Number.isFinite(Number(text)) ? Number(text) : text
+  if (kind === 'number') return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
   if (kind === 'text') return text
   try {
     return JSON.parse(text) as unknown

@@ -40,17 +40,15 @@ export async function* merge(aws: Aws, partitions: readonly Partition[], range: 
   const readers = partitions.map((partition) => new Reader(aws, partition, range))
   for (;;) {
     const hungry = readers.filter((reader) => reader.wantsPage)
-    if (hungry.length > 0) {
-      if (budget.left <= 0) {
-        budget.stoppedAt = hungry.map(({ readTo }) => readTo).reduce((a, b) => (comesBefore(a, b, range) ? a : b))
-        return
-      }
+    if (hungry.length > 0 && budget.left > 0) {
       await Promise.all(hungry.map((reader) => reader.nextPage(budget)))
       continue
     }
+    // Up to here all of them were looked through. What others have in hand on this side of it is still shown, or it would be in no page.
+    if (hungry.length > 0) budget.stoppedAt = hungry.map(({ readTo }) => readTo).reduce((a, b) => (comesBefore(a, b, range) ? a : b))
     let first: Reader | undefined
     for (const reader of readers) if (reader.head && (!first || comesBefore(reader.head.at, first.head!.at, range))) first = reader
-    if (!first) return
+    if (!first || (budget.stoppedAt !== undefined && comesBefore(budget.stoppedAt, first.head!.at, range))) return
     const entry = first.take()
     // A run may be in two of them.
     for (const reader of readers) if (reader.head?.at === entry.at && reader.head.runId === entry.runId) reader.take()

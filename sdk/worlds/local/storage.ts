@@ -191,6 +191,8 @@ export class SqliteStorage implements Storage {
   erase(row: Row, taskIds: readonly string[]): void {
     this.purge(row.key)
     for (const id of taskIds) this.db.run('DELETE FROM tasks WHERE id = ?', id)
+    // Those of earlier generations too, of which the journal says nothing any more.
+    this.db.run(`DELETE FROM tasks WHERE body ->> '$.runId' = ?`, row.id)
     this.fresh.delete(row.id)
     this.seen.delete(row.id)
     this.tell(row.id)
