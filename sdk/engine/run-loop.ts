@@ -260,6 +260,13 @@ class RunLoop {
 
   private async release(steps: Steps): Promise<RunOutcome> {
     steps.cutOff(this.world.clock.now() - this.begunAt)
+    // One turn each, as ever: the first may be the end of the code, and then the others were never heard of.
+    for (let settled = steps.nextSettled(); settled; settled = steps.nextSettled()) {
+      await this.replay.deliver(settled, this.buffer.add(settled))
+      this.closing.noteDecisions()
+      if (this.replay.violation) return this.closing.park(this.replay.violation)
+      if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
+    }
     steps.abandon('the runner has to stop; the step will run again elsewhere')
     const isFruitless = !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1
     const result = await this.buffer.commit({ kind: 'release', ...(isFruitless && { fruitless: true }) })

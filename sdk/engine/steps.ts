@@ -129,7 +129,6 @@ export class Steps implements AttemptHost {
         ),
       )
     }
-    for (let settled = this.nextSettled(); settled; settled = this.nextSettled()) this.buffer.add(settled)
   }
 
   /** The runner lets go of the run: whatever bodies still do is not heard any more. */

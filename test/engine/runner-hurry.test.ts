@@ -37,6 +37,19 @@ describe('a runner whose time is nearly over', () => {
     ])
   })
 
+  it('ends a run that is over with the first of several steps that were cut off for good', async () => {
+    const endless = () => new Promise(() => {})
+    const once = { retry: { attempts: 1 } }
+    const both = workflow('w', async (ctx) => Promise.all([ctx.step('a', endless, once), ctx.step('b', endless, once)]))
+    const { run, clock, events, store } = await runner(both)
+    const outcome = run({ deadline: START + 60_000 })
+    await turns()
+    clock.moveTo(START + 59_500)
+    expect(await outcome).toEqual({ status: 'failed' })
+    expect(await events()).toEqual(['step.failed', 'run.failed'])
+    expect(await store.get('run')).toMatchObject({ status: 'failed' })
+  })
+
   it('does not wait in place for a timer in its very last second', async () => {
     const asleep = workflow('w', async (ctx) => ctx.sleep(500))
     const { run, clock } = await runner(asleep, {}, { inlineWaitMs: 1_000 })

@@ -232,15 +232,16 @@ describe('a request to stop', () => {
 })
 
 describe('a runner that lets go', () => {
-  it('cuts bodies off, which counts as an attempt, and journals what they came to', () => {
+  it('cuts bodies off, which counts as an attempt, and tells what they came to', () => {
     const { all, prepared, journaled } = steps()
     prepared('a', hang)
     prepared('b', hang, { options: { retry: { attempts: 1 } } })
     all.startQueued()
     all.cutOff(0)
+    expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'b' })
+    expect(all.nextSettled()).toBeUndefined()
     expect(journaled).toMatchObject([
       { type: 'step.retrying', id: 'a', error: { name: 'TimeoutError', message: expect.stringContaining("step 'a' was cut off") } },
-      { type: 'step.failed', id: 'b' },
     ])
     expect(all.areRunning).toBe(false)
   })
