@@ -261,7 +261,7 @@ describe('erase', () => {
     const run = await env.start(twice, 1)
     expect(await run.result()).toBe('done')
     const { tasks } = env.client.world
-    expect(await tasks.get(`${run.runId}.chore`)).toBeDefined()
+    expect(await tasks.get(`${run.runId}.chore`)).toMatchObject({ state: 'settled', generation: 0 })
     await env.client.erase(run.runId)
     expect(await tasks.get(`${run.runId}.chore`)).toBeUndefined()
   })

@@ -52,8 +52,11 @@ export async function deleteItems(aws: Aws, keys: readonly Key[]): Promise<void>
   })
 }
 
-/** All items of a run from one sort key to another, page by page. */
-export async function queryRange<T extends Key>(aws: Aws, runId: string, from: string, to: string): Promise<T[]> {
+/** All items of a run from one sort key to another. */
+export const queryRange = <T extends Key>(aws: Aws, runId: string, from: string, to: string): Promise<T[]> => queryPartition<T>(aws, partition(runId), from, to)
+
+/** All items of a partition from one sort key to another, page by page. */
+export async function queryPartition<T extends Key>(aws: Aws, pk: string, from: string, to: string): Promise<T[]> {
   const items: T[] = []
   let start: Record<string, unknown> | undefined
   do {
@@ -61,7 +64,7 @@ export async function queryRange<T extends Key>(aws: Aws, runId: string, from: s
       new QueryCommand({
         TableName: aws.table,
         KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-        ExpressionAttributeValues: { ':pk': partition(runId), ':from': from, ':to': to },
+        ExpressionAttributeValues: { ':pk': pk, ':from': from, ':to': to },
         ConsistentRead: true,
         ExclusiveStartKey: start,
       }),

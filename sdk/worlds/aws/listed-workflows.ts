@@ -1,6 +1,5 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Aws } from './context.ts'
-import { put } from './items.ts'
+import { put, queryPartition } from './items.ts'
 
 /**
  * Lists have a partition for each workflow, so that those of one need not read through those of the others. This is where one finds which
@@ -26,24 +25,12 @@ export class ListedWorkflows {
 }
 
 export async function listedWorkflows(aws: Aws): Promise<Listed[]> {
-  const listed: Listed[] = []
-  let start: Record<string, unknown> | undefined
-  do {
-    const page = await aws.db.send(
-      new QueryCommand({
-        TableName: aws.table,
-        KeyConditionExpression: '#pk = :pk',
-        ExpressionAttributeNames: { '#pk': 'pk' },
-        ExpressionAttributeValues: { ':pk': PARTITION },
-        ConsistentRead: true,
-        ExclusiveStartKey: start,
-      }),
-    )
-    for (const { sk } of page.Items ?? []) {
-      const [name, tag] = (sk as string).split('\n')
-      listed.push({ name: name!, ...(tag !== undefined && { tag }) })
-    }
-    start = page.LastEvaluatedKey
-  } while (start)
-  return listed
+  return (await queryPartition(aws, PARTITION, FIRST, LAST)).map(({ sk }) => {
+    const [name, tag] = sk.split('\n')
+    return { name: name!, ...(tag !== undefined && { tag }) }
+  })
 }
+
+/** Names have no control characters, and DynamoDB sorts by the bytes of UTF-8. */
+const FIRST = ' '
+const LAST = '\u{10ffff}'
