@@ -1,9 +1,6 @@
 import { Client, Registry, Schedules, workflow } from '../sdk/index.ts'
 import type { NewRun, RunFilter } from '../sdk/ports.ts'
-import { VirtualClock } from '../sdk/testing/virtual-clock.ts'
-import { createTableInput, TABLE } from '../sdk/worlds/aws/table.ts'
-import { AwsWorld } from '../sdk/worlds/aws/world.ts'
-import { AwsInMemory } from '../test/sim/aws/aws-in-memory.ts'
+import { openAwsInMemory } from '../test/sim/aws/open-world.ts'
 import { report } from './report.ts'
 
 const RUNS = 100_000
@@ -16,7 +13,9 @@ const OPEN_EVERY = 10
  * of ten workflows, one of them rare; each run has a tag of its own customer, of whom there are 1,000.
  */
 export async function benchLists(): Promise<void> {
-  const { world, table, clock, calls } = open()
+  let called = 0
+  const calls = () => called
+  const { world, table, clock } = openAwsInMemory({ seed: 'lists', onCall: () => void called++ })
   for (let i = 0; i < RUNS; i++) {
     clock.moveTo(START + i * 100)
     await world.store.create(run(i, clock.now()))
@@ -72,28 +71,4 @@ function run(i: number, now: number): NewRun {
     commonTags: ['shop'],
     retentionMs: 300 * 86_400_000,
   }
-}
-
-function open() {
-  const clock = new VirtualClock(START)
-  const aws = new AwsInMemory({ seed: 'lists', clock })
-  const table = aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
-  const wakes = aws.sqs.createQueue('wakes')
-  let called = 0
-  const network = aws.network('bench', () => {
-    called++
-    return { outcome: 'done', thereMs: 0, backMs: 0 }
-  })
-  const world = new AwsWorld({
-    table: 'runs',
-    bucket: 'payloads',
-    queueUrl: wakes.url,
-    queueArn: wakes.arn,
-    schedulerGroup: 'overwinter',
-    schedulerRoleArn: 'arn:aws:iam::000000000000:role/scheduler',
-    clients: aws.clientsOf(network),
-    objects: aws.objectsOf(network),
-    clock,
-  })
-  return { world, table, clock, calls: () => called }
 }

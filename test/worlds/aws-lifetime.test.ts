@@ -2,34 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { FORMAT, taskId } from '../../sdk/engine/names.ts'
 import type { Claimed, Commit, NewRun, Next } from '../../sdk/ports.ts'
-import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { RUN_PAYLOADS } from '../../sdk/worlds/aws/payloads.ts'
-import { createTableInput, TABLE } from '../../sdk/worlds/aws/table.ts'
-import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
-import { AwsInMemory } from '../sim/aws/aws-in-memory.ts'
+import { openAwsInMemory } from '../sim/aws/open-world.ts'
 
 const DAY = 86_400_000
 const BUCKET_KEEPS = 800 * DAY
 
 /** The AWS world on a DynamoDB whose TTL strikes at the earliest moment, and a bucket that clears away what is old. */
 function world() {
-  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
-  const aws = new AwsInMemory({ seed: 'lifetime', clock, lifecycle: [{ prefix: RUN_PAYLOADS, afterMs: BUCKET_KEEPS, lagMs: [0, 0] }] })
-  const table = aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
-  const queue = aws.sqs.createQueue('wakes')
-  const network = aws.network('test')
-  const { store, tasks } = new AwsWorld({
-    table: 'runs',
-    bucket: 'payloads',
-    queueUrl: queue.url,
-    queueArn: queue.arn,
-    schedulerGroup: 'g',
-    schedulerRoleArn: 'arn:aws:iam::000000000000:role/r',
-    taskQueues: { chore: aws.sqs.createQueue('chore').url },
-    clients: aws.clientsOf(network),
-    objects: aws.objectsOf(network),
-    clock,
-  })
+  const lifecycle = [{ prefix: RUN_PAYLOADS, afterMs: BUCKET_KEEPS, lagMs: [0, 0] as [number, number] }]
+  const { clock, table, world: opened } = openAwsInMemory({ seed: 'lifetime', lifecycle, taskTypes: ['chore'] })
+  const { store, tasks } = opened
   const newRun = (changes: Partial<NewRun> = {}): NewRun => ({
     id: 'r',
     workflow: 'w',

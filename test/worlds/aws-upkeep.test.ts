@@ -4,35 +4,16 @@ import { FORMAT } from '../../sdk/engine/names.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, Registry, workflow } from '../../sdk/index.ts'
 import type { NewRun } from '../../sdk/ports.ts'
-import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
-import { createTableInput, TABLE } from '../../sdk/worlds/aws/table.ts'
-import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
-import { AwsInMemory } from '../sim/aws/aws-in-memory.ts'
+import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
+import type { AwsWorld } from '../../sdk/worlds/aws/world.ts'
+import { openAwsInMemory } from '../sim/aws/open-world.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
 
 function open() {
-  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
-  const aws = new AwsInMemory({ seed: 'sweeping', clock })
-  const table = aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
-  const queue = aws.sqs.createQueue('wakes')
-  const chores = aws.sqs.createQueue('chores')
-  const network = aws.network('test')
-  const world = new AwsWorld({
-    table: 'runs',
-    bucket: 'payloads',
-    queueUrl: queue.url,
-    queueArn: queue.arn,
-    schedulerGroup: 'g',
-    schedulerRoleArn: 'arn:aws:iam::000000000000:role/r',
-    taskQueues: { chore: chores.url },
-    clients: aws.clientsOf(network),
-    objects: aws.objectsOf(network),
-    clock,
-    log: () => {},
-  })
-  return { world, clock, table, chores, aws }
+  const { tasks, ...opened } = openAwsInMemory({ seed: 'upkeep', taskTypes: ['chore'] })
+  return { ...opened, chores: tasks.get('chore')! }
 }
 
 const hands = workflow('hands', async (ctx, { large }: { large: string }) => {
