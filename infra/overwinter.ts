@@ -98,7 +98,7 @@ export class Overwinter extends Construct implements IGrantable {
     })
     const Sweeper = this.add('Sweeper', {
       handler: 'sweeper',
-      description: 'Sends overdue runs to the runners again',
+      description: 'Sends overdue runs to the runners again, and removes those past their retention',
       memory: 512,
       timeout: Duration.seconds(55),
       may: sweeperMay(this),

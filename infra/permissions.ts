@@ -44,15 +44,20 @@ export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[]
     allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
     allow(db('Query'), index(table, 'due'), index(table, 'list')),
     ...exchangePayloads(bucket),
-    // To erase a run.
-    allow(['s3:DeleteObject'], bucket.arnForObjects('*')),
-    allow(['s3:ListBucket'], bucket.bucketArn),
+    ...removePayloads(bucket),
     ...arm(wakeups),
   ]
 }
 
-export function sweeperMay({ table, wakeups }: Resources): PolicyStatement[] {
-  return [allow(db('Query'), index(table, 'due')), allow(db('BatchGetItem', 'UpdateItem'), table.tableArn), allow(['sqs:SendMessage'], wakeups.queue.queueArn)]
+/** It tells of runs that are overdue, and removes those that have to go. */
+export function sweeperMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
+  return [
+    allow(db('Query'), index(table, 'due')),
+    allow(db('BatchGetItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    allow(['s3:GetObject'], bucket.arnForObjects('*')),
+    ...removePayloads(bucket),
+    allow(['sqs:SendMessage'], wakeups.queue.queueArn),
+  ]
 }
 
 export function deadLettersMay({ table }: Resources): PolicyStatement[] {
@@ -68,6 +73,12 @@ export function invoke(scope: Construct, names: string[]): PolicyStatement[] {
   const arnOf = (name: string) => (name.startsWith('arn:') ? name : Stack.of(scope).formatArn({ service: 'lambda', resource: `function:${name}` }))
   return names.length === 0 ? [] : [allow(['lambda:InvokeFunction'], ...names.map(arnOf))]
 }
+
+/** Their names have to be found first. */
+const removePayloads = (bucket: IBucket): PolicyStatement[] => [
+  allow(['s3:DeleteObject'], bucket.arnForObjects('*')),
+  allow(['s3:ListBucket'], bucket.bucketArn),
+]
 
 const exchangePayloads = (bucket: IBucket): PolicyStatement[] => [allow(['s3:GetObject', 's3:PutObject'], bucket.arnForObjects('*'))]
 

@@ -1,5 +1,5 @@
 import type { Context } from './context.ts'
-import { type Duration, milliseconds } from './engine/duration.ts'
+import { type Duration, milliseconds, millisecondsOrZero } from './engine/duration.ts'
 import { InvalidInputError, UnknownWorkflowError } from './engine/errors.ts'
 import { checkName } from './engine/names.ts'
 import { checkRetryPolicy, type RetryPolicy } from './engine/retry.ts'
@@ -19,7 +19,7 @@ export interface WorkflowOptions<In extends Schema | undefined = Schema | undefi
    */
   // biome-ignore lint/suspicious/noExplicitAny: without a schema the author's own annotation is the type
   tags?: string[] | ((input: In extends Schema ? SchemaOut<In> : any) => string[])
-  /** How long an ended run is kept. Default 30 days. */
+  /** How long an ended run is kept. Default 30 days. With 0 everything of it goes a minute after its end, when whoever waits for it has its outcome. */
   retention?: Duration
 }
 
@@ -66,7 +66,7 @@ export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow
     version,
     options,
     timeoutMs: options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of workflow '${name}'`),
-    retentionMs: milliseconds(options.retention ?? DEFAULT_RETENTION, `the retention of workflow '${name}'`),
+    retentionMs: millisecondsOrZero(options.retention ?? DEFAULT_RETENTION, `the retention of workflow '${name}'`),
     body,
   }
 }

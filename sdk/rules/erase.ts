@@ -1,14 +1,18 @@
 import { taskId } from '../engine/names.ts'
 import { hasEnded } from '../ports.ts'
 import { ask, type Procedure } from './procedure.ts'
-import type { Storage } from './storage.ts'
+import type { Storage, StoredRun } from './storage.ts'
 
 export type Erased = 'erased' | 'open' | 'missing'
 
 /** Everything that is stored of a run that has ended: itself, its journal, its mail, its tasks, its payloads. */
 export function* erase(storage: Storage, runId: string): Procedure<Erased> {
   const run = yield* ask(storage.find(runId))
-  if (!run) return 'missing'
+  return run ? yield* eraseEnded(storage, run) : 'missing'
+}
+
+/** The same for a run that somebody has in their hands, past its retention perhaps. */
+export function* eraseEnded(storage: Storage, run: StoredRun): Procedure<'erased' | 'open'> {
   if (!hasEnded(run.status)) return 'open'
   // A failed run could be told to go on while its journal goes away: from here on it cannot.
   const isFinal = run.status !== 'failed' || (yield* ask(storage.update(run, { when: { status: ['failed'] }, set: { status: 'terminated' } }))).ok

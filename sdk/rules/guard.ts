@@ -7,9 +7,13 @@ export function isGone({ endedAt, retentionMs }: Pick<StoredRun, 'endedAt' | 're
   return expiry !== undefined && expiry <= now
 }
 
+/** Also a run that is not to be kept at all can be read for a moment: somebody may be waiting for its outcome. */
+const LAST_LOOK_MS = 60_000
+
 /** When a run that ended may be cleared away; never, for one that is kept for good. In whole seconds, as DynamoDB counts. */
 export function expiryOf(endedAt: number | undefined, retentionMs: number | undefined): number | undefined {
-  return endedAt === undefined || retentionMs === undefined ? undefined : Math.ceil((endedAt + retentionMs) / 1_000) * 1_000
+  if (endedAt === undefined || retentionMs === undefined) return undefined
+  return Math.ceil((endedAt + (retentionMs === 0 ? LAST_LOOK_MS : retentionMs)) / 1_000) * 1_000
 }
 
 export const isLeased = ({ leaseUntil }: Pick<StoredRun, 'leaseUntil'>, now: number): boolean => leaseUntil !== undefined && leaseUntil > now

@@ -85,6 +85,10 @@ describe('retention', () => {
     expect(expiryOf(NOW, 1_000)).toBe(NOW + 1_000)
   })
 
+  it('of nothing is a minute, for whoever waits for the outcome', () => {
+    expect(expiryOf(NOW, 0)).toBe(NOW + 60_000)
+  })
+
   it('never ends for a run that is open, or kept for good', () => {
     expect(expiryOf(undefined, 1_000)).toBeUndefined()
     expect(expiryOf(NOW, undefined)).toBeUndefined()

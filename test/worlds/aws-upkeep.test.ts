@@ -195,3 +195,85 @@ describe('a task in its queue', () => {
     expect(JSON.parse(message!.body)).toMatchObject({ input: 'odd \ufffe and \uffff' })
   })
 })
+
+describe('a run that has to go on time', () => {
+  const incompressible = () => randomBytes(600_000).toString('hex')
+  const start = async (options: { retention: number | string; large?: boolean; fails?: boolean }) => {
+    const opened = open()
+    const { world, aws, table } = opened
+    const letter = workflow('letter', { retention: options.retention, tags: () => ['own'] }, async (ctx, { text }: { text: string }) => {
+      await ctx.step('read', () => text)
+      if (options.fails) throw new Error('no')
+      return text.length
+    })
+    const registry = new Registry([letter])
+    const client = new Client(world, registry)
+    await client.start(letter, { text: options.large ? incompressible() : 'short' }, { id: 'r' })
+    const take = () => runOnce(world, registry, 'r', { lease: { owner: 'o', ms: 30_000 } })
+    await take()
+    const left = () => [...table.items()].map(({ item }) => item).filter((item) => item.pk!.S !== 'WORKFLOWS')
+    return { ...opened, client, take, left, objects: () => aws.objects.list() }
+  }
+
+  it('is kept for a minute where nothing is to be kept, for whoever waits, and then gone altogether', async () => {
+    const { client, clock, world, left } = await start({ retention: 0 })
+    expect(await client.result('r')).toBe(5)
+    clock.moveTo(clock.now() + 59_000)
+    await world.sweep(100)
+    expect((await client.get('r')).status).toBe('completed')
+    clock.moveTo(clock.now() + 2_000)
+    await expect(client.get('r')).rejects.toThrow("no run 'r'")
+    await world.sweep(100)
+    expect(left()).toEqual([])
+  })
+
+  it('takes its objects along when its retention has passed, and not before', async () => {
+    const { clock, world, left, objects } = await start({ retention: '30d', large: true })
+    expect(objects().length).toBeGreaterThan(0)
+    clock.moveTo(clock.now() + 29 * DAY)
+    await world.sweep(100)
+    expect(objects().length).toBeGreaterThan(0)
+    clock.moveTo(clock.now() + DAY + MINUTE)
+    await world.sweep(100)
+    expect(objects()).toEqual([])
+    expect(left()).toEqual([])
+  })
+
+  it('stays while it is let go on, and goes after its next end', async () => {
+    const { client, take, clock, world, left } = await start({ retention: '1h', fails: true })
+    clock.moveTo(clock.now() + 59 * MINUTE)
+    await client.retry('r')
+    clock.moveTo(clock.now() + 2 * MINUTE)
+    await world.sweep(100)
+    expect((await client.get('r')).status).toBe('pending')
+    await take()
+    clock.moveTo(clock.now() + 58 * MINUTE)
+    await world.sweep(100)
+    expect((await client.get('r')).status).toBe('failed')
+    clock.moveTo(clock.now() + 120 * MINUTE)
+    await world.sweep(100)
+    expect(left()).toEqual([])
+  })
+
+  it('costs all the others nothing', async () => {
+    const { left } = await start({ retention: '30d' })
+    expect(left().map(({ sk }) => sk!.S!.slice(0, 3))).not.toContain('REM')
+  })
+
+  it('does not keep its neighbours from going when it cannot be removed', async () => {
+    const { client, clock, world, aws, left } = await start({ retention: '1h', large: true })
+    await client.start('letter', { text: 'other' }, { id: 'other' })
+    await client.terminate('other')
+    const { list } = aws.objects
+    aws.objects.list = (prefix) => {
+      if (prefix?.startsWith('runs/r/')) throw new Error('S3 is down')
+      return list.call(aws.objects, prefix)
+    }
+    clock.moveTo(clock.now() + 2 * 60 * MINUTE)
+    await world.sweep(100)
+    expect(new Set(left().map(({ pk }) => pk!.S))).toEqual(new Set(['RUN#r', 'TAG#own']))
+    aws.objects.list = list
+    await world.sweep(100)
+    expect(left()).toEqual([])
+  })
+})

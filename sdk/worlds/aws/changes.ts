@@ -6,7 +6,8 @@ import { all, change as changing, type Expression, exists } from './expressions.
 import { updateIf } from './items.ts'
 import { dueIndex, type Key, runIdOf, runKey, troubleIndex } from './keys.ts'
 import { keep, neededKeepUntil, ttlAfterEnd, ttlNow, UPKEEP_MS } from './lifetime.ts'
-import { isSmall, pack, type Stored } from './payloads.ts'
+import { isObject, isSmall, pack, type Stored } from './payloads.ts'
+import { planRemoval } from './removal.ts'
 import { type AwsRun, type RunItem, toRun } from './run-item.ts'
 import { obsoleteSchedule, scheduledFor } from './wakeups.ts'
 
@@ -35,6 +36,7 @@ export async function changeRun(aws: Aws, run: AwsRun, change: Change): Promise<
   const token = newToken()
   // Whoever frees, ends, parks or revives a run leaves a token, by which a repeat of the call is told from a rival.
   if (set.status !== undefined) attributes.commit = token
+  if (set.endedAt !== undefined) await planRemoval(aws, item, set.endedAt)
   const unchanged = run.written.length > 0 ? [keptAsSeen(item.keepUntil)] : []
   const written = await updateIf<RunItem>(aws, runKey(run.id), changing(attributes, ...bumps(bump)), all(conditionOf(when), ...unchanged))
   if (written.ok || written.old?.commit === token) {
@@ -45,7 +47,7 @@ export async function changeRun(aws: Aws, run: AwsRun, change: Change): Promise<
   if (!old || old.keepUntil === item.keepUntil || run.written.length === 0) return { ok: false, run: old && toRun(old) }
   // I8: what was written for the run would not live as long as the run may wait now.
   await prolong(aws, run.written, ttlNow(old, now))
-  return changeRun(aws, { ...toRun(old), written: run.written }, change)
+  return changeRun(aws, { ...toRun(item.objects ? { ...old, objects: true } : old), written: run.written }, change)
 }
 
 async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change, now: number): Promise<Attributes> {
@@ -69,6 +71,9 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
     if (name in set) attributes[name] = await (set.endedAt === undefined ? stored(set[name]) : inFrame(set[name]))
   if ('error' in set) attributes.why = set.error && inShort(set.error)
   if ('waitingFor' in set) attributes.waitingFor = set.waitingFor && pack(set.waitingFor)
+  // Before the end, which says how the run is to go.
+  if (Object.values(attributes).some(isObject)) item.objects = true
+  if (item.objects) attributes.objects = true
   if ('endedAt' in set) Object.assign(attributes, { endedAt: set.endedAt, ttl: set.endedAt === undefined ? undefined : ttlAfterEnd(item, set.endedAt) })
   if (frame !== undefined) attributes.lastSeq = frame
   return attributes

@@ -7,7 +7,7 @@ import { type Aws, newToken } from './context.ts'
 import { getItem, putIf } from './items.ts'
 import { frameKey, type Key, partition, seqOf } from './keys.ts'
 import { ttlNow } from './lifetime.ts'
-import type { Packed } from './payloads.ts'
+import { isObject, type Packed } from './payloads.ts'
 import type { AwsRun } from './run-item.ts'
 
 /** A frame as the table holds it. */
@@ -25,6 +25,8 @@ export interface FrameItem extends Key {
 
 /** Takes the frame's slot (I1); false if somebody else has it. */
 export async function appendFrame(aws: Aws, { id, item: run }: AwsRun, frame: Frame): Promise<boolean> {
+  const events = await aws.payloads.storeInside(id, frame.events)
+  if (isObject(events)) run.objects = true
   const item: FrameItem = {
     pk: partition(id),
     sk: frameKey(frame.seq),
@@ -33,7 +35,7 @@ export async function appendFrame(aws: Aws, { id, item: run }: AwsRun, frame: Fr
     epoch: frame.epoch,
     writer: (frame.epoch === run.epoch && run.claim) || newToken(),
     at: frame.at,
-    events: await aws.payloads.storeInside(id, frame.events),
+    events,
     ttl: ttlNow(run, aws.clock.now()),
   }
   const written = await putIf(aws, item, freeSlot(run.life))
@@ -45,6 +47,8 @@ export async function toFrames(aws: Aws, { id, item }: AwsRun, items: readonly F
   return inParallel(
     items.filter(({ life }) => life === item.life),
     async (frame) => {
+      // Whoever wrote it may have died before the run said so.
+      if (isObject(frame.events)) item.objects = true
       const text = await aws.payloads.loadText(id, frame.events)
       onBytes?.(text.length)
       return toFrame(id, frame, text)

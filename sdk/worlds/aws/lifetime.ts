@@ -43,10 +43,20 @@ export function ttlNow(run: Kept, now: number): number | undefined {
   return run.retentionMs === undefined ? undefined : seconds(Math.max(now + AHEAD + run.retentionMs, keptUntil(run)))
 }
 
-export function ttlAfterEnd(run: Kept, endedAt: number): number | undefined {
+/** Of a run that is removed on time DynamoDB is only the net: the run itself says what there is to remove. */
+const NET = 2 * DAY
+
+export function ttlAfterEnd(run: RunItem, endedAt: number): number | undefined {
   const expiry = expiryOf(endedAt, run.retentionMs)
-  return expiry === undefined ? undefined : seconds(expiry)
+  return expiry === undefined ? undefined : seconds(goesOnTime(run) ? expiry + NET : expiry)
 }
+
+/**
+ * DynamoDB clears up within days, and knows nothing of S3. So runs that have objects, and runs that are to be kept for less than a day, are
+ * removed by the sweeper when their time has come; see `removal.ts`.
+ */
+export const goesOnTime = ({ retentionMs, objects }: Pick<RunItem, 'retentionMs' | 'objects'>): boolean =>
+  retentionMs !== undefined && (objects === true || retentionMs < DAY)
 
 /** Nobody has looked at the run for so long after it was due that what it owns may be gone, in part or whole. */
 export const mayHaveExpired = (run: Kept, now: number): boolean => run.retentionMs !== undefined && now >= keptUntil(run)

@@ -53,19 +53,22 @@ export interface Overdue extends Wake {
  * is in good hands is found here too, and left out because its lease lives; and one that has moved on since, because it
  * is not due.
  */
-export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<Overdue[]> {
+export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<{ overdue: Overdue[]; removals: IndexEntry[] }> {
   const overdue: Overdue[] = []
+  const removals: IndexEntry[] = []
   const range: Range = { from: '0', to: `${timeText(before)}$`, newestFirst: false, pageSize: Math.min(1_000, limit) }
   for await (const entries of inChunks(merge(aws, shardsOf('due', DUE), range, { left: Number.POSITIVE_INFINITY }), 100)) {
     const now = aws.clock.now()
+    removals.push(...entries.filter(({ isRemoval }) => isRemoval))
     for (const [i, item] of (await runItems(aws, entries)).entries()) {
+      if (entries[i]!.isRemoval) continue
       if (item?.wakeAt === undefined || item.wakeAt > before || isLeased(item, now)) continue
       const { at: dueKey, runId } = entries[i]!
       overdue.push({ runId, at: item.leaseUntil ?? item.wakeAt, dueKey, told: item.told ?? 0 })
-      if (overdue.length === limit) return overdue
+      if (overdue.length === limit) return { overdue, removals }
     }
   }
-  return overdue
+  return { overdue, removals }
 }
 
 const runItems = (aws: Aws, entries: readonly IndexEntry[]): Promise<(RunItem | undefined)[]> =>

@@ -8,7 +8,7 @@ import { change, exists } from './expressions.ts'
 import { deleteItems, putIf, queryRange, updateIf } from './items.ts'
 import { AFTER_MESSAGES, FIRST_MESSAGE, type Key, messageKey, partition } from './keys.ts'
 import { ttlNow } from './lifetime.ts'
-import type { Packed } from './payloads.ts'
+import { isObject, type Packed } from './payloads.ts'
 import type { AwsRun } from './run-item.ts'
 
 /**
@@ -29,6 +29,8 @@ export interface MessageItem extends Key {
 
 export async function putMessage(aws: Aws, run: AwsRun, message: Message): Promise<'new' | 'waiting' | 'consumed'> {
   const now = aws.clock.now()
+  const body = await aws.payloads.storeInside(run.id, message)
+  if (isObject(body)) run.item.objects = true
   const item: MessageItem = {
     pk: partition(run.id),
     sk: messageKey(message.id),
@@ -36,7 +38,7 @@ export async function putMessage(aws: Aws, run: AwsRun, message: Message): Promi
     delivery: newToken(),
     after: run.stimulus,
     at: now,
-    body: await aws.payloads.storeInside(run.id, message),
+    body,
     ttl: ttlNow(run.item, now),
   }
   const written = await putIf(aws, item, freeSlot(run.item.life))

@@ -32,6 +32,9 @@ export function pack(value: unknown): Packed {
 export const unpackText = (packed: Packed): string => (typeof packed === 'string' ? packed : inflateRawSync(packed).toString())
 export const unpack = (packed: Packed): Json => JSON.parse(unpackText(packed)) as Json
 
+/** Whether a payload is in S3, which has to be told when it is to go. */
+export const isObject = (stored: unknown): stored is { s3: string } => typeof stored === 'object' && stored !== null && 's3' in stored
+
 /** Payloads that are too large for where they belong. They are written before anything that points at them. */
 export class Payloads {
   private readonly db: DynamoDBDocumentClient
@@ -90,8 +93,8 @@ export class Payloads {
    * nothing is cleared away. Returns where it is then; undefined for what is no object.
    */
   async renew(stored: unknown, folder: string): Promise<{ s3: string } | undefined> {
-    if (typeof stored !== 'object' || stored === null || !('s3' in stored)) return undefined
-    const before = String(stored.s3)
+    if (!isObject(stored)) return undefined
+    const before = stored.s3
     const after = `${folder}${before.slice(before.indexOf('/') + 1)}`
     await this.objects.put(after, await this.objects.get(before))
     return { s3: after }

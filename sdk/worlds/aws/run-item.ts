@@ -57,6 +57,8 @@ export interface RunItem extends Key {
   startedAt?: number
   endedAt?: number
   retentionMs?: number
+  /** Some of its payloads are in S3. */
+  objects?: true
   /** Everything the run owns in the table stays at least until then. */
   keepUntil?: number
   ttl?: number

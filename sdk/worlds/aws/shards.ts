@@ -1,7 +1,7 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Aws } from './context.ts'
 import { type Expression, namesAndValues } from './expressions.ts'
-import { runIdOf, SHARDS } from './keys.ts'
+import { REMOVAL, runIdOf, SHARDS } from './keys.ts'
 
 /** One partition of an index, or of the table, whose entries stand for runs. */
 export interface Partition {
@@ -31,6 +31,8 @@ export interface Budget {
 
 export interface IndexEntry {
   runId: string
+  /** It does not stand for the run, but for its removal. */
+  isRemoval?: true
   /** The sort key. */
   at: string
 }
@@ -122,7 +124,11 @@ class Reader {
       }),
     )
     budget.left -= page.ScannedCount ?? page.Items?.length ?? 0
-    this.entries = (page.Items ?? []).map((item) => ({ runId: (item.runId as string | undefined) ?? runIdOf(item.pk as string), at: item[sortKey] as string }))
+    this.entries = (page.Items ?? []).map((item) => ({
+      runId: (item.runId as string | undefined) ?? runIdOf(item.pk as string),
+      at: item[sortKey] as string,
+      ...(item.sk === REMOVAL && { isRemoval: true as const }),
+    }))
     this.start = page.LastEvaluatedKey
     this.isRead = this.start === undefined
     if (this.start) this.readTo = this.start[sortKey] as string

@@ -19,7 +19,7 @@ import { keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
 import { listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
 import { consume, forgetConsumed, loadMessages, type MessageItem, putMessage, toMessages } from './mail.ts'
-import type { Stored } from './payloads.ts'
+import { isObject, type Stored } from './payloads.ts'
 import { type AwsRun, type RunItem, toRecord, toRun } from './run-item.ts'
 import { findTask, putTask, toTask, writeTask } from './task-items.ts'
 import { scheduledFor } from './wakeups.ts'
@@ -160,7 +160,7 @@ export class DynamoStorage implements Storage {
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {
-    return (await overdueRuns(this.aws, before, limit)).map(({ runId, at }) => ({ runId, at }))
+    return (await overdueRuns(this.aws, before, limit)).overdue.map(({ runId, at }) => ({ runId, at }))
   }
 
   watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {
@@ -195,6 +195,7 @@ export class DynamoStorage implements Storage {
       tags: run.tags.length > 0 ? run.tags : undefined,
       retentionMs: run.retentionMs,
       keepUntil,
+      ...([input, parsed, seed].some(isObject) && { objects: true as const }),
       ...dueIndex(run.id, run.wakeAt + thresholds.graceMs),
       ...listIndex(run.id, run.workflow, run.createdAt),
     }

@@ -1,11 +1,11 @@
 import type { Json } from '../../engine/json.ts'
 import { asWaiting, type NewTask, type Task } from '../../tasks/task.ts'
 import { type Aws, newToken } from './context.ts'
-import { absent, change, type Expression } from './expressions.ts'
+import { absent, change, type Expression, exists } from './expressions.ts'
 import { getItem, putIf, updateIf } from './items.ts'
-import { type Key, taskKey } from './keys.ts'
+import { type Key, runKey, taskKey } from './keys.ts'
 import { ttlNow } from './lifetime.ts'
-import type { Packed, Stored } from './payloads.ts'
+import { isObject, type Packed, type Stored } from './payloads.ts'
 import type { AwsRun } from './run-item.ts'
 
 /** So that a worker that repeats itself gets the right answer. */
@@ -40,13 +40,12 @@ export async function putTask(
   older: Task | undefined,
 ): Promise<{ ok: true; task: Task } | { ok: false; there: Task | undefined }> {
   const waiting = asWaiting(task, (older?.version ?? 0) + 1)
-  const item: TaskItem = {
-    ...taskKey(task.id),
-    version: waiting.version,
-    writer: newToken(),
-    body: await aws.payloads.storeInside(task.runId, waiting),
-    input: await aws.payloads.storeBeside(task.runId, task.input, ttlNow(run.item, aws.clock.now())),
-  }
+  const [body, input] = await Promise.all([
+    aws.payloads.storeInside(task.runId, waiting),
+    aws.payloads.storeBeside(task.runId, task.input, ttlNow(run.item, aws.clock.now())),
+  ])
+  if (isObject(body) || isObject(input)) run.item.objects = true
+  const item: TaskItem = { ...taskKey(task.id), version: waiting.version, writer: newToken(), body, input }
   const written = await putIf(aws, item, older ? atVersion(older.version) : absent)
   if (written.ok || written.old?.writer === item.writer) return { ok: true, task: waiting }
   return { ok: false, there: written.old && (await toTask(aws, written.old)) }
@@ -56,6 +55,7 @@ export async function putTask(
 export async function writeTask(aws: Aws, task: Task): Promise<TaskItem | undefined> {
   const writer = newToken()
   const body = await aws.payloads.storeInside(task.runId, task)
+  if (isObject(body)) await updateIf(aws, runKey(task.runId), change({ objects: true }), exists)
   const ttl = task.state === 'settled' ? Math.ceil((aws.clock.now() + SETTLED_KEPT_MS) / 1_000) : undefined
   const update = change({ version: task.version + 1, writer, body, ttl })
   const written = await updateIf<TaskItem>(aws, taskKey(task.id), update, atVersion(task.version))

@@ -1,5 +1,7 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Clock, Ids, LogSink, RunStore, Wake, World } from '../../ports.ts'
+import { eraseEnded } from '../../rules/erase.ts'
+import { callByCall } from '../../rules/procedure.ts'
 import { Runs } from '../../rules/run-store.ts'
 import { checkPublicUrl } from '../public-url.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
@@ -48,6 +50,7 @@ export class AwsWorld implements World {
   readonly publicUrl: string | undefined
   private readonly clients: AwsClients
   private readonly aws: Aws
+  private readonly storage: DynamoStorage
 
   constructor(config: AwsWorldConfig) {
     this.publicUrl = checkPublicUrl(config.publicUrl)
@@ -70,15 +73,16 @@ export class AwsWorld implements World {
       queues: new TaskQueues(sqs, this.clock, config.taskQueues ?? {}),
       disarm: (wakes) => this.wakeups.cancel(wakes),
     }
-    const storage = new DynamoStorage(this.aws)
-    this.tasks = new DynamoTaskStore(this.aws, storage)
-    this.store = new Runs(storage)
+    this.storage = new DynamoStorage(this.aws)
+    this.tasks = new DynamoTaskStore(this.aws, this.storage)
+    this.store = new Runs(this.storage)
     this.documents = new DynamoDocuments(this.aws)
   }
 
-  /** Sends runs that nobody has looked at in time to the runners again, at most so many; see `sweeping.ts`. */
+  /** Sends runs that nobody has looked at in time to the runners again, at most so many, and removes those that have to go; see `sweeping.ts`. */
   sweep(limit: number): Promise<Wake[]> {
-    return sweep(this.aws, (overdue) => this.wakeups.send(overdue), limit)
+    const { aws, storage, wakeups, log } = this
+    return sweep(aws, { tell: (overdue) => wakeups.send(overdue), erase: (run) => callByCall(eraseEnded(storage, run)), log }, limit)
   }
 
   /** Closes the connections. */
