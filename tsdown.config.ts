@@ -19,9 +19,9 @@ export default defineConfig({
     // A process of its own.
     'cli/dev/server.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
-    'functions/{api,authorizer,dead-letters,lambda-credentials,left-out-of-aws-sdk,lifecycle,runner,schedules,sweeper,workers}.ts',
+    'functions/{api,authorizer,dead-letters,lambda-credentials,left-out-of-aws-sdk,lifecycle,no-codec,runner,schedules,sweeper,workers}.ts',
   ],
-  deps: { neverBundle: ['overwinter-workflows'] },
+  deps: { neverBundle: ['overwinter-workflows', 'overwinter-codec'] },
   unbundle: true,
   format: 'esm',
   platform: 'node',

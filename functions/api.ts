@@ -1,11 +1,12 @@
 import { Client } from '../sdk/index.ts'
-import { awsWorld, log } from './environment.ts'
+import { codedWorld } from './coded-world.ts'
+import { log } from './environment.ts'
 import { authorityOf, behindGateway } from './gateway.ts'
 import { createApp } from './http/app.ts'
 import { handlers, registry } from './registry.ts'
 
 const app = createApp({
-  client: new Client(awsWorld(), registry, handlers),
+  client: new Client(codedWorld(), registry, handlers),
   withoutWorkers: true,
   log,
   authorize: authorityOf(process.env.OVERWINTER_SCOPES as 'token' | 'jwt' | undefined),

@@ -4,8 +4,9 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { StoredWorkflows } from '../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../sdk/engine/run-loop.ts'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
+import { codedWorld } from './coded-world.ts'
 import { eachMessage } from './each-message.ts'
-import { awsWorld, leaseMs, log, mostDeaths } from './environment.ts'
+import { leaseMs, log, mostDeaths } from './environment.ts'
 import { metrics } from './metrics.ts'
 import { metricsOf } from './outcome-metrics.ts'
 import { handlers, registry } from './registry.ts'
@@ -13,7 +14,7 @@ import { handlers, registry } from './registry.ts'
 /** While a deployment is under way, code that is not here may be in the next runner that is asked. */
 const UNKNOWN_DELAY_MS = 5_000
 
-const world = awsWorld()
+const world = codedWorld()
 const workflows = new StoredWorkflows(world, registry, handlers)
 
 /** Each message says that a run is due. Those that fail come back by themselves, the others are done with. */

@@ -1,8 +1,8 @@
 import { Client, Schedules } from '../sdk/index.ts'
-import { awsWorld } from './environment.ts'
+import { codedWorld } from './coded-world.ts'
 import { registry, schedules } from './registry.ts'
 
-const client = new Client(awsWorld(), registry)
+const client = new Client(codedWorld(), registry)
 
 /** After a deployment the schedules in the table may not be those in the code. Looked at every few minutes, this mends itself. */
 export async function handler(): Promise<void> {

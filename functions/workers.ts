@@ -1,6 +1,7 @@
 import { handle, streamHandle } from 'hono/aws-lambda'
 import { Workers } from '../sdk/tasks/workers.ts'
-import { awsWorld, log } from './environment.ts'
+import { codedWorld } from './coded-world.ts'
+import { log } from './environment.ts'
 import { createWorkerApp } from './http/app.ts'
 
 /**
@@ -13,7 +14,7 @@ const UNSTREAMED_CONNECTION_MS = 20_000
 
 const { awslambda } = globalThis as { awslambda?: { streamifyResponse?: unknown } }
 const isStreaming = awslambda?.streamifyResponse !== undefined
-const world = awsWorld()
+const world = codedWorld()
 const app = createWorkerApp(
   { workers: new Workers(world), clock: world.clock, longestConnectionMs: isStreaming ? CONNECTION_MS : UNSTREAMED_CONNECTION_MS },
   log,

@@ -33,11 +33,20 @@ const OURS: BundlingOptions = {
   },
 }
 
-/** Of a function that holds nothing of the user's. */
-export const withoutEntry: BundlingOptions = OURS
+const codecAlias = ({ codec }: OverwinterProps): Record<string, string> => ({
+  '--alias:overwinter-codec': codec === undefined ? functionFile('no-codec') : resolve(codec),
+})
+
+/** Of a function that holds nothing of the user's, but for the codec. */
+export const withoutEntry = (props: OverwinterProps): BundlingOptions => ({
+  ...OURS,
+  ...(props.codec !== undefined && { banner: WITH_REQUIRE }),
+  esbuildArgs: { ...OURS.esbuildArgs, ...codecAlias(props) },
+})
 
 /** Of a function that loads the entry: the user's wishes, as far as they leave the function what it needs. */
-export function withEntry({ entry, bundling = {} }: OverwinterProps): BundlingOptions {
+export function withEntry(props: OverwinterProps): BundlingOptions {
+  const { entry, bundling = {} } = props
   refuseWhatBreaks(bundling)
   const { esbuildArgs, externalModules = [], banner, ...wishes } = bundling
   return {
@@ -45,13 +54,20 @@ export function withEntry({ entry, bundling = {} }: OverwinterProps): BundlingOp
     ...wishes,
     banner: banner ? `${WITH_REQUIRE}${banner}` : WITH_REQUIRE,
     externalModules: [...OURS.externalModules!, ...externalModules],
-    esbuildArgs: { ...esbuildArgs, ...OURS.esbuildArgs, ...withConditions(esbuildArgs), '--alias:overwinter-workflows': resolve(entry) },
+    esbuildArgs: {
+      ...esbuildArgs,
+      ...OURS.esbuildArgs,
+      ...withConditions(esbuildArgs),
+      ...codecAlias(props),
+      '--alias:overwinter-workflows': resolve(entry),
+    },
   }
 }
 
 const FIXED = ['format', 'target', 'mainFields', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
 const CONDITIONS = '--conditions'
-const FIXED_ARGS = /^--(bundle|format|target|platform|main-fields|outfile|outdir|splitting|packages|alias:(overwinter-workflows|@aws-sdk|@smithy).*)$/
+const FIXED_ARGS =
+  /^--(bundle|format|target|platform|main-fields|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-codec|@aws-sdk|@smithy).*)$/
 
 function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
   const fixed = FIXED.find((option) => bundling[option] !== undefined)

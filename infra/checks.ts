@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { Duration, Token } from 'aws-cdk-lib'
 import { FUNCTION_NAMES, type OverwinterProps } from './options.ts'
 
@@ -15,6 +16,8 @@ export function checkOptions(props: OverwinterProps): void {
   inRange('batchSize', batchSize, [1, 10], 'the queue hands out no more at once')
   inRange('maxAttempts', maxAttempts, [1, 1_000], 'the queue counts no further')
   checkMemory(memory)
+  if (props.codec !== undefined && !existsSync(props.codec))
+    throw new Error(`codec: there is no file ${props.codec}; give the path of a module whose default export is a codec`)
   checkThrottle('throttle', props.throttle)
   if (props.callbacks) checkThrottle('callbacks.throttle', props.callbacks.throttle)
   if (props.invokes?.some((name) => name.trim() === '')) throw new Error('invokes has an empty name; give the names or ARNs of functions')

@@ -62,7 +62,7 @@ export function createFunction(scope: Construct, id: FunctionName, props: Functi
     vpcSubnets: subnets,
     securityGroups,
     layers: props.loadsEntry ? options.layers : undefined,
-    bundling: props.loadsEntry ? withEntry(options) : withoutEntry,
+    bundling: props.loadsEntry ? withEntry(options) : withoutEntry(options),
   })
   checkEnvironmentSize(id, handler)
   return handler

@@ -28,6 +28,8 @@ export interface OverwinterProps {
   layers?: ILayerVersion[]
   /** How the entry is bundled, beside what the functions need themselves: `nodeModules`, `loader`, `define`, … */
   bundling?: Bundling
+  /** A file whose default export makes something else of payloads before they are stored: a `Codec`, to encrypt them for example. */
+  codec?: string
   /** Who may call the API: IAM identities (the default), bearers of a JWT, or whoever knows the secret's value. */
   auth?: Auth
   /** In MB: of the runner, or of each function by its name. It decides CPU as well. Default 512 for the runner. */

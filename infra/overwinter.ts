@@ -186,6 +186,8 @@ export class Overwinter extends Construct implements IGrantable {
       timeout: WORKERS_TIMEOUT,
       may: workersMay(this),
       keyUse: 'write',
+      // The codec is the user's code, and may need what the entry needs.
+      ...(this.props.codec !== undefined && { environment: bystanderVariables(this.props) }),
       ...(workersConcurrency !== false && { reservedConcurrency: workersConcurrency }),
     })
     const { url } = handler.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.RESPONSE_STREAM })

@@ -1,4 +1,5 @@
 export { Client, type HistoryEvent, type ListOptions, type RunView, type StartOptions } from './client.ts'
+export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
   Callback,
   CallbackOptions,

@@ -1,4 +1,6 @@
 import { Client } from './client.ts'
+import type { Codec } from './codec/codec.ts'
+import { withCodec } from './codec/with-codec.ts'
 import type { NamedHandler } from './definitions/define.ts'
 import { Runner, type RunnerOptions } from './runner.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
@@ -9,7 +11,12 @@ import { LocalWorld, type LocalWorldOptions } from './worlds/local/world.ts'
 
 export { LocalFileError, LocalWorld, Runner }
 
-export type LocalOptions = LocalWorldOptions & RunnerOptions & { schedules?: readonly Schedule[] }
+export type LocalOptions = LocalWorldOptions &
+  RunnerOptions & {
+    schedules?: readonly Schedule[]
+    /** Makes something else of payloads before they are stored. */
+    codec?: Codec | undefined
+  }
 
 /** A world, a runner and a client in this process. */
 export class Local extends Client {
@@ -24,7 +31,7 @@ export class Local extends Client {
   }
 
   static async open(options: LocalOptions): Promise<Local> {
-    const world = new LocalWorld(options)
+    const world = withCodec(new LocalWorld(options), options.codec)
     const schedules = options.schedules ?? []
     const workflows = withSchedules(options.workflows, schedules)
     const local = new Local(world, new Runner(world, { ...options, workflows }), new Registry(workflows), options.handlers)

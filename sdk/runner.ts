@@ -184,10 +184,13 @@ export class Runner {
     this.timer?.cancel()
     const cancel = this.world.clock.at(at, () => {
       this.timer = undefined
+      const now = this.world.clock.now()
+      // Also one that was parked meanwhile, and will never be asked for again.
+      for (const [runId, until] of this.resting) if (until <= now) this.resting.delete(runId)
       // Others may rest for longer; `refill` knows only of what is in the store.
       const next = Math.min(...this.resting.values())
       this.lookAgain()
-      if (Number.isFinite(next)) this.armTimer(Math.max(next, this.world.clock.now() + 1))
+      if (Number.isFinite(next)) this.armTimer(next)
     })
     this.timer = { at, cancel }
   }

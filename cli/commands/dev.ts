@@ -12,12 +12,13 @@ export function addDev(program: Command): void {
     .argument('[file]', 'exports the workflows', DEFAULT_ENTRY)
     .option('--port <port>', 'where to listen; the environment variable PORT says so too (default: 4400)', portNumber)
     .option('--data <folder>', 'where the database goes; OVERWINTER_DATA says so too (default: .overwinter)')
-    .action(async (file: string, options: { port?: number; data?: string }) => {
+    .option('--codec <file>', 'a module whose default export encodes payloads before they are stored')
+    .action(async (file: string, options: { port?: number; data?: string; codec?: string }) => {
       const { PORT, OVERWINTER_DATA } = process.env
       const port = options.port ?? (PORT ? portNumber(PORT) : 4400)
       const data = resolve(options.data ?? OVERWINTER_DATA ?? '.overwinter')
       // A server that is still there notices that nobody watches over it any more, and ends too.
-      process.exit(await new Supervisor({ entry: resolve(file), port, data }).run())
+      process.exit(await new Supervisor({ entry: resolve(file), port, data, ...(options.codec !== undefined && { codec: resolve(options.codec) }) }).run())
     })
 }
 

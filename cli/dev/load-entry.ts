@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { handlersOf, isSchedule, isWorkflow } from '../../functions/registry-of.ts'
+import { type Codec, codecOf } from '../../sdk/codec/codec.ts'
 import type { NamedHandler } from '../../sdk/definitions/define.ts'
 import type { AnyWorkflow, Schedule } from '../../sdk/index.ts'
 
@@ -19,6 +20,20 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
   if (!existsSync(file)) {
     throw new FinalError(`there is no file ${file}; name the one that exports your workflows: overwinter dev <file>`)
   }
+  const exports = await load(file, onLoad)
+  const values = [...new Set(Object.values(exports))]
+  const workflows = values.filter(isWorkflow)
+  const handlers = handlersOf(exports)
+  if (workflows.length + handlers.length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
+  return { workflows, schedules: values.filter(isSchedule), handlers }
+}
+
+export async function loadCodec(file: string, onLoad: (file: string) => void): Promise<Codec | undefined> {
+  if (!existsSync(file)) throw new FinalError(`there is no file ${file}; name the one whose default export is your codec: overwinter dev --codec <file>`)
+  return codecOf(await load(file, onLoad))
+}
+
+async function load(file: string, onLoad: (file: string) => void): Promise<Record<string, unknown>> {
   const hooks = registerHooks({
     load(url, context, next) {
       if (url.startsWith('file:') && !url.includes('/node_modules/')) onLoad(fileURLToPath(url))
@@ -26,12 +41,7 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
     },
   })
   try {
-    const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
-    const values = [...new Set(Object.values(exports))]
-    const workflows = values.filter(isWorkflow)
-    const handlers = handlersOf(exports)
-    if (workflows.length + handlers.length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
-    return { workflows, schedules: values.filter(isSchedule), handlers }
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>
   } finally {
     hooks.deregister()
   }

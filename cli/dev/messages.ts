@@ -10,6 +10,8 @@ export type ServerMessage =
 /** What it is told when it starts. */
 export interface ServerOptions {
   entry: string
+  /** The file of the codec, if payloads are to be encoded. */
+  codec?: string
   port: number
   /** The folder of the database. */
   data: string

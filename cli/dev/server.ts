@@ -6,7 +6,7 @@ import type { LogSink } from '../../sdk/ports.ts'
 import { Tokens } from '../../sdk/tasks/tokens.ts'
 import { exampleInput } from './example-input.ts'
 import { waitForPort } from './free-port.ts'
-import { FinalError, loadEntry } from './load-entry.ts'
+import { FinalError, loadCodec, loadEntry } from './load-entry.ts'
 import type { ServerMessage, ServerOptions } from './messages.ts'
 
 /**
@@ -25,11 +25,13 @@ const log: LogSink = (level, message, fields) => {
   console.log(`${styleText(LEVEL_COLOUR[level], level.padEnd(5))} ${message}${rest}`)
 }
 
-async function serve({ entry, port, data }: ServerOptions): Promise<void> {
-  const { workflows, schedules, handlers } = await loadEntry(entry, (file) => void tell({ kind: 'loaded', file }))
+async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Promise<void> {
+  const watched = (file: string) => void tell({ kind: 'loaded', file })
+  const { workflows, schedules, handlers } = await loadEntry(entry, watched)
+  const codec = codecFile === undefined ? undefined : await loadCodec(codecFile, watched)
   await waitForPort(port)
   const path = join(data, 'runs.db')
-  const local = await Local.open({ path, workflows, schedules, handlers, log, publicUrl: `http://localhost:${port}` })
+  const local = await Local.open({ path, workflows, schedules, handlers, codec, log, publicUrl: `http://localhost:${port}` })
   const workerToken = process.env.OVERWINTER_WORKER_TOKEN
   const server = await serveLocal({ local, port, exposeStacks: true, workerToken })
   const stop = async () => {

@@ -1,4 +1,6 @@
 import { Client, type HistoryEvent, type RunView, type StartOptions } from '../client.ts'
+import type { Codec } from '../codec/codec.ts'
+import { withCodec } from '../codec/with-codec.ts'
 // Loaded ahead: to load it in the middle of a run takes longer than `settle` waits for a sign of life.
 import '../definitions/as-workflow.ts'
 import type { Catalogue } from '../definitions/catalogue.ts'
@@ -30,6 +32,8 @@ export interface TestEnvOptions {
   startTime?: Date | string | number
   /** What the URLs of callbacks begin with. Unless given they are paths, `/callbacks/<token>`. */
   publicUrl?: string
+  /** Makes something else of payloads before they are stored; `env.store` has them as they are stored. */
+  codec?: Codec
 }
 
 export interface LogLine {
@@ -59,6 +63,7 @@ export class TestEnv {
   private handlers: readonly NamedHandler[]
   private readonly stubs = new Map<string, StepBody>()
   private readonly origin: LocalWorld
+  private readonly codec: Codec | undefined
   private runner!: Runner
   private readonly owners: string[] = []
   private currentClient!: Client
@@ -68,6 +73,7 @@ export class TestEnv {
   constructor(options: TestEnvOptions) {
     this.scheduled = options.schedules ?? []
     this.handlers = options.handlers ?? []
+    this.codec = options.codec
     this.workflows = withSchedules(options.workflows, this.scheduled)
     this.clock = new VirtualClock(new Date(options.startTime ?? '2026-01-01T00:00:00Z').getTime())
     const log = (level: LogLevel, message: string, fields: Record<string, unknown>) => void this.logs.push({ level, message, fields })
@@ -113,7 +119,7 @@ export class TestEnv {
 
   /** A worker outside, which does tasks of this type (`ctx.task`). It outlives restarts. */
   worker(type: string, handler: TaskHandler): Worker {
-    const wire = brokerWire(new TaskBroker(this.origin))
+    const wire = brokerWire(new TaskBroker(withCodec(this.origin, this.codec)))
     const worker = new Worker({ tasks: { [type]: handler }, wire, log: (message) => void this.logs.push({ level: 'warn', message, fields: {} }) })
     this.workers.push({ type, worker })
     return worker
@@ -131,7 +137,8 @@ export class TestEnv {
       die()
       dieToo()
     }
-    const world = Object.assign(Object.create(Object.getPrototypeOf(this.origin)), this.origin, { store, documents, inlineWaitMs: -1 }) as LocalWorld
+    const mortal = Object.assign(Object.create(Object.getPrototypeOf(this.origin)), this.origin, { store, documents, inlineWaitMs: -1 }) as LocalWorld
+    const world = withCodec(mortal, this.codec)
     this.runner = new Runner(world, { workflows: this.workflows, handlers: this.handlers, stubs: this.stubs, leaseMs: FOREVER_MS })
     this.currentClient = new Client(world, new Registry(this.workflows), this.handlers)
     this.owners.push(this.runner.owner)

@@ -1,0 +1,57 @@
+import type { EventType } from '../engine/events.ts'
+import type { Message } from '../ports.ts'
+
+/** The fields that hold what users pass around. Everything else is what a run is found, replayed and understood by. */
+export type PayloadField = 'result' | 'payload' | 'data' | 'input' | 'output' | 'error' | 'reason'
+
+/** Of each journal event. A new one does not compile until somebody has said here what it holds. */
+export const EVENT_PAYLOADS: Record<EventType, readonly PayloadField[]> = {
+  'step.started': [],
+  'step.completed': ['result'],
+  'step.retrying': ['error'],
+  'step.checkpoint': ['data'],
+  'step.paused': ['data'],
+  'step.failed': ['error'],
+  'sleep.started': [],
+  'sleep.completed': [],
+  'wait.started': [],
+  'wait.completed': ['payload'],
+  'wait.timedOut': [],
+  // Why something does not fit a schema may quote it.
+  'signal.rejected': ['reason'],
+  'callback.created': [],
+  'callback.rejected': ['reason'],
+  'callback.completed': ['result'],
+  'callback.failed': ['error'],
+  'child.started': ['input'],
+  'child.detached': [],
+  'child.completed': ['result'],
+  'child.failed': ['error'],
+  'task.dispatched': ['input'],
+  'task.completed': ['result'],
+  'task.failed': ['error'],
+  patch: [],
+  map: [],
+  changed: [],
+  'run.rerun': [],
+  'run.cancelRequested': [],
+  'run.timedOut': [],
+  'run.completed': ['output'],
+  'run.failed': ['error'],
+  'run.cancelled': [],
+  'run.terminated': [],
+  'run.continued': ['input'],
+  'run.retrying': ['error'],
+  'run.retried': [],
+}
+
+export const MESSAGE_PAYLOADS: Record<Message['kind'], readonly PayloadField[]> = {
+  signal: ['payload'],
+  callback: ['result'],
+  'callback.failed': ['error'],
+  child: ['result', 'error'],
+  task: ['result'],
+  'task.failed': ['error'],
+  cancel: [],
+  wake: [],
+}

@@ -1,0 +1,255 @@
+import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
+import type { Json } from '../engine/json.ts'
+import type {
+  Claimed,
+  Commit,
+  CommitResult,
+  DeliverResult,
+  Inbox,
+  Lease,
+  Message,
+  NewRun,
+  Next,
+  Outgoing,
+  RunFilter,
+  RunPage,
+  RunRecord,
+  RunState,
+  RunStore,
+  TaskNotice,
+  TaskStore,
+  Wake,
+  World,
+} from '../ports.ts'
+import { inParallel } from '../rules/procedure.ts'
+import type { Task } from '../tasks/task.ts'
+import type { Codec, PayloadOf } from './codec.ts'
+import { type Coder, Decoder, Encoder } from './coder.ts'
+
+/** The same world, in which payloads are stored as the codec has them. */
+export function withCodec<W extends World>(world: W, codec: Codec | undefined): W {
+  if (!codec) return world
+  const store = new CodedRuns(world.store, codec)
+  const tasks = new CodedTasks(world.tasks, codec, (runId) => store.payloadsOf(runId))
+  return Object.create(world, { store: { value: store }, tasks: { value: tasks } }) as W
+}
+
+const RECORD = ['input', 'parsed', 'output', 'error', 'progress'] as const
+
+class CodedRuns implements RunStore {
+  private readonly store: RunStore
+  private readonly codec: Codec
+  private readonly strict: Decoder
+  private readonly lenient: Decoder
+  /** Runs that are held here: every commit of theirs has something to encode. */
+  private readonly held = new Map<string, PayloadOf>()
+
+  constructor(store: RunStore, codec: Codec) {
+    this.store = store
+    this.codec = codec
+    this.strict = new Decoder(codec, 'strict')
+    this.lenient = new Decoder(codec, 'lenient')
+  }
+
+  async payloadsOf(runId: string): Promise<PayloadOf> {
+    const known = this.held.get(runId) ?? (await this.store.get(runId))
+    return { runId, workflow: known?.workflow ?? '', tags: known?.tags ?? [] }
+  }
+
+  async create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
+    const { run: there, ...result } = await this.store.create(await this.newRun(run))
+    return { ...result, run: await record(there, this.lenient) }
+  }
+
+  async get(runId: string): Promise<RunRecord | undefined> {
+    const run = await this.store.get(runId)
+    return run && record(run, this.lenient)
+  }
+
+  state(runId: string): Promise<RunState | undefined> {
+    return this.store.state(runId)
+  }
+
+  list(filter: RunFilter): Promise<RunPage> {
+    return this.store.list(filter)
+  }
+
+  async frames(runId: string): Promise<Frame[]> {
+    return frames(await this.store.frames(runId), this.lenient)
+  }
+
+  async deliver(runId: string, message: Message): Promise<DeliverResult> {
+    return this.store.deliver(runId, await this.encoder(runId).message(message))
+  }
+
+  async claim(runId: string, lease: Lease): Promise<Claimed | undefined> {
+    const claimed = await this.store.claim(runId, lease)
+    if (!claimed) return undefined
+    const { workflow, tags, epoch } = claimed.run
+    this.held.set(runId, { runId, workflow, tags })
+    try {
+      return {
+        ...claimed,
+        run: await record(claimed.run, this.strict),
+        frames: await frames(claimed.frames, this.strict),
+        inbox: await inParallel(claimed.inbox, (message) => this.strict.message(message)),
+      }
+    } catch (error) {
+      // As if it had not been claimed: whoever asked for it decides when to try again, and when to give up.
+      await this.commit({ runId, epoch, next: { kind: 'release', fruitless: true } })
+      throw error
+    }
+  }
+
+  async renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {
+    return this.store.renew(runId, epoch, lease, heartbeat && (await this.encoder(runId).fields(heartbeat, ['details'])))
+  }
+
+  async inbox(runId: string): Promise<Inbox> {
+    const inbox = await this.store.inbox(runId)
+    return { ...inbox, messages: await inParallel(inbox.messages, (message) => this.strict.message(message)) }
+  }
+
+  async commit(commit: Commit): Promise<CommitResult> {
+    const { runId, frame, outgoing, progress, next } = commit
+    const encoder = this.encoder(runId)
+    const result = await this.store.commit({
+      ...commit,
+      ...(frame && { frame: await encoder.frame(frame) }),
+      ...(outgoing && { outgoing: await inParallel(outgoing, (each) => this.outgoing(each, encoder)) }),
+      ...(progress !== undefined && { progress: await encoder.value(progress) }),
+      next: await encodedNext(next, encoder),
+    })
+    if (!result.ok || next.kind !== 'keep') this.held.delete(runId)
+    return result
+  }
+
+  terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }> {
+    return this.store.terminate(runId, reason)
+  }
+
+  revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }> {
+    return this.store.revive(runId, event)
+  }
+
+  /** As it is: it says why nobody can go on with the run, be it that nobody can encode anything. */
+  park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
+    return this.store.park(runId, error)
+  }
+
+  erase(runId: string): Promise<'erased' | 'open' | 'missing'> {
+    return this.store.erase(runId)
+  }
+
+  overdue(before: number, limit: number): Promise<Wake[]> {
+    return this.store.overdue(before, limit)
+  }
+
+  watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {
+    return this.store.watch(runId, onChange, seen)
+  }
+
+  private encoder(runId: string): Encoder {
+    return new Encoder(this.codec, () => this.payloadsOf(runId))
+  }
+
+  private async newRun(run: NewRun): Promise<NewRun> {
+    const encoder = new Encoder(this.codec, async () => ({ runId: run.id, workflow: run.workflow, tags: run.tags }))
+    const encoded = await encoder.fields(run, ['input', 'parsed'])
+    return run.journal ? { ...encoded, journal: await encoder.frame(run.journal) } : encoded
+  }
+
+  private async outgoing(outgoing: Outgoing, encoder: Encoder): Promise<Outgoing> {
+    switch (outgoing.kind) {
+      case 'start':
+        return { ...outgoing, run: await this.newRun(outgoing.run) }
+      case 'deliver':
+        return { ...outgoing, message: await encoder.message(outgoing.message) }
+      case 'dispatch':
+        return { ...outgoing, task: await encoder.fields(outgoing.task, ['input']) }
+      default:
+        return outgoing
+    }
+  }
+}
+
+/** A worker's checkpoint and what it answered. */
+class CodedTasks implements TaskStore {
+  readonly isOpenToWorkers: boolean
+  readonly handOutAgainMs?: number
+  private readonly tasks: TaskStore
+  private readonly codec: Codec
+  private readonly decoder: Decoder
+  private readonly payloadsOf: (runId: string) => Promise<PayloadOf>
+
+  constructor(tasks: TaskStore, codec: Codec, payloadsOf: (runId: string) => Promise<PayloadOf>) {
+    this.tasks = tasks
+    this.codec = codec
+    this.decoder = new Decoder(codec, 'strict')
+    this.payloadsOf = payloadsOf
+    this.isOpenToWorkers = tasks.isOpenToWorkers
+    if (tasks.handOutAgainMs !== undefined) this.handOutAgainMs = tasks.handOutAgainMs
+  }
+
+  refusal(type: string): string | undefined {
+    return this.tasks.refusal(type)
+  }
+
+  async get(taskId: string): Promise<Task | undefined> {
+    const task = await this.tasks.get(taskId)
+    return task && coded(task, this.decoder)
+  }
+
+  async inputOf(task: Task): Promise<Json | undefined> {
+    const input = await this.tasks.inputOf(task)
+    return input === undefined ? undefined : this.decoder.value(input)
+  }
+
+  receive(types: readonly string[], most: number, options: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]> {
+    return this.tasks.receive(types, most, options)
+  }
+
+  putBack(notice: TaskNotice, lookAt: number | undefined): Promise<void> {
+    return this.tasks.putBack(notice, lookAt)
+  }
+
+  async save(task: Task): Promise<boolean> {
+    return this.tasks.save(await coded(task, this.encoder(task)))
+  }
+
+  async settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
+    return this.tasks.settle(await coded(task, this.encoder(task)))
+  }
+
+  private encoder({ runId }: Task): Encoder {
+    return new Encoder(this.codec, () => this.payloadsOf(runId))
+  }
+}
+
+async function coded(task: Task, coder: Coder): Promise<Task> {
+  const { outcome } = task
+  const changed = await coder.fields(task, ['checkpoint'])
+  return outcome === undefined || outcome === 'withdrawn' ? changed : { ...changed, outcome: await coder.fields(outcome, ['result', 'error']) }
+}
+
+async function record(run: RunRecord, coder: Coder): Promise<RunRecord> {
+  const { heartbeat } = run
+  const changed = await coder.fields(run, RECORD)
+  return heartbeat ? { ...changed, heartbeat: await coder.fields(heartbeat, ['details']) } : changed
+}
+
+const frames = (stored: readonly Frame[], coder: Coder): Promise<Frame[]> => inParallel(stored, (frame) => coder.frame(frame))
+
+async function encodedNext(next: Next, encoder: Encoder): Promise<Next> {
+  switch (next.kind) {
+    case 'end':
+      return { ...next, event: await encoder.event(next.event) }
+    case 'continue':
+      return encoder.fields(next, ['input', 'parsed'])
+    case 'park':
+    case 'keep':
+    case 'suspend':
+    case 'release':
+      return next
+  }
+}
