@@ -22,8 +22,11 @@ export interface Resources {
 
 export function runnerMay({ table, bucket, wakeups, tasks }: Resources): PolicyStatement[] {
   return [
-    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    // A run that erases others has to find them.
+    allow(db('Query'), index(table, 'list')),
     ...exchangePayloads(bucket),
+    ...removePayloads(bucket),
     ...arm(wakeups),
     ...(tasks.arns.length > 0 ? [allow(['sqs:SendMessage'], ...tasks.arns)] : []),
   ]

@@ -1,17 +1,18 @@
+import { type EraseTagged, eraseTagged } from './bulk/erase-tagged.ts'
 import { Callbacks } from './callbacks.ts'
 import type { DefinedWorkflow } from './definitions/as-workflow.ts'
 import { Catalogue } from './definitions/catalogue.ts'
 import type { NamedHandler } from './definitions/define.ts'
 import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
-import { ConflictError, InvalidInputError, RunNotFoundError } from './engine/errors.ts'
-import type { EventOf, JournalEvent } from './engine/events.ts'
+import { ConflictError, InvalidInputError } from './engine/errors.ts'
+import type { JournalEvent } from './engine/events.ts'
 import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
-import { retryPlan } from './engine/undone.ts'
 import { outputOf } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type Wake, type World } from './ports.ts'
+import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
 import { accept, validateOrThrow } from './schema.ts'
 import { tagsOf } from './tags.ts'
 import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
@@ -242,42 +243,8 @@ export class Client {
   }
 
   /** Continues a failed run from the step that failed, or tries a stuck one again. */
-  async retry(runId: string, options: RepeatOptions = {}): Promise<void> {
-    const run = await this.record(runId)
-    if (run.status === 'stuck') return this.reviveStuck(runId)
-    const events = (await this.world.store.frames(runId)).filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
-    const key = options.idempotencyKey === undefined ? undefined : digest(options.idempotencyKey)
-    const last = events.at(-1)
-    // Whoever asked before died between the journal and the run: what was asked for is carried through.
-    if (run.status === 'failed' && last?.type === 'run.retried') return this.revive(runId, last, key)
-    if (key !== undefined && events.some((event) => event.type === 'run.retried' && event.key === key)) return
-    if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
-    const plan = retryPlan(runId, events)
-    if ('refusal' in plan) throw new ConflictError(plan.refusal)
-    // Children first: a parent that waits for one that has not gone on would wait for ever.
-    for (const child of plan.children) await this.retryChild(runId, child, options)
-    await this.revive(runId, { type: 'run.retried', ops: plan.ops, ...(key !== undefined && { key }) }, key)
-  }
-
-  private async revive(runId: string, event: EventOf<'run.retried'>, key: string | undefined): Promise<void> {
-    const { revived, wakes } = await this.world.store.revive(runId, event)
-    // Or by the same request, made twice at once.
-    const isDone = revived || (key !== undefined && (await this.journalHas(runId, (other) => other.type === 'run.retried' && other.key === key)))
-    if (!isDone) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
-    await this.world.wakeups.send(wakes)
-  }
-
-  private async retryChild(parentId: string, runId: string, options: RepeatOptions): Promise<void> {
-    const child = await this.world.store.get(runId)
-    // Somebody else's run under the id that the child was to have.
-    if (child && child.parent?.runId !== parentId) return
-    if (child?.status === 'failed') return this.retry(runId, options)
-    // Somebody has let it go on by itself. Its parent will hear of its end, or has only to ask.
-    if (child && (!hasEnded(child.status) || child.status === 'completed')) return
-    const state = child ? `was ${child.status}` : 'is gone: its retention has passed'
-    throw new ConflictError(
-      `run '${parentId}' failed with its child run '${runId}', which ${state} and cannot go on; start '${parentId}' anew, or rerun it from a step`,
-    )
+  retry(runId: string, options: RepeatOptions = {}): Promise<void> {
+    return retry(this.world, runId, options)
   }
 
   /** A new run of the same workflow and input that takes over the journal up to, and without, the given step. */
@@ -320,10 +287,21 @@ export class Client {
     if (outcome === 'open') throw new ConflictError(`run '${runId}' has not ended; cancel or terminate it first`)
   }
 
+  /**
+   * Starts a run that erases all runs with a tag, however many, and gives its id: its result says how many there were. Those that have not ended stay as they
+   * are, unless they are to be terminated.
+   */
+  async eraseTagged(tag: string, options: Omit<EraseTagged, 'tag'> & RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
+    const { idempotencyKey, ...rest } = options
+    checkName('a tag', tag)
+    const { runId, status } = await this.start(eraseTagged(this.world), { tag, ...rest }, idempotencyKey === undefined ? {} : { idempotencyKey })
+    return { runId, status }
+  }
+
   /** Ends the sleeps the run is in, or tries a stuck run again. */
   async wake(runId: string, options: RepeatOptions = {}): Promise<void> {
     const run = await this.record(runId)
-    if (run.status === 'stuck') return this.reviveStuck(runId)
+    if (run.status === 'stuck') return reviveStuck(this.world, runId)
     if (run.status === 'pending') {
       const why = run.startedAt === undefined ? 'has not started yet' : 'is about to begin anew'
       throw new ConflictError(`run '${runId}' ${why}, so there is no sleep to skip`)
@@ -352,15 +330,11 @@ export class Client {
     if (outcome === 'missing') throw notFound(runId)
     if (outcome === 'ended') {
       // The first delivery may be what ended the run.
-      const isRepeat = options.idempotencyKey !== undefined && (await this.journalHas(runId, (event) => cameFrom(event) === message.id))
+      const isRepeat = options.idempotencyKey !== undefined && (await journalHas(this.world, runId, (event) => cameFrom(event) === message.id))
       if (!isRepeat) throw this.alreadyEnded(await this.record(runId))
     }
     await this.world.wakeups.send(wakes)
     return { accepted: outcome === 'accepted' }
-  }
-
-  private async journalHas(runId: string, isIt: (event: JournalEvent) => boolean): Promise<boolean> {
-    return (await this.world.store.frames(runId)).some((frame) => frame.events.some(isIt))
   }
 
   private async newRun(definition: AnyWorkflow, input: unknown, options: StartOptions): Promise<NewRun> {
@@ -391,15 +365,8 @@ export class Client {
     throw error
   }
 
-  private async reviveStuck(runId: string): Promise<void> {
-    const { wakes } = await this.world.store.revive(runId)
-    await this.world.wakeups.send(wakes)
-  }
-
-  private async record(runId: string): Promise<RunRecord> {
-    const run = await this.world.store.get(runId)
-    if (!run) throw notFound(runId)
-    return run
+  private record(runId: string): Promise<RunRecord> {
+    return recordOf(this.world, runId)
   }
 
   private nextChange(runId: string, until: number): { promise: Promise<void>; cancel: () => void } {
@@ -441,8 +408,4 @@ function viewOf({ secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, format: _f, 
   // What it waited for is on record until it is given up again, and nobody's business meanwhile.
   if (view.status === 'running') delete view.waitingFor
   return view
-}
-
-function notFound(runId: string): RunNotFoundError {
-  return new RunNotFoundError(`no run '${runId}'`)
 }

@@ -45,12 +45,24 @@ export function addSteering(program: Command): void {
 
   const erase = program
     .command('erase')
-    .summary('remove everything that is stored of an ended run')
-    .description('Removes the input, output, history, signals, tasks and payloads of a run that has ended. Nothing brings them back.')
-    .argument('<run>', 'its id')
+    .summary('remove everything that is stored of an ended run, or of all runs with a tag')
+    .description(
+      'Removes the input, output, history, signals, tasks and payloads of a run that has ended. Nothing brings them back. With --tag a run is started that does it for all runs with that tag.',
+    )
+    .argument('[run]', 'its id')
+    .option('--tag <tag>', 'all runs with this tag')
+    .option('--workflow <name>', 'with --tag: only runs of this workflow')
+    .option('--terminate', 'with --tag: end runs that have not ended, and erase them too')
     .option('--yes', 'do it')
-    .action(async (runId: string, { yes }: { yes?: boolean }) => {
+    .action(async (runId: string | undefined, { yes, tag, workflow: of, terminate }: EraseOptions) => {
       const session = Session.of(erase)
+      if ((runId === undefined) === (tag === undefined)) throw new Failure('say which run, by its id, or which runs, with --tag; one of the two')
+      if (runId === undefined) {
+        const which = `all runs tagged '${tag}'${of === undefined ? '' : ` of ${of}`}${terminate ? '' : ' that have ended'}`
+        if (!yes) throw new Failure(`this would remove ${which} for good; say --yes to do it`)
+        const started = await session.client.eraseTagged(tag!, { ...(of !== undefined && { workflow: of }), ...(terminate && { terminate }) })
+        return session.print(`run ${started.runId} erases ${which}; \`overwinter show ${started.runId}\` says how far it is`, started)
+      }
       const { workflow, status } = await withRun(session.client, runId, () => session.client.get(runId))
       if (!yes) throw new Failure(`this would remove all there is of ${runId} (${workflow}, ${status}) for good; say --yes to do it`)
       await session.client.erase(runId)
@@ -69,6 +81,13 @@ export function addSteering(program: Command): void {
       const started = await withRun(session.client, runId, () => session.client.rerun(runId, options))
       session.print(`started ${started.runId}, from '${options.from}' of ${runId}`, started)
     })
+}
+
+interface EraseOptions {
+  yes?: boolean
+  tag?: string
+  workflow?: string
+  terminate?: boolean
 }
 
 function steers(command: Command, steer: (client: OverwinterClient, runId: string, options: { reason?: string }) => Promise<void>, done: string): void {

@@ -35,7 +35,7 @@ const NAMED = 5
 export class Catalogue extends StoredWorkflows {
   private readonly world: Pick<World, 'store' | 'documents' | 'clock'>
 
-  constructor(world: Pick<World, 'store' | 'documents' | 'clock'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+  constructor(world: Pick<World, 'store' | 'documents' | 'clock' | 'wakeups'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
     super(world, registry, handlers)
     this.world = world
   }

@@ -1,3 +1,4 @@
+import { eraseTagged } from '../bulk/erase-tagged.ts'
 import { ConflictError, UnknownWorkflowError } from '../engine/errors.ts'
 import type { World } from '../ports.ts'
 import { type AnyWorkflow, type Registry, type WorkflowSource, workflow } from '../workflow.ts'
@@ -14,13 +15,16 @@ export class StoredWorkflows implements WorkflowSource {
   protected readonly registry: Registry
   protected readonly handlers: ReadonlyMap<string, Handler>
   protected readonly definitions: DefinitionStore
+  /** Never started by its name: who may start runs may not erase them. */
+  private readonly builtIn: AnyWorkflow
   /** A version never changes, so what is known of it stays true. */
   private readonly known = new Map<string, { workflow: DefinedWorkflow; children: string[] }>()
 
-  constructor(world: Pick<World, 'documents' | 'clock'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+  constructor(world: Pick<World, 'documents' | 'clock' | 'store' | 'wakeups'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
     this.registry = registry
     this.handlers = new Map([...handlers].map(({ name, run }) => [name, run]))
     this.definitions = new DefinitionStore(world)
+    this.builtIn = eraseTagged(world)
   }
 
   toStart(name: string, version?: number): AnyWorkflow | Promise<AnyWorkflow> {
@@ -28,12 +32,12 @@ export class StoredWorkflows implements WorkflowSource {
   }
 
   exact(name: string, version: number): AnyWorkflow | Promise<AnyWorkflow> {
-    return this.registry.find(name, version) ?? this.stored(name, version)
+    return name === this.builtIn.name ? this.builtIn : (this.registry.find(name, version) ?? this.stored(name, version))
   }
 
   /** Throws if the workflow was deleted: asked once a run was created, because that may have happened meanwhile. */
   confirm({ name }: AnyWorkflow): Promise<void> | undefined {
-    return this.registry.has(name) ? undefined : this.assertNotDeleted(name)
+    return this.registry.has(name) || name === this.builtIn.name ? undefined : this.assertNotDeleted(name)
   }
 
   private async storedToStart(name: string, version?: number): Promise<AnyWorkflow> {

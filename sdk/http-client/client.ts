@@ -1,3 +1,4 @@
+import type { EraseTagged } from '../bulk/erase-tagged.ts'
 import type { Client, HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
 import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
@@ -107,6 +108,13 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   /** Removes everything that is stored of a run that has ended. */
   async erase(runId: string): Promise<void> {
     await this.transport.send({ method: 'DELETE', path: runPath(runId) })
+  }
+
+  /** Starts a run that erases all runs with a tag; its result says how many there were. */
+  async eraseTagged(tag: string, options: Omit<EraseTagged, 'tag'> & RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
+    const { idempotencyKey = crypto.randomUUID(), terminate, workflow } = options
+    const query = { tag, workflow, ...(terminate && { terminate: 'true' }) }
+    return (await this.transport.send<{ runId: string; status: RunStatus }>({ method: 'DELETE', path: '/runs', query, idempotencyKey })).body
   }
 
   async history(runId: string): Promise<HistoryEvent[]> {

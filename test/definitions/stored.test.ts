@@ -3,7 +3,7 @@ import { handler } from '../../sdk/definitions/index.ts'
 import { StoredWorkflows } from '../../sdk/definitions/stored-workflows.ts'
 import type { Json } from '../../sdk/engine/json.ts'
 import { ConflictError, InvalidInputError, Registry, UnknownWorkflowError, workflow } from '../../sdk/index.ts'
-import type { DocumentStore } from '../../sdk/ports.ts'
+import type { DocumentStore, World } from '../../sdk/ports.ts'
 import { testEnv, VirtualClock } from '../../sdk/testing/index.ts'
 
 const say = handler('say', ({ config }) => config)
@@ -100,7 +100,8 @@ describe('a workflow in the code', () => {
   it('is found at once, and asks nothing of the store', () => {
     const code = workflow('code', async () => 1)
     const nobody = new Proxy({}, { get: (_target, property) => expect.unreachable(`documents.${String(property)} was called`) }) as DocumentStore
-    const source = new StoredWorkflows({ documents: nobody, clock: new VirtualClock(0) }, new Registry([code]))
+    const world = { documents: nobody, clock: new VirtualClock(0) } as unknown as World
+    const source = new StoredWorkflows(world, new Registry([code]))
     expect(source.exact('code', 1)).toBe(code)
     expect(source.toStart('code')).toBe(code)
     expect(source.confirm(code)).toBeUndefined()

@@ -30,6 +30,7 @@ const PROMISED = [
   'GET /definitions/{name}',
   'PUT /definitions/{name}',
   'DELETE /definitions/{name}',
+  'DELETE /runs',
   'DELETE /runs/{id}',
   'GET /v1/workers',
   'POST /v1/tokens',
@@ -61,7 +62,7 @@ test('every path parameter is declared, every reference resolves, and every POST
     const names = (where: string) => parameters.filter((p: { in: string }) => p.in === where).map((p: { name: string }) => p.name)
     expect(names('path')).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
     // A token is shown once, so its making cannot be repeated.
-    expect(names('header')).toEqual(method === 'POST' && path !== '/v1/tokens' ? ['Idempotency-Key'] : [])
+    expect(names('header')).toEqual((method === 'POST' || `${method} ${path}` === 'DELETE /runs') && path !== '/v1/tokens' ? ['Idempotency-Key'] : [])
     expect(Object.keys(responses).some((code) => code.startsWith('2'))).toBe(true)
   }
 })

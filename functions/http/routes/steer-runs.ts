@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { checkRunId } from '../../../sdk/engine/names.ts'
+import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
 import { readJson } from '../body.ts'
 import { Checks, readFields, readKey } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
@@ -126,7 +126,38 @@ const eraseRun: Route = {
   },
 }
 
-export const steerRuns = [signalRun, cancelRun, terminateRun, retryRun, rerunRun, wakeRun, eraseRun]
+const eraseTagged: Route = {
+  method: 'DELETE',
+  path: '/runs',
+  operationId: 'eraseTagged',
+  needs: 'operate',
+  summary: 'Erase all runs with a tag, however many: starts a run that does it, whose output says how many there were.',
+  takesKey: true,
+  query: {
+    tag: { description: 'Which runs. It has to be given.' },
+    workflow: { description: 'Only runs of this workflow.' },
+    terminate: {
+      description: '`true` ends runs that have not ended and erases them too, a quarter of an hour later. Otherwise they stay.',
+      schema: { type: 'boolean' },
+    },
+  },
+  responses: { 202: { description: 'The run that erases them.', schema: ref('Started') } },
+  problems: ['invalid-input'],
+  async handle(c, api) {
+    const { tag, workflow, terminate, ...unknown } = c.req.query()
+    const checks = new Checks()
+    checks.check('query tag', () => checkName("'tag', which says which runs to erase,", tag))
+    checks.require('query terminate', terminate === undefined || terminate === 'true' || terminate === 'false', "must be 'true' or 'false'")
+    // Misspelt, it would erase more than was meant.
+    for (const name of Object.keys(unknown)) checks.require(`query ${name}`, false, 'is not known here; known: tag, workflow, terminate')
+    checks.throwIfAny()
+    const options = { ...(workflow !== undefined && { workflow }), ...(terminate === 'true' && { terminate: true }) }
+    const { runId, status } = await api.client.eraseTagged(tag!, { ...options, ...readKey(c) })
+    return json({ runId, status }, 202, locationOf(runId))
+  },
+}
+
+export const steerRuns = [signalRun, cancelRun, terminateRun, retryRun, rerunRun, wakeRun, eraseRun, eraseTagged]
 
 async function readReason(c: Context, api: Api): Promise<string | undefined> {
   const checks = new Checks()

@@ -1,0 +1,65 @@
+import type { RepeatOptions } from './client.ts'
+import { ConflictError, RunNotFoundError } from './engine/errors.ts'
+import type { EventOf, JournalEvent } from './engine/events.ts'
+import { digest } from './engine/names.ts'
+import { retryPlan } from './engine/undone.ts'
+import { hasEnded, type RunRecord, type World } from './ports.ts'
+
+/** Lets runs go on that have failed or are stuck. */
+
+export async function retry(world: World, runId: string, options: RepeatOptions): Promise<void> {
+  const run = await recordOf(world, runId)
+  if (run.status === 'stuck') return reviveStuck(world, runId)
+  const events = (await world.store.frames(runId)).filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
+  const key = options.idempotencyKey === undefined ? undefined : digest(options.idempotencyKey)
+  const last = events.at(-1)
+  // Whoever asked before died between the journal and the run: what was asked for is carried through.
+  if (run.status === 'failed' && last?.type === 'run.retried') return revive(world, runId, last, key)
+  if (key !== undefined && events.some((event) => event.type === 'run.retried' && event.key === key)) return
+  if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
+  const plan = retryPlan(runId, events)
+  if ('refusal' in plan) throw new ConflictError(plan.refusal)
+  // Children first: a parent that waits for one that has not gone on would wait for ever.
+  for (const child of plan.children) await retryChild(world, runId, child, options)
+  await revive(world, runId, { type: 'run.retried', ops: plan.ops, ...(key !== undefined && { key }) }, key)
+}
+
+export async function reviveStuck({ store, wakeups }: World, runId: string): Promise<void> {
+  const { wakes } = await store.revive(runId)
+  await wakeups.send(wakes)
+}
+
+async function revive(world: World, runId: string, event: EventOf<'run.retried'>, key: string | undefined): Promise<void> {
+  const { revived, wakes } = await world.store.revive(runId, event)
+  // Or by the same request, made twice at once.
+  const isDone = revived || (key !== undefined && (await journalHas(world, runId, (other) => other.type === 'run.retried' && other.key === key)))
+  if (!isDone) throw new ConflictError(`run '${runId}' was changed by somebody else meanwhile; look again`)
+  await world.wakeups.send(wakes)
+}
+
+async function retryChild(world: World, parentId: string, runId: string, options: RepeatOptions): Promise<void> {
+  const child = await world.store.get(runId)
+  // Somebody else's run under the id that the child was to have.
+  if (child && child.parent?.runId !== parentId) return
+  if (child?.status === 'failed') return retry(world, runId, options)
+  // Somebody has let it go on by itself. Its parent will hear of its end, or has only to ask.
+  if (child && (!hasEnded(child.status) || child.status === 'completed')) return
+  const state = child ? `was ${child.status}` : 'is gone: its retention has passed'
+  throw new ConflictError(
+    `run '${parentId}' failed with its child run '${runId}', which ${state} and cannot go on; start '${parentId}' anew, or rerun it from a step`,
+  )
+}
+
+export async function journalHas({ store }: World, runId: string, isIt: (event: JournalEvent) => boolean): Promise<boolean> {
+  return (await store.frames(runId)).some((frame) => frame.events.some(isIt))
+}
+
+export async function recordOf({ store }: World, runId: string): Promise<RunRecord> {
+  const run = await store.get(runId)
+  if (!run) throw notFound(runId)
+  return run
+}
+
+export function notFound(runId: string): RunNotFoundError {
+  return new RunNotFoundError(`no run '${runId}'`)
+}
