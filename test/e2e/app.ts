@@ -8,6 +8,7 @@ import { CfnQueuePolicy } from 'aws-cdk-lib/aws-sqs'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import { Overwinter } from '../../infra/overwinter.ts'
 import { allow } from '../../infra/permissions.ts'
+import { addVault } from './vault-stack.ts'
 
 /** The stack that the end-to-end tests deploy: the construct as everybody gets it, but impatient. */
 const app = new App()
@@ -41,6 +42,7 @@ const workflows = new Overwinter(stack, 'Workflows', {
 })
 orders.grantReadWriteData(workflows)
 const { api, table, bucket, wakeups, functions, workersUrl, tasks } = workflows
+const vault = addVault(stack)
 allowWhatOnlyTheStandInAsksFor()
 // The construct lets nobody in without TLS. The stand-in has none, and under AUTH=true it takes policies at their word.
 for (const policy of stack.node.findAll()) {
@@ -72,4 +74,6 @@ function allowWhatOnlyTheStandInAsksFor(): void {
     role!.addToPrincipalPolicy(allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], schedules))
     role!.addToPrincipalPolicy(allow(['sqs:SendMessageBatch'], wakeups.queue.queueArn))
   }
+  const { Runner, Api, Sweeper } = vault.functions
+  for (const { role } of [Runner, Api, Sweeper]) role!.addToPrincipalPolicy(allow(['sqs:SendMessageBatch'], vault.wakeups.queue.queueArn))
 }

@@ -24,6 +24,11 @@ interface Outputs {
   SchedulesFunction: string
   WorkersUrl: string
   NativeQueueUrl: string
+  VaultApiId: string
+  VaultTable: string
+  VaultBucket: string
+  VaultSweeper: string
+  VaultDataKeys: string
 }
 
 export interface Deployment {
@@ -31,6 +36,8 @@ export interface Deployment {
   /** Where workers go. */
   workersUrl: string
   client: OverwinterClient
+  /** Of the construct whose payloads are encrypted. */
+  vault: OverwinterClient
   aws: AwsClients
   outputs: Outputs
 }
@@ -81,12 +88,13 @@ function connect(endpoint: string, file: string): Deployment {
   const text = readFileSync(file, 'utf8').replaceAll('http://localhost:', 'http://127.0.0.1:')
   const outputs = (JSON.parse(text) as { [STACK]: Outputs })[STACK]
   // The host name that the API has on AWS resolves to nothing here.
-  const url = `${endpoint}/_aws/execute-api/${outputs.ApiId}/$default`
+  const urlOf = (apiId: string) => `${endpoint}/_aws/execute-api/${apiId}/$default`
+  const url = urlOf(outputs.ApiId)
   const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
-  const client = new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
+  const clientOf = (url: string) => new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
   const [, urlId] = /^https?:\/\/([^.]+)\./.exec(outputs.WorkersUrl)!
   const workersUrl = `${endpoint}/_aws/lambda-url/${urlId}`
-  return { url, workersUrl, client, aws: awsClients(), outputs }
+  return { url, workersUrl, client: clientOf(url), vault: clientOf(urlOf(outputs.VaultApiId)), aws: awsClients(), outputs }
 }
 
 /** Why the API does not answer as it should; undefined if it does. */
