@@ -22,7 +22,7 @@ export interface Resources {
 
 export function runnerMay({ table, bucket, wakeups, tasks }: Resources): PolicyStatement[] {
   return [
-    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'), table.tableArn),
     // A run that erases others has to find them.
     allow(db('Query'), index(table, 'list')),
     ...exchangePayloads(bucket),
@@ -44,7 +44,7 @@ export function workersMay({ table, bucket, wakeups, tasks }: Resources): Policy
 
 export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [
-    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'), table.tableArn),
     allow(db('Query'), index(table, 'due'), index(table, 'list')),
     ...exchangePayloads(bucket),
     ...removePayloads(bucket),
@@ -56,7 +56,7 @@ export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[]
 export function sweeperMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [
     allow(db('Query'), index(table, 'due')),
-    allow(db('BatchGetItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    allow(db('BatchGetItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'), table.tableArn),
     allow(['s3:GetObject'], bucket.arnForObjects('*')),
     ...removePayloads(bucket),
     allow(['sqs:SendMessage'], wakeups.queue.queueArn),

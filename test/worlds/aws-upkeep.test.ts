@@ -209,7 +209,7 @@ describe('a run that has to go on time', () => {
     const registry = new Registry([letter])
     const client = new Client(world, registry)
     await client.start(letter, { text: options.large ? incompressible() : 'short' }, { id: 'r' })
-    const take = () => runOnce(world, registry, 'r', { lease: { owner: 'o', ms: 30_000 } })
+    const take = (id = 'r') => runOnce(world, registry, id, { lease: { owner: 'o', ms: 30_000 } })
     await take()
     const left = () => [...table.items()].map(({ item }) => item).filter((item) => item.pk!.S !== 'WORKFLOWS')
     return { ...opened, client, take, left, objects: () => aws.objects.list() }
@@ -258,6 +258,25 @@ describe('a run that has to go on time', () => {
   it('costs all the others nothing', async () => {
     const { left } = await start({ retention: '30d' })
     expect(left().map(({ sk }) => sk!.S!.slice(0, 3))).not.toContain('REM')
+  })
+
+  it.each([
+    ['in an item of its own', 5_000],
+    ['in S3', 600_000],
+  ])('takes nothing from a later run with its id and the same input, %s', async (_, bytes) => {
+    const { client, take, clock, world } = await start({ retention: '1h', large: true })
+    const text = randomBytes(bytes).toString('hex')
+    const again = () => client.start('letter', { text }, { id: 'other' })
+    await again()
+    await client.terminate('other')
+    clock.moveTo(clock.now() + 61 * MINUTE)
+    expect(await again()).toMatchObject({ created: true })
+    await world.sweep(100)
+    clock.moveTo(clock.now() + 60 * MINUTE)
+    await world.sweep(100)
+    expect((await client.get('other')).input).toEqual({ text })
+    await take('other')
+    expect(await client.result('other')).toBe(text.length)
   })
 
   it('does not keep its neighbours from going when it cannot be removed', async () => {

@@ -64,7 +64,7 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
     if (set.endedAt === undefined) Object.assign(attributes, await keep(aws, item, keepUntil))
   }
   const ttl = ttlNow({ ...item, ...(keepUntil !== undefined && { keepUntil }) }, now)
-  const stored = (value: unknown) => aws.payloads.storeBeside(runId, value, ttl)
+  const stored = (value: unknown) => aws.payloads.storeBeside({ id: runId, createdAt: item.createdAt }, value, ttl)
   const inFrame = (value: unknown) => (value === undefined ? undefined : (inlineOrInFrame(value, frame) ?? stored(value)))
   for (const name of ['input', 'parsed', 'progress', 'heartbeat'] as const) if (name in set) attributes[name] = await stored(set[name])
   for (const name of ['output', 'error'] as const)

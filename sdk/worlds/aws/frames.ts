@@ -25,7 +25,7 @@ export interface FrameItem extends Key {
 
 /** Takes the frame's slot (I1); false if somebody else has it. */
 export async function appendFrame(aws: Aws, { id, item: run }: AwsRun, frame: Frame): Promise<boolean> {
-  const events = await aws.payloads.storeInside(id, frame.events)
+  const events = await aws.payloads.storeInside({ id, createdAt: run.createdAt }, frame.events)
   if (isObject(events)) run.objects = true
   const item: FrameItem = {
     pk: partition(id),

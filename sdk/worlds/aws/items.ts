@@ -4,6 +4,7 @@ import {
   type BatchGetCommandInput,
   BatchWriteCommand,
   type BatchWriteCommandInput,
+  DeleteCommand,
   GetCommand,
   PutCommand,
   QueryCommand,
@@ -49,6 +50,14 @@ export async function deleteItems(aws: Aws, keys: readonly Key[]): Promise<void>
     await untilNothingIsLeft<NonNullable<BatchWriteCommandInput['RequestItems']>>(aws.clock, requests, async (RequestItems) => {
       return (await aws.db.send(new BatchWriteCommand({ RequestItems }))).UnprocessedItems
     })
+  })
+}
+
+/** Each only if it is still what the condition says. */
+export async function deleteIf(aws: Aws, keys: readonly Key[], condition: Expression): Promise<void> {
+  await inParallel(keys, async ({ pk, sk }) => {
+    const { text: ConditionExpression } = condition
+    await refusalAsValue(() => aws.db.send(new DeleteCommand({ TableName: aws.table, Key: { pk, sk }, ConditionExpression, ...namesAndValues(condition) })))
   })
 }
 

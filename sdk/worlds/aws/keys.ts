@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
  *   D#<sha256>   a payload too large to sit in the run item
  *   J#<seq>      a frame of the journal
  *   M#<id>       a message in the inbox
- *   REMOVAL      that everything of the run has to go at a time, and not when DynamoDB gets round to it
+ *   REMOVAL#…    that everything of the run has to go at a time, and not when DynamoDB gets round to it
  *   RUN          the run itself
  *
  * Beside them each tag has a partition, with an entry for each run that has it, and the workflows have one, so that
@@ -19,7 +19,7 @@ export const SHARDS = 16
 export const LIST_SHARDS = 8
 
 export const RUN = 'RUN'
-export const REMOVAL = 'REMOVAL'
+const REMOVAL = 'REMOVAL#'
 export const FIRST_DATA = 'D#'
 /** '$' is the character after '#': these end the ranges of frames and of messages. */
 export const AFTER_FRAMES = 'J$'
@@ -34,7 +34,9 @@ export interface Key {
 export const partition = (runId: string): string => `RUN#${runId}`
 export const runIdOf = (pk: string): string => pk.slice('RUN#'.length)
 export const runKey = (runId: string): Key => ({ pk: partition(runId), sk: RUN })
-export const removalKey = (runId: string): Key => ({ pk: partition(runId), sk: REMOVAL })
+/** A run that takes over an id must not take the hint of the one before it away. */
+export const removalKey = (runId: string, life: string): Key => ({ pk: partition(runId), sk: `${REMOVAL}${life}` })
+export const isRemoval = ({ sk }: Pick<Key, 'sk'>): boolean => sk.startsWith(REMOVAL)
 export const frameKey = (seq: number): string => `J#${String(seq).padStart(10, '0')}`
 export const seqOf = (sk: string): number => Number(sk.slice('J#'.length))
 export const dataKey = (sha256: string): string => `D#${sha256}`

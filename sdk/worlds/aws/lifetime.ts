@@ -43,12 +43,9 @@ export function ttlNow(run: Kept, now: number): number | undefined {
   return run.retentionMs === undefined ? undefined : seconds(Math.max(now + AHEAD + run.retentionMs, keptUntil(run)))
 }
 
-/** Of a run that is removed on time DynamoDB is only the net: the run itself says what there is to remove. */
-const NET = 2 * DAY
-
-export function ttlAfterEnd(run: RunItem, endedAt: number): number | undefined {
+export function ttlAfterEnd(run: Kept, endedAt: number): number | undefined {
   const expiry = expiryOf(endedAt, run.retentionMs)
-  return expiry === undefined ? undefined : seconds(goesOnTime(run) ? expiry + NET : expiry)
+  return expiry === undefined ? undefined : seconds(expiry)
 }
 
 /**

@@ -29,7 +29,7 @@ export interface MessageItem extends Key {
 
 export async function putMessage(aws: Aws, run: AwsRun, message: Message): Promise<'new' | 'waiting' | 'consumed'> {
   const now = aws.clock.now()
-  const body = await aws.payloads.storeInside(run.id, message)
+  const body = await aws.payloads.storeInside(run, message)
   if (isObject(body)) run.item.objects = true
   const item: MessageItem = {
     pk: partition(run.id),

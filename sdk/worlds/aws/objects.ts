@@ -9,8 +9,8 @@ const TIMEOUT_MS = 30_000
 export interface ObjectStore {
   put(key: string, body: Uint8Array): Promise<void>
   get(key: string): Promise<Uint8Array>
-  /** All whose keys begin so. */
-  removeAll(prefix: string): Promise<void>
+  /** All whose keys begin so; `directly`: and have no further slash. */
+  removeAll(prefix: string, depth?: 'directly'): Promise<void>
 }
 
 /** The objects of one S3 bucket. */
@@ -31,9 +31,10 @@ export class Objects implements ObjectStore {
     return new Uint8Array(await (await this.request('GET', key)).arrayBuffer())
   }
 
-  async removeAll(prefix: string): Promise<void> {
+  async removeAll(prefix: string, depth?: 'directly'): Promise<void> {
+    const query = `?list-type=2&prefix=${encodeURIComponent(prefix)}${depth ? '&delimiter=%2F' : ''}`
     for (;;) {
-      const list = await (await this.request('GET', '', undefined, `?list-type=2&prefix=${encodeURIComponent(prefix)}`)).text()
+      const list = await (await this.request('GET', '', undefined, query)).text()
       // Keys are made of run ids and hashes, in which XML has nothing to escape.
       const keys = [...list.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key!)
       if (keys.length === 0) return

@@ -32,6 +32,12 @@ export function pack(value: unknown): Packed {
 export const unpackText = (packed: Packed): string => (typeof packed === 'string' ? packed : inflateRawSync(packed).toString())
 export const unpack = (packed: Packed): Json => JSON.parse(unpackText(packed)) as Json
 
+/** Whose payload it is. An id may be used again; when the run was created tells one from the other. */
+export interface Owner {
+  readonly id: string
+  readonly createdAt: number
+}
+
 /** Whether a payload is in S3, which has to be told when it is to go. */
 export const isObject = (stored: unknown): stored is { s3: string } => typeof stored === 'object' && stored !== null && 's3' in stored
 
@@ -48,22 +54,22 @@ export class Payloads {
   }
 
   /** For the run item. The name is the content's hash: writing it twice is harmless, and never shortens its life. */
-  async storeBeside(runId: string, value: unknown, ttl: number | undefined): Promise<Stored | undefined> {
+  async storeBeside(run: Owner, value: unknown, ttl: number | undefined): Promise<Stored | undefined> {
     if (value === undefined) return undefined
     const packed = pack(value)
     if (isSmall(packed)) return packed
-    if (sizeOf(packed) > FITS_AN_ITEM) return this.upload(folderOf(runId), packed)
-    const item = hash(packed)
-    const Item = { pk: partition(runId), sk: dataKey(item), data: packed, ttl }
+    if (sizeOf(packed) > FITS_AN_ITEM) return this.upload(folderOf(run), packed)
+    const item = `${ownPrefix(run)}${hash(packed)}`
+    const Item = { pk: partition(run.id), sk: dataKey(item), data: packed, ttl }
     if (ttl === undefined) await this.db.send(new PutCommand({ TableName: this.table, Item }))
     else await this.putUnlessKeptLonger(Item, ttl)
     return { item }
   }
 
   /** For an item of its own, a frame or a message. */
-  async storeInside(runId: string, value: unknown): Promise<Packed | { s3: string }> {
+  async storeInside(run: Owner, value: unknown): Promise<Packed | { s3: string }> {
     const packed = pack(value)
-    return sizeOf(packed) > FITS_AN_ITEM ? this.upload(folderOf(runId), packed) : packed
+    return sizeOf(packed) > FITS_AN_ITEM ? this.upload(folderOf(run), packed) : packed
   }
 
   /** For a document, which may be older than any run. */
@@ -100,9 +106,13 @@ export class Payloads {
     return { s3: after }
   }
 
-  /** Every object of a run, also such as nothing points at. */
-  async removeAll(runId: string): Promise<void> {
-    for (const folder of [RUN_PAYLOADS, KEPT_PAYLOADS]) await this.objects.removeAll(`${folder}${runId}/`)
+  /** Every object of a run, also such as nothing points at; none of a later run with its id, which may be about to begin. */
+  async removeAll(run: Owner): Promise<void> {
+    for (const folder of [RUN_PAYLOADS, KEPT_PAYLOADS]) {
+      await this.objects.removeAll(`${folder}${run.id}/${run.createdAt}/`)
+      // Where 0.1.0 had them.
+      await this.objects.removeAll(`${folder}${run.id}/`, 'directly')
+    }
   }
 
   private async putUnlessKeptLonger(Item: Record<string, unknown>, ttl: number): Promise<void> {
@@ -132,7 +142,9 @@ export class Payloads {
 export const RUN_PAYLOADS = 'runs/'
 /** Of runs that wait for people. */
 export const KEPT_PAYLOADS = 'kept/'
-const folderOf = (runId: string): string => `${RUN_PAYLOADS}${runId}`
+const folderOf = ({ id, createdAt }: Owner): string => `${RUN_PAYLOADS}${id}/${createdAt}`
+/** What the names of a run's payload items begin with; those of 0.1.0 are bare hashes. */
+export const ownPrefix = ({ createdAt }: Pick<Owner, 'createdAt'>): string => `${createdAt}.`
 
 const sizeOf = (packed: Packed): number => Buffer.byteLength(packed)
 const hash = (packed: Packed): string => createHash('sha256').update(packed).digest('hex')

@@ -1,5 +1,6 @@
 import { expiryOf, isGone } from '../../rules/guard.ts'
 import type { Aws } from './context.ts'
+import { eraseOwned } from './erase.ts'
 import { change } from './expressions.ts'
 import { getItems, put, updateIf } from './items.ts'
 import { dueIndex, type Key, removalKey, runIdOf, runKey } from './keys.ts'
@@ -10,14 +11,15 @@ import { type AwsRun, type RunItem, toRun } from './run-item.ts'
 interface RemovalItem extends Key {
   /** Of which run, where an id was used more than once. */
   life: string
+  createdAt: number
+  tags?: string[]
   dueShard: string
   dueKey: string
   ttl: number
 }
 
-const DAY = 86_400_000
 /** How long DynamoDB leaves a hint alone that nobody has looked at. */
-const HINT_KEPT_MS = 60 * DAY
+const HINT_KEPT_MS = 60 * 86_400_000
 /** For a run that was let go on, or whose end is still under way. */
 const LATER_MS = 3_600_000
 
@@ -25,20 +27,23 @@ const LATER_MS = 3_600_000
 export async function planRemoval(aws: Aws, run: RunItem, endedAt: number): Promise<void> {
   if (!goesOnTime(run)) return
   const runId = runIdOf(run.pk)
+  const { life, createdAt, tags } = run
   const expiry = expiryOf(endedAt, run.retentionMs)!
-  const hint: RemovalItem = { ...removalKey(runId), life: run.life, ...dueIndex(runId, expiry), ttl: Math.ceil((expiry + HINT_KEPT_MS) / 1_000) }
-  await put(aws, { ...hint })
+  const ttl = Math.ceil((expiry + HINT_KEPT_MS) / 1_000)
+  await put(aws, { ...removalKey(runId, life), life, createdAt, tags, ...dueIndex(runId, expiry), ttl })
 }
 
 /** `erase` takes everything that is stored of a run, the hint included. */
-export async function removeOnTime(aws: Aws, runId: string, erase: (run: AwsRun) => Promise<unknown>): Promise<void> {
-  const [hint, run] = (await getItems(aws, [removalKey(runId), runKey(runId)])) as [RemovalItem | undefined, RunItem | undefined]
+export async function removeOnTime(aws: Aws, key: Key, erase: (run: AwsRun) => Promise<unknown>): Promise<void> {
+  const id = runIdOf(key.pk)
+  const [hint, run] = (await getItems(aws, [key, runKey(id)])) as [RemovalItem | undefined, RunItem | undefined]
   if (!hint) return
   const now = aws.clock.now()
-  const move = (to: Partial<RemovalItem>) =>
-    updateIf(aws, removalKey(runId), change({ dueShard: to.dueShard, dueKey: to.dueKey }), { text: '#dueKey = :seen', values: { ':seen': hint.dueKey } })
-  // DynamoDB was faster, or a later run has the id. What the earlier one has left goes by its own time to live.
-  if (run?.life !== hint.life) await move({})
+  // DynamoDB was faster, or a later run has the id.
+  if (run?.life !== hint.life) await eraseOwned(aws, { ...hint, id })
   else if (isGone(run, now)) await erase(toRun(run))
-  else await move(dueIndex(runId, expiryOf(run.endedAt, run.retentionMs) ?? now + LATER_MS))
+  else {
+    const later = dueIndex(id, expiryOf(run.endedAt, run.retentionMs) ?? now + LATER_MS)
+    await updateIf(aws, key, change(later), { text: '#dueKey = :seen', values: { ':seen': hint.dueKey } })
+  }
 }

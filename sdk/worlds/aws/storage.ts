@@ -172,7 +172,7 @@ export class DynamoStorage implements Storage {
     const now = this.now()
     const keepUntil = keepUntilStart(run)
     const ttl = ttlNow({ ...run, keepUntil }, now)
-    const stored = (value: unknown) => payloads.storeBeside(run.id, value, ttl)
+    const stored = (value: unknown) => payloads.storeBeside(run, value, ttl)
     const [input, parsed, seed] = await Promise.all([stored(run.input), stored(run.parsed), stored(run.journal)])
     return {
       ...runKey(run.id),

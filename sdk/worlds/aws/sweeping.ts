@@ -3,7 +3,7 @@ import { inParallel } from '../../rules/procedure.ts'
 import type { Aws } from './context.ts'
 import { change } from './expressions.ts'
 import { updateIf } from './items.ts'
-import { dueIndex, runKey } from './keys.ts'
+import { dueIndex, runIdOf, runKey } from './keys.ts'
 import { type Overdue, overdueRuns } from './list.ts'
 import { removeOnTime } from './removal.ts'
 import type { AwsRun } from './run-item.ts'
@@ -41,11 +41,12 @@ export async function sweep(aws: Aws, { tell, erase, log }: Sweeping, limit: num
       values: { ':seen': dueKey },
     }),
   )
-  await inParallel(removals.slice(0, MOST_REMOVALS), ({ runId }) =>
+  await inParallel(removals.slice(0, MOST_REMOVALS), (hint) =>
     // It is due again in a minute, and must not keep the others from going.
-    removeOnTime(aws, runId, erase).catch((error: unknown) =>
-      log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId }),
-    ),
+    removeOnTime(aws, hint, erase).catch((error: unknown) => {
+      const runId = runIdOf(hint.pk)
+      log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId })
+    }),
   )
   return overdue
 }

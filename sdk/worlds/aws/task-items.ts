@@ -41,8 +41,8 @@ export async function putTask(
 ): Promise<{ ok: true; task: Task } | { ok: false; there: Task | undefined }> {
   const waiting = asWaiting(task, (older?.version ?? 0) + 1)
   const [body, input] = await Promise.all([
-    aws.payloads.storeInside(task.runId, waiting),
-    aws.payloads.storeBeside(task.runId, task.input, ttlNow(run.item, aws.clock.now())),
+    aws.payloads.storeInside(run, waiting),
+    aws.payloads.storeBeside(run, task.input, ttlNow(run.item, aws.clock.now())),
   ])
   if (isObject(body) || isObject(input)) run.item.objects = true
   const item: TaskItem = { ...taskKey(task.id), version: waiting.version, writer: newToken(), body, input }
@@ -54,7 +54,7 @@ export async function putTask(
 /** The item as it is then; undefined when somebody else has changed it since it was read. */
 export async function writeTask(aws: Aws, task: Task): Promise<TaskItem | undefined> {
   const writer = newToken()
-  const body = await aws.payloads.storeInside(task.runId, task)
+  const body = await aws.payloads.storeInside({ id: task.runId, createdAt: task.life }, task)
   if (isObject(body)) await updateIf(aws, runKey(task.runId), change({ objects: true }), exists)
   const ttl = task.state === 'settled' ? Math.ceil((aws.clock.now() + SETTLED_KEPT_MS) / 1_000) : undefined
   const update = change({ version: task.version + 1, writer, body, ttl })
