@@ -51,6 +51,15 @@ export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[]
   ]
 }
 
+/** What events do: start, signal, cancel; and one that will never do is kept for people to look at. */
+export function eventsMay({ table, bucket, wakeups }: Resources, deadLettersArn: string): PolicyStatement[] {
+  return [
+    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    ...exchangePayloads(bucket),
+    allow(['sqs:SendMessage'], wakeups.queue.queueArn, deadLettersArn),
+  ]
+}
+
 export function sweeperMay({ table, wakeups }: Resources): PolicyStatement[] {
   return [allow(db('Query'), index(table, 'due')), allow(db('BatchGetItem', 'UpdateItem'), table.tableArn), allow(['sqs:SendMessage'], wakeups.queue.queueArn)]
 }
