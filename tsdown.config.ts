@@ -5,6 +5,7 @@ const LIBRARY = [
   'sdk/local.ts',
   'sdk/testing/index.ts',
   'sdk/definitions/index.ts',
+  'sdk/events/index.ts',
   'sdk/worker/index.ts',
   'sdk/http-client/index.ts',
   'sdk/http-client/sigv4.ts',
@@ -19,7 +20,7 @@ export default defineConfig({
     // A process of its own.
     'cli/dev/server.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
-    'functions/{api,authorizer,dead-letters,lambda-credentials,left-out-of-aws-sdk,lifecycle,no-codec,runner,schedules,sweeper,workers}.ts',
+    'functions/{api,authorizer,dead-letters,events,lambda-credentials,left-out-of-aws-sdk,lifecycle,no-codec,runner,schedules,sweeper,workers}.ts',
   ],
   deps: { neverBundle: ['overwinter-workflows', 'overwinter-codec'] },
   unbundle: true,

@@ -28,6 +28,9 @@ export interface Environment {
   OVERWINTER_PUBLIC_URL?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
+  /** JSON of `Subscription`; only for the function of one, like the next. */
+  OVERWINTER_SUBSCRIPTION?: string
+  OVERWINTER_EVENT_DEAD_LETTERS_URL?: string
   /** Only where a token opens the API. */
   OVERWINTER_TOKEN_SECRET?: string
   /** There too: the secrets that were made for grants. */

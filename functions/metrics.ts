@@ -13,4 +13,6 @@ export const METRIC = {
   rescues: 'Rescues',
   /** Runs that were parked as stuck, whoever did it and why. */
   parked: 'Parked',
+  /** Events from outside that will never do, and were put among the dead letters. */
+  deadEvents: 'DeadEvents',
 } as const

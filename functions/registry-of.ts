@@ -18,11 +18,15 @@ export function schedulesOf(exports: Record<string, unknown>): Schedule[] {
 
 /** What stored definitions may call by name. */
 export function handlersOf(exports: Record<string, unknown>): NamedHandler[] {
-  const handlers = [...new Set(Object.values(exports).filter(isHandler))]
-  const names = handlers.map(({ name }) => name)
+  return eachWithItsName('handlers', Object.values(exports).filter(isHandler))
+}
+
+export function eachWithItsName<T extends { name: string }>(what: string, exported: T[]): T[] {
+  const all = [...new Set(exported)]
+  const names = all.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined) throw new Error(`two handlers are named '${twice}'; give one of them another name`)
-  return handlers
+  if (twice !== undefined) throw new Error(`two ${what} are named '${twice}'; give one of them another name`)
+  return all
 }
 
 /** By shape, not by class: the entry file may have loaded a copy of the library of its own. */

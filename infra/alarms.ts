@@ -1,5 +1,7 @@
 import { Duration } from 'aws-cdk-lib'
 import { Alarm, ComparisonOperator, type IAlarmAction, type IMetric, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { METRIC, METRICS_NAMESPACE } from '../functions/metrics.ts'
 import type { Overwinter } from './overwinter.ts'
@@ -63,20 +65,7 @@ export class Alarms extends Construct {
         says: `Tasks of type '${type}' have been waiting for a quarter of an hour, and nobody takes any. Are there workers? GET /v1/workers lists them.`,
       })
     }
-    for (const [name, handler] of Object.entries(overwinter.functions)) {
-      this.add(`${name}Errors`, {
-        metric: handler.metricErrors({ ...period, statistic: 'Sum' }),
-        at: 1,
-        periods: 3,
-        says: `The function ${name} has been failing for a quarter of an hour. See its log.`,
-      })
-      this.add(`${name}Throttles`, {
-        metric: handler.metricThrottles({ ...period, statistic: 'Sum' }),
-        at: 1,
-        periods: 3,
-        says: `The function ${name} is being throttled. Raise its reserved concurrency or the account's quota.`,
-      })
-    }
+    for (const [name, handler] of Object.entries(overwinter.functions)) this.watchFunction(name, handler)
     this.add('TableThrottles', {
       metric: overwinter.table.metric('ThrottledRequests', { ...period, statistic: 'Sum' }),
       at: 1,
@@ -88,6 +77,29 @@ export class Alarms extends Construct {
       at: 0,
       periods: 2,
       says: 'The sweeper has not run for ten minutes: nobody looks after lost wake-ups. Is its rule enabled?',
+    })
+  }
+
+  watchFunction(name: string, handler: IFunction): void {
+    this.add(`${name}Errors`, {
+      metric: handler.metricErrors({ period: PERIOD, statistic: 'Sum' }),
+      at: 1,
+      periods: 3,
+      says: `The function ${name} has been failing for a quarter of an hour. See its log.`,
+    })
+    this.add(`${name}Throttles`, {
+      metric: handler.metricThrottles({ period: PERIOD, statistic: 'Sum' }),
+      at: 1,
+      periods: 3,
+      says: `The function ${name} is being throttled. Raise its reserved concurrency or the account's quota.`,
+    })
+  }
+
+  watchEventDeadLetters(queue: IQueue): void {
+    this.add('EventDeadLetters', {
+      metric: queue.metricApproximateNumberOfMessagesVisible({ period: PERIOD, statistic: 'Maximum' }),
+      at: 1,
+      says: 'Events from outside could not be taken, and are kept among the dead letters of events. Each says why, in its attribute `reason`; docs/events.md tells how to send it again.',
     })
   }
 

@@ -25,6 +25,8 @@ export interface FunctionProps {
   keyUse?: KeyUse
   reservedConcurrency?: number
   recursiveLoop?: RecursiveLoop
+  /** Under which it counts. Default: the path of its scope. */
+  service?: string
 }
 
 /** A function with a role and a log group of its own. */
@@ -56,7 +58,7 @@ export function createFunction(scope: Construct, id: FunctionName, props: Functi
       ...props.environment,
       NODE_OPTIONS: '--enable-source-maps',
       POWERTOOLS_METRICS_NAMESPACE: METRICS_NAMESPACE,
-      POWERTOOLS_SERVICE_NAME: scope.node.path,
+      POWERTOOLS_SERVICE_NAME: props.service ?? scope.node.path,
     },
     vpc,
     vpcSubnets: subnets,

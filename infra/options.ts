@@ -90,9 +90,9 @@ export type SecretSource = ISecret | { secret: ISecret; field: string } | IParam
 /** What is left out would break the functions: they are ES modules of the runtime's own version, each with a hash of its own. */
 export type Bundling = Omit<BundlingOptions, 'format' | 'target' | 'mainFields' | 'bundleAwsSDK' | 'assetHash'>
 
-/** The functions, each of which is there if its option is. */
+/** The functions, each of which is there if its option is. `Events` are those of subscriptions, one each. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number]
-export const FUNCTION_NAMES = ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer'] as const
+export const FUNCTION_NAMES = ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer', 'Events'] as const
 
 export interface Retention {
   /** Default a month. */

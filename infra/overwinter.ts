@@ -15,18 +15,22 @@ import { checkAdopted } from './adopted.ts'
 import { Alarms } from './alarms.ts'
 import { checkOptions, concurrencyOf } from './checks.ts'
 import { createDashboard } from './dashboard.ts'
+import type { EventSource } from './event-source.ts'
 import { createFunction, type FunctionProps } from './function.ts'
 import { Grants, scopesFrom } from './grants.ts'
 import { addRoutes, addStage, authorizerOf, publicUrlOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
-import { allow, apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
+import { allow, apiMay, deadLettersMay, eventsMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
 import { createBucket, createTable } from './storage.ts'
+import { type CancelOnEvent, type SignalOnEvent, type StartOnEvent, type SubscriptionOptions, Subscriptions } from './subscriptions.ts'
 import { TaskQueues } from './task-queues.ts'
 import { bystanderVariables, checkVariables, grantSecrets, runnerVariables } from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
+export { type BucketOptions, type BusOptions, EventSource, type FilterOptions, type StreamOptions, type TopicOptions } from './event-source.ts'
 export type { Auth, Bundling, FunctionName, OverwinterProps, Retention, SecretSource } from './options.ts'
+export type { CancelOnEvent, SignalOnEvent, StartOnEvent, SubscriptionOptions } from './subscriptions.ts'
 
 const DEFAULT_TIMEOUT = Duration.minutes(5)
 /** A connection of a worker is ended after five minutes. */
@@ -45,6 +49,8 @@ export class Overwinter extends Construct implements IGrantable {
   readonly grants: Grants
   readonly wakeups: Wakeups
   readonly tasks: TaskQueues
+  /** What brings events from outside. */
+  readonly subscriptions: Subscriptions
   /** Where workers connect, poll and resolve; undefined without taskTypes. */
   readonly workersUrl: string | undefined
   readonly functions: {
@@ -150,9 +156,25 @@ export class Overwinter extends Construct implements IGrantable {
     addStage(this, this.api, open, props)
     const publicUrl = publicUrlOf(this.api, props)
     if (publicUrl !== undefined) Runner.addEnvironment('OVERWINTER_PUBLIC_URL' satisfies keyof Environment, publicUrl)
-    new Alarms(this, timeout, props.alarmActions)
+    const alarms = new Alarms(this, timeout, props.alarmActions)
+    this.subscriptions = this.readyForEvents(alarms)
     createDashboard(this)
     acknowledgeFindings(this, open)
+  }
+
+  /** Starts a run for each event: by a mapping of the entry, by its name, or by JSONata. Returns the function that does. */
+  startOn(source: EventSource, mapping: string | StartOnEvent, options?: SubscriptionOptions): LambdaFunction {
+    return this.subscriptions.add('start', source, mapping, options)
+  }
+
+  /** Sends a signal for each event. */
+  signalOn(source: EventSource, mapping: string | SignalOnEvent, options?: SubscriptionOptions): LambdaFunction {
+    return this.subscriptions.add('signal', source, mapping, options)
+  }
+
+  /** Asks a run to stop for each event. */
+  cancelOn(source: EventSource, mapping: string | CancelOnEvent, options?: SubscriptionOptions): LambdaFunction {
+    return this.subscriptions.add('cancel', source, mapping, options)
   }
 
   /** Lets somebody start runs, and nothing else. With `auth: { token }`, by a token of its own: `grants.tokenFor('start')`. */
@@ -192,6 +214,20 @@ export class Overwinter extends Construct implements IGrantable {
     })
     const { url } = handler.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.RESPONSE_STREAM })
     return { handler, url }
+  }
+
+  private readyForEvents(alarms: Alarms): Subscriptions {
+    return new Subscriptions(this, this.props, {
+      add: (scope, { deadLetters, ...props }) => {
+        const environment = { ...this.environment(), ...bystanderVariables(this.props), ...props.environment }
+        const may = eventsMay(this, deadLetters.queueArn)
+        const handler = createFunction(scope, 'Events', { ...props, environment, may, service: this.node.path }, this.props)
+        // As for the API: what an event starts must not meet a runner that does not know it.
+        handler.node.defaultChild!.node.addDependency(this.functions.Runner.node.defaultChild!)
+        return handler
+      },
+      alarms,
+    })
   }
 
   private add(id: FunctionName, props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> }): LambdaFunction {

@@ -52,6 +52,15 @@ export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[]
   ]
 }
 
+/** What events do: start, signal, cancel; and one that will never do is kept for people to look at. */
+export function eventsMay({ table, bucket, wakeups }: Resources, deadLettersArn: string): PolicyStatement[] {
+  return [
+    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    ...exchangePayloads(bucket),
+    allow(['sqs:SendMessage'], wakeups.queue.queueArn, deadLettersArn),
+  ]
+}
+
 /** It tells of runs that are overdue, and removes those that have to go. */
 export function sweeperMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { mappingsOf } from '../../functions/mappings-of.ts'
 import { handlersOf, isSchedule, isWorkflow } from '../../functions/registry-of.ts'
 import { type Codec, codecOf } from '../../sdk/codec/codec.ts'
 import type { NamedHandler } from '../../sdk/definitions/define.ts'
+import type { EventMapping } from '../../sdk/events/mapping.ts'
 import type { AnyWorkflow, Schedule } from '../../sdk/index.ts'
 
 /** No change of the code can mend it: a wrong path, a port that is taken. */
@@ -13,6 +15,7 @@ export interface Entry {
   workflows: AnyWorkflow[]
   schedules: Schedule[]
   handlers: NamedHandler[]
+  mappings: EventMapping[]
 }
 
 /** What a file exports, in its order. `onLoad` hears of every file that takes part, packages excluded. */
@@ -25,7 +28,7 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
   const workflows = values.filter(isWorkflow)
   const handlers = handlersOf(exports)
   if (workflows.length + handlers.length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
-  return { workflows, schedules: values.filter(isSchedule), handlers }
+  return { workflows, schedules: values.filter(isSchedule), handlers, mappings: mappingsOf(exports) }
 }
 
 export async function loadCodec(file: string, onLoad: (file: string) => void): Promise<Codec | undefined> {

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
 import { isRunId } from '../../sdk/engine/names.ts'
+import type { EventMapping } from '../../sdk/events/mapping.ts'
 import { type Client, RunNotFoundError } from '../../sdk/index.ts'
 import type { LogSink } from '../../sdk/ports.ts'
 import type { Permission } from '../../sdk/tasks/tokens.ts'
@@ -37,21 +38,34 @@ export interface AppOptions {
   workerToken?: string
   /** On AWS workers have an address of their own. */
   withoutWorkers?: boolean
+  /**
+   * Puts `POST /events` there, which does what events do to runs, by these mappings or by one that comes along. Only the local server has it: on AWS events
+   * come from their sources.
+   */
+  events?: EventsRoute
   /** Gets what nobody expected. */
   log?: LogSink
 }
 
+/** The route comes with its mappings, so that whoever has none of it need not load what evaluates them. */
+export interface EventsRoute {
+  route: Route
+  mappings: readonly EventMapping[]
+}
+
+/** What is there on AWS too. */
 export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, ...callbacks, ...schedules, ...definitions, ...overseeWorkers, ...about]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {
   const { client, authorize, bodyLimit = DEFAULT_BODY_LIMIT, exposeStacks = false, log = consoleLog } = options
   const ours = options.withoutWorkers ? [] : forWorkers
-  const document = openapiOf([...ROUTES, ...ours], authorize !== undefined)
+  const routes = options.events ? [...ROUTES, options.events.route] : ROUTES
+  const document = openapiOf([...routes, ...ours], authorize !== undefined)
   const workers = new Workers(client.world, options.workerToken)
-  const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document }
-  const app = emptyApp([...ROUTES, ...ours], log, () => client.registry.names())
-  mount(app, ROUTES, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
+  const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document, mappings: options.events?.mappings ?? [] }
+  const app = emptyApp([...routes, ...ours], log, () => client.registry.names())
+  mount(app, routes, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
   mount(app, ours, api)
   return app
 }

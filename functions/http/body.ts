@@ -77,8 +77,8 @@ export function tooLarge(limit: number): HttpProblem {
   return new HttpProblem('too-large', `a body may have at most ${limit} bytes; nothing was written`)
 }
 
-/** Looks at the text, which is known to be JSON: walking the value is what has to be avoided. */
-function isTooDeep(text: string): boolean {
+/** Whether JSON is nested too deeply. Looks at the text: walking the value is what has to be avoided. */
+export function isTooDeep(text: string): boolean {
   let depth = 0
   let inString = false
   for (let i = 0; i < text.length; i++) {

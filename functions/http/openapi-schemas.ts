@@ -71,6 +71,11 @@ export const SCHEMAS = {
     version: { ...whole, description: 'Default: the latest.' },
   }),
   Started: object({ runId: text, status: { $ref: '#/components/schemas/Status' } }, ['runId', 'status']),
+  EventRequest: object({ mapping: { anyOf: [text, { type: 'object' }] }, event: { type: 'object' } }, ['mapping', 'event']),
+  EventTaken: object({ kind: { enum: ['start', 'signal', 'cancel'] }, runId: text, created: { type: 'boolean' }, accepted: { type: 'boolean' } }, [
+    'kind',
+    'runId',
+  ]),
   Schedules: object(
     {
       schedules: listOf(

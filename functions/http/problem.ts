@@ -12,6 +12,7 @@ export const PROBLEMS = {
   'unknown-schedule': { status: 404, title: 'No such schedule' },
   'unknown-definition': { status: 404, title: 'No such definition' },
   'unknown-workflow': { status: 404, title: 'No such workflow' },
+  'unknown-mapping': { status: 404, title: 'No such mapping' },
   'unknown-task': { status: 404, title: 'No such task in flight' },
   'unknown-token': { status: 404, title: 'No such token' },
   'unknown-route': { status: 404, title: 'No such resource' },

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { EventMapping } from '../../sdk/events/mapping.ts'
 import type { Client } from '../../sdk/index.ts'
 import type { Clock } from '../../sdk/ports.ts'
 import type { TokenScope } from '../../sdk/tasks/tokens.ts'
@@ -19,6 +20,8 @@ export interface Api extends WorkerApi {
   bodyLimit: number
   exposeStacks: boolean
   openapi: () => object
+  /** What `POST /events` knows by name. */
+  mappings: readonly EventMapping[]
 }
 
 export type JsonSchema = Record<string, unknown>

@@ -1,8 +1,9 @@
 import type { Context, StepOptions, StepTools, TaskOptions } from '../context.ts'
 import { FatalError } from '../engine/errors.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
+import { evaluate } from '../jsonata.ts'
 import { type AnyWorkflow, signal } from '../workflow.ts'
-import { evaluate, fillIn, type Scope } from './expressions.ts'
+import { fillIn, type Scope } from './expressions.ts'
 import { graphOf, parentsFirst } from './graph.ts'
 import type { Definition, Step } from './schema.ts'
 

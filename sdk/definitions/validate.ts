@@ -1,7 +1,7 @@
-import jsonata from 'jsonata'
 import { LONG_WAIT_MS } from '../engine/duration.ts'
 import { InvalidInputError, type Problem } from '../engine/errors.ts'
 import { pathStep } from '../engine/json.ts'
+import { syntaxProblem } from '../jsonata.ts'
 import { templatesIn } from './expressions.ts'
 import { findCycle, graphOf } from './graph.ts'
 import { Definition, type Step } from './schema.ts'
@@ -103,11 +103,8 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
 type Refuse = (where: string, message: string) => void
 
 function checkExpression(expression: string, where: string, refuse: Refuse): void {
-  try {
-    jsonata(expression)
-  } catch (error) {
-    refuse(where, `is not JSONata: ${(error as { message: string }).message}`)
-  }
+  const problem = syntaxProblem(expression)
+  if (problem !== undefined) refuse(where, problem)
 }
 
 function checkReference(what: 'handler' | 'workflow', name: string, known: ReadonlySet<string> | undefined, refuse: Refuse): void {

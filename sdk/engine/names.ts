@@ -14,11 +14,13 @@ export function checkName(what: string, name: unknown): asserts name is string {
   if (CONTROL.test(name)) throw new InvalidInputError(`${what} must not contain control characters: ${JSON.stringify(name)}`)
 }
 
+export const RUN_ID_RULE = 'a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit'
+
 export const isRunId = (id: unknown): id is string => typeof id === 'string' && RUN_ID.test(id)
 
 export function checkRunId(id: unknown): asserts id is string {
   if (!isRunId(id)) {
-    throw new InvalidInputError(`a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit, got ${JSON.stringify(id)}`)
+    throw new InvalidInputError(`${RUN_ID_RULE}, got ${JSON.stringify(id)}`)
   }
 }
 
@@ -91,6 +93,11 @@ export function taskId({ id, format }: Pick<Identified, 'id' | 'format'>, opId: 
 /** The id of a message whose sender gave it a key: the same key again is the same message. */
 export function keyedMessageId(kind: 'signal' | 'wake' | 'cancel', key: string): string {
   return `${KEYED[kind]}${digest(key)}`
+}
+
+/** The key of what an event does: the same event through the same mapping is done once. */
+export function eventKey(mapping: string, eventId: string): string {
+  return `event ${digest(`${mapping}\n${eventId}`)}`
 }
 
 /** What their ids begin with. They are as old as 0.1.0: a key counts across an upgrade too. */

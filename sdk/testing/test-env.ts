@@ -7,6 +7,8 @@ import type { Catalogue } from '../definitions/catalogue.ts'
 import type { NamedHandler } from '../definitions/define.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import type { StepBody } from '../engine/run-context.ts'
+import type { EventMapping } from '../events/mapping.ts'
+import { type Taken, takeEvent } from '../events/take.ts'
 import type { DocumentStore, LogLevel, RunStatus, RunStore } from '../ports.ts'
 import { Runner } from '../runner.ts'
 import { type Schedule, withSchedules } from '../schedule.ts'
@@ -105,6 +107,11 @@ export class TestEnv {
   async start<I, O>(workflow: Workflow<I, O>, input: I, options?: StartOptions): Promise<RunHandle<O>> {
     const { runId } = await this.client.start(workflow, input, options)
     return new RunHandle<O>(this, runId)
+  }
+
+  /** What the event does to runs, as its source would have it: `env.handle((await env.event(orderPlaced, { id: 'e-1', … })).runId)`. */
+  event(mapping: EventMapping, event: unknown): Promise<Taken> {
+    return takeEvent(this.client, mapping, event)
   }
 
   /** A handle on a run that something else started. */

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
+import { type NotificationConfiguration, PutBucketNotificationConfigurationCommand, S3Client } from '@aws-sdk/client-s3'
 import { HttpError, OverwinterClient } from '../../sdk/http-client/index.ts'
 import { sigv4 } from '../../sdk/http-client/sigv4.ts'
 import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
@@ -29,6 +30,13 @@ interface Outputs {
   VaultBucket: string
   VaultSweeper: string
   VaultDataKeys: string
+  EventDeadLettersUrl: string
+  ParcelQueueUrl: string
+  ParcelTopicArn: string
+  ParcelBucket: string
+  ParcelNotifications: string
+  ParcelTableName: string
+  ParcelQueueFunction: string
 }
 
 export interface Deployment {
@@ -57,6 +65,7 @@ export async function deployed(): Promise<Deployment> {
   cdk(folder, 'deploy', '--require-approval', 'never', '--outputs-file', known)
   const deployment = connect(endpoint, known)
   await enableTimeToLive(deployment)
+  await tellBucketWhomToNotify(deployment)
   const refused = await refusal(deployment)
   if (refused === undefined) return deployment
   throw new Error(
@@ -114,6 +123,12 @@ async function enableTimeToLive({ aws, outputs }: Deployment): Promise<void> {
   await aws.dynamodb.send(new UpdateTimeToLiveCommand({ TableName: outputs.Table, TimeToLiveSpecification })).catch((error: Error) => {
     if (!/already enabled/i.test(error.message)) throw error
   })
+}
+
+/** A function of CDK's does it on AWS; see the app. */
+async function tellBucketWhomToNotify({ outputs }: Deployment): Promise<void> {
+  const NotificationConfiguration = JSON.parse(outputs.ParcelNotifications) as NotificationConfiguration
+  await new S3Client({ forcePathStyle: true }).send(new PutBucketNotificationConfigurationCommand({ Bucket: outputs.ParcelBucket, NotificationConfiguration }))
 }
 
 /** Asks until there is an answer. */

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { signal, workflow } from 'overwinter'
+import { type QueueEvent, startOn } from 'overwinter/events'
 import * as z from 'zod'
 
 /** The examples, and some that get into trouble on purpose. */
@@ -74,6 +75,18 @@ export const watched = workflow('watched', async (ctx, input: { heartbeatMs: num
   const { url, promise } = ctx.callback<string>('job', { heartbeatTimeout: input.heartbeatMs })
   ctx.progress({ url })
   return promise.catch((error: Error) => error.message)
+})
+
+/** Begun, told and called off by events from outside. */
+export const arrived = signal('arrived', z.object({ id: z.string(), where: z.string() }))
+export const parcel = workflow('parcel', { input: z.object({ id: z.string(), via: z.string() }) }, async (ctx, { via }) => {
+  const { where } = await ctx.waitFor(arrived)
+  return { via, where }
+})
+export const parcelQueued = startOn('parcel-queued', {
+  workflow: parcel,
+  id: ({ body }: QueueEvent<{ id: string }>) => body.id,
+  input: ({ body, queue }: QueueEvent<{ id: string }>) => ({ id: body.id, via: queue }),
 })
 
 /** As people write it: at the top of the module. */

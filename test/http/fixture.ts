@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { type AppOptions, createApp } from '../../functions/http/app.ts'
+import { postEvent } from '../../functions/http/routes/events.ts'
+import { cancelOn, signalOn, startOn } from '../../sdk/events/index.ts'
 import { type RunStatus, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 import type { LogSink } from '../../sdk/ports.ts'
@@ -42,6 +44,12 @@ export const asker = workflow('asker', async (ctx) => {
 })
 export const oddName = workflow('a/b %é?', async () => 'odd')
 
+const MAPPINGS = [
+  startOn('order-placed', { workflow: order, id: 'detail.id', input: 'detail' }),
+  signalOn('order-approved', { signal: approved, runId: 'detail.id', payload: 'detail.{ "by": by }' }),
+  cancelOn('order-withdrawn', { runId: 'detail.id' }),
+]
+
 const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName]
 const silent: LogSink = () => {}
 
@@ -51,7 +59,8 @@ export class Api {
 
   constructor(local: Local, options: Omit<AppOptions, 'client'>) {
     this.local = local
-    this.app = createApp({ log: silent, ...options, client: local })
+    // As the local server has it.
+    this.app = createApp({ log: silent, events: { route: postEvent, mappings: MAPPINGS }, ...options, client: local })
   }
 
   static async open(options: Omit<AppOptions, 'client'> = {}, workflows = WORKFLOWS): Promise<Api> {

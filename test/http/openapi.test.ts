@@ -39,6 +39,7 @@ const PROMISED = [
   'POST /v1/workers/connect',
   'POST /v1/tasks/poll',
   'POST /v1/tasks/{id}/resolve',
+  'POST /events',
   'GET /healthz',
   'GET /openapi.json',
 ]
@@ -100,6 +101,7 @@ test('problem types are stable', () => {
       "404 unknown-schedule",
       "404 unknown-definition",
       "404 unknown-workflow",
+      "404 unknown-mapping",
       "404 unknown-task",
       "404 unknown-token",
       "404 unknown-route",

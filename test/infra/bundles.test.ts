@@ -4,17 +4,32 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, it } from 'vitest'
 import type { OverwinterProps } from '../../infra/options.ts'
+import { EventSource } from '../../infra/overwinter.ts'
 import { fakeServer } from '../cli/fake-server.ts'
 import { Project } from '../cli/fixture.ts'
 import { build } from './synth.ts'
 
-const NAMES = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN', 'EVENT_BUS', 'TOKEN_SECRET']
-const SETTINGS = { ...Object.fromEntries(NAMES.map((name) => [`OVERWINTER_${name}`, 'x'])), AWS_REGION: 'eu-north-1', POWERTOOLS_METRICS_NAMESPACE: 'x' }
+const NAMES = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN', 'EVENT_BUS', 'TOKEN_SECRET', 'EVENT_DEAD_LETTERS_URL']
+const SETTINGS = {
+  ...Object.fromEntries(NAMES.map((name) => [`OVERWINTER_${name}`, 'x'])),
+  OVERWINTER_SUBSCRIPTION: '{}',
+  AWS_REGION: 'eu-north-1',
+  POWERTOOLS_METRICS_NAMESPACE: 'x',
+}
 
 describe('the bundles of the functions', () => {
-  const { app, stack } = build((inner) => ({ lifecycleEvents: true, taskTypes: ['llm'], auth: { token: new Secret(inner, 'Token') } }), {})
+  const { app, stack } = build(
+    (inner) => ({
+      lifecycleEvents: true,
+      taskTypes: ['llm'],
+      auth: { token: new Secret(inner, 'Token') },
+      also: (overwinter) => overwinter.startOn(EventSource.queue(new Queue(inner, 'Orders')), 'placed'),
+    }),
+    {},
+  )
   const { directory } = app.synth()
   const bundles = readdirSync(directory)
     .map((name) => join(directory, name, 'index.mjs'))
@@ -26,7 +41,7 @@ describe('the bundles of the functions', () => {
   }
 
   it('are small: the runner, which starts most often, at most 640 KB, and none over 740 KB', () => {
-    expect(bundles).toHaveLength(8)
+    expect(bundles).toHaveLength(9)
     expect(statSync(bundleOf('Takes due runs as far as they go')).size).toBeLessThanOrEqual(640_000)
     // The API checks definitions, for which it has a validator and the parser of their expressions.
     for (const file of bundles) expect(statSync(file).size).toBeLessThanOrEqual(740_000)

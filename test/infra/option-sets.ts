@@ -7,6 +7,7 @@ import { Architecture, LayerVersion } from 'aws-cdk-lib/aws-lambda'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
+import { subscribeToAll } from './event-sources.ts'
 import type { Props } from './synth.ts'
 
 /** What people may ask of the construct, in sets that go together. Whoever judges templates judges all of them. */
@@ -42,6 +43,10 @@ export const OPTION_SETS: Record<string, Props> = {
   'with the runs of an earlier stack': (stack) => ({
     table: TableV2.fromTableAttributes(stack, 'Runs', { tableName: 'OldRuns', globalIndexes: ['due', 'list'] }),
     bucket: Bucket.fromBucketName(stack, 'Payloads', 'old-payloads'),
+  }),
+  'with events from every source': (stack) => ({
+    kmsKey: new Key(stack, 'Key', { enableKeyRotation: true }),
+    also: (overwinter) => subscribeToAll(stack, overwinter),
   }),
   'small, and gone without a trace': () => ({
     removalPolicy: RemovalPolicy.DESTROY,

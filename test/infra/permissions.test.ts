@@ -1,5 +1,8 @@
 import { join } from 'node:path'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, it } from 'vitest'
+import { EventSource } from '../../infra/overwinter.ts'
+import { streamed } from './event-sources.ts'
 import { OPTION_SETS } from './option-sets.ts'
 import { synthesise } from './synth.ts'
 
@@ -7,10 +10,15 @@ type Statement = { Action: string | string[]; Effect: string; Resource: unknown;
 type Policy = { Properties: { PolicyDocument: { Statement: Statement[] }; Roles: { Ref: string }[] } }
 
 describe('what each function may do', () => {
-  const { template } = synthesise(() => ({
+  const { template } = synthesise((stack) => ({
     lifecycleEvents: true,
     taskTypes: ['llm'],
     invokes: ['mailer', 'arn:aws:lambda:eu-north-1:123456789012:function:biller'],
+    also(overwinter) {
+      overwinter.startOn(EventSource.bus({ source: ['shop'] }), 'placed')
+      overwinter.startOn(EventSource.queue(new Queue(stack, 'Orders')), 'queued')
+      overwinter.cancelOn(EventSource.stream(streamed(stack)), 'removed')
+    },
   }))
   const policies = Object.values(template.findResources('AWS::IAM::Policy')) as Policy[]
   const statements = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
@@ -36,7 +44,7 @@ describe('what each function may do', () => {
   it('is said in a role of its own', () => {
     const roles = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => JSON.stringify(Properties.Role))
     expect(new Set(roles).size).toBe(roles.length)
-    expect(roles).toHaveLength(7)
+    expect(roles).toHaveLength(10)
   })
 
   it('lets ctx.invoke reach the functions that were named, and no others', () => {

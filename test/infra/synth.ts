@@ -11,13 +11,17 @@ export const ENTRY = join(import.meta.dirname, '../../workflows/index.ts')
 /** Bundling takes seconds, and only the tests of the bundles look at its results. */
 const UNBUNDLED = { 'aws:cdk:bundling-stacks': [] }
 
-export type Props = (stack: Stack) => Partial<OverwinterProps>
+/** `also`: what is asked of the construct once it is there. */
+export type Props = (stack: Stack) => Partial<OverwinterProps> & { also?: (overwinter: Overwinter) => void }
 
 /** The construct in a stack of its own, not yet synthesised. */
 export function build(props: Props = () => ({}), appProps: AppProps = { context: UNBUNDLED }): { app: App; stack: Stack; overwinter: Overwinter } {
   const app = new App({ outdir: mkdtempSync(join(tmpdir(), 'overwinter-synth-')), ...appProps })
   const stack = new Stack(app, 'Test', { env: { account: '123456789012', region: 'eu-north-1' } })
-  return { app, stack, overwinter: new Overwinter(stack, 'Workflows', { entry: ENTRY, ...props(stack) }) }
+  const { also, ...rest } = props(stack)
+  const overwinter = new Overwinter(stack, 'Workflows', { entry: ENTRY, ...rest })
+  also?.(overwinter)
+  return { app, stack, overwinter }
 }
 
 export type Synthesised = ReturnType<typeof synthesise>

@@ -1,0 +1,49 @@
+import { type MessageAttributeValue, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs'
+import { digest } from '../sdk/engine/names.ts'
+import type { DeadEvent } from '../sdk/events/intake.ts'
+import type { ObjectStore } from '../sdk/worlds/aws/objects.ts'
+
+/** What any queue takes, attributes included. */
+const MOST_BYTES = 256_000
+const LONGEST_REASON = 2_000
+const LONGEST_ID = 1_000
+
+/** Where events go that will never do: the event as mappings see it is the body, and why it is here is in the attributes. */
+export class EventDeadLetters {
+  private readonly sqs: Pick<SQSClient, 'send'>
+  private readonly objects: Pick<ObjectStore, 'put'>
+  private readonly queueUrl: string
+
+  constructor(sqs: Pick<SQSClient, 'send'>, objects: Pick<ObjectStore, 'put'>, queueUrl: string) {
+    this.sqs = sqs
+    this.objects = objects
+    this.queueUrl = queueUrl
+  }
+
+  async send(subscription: string, { event, id, reason }: DeadEvent): Promise<void> {
+    const whole = writable(JSON.stringify(event) ?? 'null')
+    const MessageBody = Buffer.byteLength(whole) <= MOST_BYTES ? whole : JSON.stringify(await this.store(id, whole))
+    const MessageAttributes = {
+      reason: attribute(reason.slice(0, LONGEST_REASON)),
+      subscription: attribute(subscription),
+      ...(id !== undefined && { eventId: attribute(id.slice(0, LONGEST_ID)) }),
+    }
+    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.queueUrl, MessageBody, MessageAttributes }))
+  }
+
+  /** In the bucket of payloads, where nothing clears it away. */
+  private async store(id: string | undefined, whole: string): Promise<object> {
+    const tooLarge = `dead-events/${digest(whole)}.json`
+    await this.objects.put(tooLarge, Buffer.from(whole))
+    return { ...(id !== undefined && { id: id.slice(0, LONGEST_ID) }), tooLarge }
+  }
+}
+
+/** SQS refuses two characters that JSON may have; in JSON they can be spelt otherwise. */
+const writable = (json: string): string => json.replaceAll('\uFFFE', '\\ufffe').replaceAll('\uFFFF', '\\uffff')
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: SQS takes none of these, whoever wrote them into an event
+const REFUSED = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\uFFFE\uFFFF]/g
+
+/** An attribute must not be empty. */
+const attribute = (text: string): MessageAttributeValue => ({ DataType: 'String', StringValue: text.toWellFormed().replaceAll(REFUSED, '\uFFFD') || '-' })

@@ -1,0 +1,41 @@
+import { MetricUnit } from '@aws-lambda-powertools/metrics'
+import * as entry from 'overwinter-workflows'
+import { Intake } from '../sdk/events/intake.ts'
+import { Client } from '../sdk/index.ts'
+import { awsClients } from '../sdk/worlds/aws/clients.ts'
+import { Objects } from '../sdk/worlds/aws/objects.ts'
+import { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
+import { codedWorld } from './coded-world.ts'
+import { log, setting } from './environment.ts'
+import { EventDeadLetters } from './event-dead-letters.ts'
+import { takeDelivery } from './event-delivery.ts'
+import { mappingsOf } from './mappings-of.ts'
+import { METRIC, metrics } from './metrics.ts'
+import { handlers, registry } from './registry.ts'
+import { mappingFor, type Subscription } from './subscription.ts'
+
+const subscription = JSON.parse(setting('OVERWINTER_SUBSCRIPTION')) as Subscription
+const { sqs, dynamodb } = awsClients()
+const objects = new Objects(new SignedFetch(dynamodb), setting('OVERWINTER_BUCKET'))
+const deadLetters = new EventDeadLetters(sqs, objects, setting('OVERWINTER_EVENT_DEAD_LETTERS_URL'))
+
+const intake = new Intake({
+  client: new Client(codedWorld(), registry, handlers),
+  mapping: mappingFor(subscription, () => mappingsOf(entry)),
+  patienceMs: subscription.patienceMs,
+  async bury(dead) {
+    await deadLetters.send(subscription.name, dead)
+    log('error', `an event of '${subscription.name}' was put among the dead letters: ${dead.reason}`, { eventId: dead.id })
+    metrics.addMetric(METRIC.deadEvents, MetricUnit.Count, 1)
+  },
+  log,
+})
+
+/** For one subscription: each event does what its mapping says, is put among the dead letters with the reason, or comes again. */
+export async function handler(payload: unknown): Promise<object> {
+  try {
+    return await takeDelivery(payload, subscription, intake)
+  } finally {
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics()
+  }
+}

@@ -1,0 +1,62 @@
+import { type EventMapping, mappingFromData } from '../../../sdk/events/mapping.ts'
+import { takeEvent } from '../../../sdk/events/take.ts'
+import { InvalidInputError } from '../../../sdk/index.ts'
+import { readJson } from '../body.ts'
+import { Checks, readFields } from '../checks.ts'
+import { ref } from '../openapi-schemas.ts'
+import { HttpProblem } from '../problem.ts'
+import { type Api, json, locationOf, type Route } from '../route.ts'
+
+/** What a mapping that came along is called. */
+const INLINE = 'inline'
+
+/** Not behind a scope: an event may start, signal and cancel whatever it likes. */
+export const postEvent: Route = {
+  method: 'POST',
+  path: '/events',
+  operationId: 'postEvent',
+  needs: 'everything',
+  summary:
+    'Do what an event does: by a mapping of the code, by its name, or by one that comes along. The same event again changes nothing. Only the local server has this; on AWS events come from their sources.',
+  body: ref('EventRequest'),
+  responses: {
+    201: { description: 'A run was started.', schema: ref('EventTaken') },
+    200: { description: 'A run was signalled or asked to stop, or the event had come before.', schema: ref('EventTaken') },
+  },
+  problems: ['invalid-input', 'malformed-json', 'unknown-mapping', 'unknown-workflow', 'unknown-run', 'conflict', 'too-large', 'unsupported-media-type'],
+  async handle(c, api) {
+    const checks = new Checks()
+    const { mapping, event } = readFields(await readJson(c, api.bodyLimit), ['mapping', 'event'], checks)
+    checks.require(
+      '$.mapping',
+      typeof mapping === 'string' || isObject(mapping),
+      'must be the name of a mapping, or one: { kind: "start", workflow, id, input }',
+    )
+    checks.require('$.event', isObject(event), 'must be an object, as mappings see it')
+    checks.throwIfAny()
+    const taken = await takeEvent(api.client, mappingOf(mapping as string | Record<string, unknown>, api), event)
+    return json(taken, taken.kind === 'start' && taken.created ? 201 : 200, locationOf(taken.runId))
+  },
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function mappingOf(given: string | Record<string, unknown>, { mappings }: Api): EventMapping {
+  if (typeof given !== 'string') return fromBody(given)
+  const found = mappings.find(({ name }) => name === given)
+  if (found) return found
+  const known = mappings.map(({ name }) => name)
+  throw new HttpProblem('unknown-mapping', `the entry exports no mapping named '${given}'; known: ${known.join(', ') || 'none'}`, { known })
+}
+
+function fromBody(given: Record<string, unknown>): EventMapping {
+  try {
+    return mappingFromData(INLINE, given)
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    throw new InvalidInputError(
+      'the mapping is not valid',
+      error.problems.map(({ path, message }) => ({ path: path.replace('$', '$.mapping'), message })),
+    )
+  }
+}

@@ -1,0 +1,150 @@
+import { Duration } from 'aws-cdk-lib'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import type { Subscription as Told } from '../functions/subscription.ts'
+import { InvalidInputError } from '../sdk/engine/errors.ts'
+import { checkName } from '../sdk/engine/names.ts'
+import { type MappingKind, mappingFromData } from '../sdk/events/mapping.ts'
+import type { Alarms } from './alarms.ts'
+import { queueEncryption } from './encryption.ts'
+import { EventSource } from './event-source.ts'
+import type { FunctionProps } from './function.ts'
+import type { OverwinterProps } from './options.ts'
+
+/** JSONata on the event; see docs/events.md for what events look like. Functions are for mappings of the entry. */
+export interface StartOnEvent {
+  /** The name of a workflow. */
+  workflow: string
+  /** The run's. Without it a run is known by the event's own id. */
+  id?: string
+  /** The run's; none unless given. `'$'` is the whole event. */
+  input?: string
+}
+
+export interface SignalOnEvent {
+  /** The name of a signal. */
+  signal: string
+  runId: string
+  payload?: string
+}
+
+export interface CancelOnEvent {
+  runId: string
+  /** `'"withdrawn"'` is a fixed one. */
+  reason?: string
+}
+
+export interface SubscriptionOptions {
+  /** Which it goes by in dead letters and in the stack. Default: that of the mapping, or what it does and its source. */
+  name?: string
+  /** For so long after its time, an event is tried again whose run is not there yet. Default two minutes, which is the most for a bus, a topic and a bucket. */
+  patience?: Duration
+}
+
+type Mapping = string | StartOnEvent | SignalOnEvent | CancelOnEvent
+
+/** What the function of a subscription needs from the construct around it. */
+export interface Surroundings {
+  add: (scope: Construct, props: Omit<FunctionProps, 'may'> & { deadLetters: Queue }) => LambdaFunction
+  alarms: Alarms
+}
+
+/** As long as SQS hides a message where nobody says otherwise. */
+const TIMEOUT = Duration.seconds(30)
+const PATIENCE = Duration.minutes(2)
+/** An event of a queue or a stream is brought again for a day and more; the others are brought three times, the last after three minutes. */
+const MOST_PATIENCE = { bus: PATIENCE, topic: PATIENCE, bucket: PATIENCE, queue: Duration.days(1), stream: Duration.hours(12) }
+
+/** Events from outside: one function for each subscription, and one queue for what none of them could take. Nothing is there before the first. */
+export class Subscriptions extends Construct {
+  private readonly options: OverwinterProps
+  private readonly surroundings: Surroundings
+  private queue: Queue | undefined
+
+  constructor(scope: Construct, options: OverwinterProps, surroundings: Surroundings) {
+    super(scope, 'Subscriptions')
+    this.options = options
+    this.surroundings = surroundings
+  }
+
+  /** Where events go that will never do; undefined without subscriptions. */
+  get deadLetters(): Queue | undefined {
+    return this.queue
+  }
+
+  /** Returns the function. */
+  add(
+    kind: MappingKind,
+    source: EventSource,
+    mapping: Mapping,
+    { name = nameOf(kind, source, mapping), patience = PATIENCE }: SubscriptionOptions = {},
+  ): LambdaFunction {
+    const what = `${kind}On`
+    if (!(source instanceof EventSource)) throw new Error(`${what}: the source must be an EventSource: .bus, .queue, .topic, .bucket or .stream`)
+    check(what, name, kind, mapping)
+    checkPatience(what, source, patience)
+    if (this.node.tryFindChild(name)) throw new Error(`${what}: there is a subscription named '${name}' already. Give this one another name: { name: '…' }`)
+    const deadLetters = this.deadLettersOf()
+    const scope = new Construct(this, name)
+    const told: Told = {
+      name,
+      source: source.kind,
+      kind,
+      mapping: typeof mapping === 'string' ? mapping : { ...mapping },
+      patienceMs: patience.toMilliseconds(),
+      ...(source.mostReceives !== undefined && { mostReceives: source.mostReceives }),
+    }
+    const handler = this.surroundings.add(scope, {
+      handler: 'events',
+      description: `Takes events of '${name}'`,
+      memory: 512,
+      timeout: TIMEOUT,
+      environment: { OVERWINTER_SUBSCRIPTION: JSON.stringify(told), OVERWINTER_EVENT_DEAD_LETTERS_URL: deadLetters.queueUrl },
+      keyUse: 'write',
+      loadsEntry: true,
+      deadLetters,
+    })
+    source.attach({ scope, handler, timeout: TIMEOUT, deadLetters, kmsKey: this.options.kmsKey })
+    this.surroundings.alarms.watchFunction(`Events-${name}`, handler)
+    return handler
+  }
+
+  private deadLettersOf(): Queue {
+    if (this.queue) return this.queue
+    this.queue = new Queue(this, 'EventDeadLetters', { ...queueEncryption(this.options.kmsKey), enforceSSL: true, retentionPeriod: Duration.days(14) })
+    this.surroundings.alarms.watchEventDeadLetters(this.queue)
+    return this.queue
+  }
+}
+
+function nameOf(kind: MappingKind, { label }: EventSource, mapping: Mapping): string {
+  if (typeof mapping === 'string') return mapping
+  const { workflow, signal } = (mapping ?? {}) as { workflow?: string; signal?: string }
+  return [kind, workflow ?? signal, 'on', label]
+    .filter((part) => part !== undefined)
+    .join('-')
+    .replaceAll('/', '-')
+}
+
+function check(what: string, name: string, kind: MappingKind, mapping: Mapping): void {
+  try {
+    if (typeof mapping === 'string') checkName('the name of a mapping', mapping)
+    else mappingFromData(name, { kind, ...mapping })
+    checkName('the name of a subscription', name)
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    const [problem] = error.problems
+    throw new Error(`${what}: ${problem ? `${problem.path.replace('$.', '')} ${problem.message}` : error.message}`)
+  }
+}
+
+function checkPatience(what: string, { kind }: EventSource, patience: Duration): void {
+  const most = MOST_PATIENCE[kind]
+  if (patience.toMilliseconds() <= most.toMilliseconds()) return
+  const why =
+    kind === 'queue' || kind === 'stream'
+      ? 'keeps no event for longer'
+      : 'brings an event three times in three minutes. For more, send it to a queue, and use EventSource.queue'
+  throw new Error(`${what}: patience is ${patience.toHumanString()}, and must be at most ${most.toHumanString()}: a ${kind} ${why}`)
+}

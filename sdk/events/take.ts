@@ -1,0 +1,100 @@
+import type { Client } from '../client.ts'
+import { asError, FatalError, InvalidInputError, RunNotFoundError } from '../engine/errors.ts'
+import { eventKey, isRunId, RUN_ID_RULE } from '../engine/names.ts'
+import { type ClockAndDice, evaluate } from '../jsonata.ts'
+import { type EventMapping, type FromEvent, UNSTEADY } from './mapping.ts'
+
+/** What an event has done. */
+export type Taken =
+  /** `created` is false where a delivery before it had started the run. */
+  | { kind: 'start'; runId: string; created: boolean }
+  /** `accepted` is false for a repeat. */
+  | { kind: 'signal'; runId: string; accepted: boolean }
+  | { kind: 'cancel'; runId: string }
+
+/**
+ * Does to runs what the mapping makes of the event. Taken again, the same event changes nothing: a start is known by the run's id or the event's, a signal and a
+ * cancel by the event's. Where the event has no id, each time is the first.
+ */
+export async function takeEvent(client: Client, mapping: EventMapping, event: unknown): Promise<Taken> {
+  const eventId = idOf(event)
+  const key = eventId === undefined ? {} : { idempotencyKey: eventKey(mapping.name, eventId) }
+  const from = (field: string, how: FromEvent<unknown> | undefined) => made(mapping, field, how, event)
+  const idFrom = (field: string, how: FromEvent<unknown>) => runIdOf(mapping, field, how, event)
+  switch (mapping.kind) {
+    case 'start': {
+      const options = mapping.id === undefined ? key : { id: await idFrom('id', mapping.id) }
+      const { runId, created } = await client.start(mapping.workflow, await from('input', mapping.input), options)
+      return { kind: 'start', runId, created }
+    }
+    case 'signal': {
+      const runId = await idFrom('runId', mapping.runId)
+      const { accepted } = await client.signal(runId, mapping.signal, await from('payload', mapping.payload), key)
+      return { kind: 'signal', runId, accepted }
+    }
+    case 'cancel': {
+      const runId = await idFrom('runId', mapping.runId)
+      const reason = await from('reason', mapping.reason)
+      if (reason !== undefined && typeof reason !== 'string') throw misfit(mapping, 'reason', `gave ${typeof reason}, and a reason is a string`)
+      await client.cancel(runId, reason, key)
+      return { kind: 'cancel', runId }
+    }
+  }
+}
+
+/** An event without one is not known again. */
+export function idOf(event: unknown): string | undefined {
+  const id = typeof event === 'object' && event !== null ? (event as { id?: unknown }).id : undefined
+  return typeof id === 'string' && id !== '' ? id : undefined
+}
+
+/** What a failure to take an event means. */
+export type Verdict =
+  /** It will never do. */
+  | 'poison'
+  /** Its run is not there; it may have come before it. */
+  | 'early'
+  /** The store's trouble, not the event's. */
+  | 'transient'
+
+export function verdictOf(error: unknown): Verdict {
+  if (error instanceof RunNotFoundError) return 'early'
+  return error instanceof FatalError ? 'poison' : 'transient'
+}
+
+const NEITHER: ClockAndDice = {
+  now: () => refuse(),
+  random: () => refuse(),
+}
+function refuse(): never {
+  throw new Error(`it ${UNSTEADY}`)
+}
+
+async function made(mapping: EventMapping, field: string, how: FromEvent<unknown> | undefined, event: unknown): Promise<unknown> {
+  if (how === undefined) return undefined
+  try {
+    if (typeof how === 'string') return await evaluate(how, event, NEITHER)
+    // A copy: what a function does to it must not be in the dead letter.
+    const value = how(structuredClone(event))
+    if (typeof (value as PromiseLike<unknown> | undefined)?.then !== 'function') return value
+    Promise.resolve(value).catch(() => {})
+  } catch (error) {
+    throw misfit(mapping, field, `failed for this event: ${asError(error).message}`)
+  }
+  throw misfit(mapping, field, 'is an async function, and must be a plain one: an event is mapped without asking anybody. Ask in a step')
+}
+
+const MOST_SHOWN = 100
+
+async function runIdOf(mapping: EventMapping, field: string, how: FromEvent<unknown>, event: unknown): Promise<string> {
+  const value = await made(mapping, field, how, event)
+  // Ids are numbers in many a JSON.
+  const id = Number.isSafeInteger(value) ? String(value) : value
+  if (isRunId(id)) return id
+  if (id === undefined || id === null) throw misfit(mapping, field, 'gave nothing for this event')
+  throw misfit(mapping, field, `gave ${JSON.stringify(id)?.slice(0, MOST_SHOWN) ?? typeof id}, which is no id of a run: ${RUN_ID_RULE}`)
+}
+
+function misfit({ name }: EventMapping, field: string, message: string): InvalidInputError {
+  return new InvalidInputError(`mapping '${name}': ${field} ${message}`)
+}
