@@ -13,6 +13,7 @@ import type { IBucket } from 'aws-cdk-lib/aws-s3'
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { IParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Thresholds } from '../sdk/worlds/aws/context.ts'
+import type { OnFailure } from './on-failure.ts'
 
 export interface OverwinterProps {
   /** The file whose exports are the workflows. */
@@ -56,6 +57,8 @@ export interface OverwinterProps {
   vpc?: { vpc: IVpc; subnets?: SubnetSelection; securityGroups?: ISecurityGroup[] }
   /** Tells an event bus what happens to runs: the account's default bus if `true`. */
   lifecycleEvents?: boolean | IEventBus
+  /** Who is called when a run fails or is stuck: a workflow of the entry, which gets the status change as its input, or a topic. Switches lifecycleEvents on. */
+  onFailure?: OnFailure
   /** The types of tasks that workers outside do (`ctx.task`). Each gets a queue; with any of them, workers get a URL. */
   taskTypes?: string[]
   /** The most connections and requests of workers at a time, of which each worker has two; taken from the account's. Default 100; `false` sets no limit. */

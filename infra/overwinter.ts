@@ -20,6 +20,7 @@ import { createFunction, type FunctionProps } from './function.ts'
 import { Grants, scopesFrom } from './grants.ts'
 import { addRoutes, addStage, authorizerOf, publicUrlOf } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
+import { addOnFailure, withItsEvents } from './on-failure.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
 import { allow, apiMay, deadLettersMay, eventsMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
 import { createBucket, createTable } from './storage.ts'
@@ -29,6 +30,7 @@ import { bystanderVariables, checkVariables, grantSecrets, runnerVariables } fro
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
 export { type BucketOptions, type BusOptions, EventSource, type FilterOptions, type StreamOptions, type TopicOptions } from './event-source.ts'
+export type { OnFailure } from './on-failure.ts'
 export type { Auth, Bundling, FunctionName, OverwinterProps, Retention, SecretSource } from './options.ts'
 export type { CancelOnEvent, SignalOnEvent, StartOnEvent, SubscriptionOptions } from './subscriptions.ts'
 
@@ -64,8 +66,9 @@ export class Overwinter extends Construct implements IGrantable {
   }
   private readonly props: OverwinterProps
 
-  constructor(scope: Construct, id: string, props: OverwinterProps) {
+  constructor(scope: Construct, id: string, given: OverwinterProps) {
     super(scope, id)
+    const props = withItsEvents(given)
     this.props = props
     checkOptions(props)
     checkVariables(this, props)
@@ -158,6 +161,7 @@ export class Overwinter extends Construct implements IGrantable {
     if (publicUrl !== undefined) Runner.addEnvironment('OVERWINTER_PUBLIC_URL' satisfies keyof Environment, publicUrl)
     const alarms = new Alarms(this, timeout, props.alarmActions)
     this.subscriptions = this.readyForEvents(alarms)
+    addOnFailure(this, props)
     createDashboard(this)
     acknowledgeFindings(this, open)
   }

@@ -6,6 +6,7 @@ import { Key } from 'aws-cdk-lib/aws-kms'
 import { Architecture, LayerVersion } from 'aws-cdk-lib/aws-lambda'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import { Topic } from 'aws-cdk-lib/aws-sns'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import { subscribeToAll } from './event-sources.ts'
 import type { Props } from './synth.ts'
@@ -47,6 +48,10 @@ export const OPTION_SETS: Record<string, Props> = {
   'with events from every source': (stack) => ({
     kmsKey: new Key(stack, 'Key', { enableKeyRotation: true }),
     also: (overwinter) => subscribeToAll(stack, overwinter),
+  }),
+  'with a workflow for failures': () => ({ onFailure: { workflow: 'tell' } }),
+  'with a topic for failures': (stack) => ({
+    onFailure: { topic: new Topic(stack, 'Failures', { enforceSSL: true, masterKey: new Key(stack, 'TopicKey', { enableKeyRotation: true }) }) },
   }),
   'small, and gone without a trace': () => ({
     removalPolicy: RemovalPolicy.DESTROY,
