@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { CfnOutput, Duration, RemovalPolicy, type Stack } from 'aws-cdk-lib'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Key } from 'aws-cdk-lib/aws-kms'
+import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Overwinter } from '../../infra/overwinter.ts'
 
 /** A second construct beside the first: its payloads are encrypted by the codec of the guide, as it stands there. */
@@ -13,11 +14,13 @@ export function addVault(stack: Stack): Overwinter {
     entry: 'test/e2e/vault-workflows.ts',
     codec: codecOfTheGuide(),
     environment: { DATA_KEYS: dataKeys.tableName, MASTER_KEY: masterKey.keyArn, KEY_CACHE_MS: '0' },
+    onFailure: { workflow: 'tell' },
     removalPolicy: RemovalPolicy.DESTROY,
     timeout: Duration.seconds(30),
   })
   const { Runner, Api, Schedules, Sweeper } = vault.functions
-  for (const handler of [Runner, Api, Schedules]) {
+  const onFailure = vault.subscriptions.node.findAll().filter((child) => child instanceof LambdaFunction)
+  for (const handler of [Runner, Api, Schedules, ...onFailure]) {
     dataKeys.grantReadWriteData(handler)
     masterKey.grantEncryptDecrypt(handler)
   }

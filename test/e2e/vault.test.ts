@@ -7,7 +7,7 @@ import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
 import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
 import { deployed, eventually } from './deployment.ts'
-import { letter, note } from './vault-workflows.ts'
+import { falls, letter, note } from './vault-workflows.ts'
 
 const CANARY = 'canary-4b'
 const timeout = { timeout: PATIENCE_MS }
@@ -66,4 +66,21 @@ describe('erasing', () => {
     })
     expect(await objectsOf(runId)).toEqual([])
   })
+})
+
+it('the workflow for failures is called once for a run that failed, and not for itself', async () => {
+  const { client } = await vault()
+  const { runId } = await client.start(falls, { customer: 6 })
+  const [called] = await eventually('the workflow for failures to have run', async () => {
+    const { runs } = await client.list({ workflow: 'tell', status: 'failed' })
+    return runs.length > 0 && runs
+  })
+  expect(called!.id).toMatch(/^failure~/)
+  const { error } = await client.get(called!.id)
+  expect(JSON.parse(error!.message)).toEqual({ runId, status: 'FAILED', error: 'TypeError' })
+  // What it says of its own failure has gone the same way by now, if it has.
+  const later = await client.start(falls, { customer: 6 })
+  await eventually('the next one to be told', async () => (await client.list({ workflow: 'tell' })).runs.length > 1)
+  expect((await client.list({ workflow: 'tell' })).runs).toHaveLength(2)
+  expect((await client.get(later.runId)).status).toBe('failed')
 })
