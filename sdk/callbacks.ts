@@ -3,9 +3,9 @@ import { beat } from './engine/callback-heartbeat.ts'
 import { type CallbackAddress, readCallbackToken } from './engine/callback-token.ts'
 import { ConflictError, GoneError, MisfitError, RunNotFoundError, recordError, UnknownWorkflowError } from './engine/errors.ts'
 import type { Frame, JournalEvent } from './engine/events.ts'
-import { assertSurvivesJson, type Json, throughJson } from './engine/json.ts'
 import type { CallbackRequest } from './engine/operation.ts'
 import { replaySilently } from './engine/silent-replay.ts'
+import { decode, encode } from './engine/values.ts'
 import { hasEnded, type RunRecord, type World } from './ports.ts'
 import { RAW_REQUEST } from './raw-request.ts'
 import { validate } from './schema.ts'
@@ -169,15 +169,15 @@ function messageId({ generation, opId }: CallbackAddress, events: readonly Journ
 
 function toMessage(answer: Answer, { generation, opId: op }: CallbackAddress, id: string): SettledCallback {
   if ('error' in answer) return { id, op, generation, kind: 'callback.failed', error: recordError(answer.error) }
-  assertSurvivesJson(answer.result, 'the result of a callback')
-  return { id, op, generation, kind: 'callback', result: throughJson(answer.result) as Json | undefined }
+  const result = encode(answer.result, 'the result of a callback')
+  return { id, op, generation, kind: 'callback', ...(result !== undefined && { result }) }
 }
 
 async function refuseMisfit(asked: Asked, created: Created | undefined, message: SettledCallback): Promise<void> {
   if (message.kind !== 'callback' || !(created?.checked || created?.raw)) return
   // A process that does not have the code leaves the question to the one that has: there, what does not fit is set aside.
   const schema = created.raw ? RAW_REQUEST : (await asked.terms())?.schema
-  const checked = await validate(schema, message.result)
+  const checked = await validate(schema, decode(message.result))
   if (!checked.ok) throw new MisfitError(`the result does not fit what callback '${message.op}' asks for; the run waits on`, checked.problems)
 }
 

@@ -7,9 +7,10 @@ import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
-import { assertSurvivesJson, canonicalJson, type Json, throughJson } from './engine/json.ts'
+import { canonicalJson, type Json } from './engine/json.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
+import { encode } from './engine/values.ts'
 import { outputOf } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type Wake, type World } from './ports.ts'
 import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
@@ -222,9 +223,9 @@ export class Client {
     const name = typeof signal === 'string' ? signal : signal.name
     checkName('a signal name', name)
     if (typeof signal !== 'string') await validateOrThrow(signal.schema, payload, `the payload of signal '${name}'`)
-    assertSurvivesJson(payload, `the payload of signal '${name}'`)
+    const kept = encode(payload, `the payload of signal '${name}'`)
     const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('signal', `${name}\n${options.idempotencyKey}`)
-    return this.deliver(runId, { id, kind: 'signal', name, payload: throughJson(payload) as Json | undefined }, options)
+    return this.deliver(runId, { id, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }, options)
   }
 
   /** Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. Asked again, what it waits for since then rejects too. */
@@ -312,7 +313,6 @@ export class Client {
 
   /** Refused with a GoneError when it comes too late, and with a MisfitError when it does not fit the callback's schema. */
   async completeCallback(token: string, result?: unknown, options: RepeatOptions = {}): Promise<void> {
-    assertSurvivesJson(result, 'the result of a callback')
     await this.callbacks.settle(token, () => ({ result, isRepeat: options.idempotencyKey !== undefined }))
   }
 

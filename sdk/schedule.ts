@@ -1,7 +1,7 @@
 import { type Duration, milliseconds } from './engine/duration.ts'
 import { InvalidInputError } from './engine/errors.ts'
-import { assertSurvivesJson, throughJson } from './engine/json.ts'
 import { checkName } from './engine/names.ts'
+import { encode } from './engine/values.ts'
 import { nextTime, type Plan } from './scheduling/plan.ts'
 import type { AnyWorkflow, Workflow } from './workflow.ts'
 
@@ -34,12 +34,11 @@ export function schedule<I, O>(name: string, options: ScheduleOptions, target: W
   if (!name.isWellFormed()) throw new InvalidInputError(`${what}: its name has half a character (a lone surrogate); choose another name`)
   const { cron, every, timezone = 'UTC', overlap = 'skip', catchUp = false } = options
   if ((cron === undefined) === (every === undefined)) throw new InvalidInputError(`${what}: give either cron or every`)
-  assertSurvivesJson(input, `the input of ${what}`)
   const plan: Plan = {
     name,
     workflow: target.name,
     version: target.version,
-    input: throughJson(input),
+    input: encode(input, `the input of ${what}`),
     timezone,
     overlap,
     catchUp,

@@ -1,6 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidInputError, type Problem } from './engine/errors.ts'
-import { assertSurvivesJson, canonicalJson, type Json, pathStep, survivesJson, throughJson } from './engine/json.ts'
+import { canonicalJson, type Json, pathStep } from './engine/json.ts'
+import { encode, encodeIfPossible } from './engine/values.ts'
 
 /** Any Standard Schema: zod, valibot, arktype, … */
 export type Schema<In = unknown, Out = In> = StandardSchemaV1<In, Out>
@@ -49,11 +50,11 @@ export interface Accepted {
 
 /** Throws if the input cannot be stored, or does not fit the schema. Nothing has been written then. */
 export async function accept(schema: Schema | undefined, input: unknown, what: string): Promise<Accepted> {
-  assertSurvivesJson(input, what)
-  const kept = throughJson(input) as Json | undefined
+  const kept = encode(input, what)
   if (!schema) return { input: kept }
   const value = await validateOrThrow(schema, input, what)
-  if (!survivesJson(value)) return { input: kept, reparse: true }
-  const parsed = throughJson(value) as Json | undefined
+  const made = encodeIfPossible(value)
+  if (!made) return { input: kept, reparse: true }
+  const { json: parsed } = made
   return parsed === undefined || canonicalJson(parsed) === canonicalJson(kept) ? { input: kept } : { input: kept, parsed }
 }

@@ -1,6 +1,6 @@
 import { InvalidInputError } from './engine/errors.ts'
-import { throughJson } from './engine/json.ts'
 import { checkName } from './engine/names.ts'
+import { decode } from './engine/values.ts'
 import type { NewRun } from './ports.ts'
 import { type Accepted, validateOrThrow } from './schema.ts'
 import type { AnyWorkflow } from './workflow.ts'
@@ -21,7 +21,7 @@ export async function tagsOf(workflow: AnyWorkflow, accepted: Accepted, added: r
 
 async function made(workflow: AnyWorkflow, tagsFor: (input: never) => unknown, { input, parsed, reparse }: Accepted): Promise<string[]> {
   const what = `the tags of workflow '${workflow.name}'`
-  const value = reparse ? await validateOrThrow(workflow.options.input, input, what) : throughJson(parsed ?? input)
+  const value = reparse ? await validateOrThrow(workflow.options.input, decode(input), what) : decode(parsed ?? input)
   let tags: unknown
   try {
     tags = tagsFor(value as never)

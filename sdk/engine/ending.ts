@@ -3,9 +3,10 @@ import { validate } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { CancelledError, InvalidInputError, recordError, StepError } from './errors.ts'
 import type { ErrorRecord, EventOf, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
-import { assertSurvivesJson, type Json, throughJson } from './json.ts'
+import type { Json } from './json.ts'
 import { taskId } from './names.ts'
 import type { CodeEnd } from './replay.ts'
+import { encode } from './values.ts'
 
 export const END_STATUS: Record<TerminalEvent['type'], EndStatus> = {
   'run.completed': 'completed',
@@ -40,10 +41,11 @@ export async function terminalEvent(
     return { type: 'run.failed', error: recordError(stopRequested) }
   }
   try {
-    assertSurvivesJson(end.value, `the output of workflow '${workflow.name}'`)
+    const what = `the output of workflow '${workflow.name}'`
     const checked = await validate(workflow.options.output, end.value)
-    if (!checked.ok) throw new InvalidInputError(`the output of workflow '${workflow.name}' does not fit its schema`, checked.problems)
-    return { type: 'run.completed', output: throughJson(checked.value) as Json | undefined }
+    if (!checked.ok) throw new InvalidInputError(`${what} does not fit its schema`, checked.problems)
+    const output = encode(checked.value, what)
+    return { type: 'run.completed', ...(output !== undefined && { output }) }
   } catch (error) {
     return { type: 'run.failed', error: recordError(error) }
   }

@@ -1,6 +1,7 @@
 import type { RunRecord } from '../ports.ts'
 import type { ErrorRecord } from './events.ts'
 import type { Json } from './json.ts'
+import { decode, encodeIfPossible } from './values.ts'
 
 /**
  * Errors a user has to learn: `FatalError` (never retried) and `RetryableError` (retried, optionally
@@ -225,9 +226,11 @@ function fieldsOf(thrown: object): { [key: string]: Json } {
   for (const key of Object.keys(thrown)) {
     if (LEFT_OUT.has(key)) continue
     try {
-      const text = JSON.stringify((thrown as Record<string, unknown>)[key])
-      if (text === undefined || (bytes += text.length) > MOST_FIELD_BYTES) continue
-      fields.push([key, JSON.parse(text) as Json])
+      const value = (thrown as Record<string, unknown>)[key]
+      // What has a class is still worth its JSON.
+      const kept = encodeIfPossible(value) ?? { json: JSON.parse(JSON.stringify(value)) as Json }
+      if (kept.json === undefined || (bytes += JSON.stringify(kept.json).length) > MOST_FIELD_BYTES) continue
+      fields.push([key, kept.json])
     } catch {
       // A getter that throws, a circle: the error is worth more than this field of it.
     }
@@ -240,7 +243,7 @@ export function reviveError(kept: ErrorRecord): Error {
   const cause = kept.cause === undefined ? undefined : reviveError(kept.cause)
   const error = revived(kept, cause)
   for (const [key, value] of Object.entries(kept.fields ?? {})) {
-    Object.defineProperty(error, key, { value, enumerable: true, configurable: true, writable: true })
+    Object.defineProperty(error, key, { value: decode(value), enumerable: true, configurable: true, writable: true })
   }
   if (kept.code !== undefined) Object.assign(error, { code: kept.code })
   if (kept.stack !== undefined) error.stack = kept.stack

@@ -1,11 +1,12 @@
 import type { Message, RunRecord, World } from '../ports.ts'
-import { validate } from '../schema.ts'
-import { ChildRunError, InvalidInputError, recordError, reviveError } from './errors.ts'
+import { type Schema, validate } from '../schema.ts'
+import { asError, ChildRunError, InvalidInputError, recordError, reviveError } from './errors.ts'
 import type { Delivery } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
-import { type Json, throughJson } from './json.ts'
+import type { Json } from './json.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
+import { decode, encode } from './values.ts'
 
 type SignalMessage = Extract<Message, { kind: 'signal' }>
 type OtherMessage = Exclude<Message, { kind: 'signal' }>
@@ -145,9 +146,10 @@ export class Mailbox {
 
   private async fromCallback(operation: Operation, { id: from, result }: Extract<Message, { kind: 'callback' }>): Promise<Delivery | 'drop'> {
     const { id, request } = operation
-    const checked = await validate((request as Extract<Request, { kind: 'callback' }>).schema, result)
-    if (checked.ok) return { type: 'callback.completed', id, result: throughJson(checked.value) as Json | undefined }
-    const reason = new InvalidInputError(`the result of callback '${id}' does not fit its schema`, checked.problems).message
+    const { schema } = request as Extract<Request, { kind: 'callback' }>
+    const fitted = await fit(schema, result, `the result of callback '${id}'`)
+    if (fitted.ok) return { type: 'callback.completed', id, ...(fitted.json !== undefined && { result: fitted.json }) }
+    const { reason } = fitted
     this.buffer.add({ type: 'callback.rejected', id, from, reason })
     this.warn(`a callback was set aside: ${reason}`, { callback: id })
     return 'drop'
@@ -160,9 +162,9 @@ export class Mailbox {
       const message = queue.shift()!
       this.buffer.consume(message.id)
       const { signal } = operation.request as Extract<Request, { kind: 'wait' }>
-      const checked = await validate(signal.schema, message.payload)
-      if (checked.ok) return { type: 'wait.completed', id: operation.id, from: message.id, payload: throughJson(checked.value) as Json | undefined }
-      const reason = new InvalidInputError(`signal '${name}' does not fit its schema`, checked.problems).message
+      const fitted = await fit(signal.schema, message.payload, `signal '${name}'`)
+      if (fitted.ok) return { type: 'wait.completed', id: operation.id, from: message.id, ...(fitted.json !== undefined && { payload: fitted.json }) }
+      const { reason } = fitted
       this.buffer.add({ type: 'signal.rejected', id: operation.id, from: message.id, reason })
       this.warn(`a signal was set aside: ${reason}`, { signal: name, message: message.id })
     }
@@ -184,4 +186,20 @@ export class Mailbox {
 /** Which child an operation waits for; undefined where none was started. */
 function childOf({ facts }: Operation): string | undefined {
   return facts?.opened?.type === 'child.started' ? facts.opened.run : undefined
+}
+
+/** What a schema makes of something that was sent, as the journal keeps it; or why it cannot be taken. */
+async function fit(
+  schema: Schema | undefined,
+  sent: Json | undefined,
+  what: string,
+): Promise<{ ok: true; json: Json | undefined } | { ok: false; reason: string }> {
+  if (!schema) return { ok: true, json: sent }
+  const checked = await validate(schema, decode(sent))
+  if (!checked.ok) return { ok: false, reason: new InvalidInputError(`${what} does not fit its schema`, checked.problems).message }
+  try {
+    return { ok: true, json: encode(checked.value, `what its schema makes of ${what}`) }
+  } catch (error) {
+    return { ok: false, reason: asError(error).message }
+  }
 }

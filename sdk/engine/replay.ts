@@ -12,12 +12,13 @@ import {
 } from './errors.ts'
 import { type Delivery, isDelivery, isFact, type JournalEvent, OP_KIND } from './events.ts'
 import type { Forgotten, Journal } from './journal.ts'
-import { digestOf, throughJson } from './json.ts'
+import { digestOf } from './json.ts'
 import { escapeName } from './names.ts'
 import { Operation, type Request } from './operation.ts'
 import { Origins } from './origins.ts'
 import { SeededRandom } from './random.ts'
 import { running } from './running.ts'
+import { decode } from './values.ts'
 
 /** How the code of a generation ended. */
 export type CodeEnd = { kind: 'returned'; value: unknown } | { kind: 'threw'; error: Error } | { kind: 'continued'; input: unknown }
@@ -196,7 +197,8 @@ export class Replay {
     const noted = this.journal.maps.get(id)
     if (noted) {
       const digest = items.length < noted.count ? undefined : digestOf(items.slice(0, noted.count))
-      if (digest === noted.digest) return
+      // Of runs from before, whose items were only looked at as JSON.
+      if (digest === noted.digest || (digest !== undefined && digestOf(items.slice(0, noted.count), (item) => item) === noted.digest)) return
       const now = items.length < noted.count ? `the code has ${items.length}` : 'the code has others, or in another order'
       this.wrong ??= mismatch(this.run, `map '${id}' went over ${noted.count} items`, now, this.lastDelivered)
       return
@@ -374,7 +376,7 @@ export class Replay {
       case 'callback.completed':
       case 'child.completed':
       case 'task.completed':
-        return operation.resolve(throughJson(event.result))
+        return operation.resolve(decode(event.result))
       case 'child.detached': {
         const opened = operation.facts?.opened
         return operation.resolve({ runId: opened?.type === 'child.started' ? opened.run : '' })
@@ -383,7 +385,7 @@ export class Replay {
       case 'wait.timedOut':
         return operation.resolve(undefined)
       case 'wait.completed':
-        return operation.resolve(throughJson(event.payload))
+        return operation.resolve(decode(event.payload))
       case 'callback.failed':
       case 'child.failed':
         return this.reject(operation, reviveError(event.error))

@@ -19,11 +19,12 @@ import { callbackRequest } from './callback-request.ts'
 import { callbackToken, callbackUrl } from './callback-token.ts'
 import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
 import { FatalError, InvalidInputError } from './errors.ts'
-import { assertSurvivesJson, type Json, throughJson } from './json.ts'
+import type { Json } from './json.ts'
 import { checkName, checkRunId, escapeName } from './names.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
 import { taskPolicy } from './task-policy.ts'
+import { decode, encode, encodePlain } from './values.ts'
 
 export interface Compensation {
   name: string
@@ -83,12 +84,12 @@ export class RunContext implements Context {
 
   invoke<T>(functionName: string, payload?: unknown, options: InvokeOptions = {}): Promise<T> {
     const { functions } = this.shared
-    assertSurvivesJson(payload, `the payload for function '${functionName}'`)
+    const plain = encodePlain(payload, `the payload for function '${functionName}'`)
     const { name = functionName.slice(functionName.lastIndexOf(':') + 1), ...stepOptions } = options
     const call = ({ idempotencyKey, signal }: StepTools): Promise<unknown> => {
       if (!functions)
         throw new FatalError(`this world has no functions, so ctx.invoke('${functionName}') cannot work here; give it some, or stub the step '${name}'`)
-      return functions.invoke(functionName, throughJson(payload) as Json | undefined, { idempotencyKey, signal })
+      return functions.invoke(functionName, plain, { idempotencyKey, signal })
     }
     return this.step(name, call, stepOptions) as Promise<T>
   }
@@ -183,8 +184,7 @@ export class RunContext implements Context {
   }
 
   continueAsNew(input?: unknown): Promise<never> {
-    assertSurvivesJson(input, `the input of ctx.continueAsNew in workflow '${this.info.workflow}'`)
-    return this.replay.continueAsNew(throughJson(input))
+    return this.replay.continueAsNew(decode(encode(input, `the input of ctx.continueAsNew in workflow '${this.info.workflow}'`)))
   }
 
   patched(id: string): boolean {
@@ -207,8 +207,7 @@ export class RunContext implements Context {
   }
 
   progress(value: unknown): void {
-    assertSurvivesJson(value, `the progress of workflow '${this.info.workflow}'`)
-    this.shared.setProgress(throughJson(value) as Json)
+    this.shared.setProgress(encode(value, `the progress of workflow '${this.info.workflow}'`) ?? null)
   }
 
   inside(name: string, isCleanUp = this.isCleanUp): RunContext {

@@ -25,12 +25,13 @@ import { InvalidInputError, UnknownWorkflowError } from './errors.ts'
 import type { Delivery } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import { Journal } from './journal.ts'
-import { type Json, throughJson } from './json.ts'
+import type { Json } from './json.ts'
 import { isDetached, type Operation } from './operation.ts'
 import { Replay } from './replay.ts'
 import { replayAwareLogger, type StepBody } from './run-context.ts'
 import { running, watchStrays } from './running.ts'
 import { Steps } from './steps.ts'
+import { decode } from './values.ts'
 import { Waits } from './waits.ts'
 import { type BodyState, runBody } from './workflow-body.ts'
 
@@ -276,8 +277,8 @@ class RunLoop {
   /** Parsed when it was accepted, and so the same at every wake. Format 1 did it every time. */
   private async input(): Promise<Validated<unknown>> {
     const { format, reparse, input, parsed } = this.run
-    if (format === 1 || reparse) return validate(this.workflow.options.input, input)
-    return { ok: true, value: parsed === undefined ? input : throughJson(parsed) }
+    if (format === 1 || reparse) return validate(this.workflow.options.input, decode(input))
+    return { ok: true, value: decode(parsed ?? input) }
   }
 
   private continuesAfter(result: CommitResult): boolean {

@@ -3,8 +3,8 @@ import { validate } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import type { Frame } from './events.ts'
 import { beginOf, Journal } from './journal.ts'
-import { throughJson } from './json.ts'
 import { Replay } from './replay.ts'
+import { decode } from './values.ts'
 import { runBody } from './workflow-body.ts'
 
 const silent = () => {}
@@ -14,8 +14,8 @@ export async function replaySilently(workflow: AnyWorkflow, run: RunRecord, fram
   const own = frames.filter(({ seq }) => seq > run.baseSeq)
   const heading = run.baseSeq > 0 ? frames.find(({ seq }) => seq === run.baseSeq) : undefined
   const replay = new Replay(run, new Journal(own, run.baseSeq, heading ? beginOf(heading) : (run.startedAt ?? run.createdAt)))
-  const input = run.format === 1 || run.reparse ? await validate(workflow.options.input, run.input) : undefined
-  const value = input ? (input.ok ? input.value : run.input) : throughJson(run.parsed ?? run.input)
+  const input = run.format === 1 || run.reparse ? await validate(workflow.options.input, decode(run.input)) : undefined
+  const value = input ? (input.ok ? input.value : decode(run.input)) : decode(run.parsed ?? run.input)
   const { id: runId, workflow: name, version, tags, attempt, generation } = run
   await runBody(workflow, value, replay, {
     info: { runId, workflow: name, version, tags, attempt, generation },

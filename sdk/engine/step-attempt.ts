@@ -3,11 +3,12 @@ import type { Clock, Ids, RunRecord } from '../ports.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { asError, CancelledError, recordError, TimeoutError } from './errors.ts'
 import type { EventOf } from './events.ts'
-import { assertSurvivesJson, type Json, throughJson } from './json.ts'
+import type { Json } from './json.ts'
 import { checkName, idempotencyKey } from './names.ts'
 import type { Operation, Request } from './operation.ts'
 import { retryDelay } from './retry.ts'
 import { type Running, running } from './running.ts'
+import { decode, encode } from './values.ts'
 
 /** What an attempt reports. The loop journals it; only the first two settle the step. */
 export type AttemptReport = EventOf<'step.completed' | 'step.failed' | 'step.retrying' | 'step.paused' | 'step.checkpoint'>
@@ -42,7 +43,7 @@ export class StepAttempt implements StepTools {
     this.request = operation.request as Extract<Request, { kind: 'step' }>
     this.host = host
     this.attempt = (operation.facts?.failures ?? 0) + 1
-    this.lastCheckpoint = throughJson(operation.facts?.checkpoint)
+    this.lastCheckpoint = decode(operation.facts?.checkpoint)
     this.startedAt = host.clock.now()
   }
 
@@ -100,44 +101,45 @@ export class StepAttempt implements StepTools {
   // Arrow functions, so that a body may take them apart: ({ heartbeat, checkpoint }) => …
   heartbeat = (details?: unknown): void => {
     if (this.abortedWith) throw this.abortedWith
-    assertSurvivesJson(details, `the heartbeat of step '${this.operation.id}'`)
-    if (!this.over) this.host.heartbeat(this.operation, throughJson(details) as Json | undefined)
+    const kept = encode(details, `the heartbeat of step '${this.operation.id}'`)
+    if (!this.over) this.host.heartbeat(this.operation, kept)
   }
 
   checkpoint = (data: unknown): Promise<void> => {
-    assertSurvivesJson(data, `the checkpoint of step '${this.operation.id}'`)
+    const kept = encode(data, `the checkpoint of step '${this.operation.id}'`) ?? null
     if (this.over) return Promise.reject(this.abortedWith ?? new Error(`step '${this.operation.id}' is over; its checkpoint was not saved`))
     return new Promise((resolve) => {
       const saved = () => {
         this.hasSaved = true
         resolve()
       }
-      this.host.report(this.operation, { type: 'step.checkpoint', id: this.operation.id, data: (throughJson(data) ?? null) as Json }, saved)
+      this.host.report(this.operation, { type: 'step.checkpoint', id: this.operation.id, data: kept }, saved)
     })
   }
 
   pause = (name: string, duration: Duration, data?: unknown): Promise<never> => {
     checkName(`the pause of step '${this.operation.id}'`, name)
     const ms = milliseconds(duration, `the pause '${name}' of step '${this.operation.id}'`)
-    assertSurvivesJson(data, `the data of pause '${name}' in step '${this.operation.id}'`)
+    const kept = encode(data, `the data of pause '${name}' in step '${this.operation.id}'`)
     // A body that is to stop does not get a rest first.
     if (this.abortedWith) return Promise.reject(this.abortedWith)
     if (!this.over) {
       this.finish()
       const until = this.host.clock.now() + ms
-      this.host.report(this.operation, { type: 'step.paused', id: this.operation.id, name, until, data: throughJson(data) as Json | undefined })
+      this.host.report(this.operation, { type: 'step.paused', id: this.operation.id, name, until, ...(kept !== undefined && { data: kept }) })
     }
     return new Promise(() => {})
   }
 
   private complete(value: unknown): void {
     if (this.over) return
+    const report: EventOf<'step.completed'> = { type: 'step.completed', id: this.operation.id }
     try {
-      assertSurvivesJson(value, `the result of step '${this.operation.id}'`)
+      const result = encode(value, `the result of step '${this.operation.id}'`)
+      if (result !== undefined) report.result = result
     } catch (error) {
       return this.fail(error)
     }
-    const report: EventOf<'step.completed'> = { type: 'step.completed', id: this.operation.id, result: throughJson(value) as Json | undefined }
     if (this.attempt > 1) report.attempt = this.attempt
     const ms = this.finish()
     if (ms > 0) report.ms = ms

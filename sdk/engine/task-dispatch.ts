@@ -2,17 +2,17 @@ import type { RunRecord, TaskStore } from '../ports.ts'
 import { MOST_PAYLOAD_BYTES, type NewTask } from '../tasks/task.ts'
 import { FatalError, InvalidInputError, recordError } from './errors.ts'
 import type { ErrorRecord } from './events.ts'
-import { assertSurvivesJson, type Json } from './json.ts'
+import type { Json } from './json.ts'
 import { taskId } from './names.ts'
 import type { Request } from './operation.ts'
+import { encode } from './values.ts'
 
 type TaskRequest = Extract<Request, { kind: 'task' }>
 
 /** Why this cannot go to a worker. Nothing is written then. */
 export function refusalOfTask(tasks: TaskStore, op: string, { type, input }: TaskRequest): ErrorRecord | undefined {
   try {
-    assertSurvivesJson(input, `the input of task '${op}'`)
-    const size = Buffer.byteLength(JSON.stringify(input) ?? '')
+    const size = Buffer.byteLength(JSON.stringify(encode(input, `the input of task '${op}'`)) ?? '')
     if (size > MOST_PAYLOAD_BYTES) throw new InvalidInputError(`the input of task '${op}' has ${size} bytes, and a task takes ${MOST_PAYLOAD_BYTES}`)
     const refusal = tasks.refusal(type)
     if (refusal !== undefined) throw new FatalError(refusal)

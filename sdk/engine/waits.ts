@@ -8,12 +8,13 @@ import { recordError, TimeoutError } from './errors.ts'
 import type { Delivery, EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { changeKey } from './journal.ts'
-import { canonicalJson, type Json, throughJson } from './json.ts'
+import { canonicalJson, type Json } from './json.ts'
 import { Mailbox } from './mailbox.ts'
 import { childRunId, digest, FORMAT } from './names.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
 import { refusalOfTask, taskOf } from './task-dispatch.ts'
+import { decode, encode, encodeIfPossible } from './values.ts'
 
 type RequestOf<K extends Request['kind']> = Extract<Request, { kind: K }>
 type Opened<T extends 'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'> = EventOf<T> | undefined
@@ -234,7 +235,9 @@ export class Waits {
     if (this.mailbox.isAnswered(operation.id)) return
     if (this.recovered && (operation.facts!.openedBy ?? 0) > this.lastGoodEpoch) {
       // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
-      const accepted = await acceptChild(request.workflow, opened.input, `the input of child '${operation.id}'`).catch(() => ({ reparse: true as const }))
+      const accepted = await acceptChild(request.workflow, decode(opened.input), `the input of child '${operation.id}'`).catch(() => ({
+        reparse: true as const,
+      }))
       this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
     } else if (!opened.detached && journal.retries > 0 && (this.recovered || journal.isJustRetried)) {
       this.buffer.send({ kind: 'start', run: this.childRun(operation, request, opened), isThere: true })
@@ -268,7 +271,7 @@ export class Waits {
 
   private reportChildChange(operation: Operation, { input, options }: RequestOf<'child'>, opened: EventOf<'child.started'>): void {
     if (options.id !== undefined && !opened.run.startsWith(options.id)) this.reportChange(operation, 'id', opened.run, options.id)
-    const [was, is] = [canonicalJson(opened.input), canonicalJson(input)]
+    const [was, is] = [canonicalJson(opened.input), canonicalJson(encodeIfPossible(input)?.json)]
     if (was !== is) this.reportChange(operation, 'input', digest(was), digest(is))
   }
 
@@ -283,7 +286,7 @@ export class Waits {
         return this.mailbox.receiveOwn({ id: `refused ${operation.id}`, kind: 'task.failed', generation, round, op: operation.id, attempt: 0, error: refused })
       }
     }
-    const input = opened ? opened.input : (throughJson(request.input) as Json | undefined)
+    const input = opened ? opened.input : encode(request.input, `the input of task '${operation.id}'`)
     if (!opened) this.buffer.add({ type: 'task.dispatched', id: operation.id, task: request.type, ...(input !== undefined && { input }) })
     // Doing it again is harmless. It is needed if the runner before this one died between commit and dispatch, and when
     // the run goes on after its end, which took the task back.

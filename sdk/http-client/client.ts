@@ -5,7 +5,7 @@ import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import { type Problem, recordError } from '../engine/errors.ts'
-import { assertSurvivesJson } from '../engine/json.ts'
+import { encode } from '../engine/values.ts'
 import { outputOf } from '../output-of.ts'
 import { hasEnded, type RunPage, type RunStatus } from '../ports.ts'
 import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
@@ -73,9 +73,9 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     query: Record<string, string>,
   ): Promise<{ body: T; created: boolean }> {
     const { name, version } = typeof workflow === 'string' ? { name: workflow, version: undefined } : workflow
-    assertSurvivesJson(input, `the input of workflow '${name}'`)
+    const kept = encode(input, `the input of workflow '${name}'`)
     const path = `/workflows/${encodeURIComponent(name)}/runs`
-    const { status, body } = await this.post<T>(path, { ...options, input, version }, { idempotencyKey }, query)
+    const { status, body } = await this.post<T>(path, { ...options, input: kept, version }, { idempotencyKey }, query)
     // Under a key that nobody else has, "started before" can only mean by an attempt of this call.
     const isOwnRepeat = idempotencyKey === undefined && options.id === undefined
     return { body, created: status === 201 || isOwnRepeat }
@@ -169,8 +169,8 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     const { name, schema } = typeof signal === 'string' ? { name: signal, schema: undefined } : signal
     // The server knows signals by name only, so this is the place where the schema can be checked.
     await validateOrThrow(schema, payload, `the payload of signal '${name}'`)
-    assertSurvivesJson(payload, `the payload of signal '${name}'`)
-    return (await this.post<{ accepted: boolean }>(runPath(runId, `/signals/${encodeURIComponent(name)}`), payload, options)).body
+    const kept = encode(payload, `the payload of signal '${name}'`)
+    return (await this.post<{ accepted: boolean }>(runPath(runId, `/signals/${encodeURIComponent(name)}`), kept, options)).body
   }
 
   async cancel(runId: string, reason?: string, options?: RepeatOptions): Promise<void> {
@@ -196,8 +196,7 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   }
 
   async completeCallback(token: string, result?: unknown, options?: RepeatOptions): Promise<void> {
-    assertSurvivesJson(result, 'the result of a callback')
-    await this.post(`/callbacks/${encodeURIComponent(token)}`, { result }, options)
+    await this.post(`/callbacks/${encodeURIComponent(token)}`, { result: encode(result, 'the result of a callback') }, options)
   }
 
   async failCallback(token: string, error: unknown, options?: RepeatOptions): Promise<void> {

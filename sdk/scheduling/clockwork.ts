@@ -1,6 +1,8 @@
 import type { Context } from '../context.ts'
 import { MAX_WAIT_MS } from '../engine/duration.ts'
+import type { Json } from '../engine/json.ts'
 import { canonicalJson } from '../engine/json.ts'
+import { decode } from '../engine/values.ts'
 import { type AnyWorkflow, workflow } from '../workflow.ts'
 import { type Control, control } from './control.ts'
 import { latestTime, nextTime, type Plan, timesBetween } from './plan.ts'
@@ -107,7 +109,8 @@ export class Clockwork {
 
   /** Rejects if the run cannot be started, or, unless it may overlap with others, when it does not complete. */
   private async start(id: string): Promise<unknown> {
-    const { workflow: name, version, input, overlap } = this.state.plan
+    const { workflow: name, version, input: kept, overlap } = this.state.plan
+    const input = decode(kept as Json | undefined)
     let target: AnyWorkflow
     try {
       target = this.find(name, version)

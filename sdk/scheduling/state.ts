@@ -1,4 +1,5 @@
 import type { Json } from '../engine/json.ts'
+import { decode } from '../engine/values.ts'
 import { hasEnded, type RunRecord } from '../ports.ts'
 import type { Plan } from './plan.ts'
 
@@ -26,7 +27,7 @@ export const SCHEDULE_WORKFLOW = 'overwinter schedule'
 
 /** Where the run of a schedule stands; what it began with, if nobody has looked at it yet. */
 export function stateOf(run: { progress?: Json; input: Json | undefined }): ScheduleProgress {
-  return (run.progress ?? run.input) as unknown as ScheduleProgress
+  return decode(run.progress ?? run.input) as ScheduleProgress
 }
 
 /** Nothing keeps people from giving a run of theirs the id of a schedule's. */

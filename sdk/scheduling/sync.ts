@@ -2,6 +2,7 @@ import type { Client } from '../client.ts'
 import { ConflictError, InvalidInputError } from '../engine/errors.ts'
 import { canonicalJson, type Json } from '../engine/json.ts'
 import { FORMAT, scheduleRunId } from '../engine/names.ts'
+import { decode, encode } from '../engine/values.ts'
 import type { Document, RunRecord } from '../ports.ts'
 import type { Schedule } from '../schedule.ts'
 import { validateOrThrow } from '../schema.ts'
@@ -47,7 +48,7 @@ export class ScheduleSync {
   }
 
   private async bringInLine({ plan, workflow }: Schedule, found: Found): Promise<void> {
-    await validateOrThrow(workflow.options.input, plan.input, `the input of schedule '${plan.name}'`)
+    await validateOrThrow(workflow.options.input, decode(plan.input as Json | undefined), `the input of schedule '${plan.name}'`)
     let document = found
     let record = await this.recordFor(plan, document?.value)
     while (record !== document?.value && !(await this.records.put(record, document?.version ?? 0))) {
@@ -127,7 +128,7 @@ export class ScheduleSync {
     if (run && !isAlive(run)) return
     if (!run) {
       const now = clock.now()
-      const input = firstState(record) as unknown as Json
+      const input = encode(firstState(record), 'the state of a schedule')
       const time = { createdAt: now, wakeAt: now, retentionMs: ID_USED_UP_MS }
       await store.create({ id: record.runId, workflow: SCHEDULE_WORKFLOW, version: 1, format: FORMAT, input, secret: ids.secret(), tags: [], ...time })
     }

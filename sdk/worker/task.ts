@@ -1,4 +1,6 @@
 import { type Duration, milliseconds } from '../engine/duration.ts'
+import type { Json } from '../engine/json.ts'
+import { decode, encode } from '../engine/values.ts'
 import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 
 /** What a handler gets. What it returns is the task's output; what it throws fails the attempt (a FatalError, for good). */
@@ -38,16 +40,16 @@ export class Handover {
 
 export function workerTask(payload: TaskPayload, type: string, signal: AbortSignal, checkpoint: (data: unknown) => Promise<void>): WorkerTask {
   const { task_id, run_id, step_id, input, attempt, iteration, checkpoint: lastCheckpoint } = payload
-  const saved = (data: unknown) => (data === undefined ? {} : { checkpoint: data })
+  const saved = (data: unknown) => (data === undefined ? {} : { checkpoint: encode(data, 'the checkpoint of a task') })
   return {
     id: task_id,
     runId: run_id,
     stepId: step_id,
     type,
-    input,
+    input: decode(input as Json | undefined),
     attempt,
     iteration,
-    lastCheckpoint,
+    lastCheckpoint: decode(lastCheckpoint as Json | undefined),
     signal,
     checkpoint,
     pause: (name, duration, data) => new Handover({ action: 'pause', name, duration_ms: milliseconds(duration, `the pause '${name}'`), ...saved(data) }),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import { FatalError, InvalidInputError } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
+import { encode } from '../engine/values.ts'
 import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 import { HttpWire } from './http-wire.ts'
 import { Handover, type TaskHandler, workerTask } from './task.ts'
@@ -137,7 +138,7 @@ export class Worker {
       if (answer === 'lost') lost.abort(new Error(`task '${payload.task_id}' is not this worker's any more`))
     }
     const checkpoint = async (data: unknown) => {
-      await say({ action: 'checkpoint', data })
+      await say({ action: 'checkpoint', data: encode(data, 'the checkpoint of a task') })
       signal.throwIfAborted()
     }
     const alive = this.heartbeatMs === undefined ? undefined : setInterval(() => void say({ action: 'checkpoint' }).catch(() => {}), this.heartbeatMs)
@@ -159,7 +160,7 @@ export class Worker {
   ): Promise<Omit<ResolveBody, 'attempt' | 'iteration'>> {
     try {
       const given = await unlessAborted(Promise.resolve(this.tasks[type]!(workerTask(payload, type, signal, checkpoint))), this.cutShort.signal)
-      return given instanceof Handover ? given.body : { action: 'complete', output: given }
+      return given instanceof Handover ? given.body : { action: 'complete', output: encode(given, `the output of task '${type}'`) }
     } catch (error) {
       // Cut short, not failed: it costs the task no attempt.
       if (this.cutShort.signal.aborted) return { action: 'pause', name: 'handed back', duration_ms: 1 }

@@ -172,9 +172,9 @@ describe('what ctx asks for', () => {
     ['a map name', (ctx) => ctx.map('', [], async () => 1)],
     ["map 'm': concurrency must be at least 1, got 0", (ctx) => ctx.map('m', [1], async () => 1, { concurrency: 0 })],
     ['a compensation name', (ctx) => ctx.compensate('', () => 1)],
-    ['the input of ctx.continueAsNew', (ctx) => ctx.continueAsNew(1n)],
+    ['the input of ctx.continueAsNew', (ctx) => ctx.continueAsNew(() => 1)],
     ['a patch id', (ctx) => ctx.patched('')],
-    ["the progress of workflow 'order'", (ctx) => ctx.progress(1n)],
+    ["the progress of workflow 'order'", (ctx) => ctx.progress(() => 1)],
   ])('is refused: %s', async (why, body) => {
     expect(await refusal(body)).toContain(why)
   })

@@ -37,7 +37,7 @@ describe('input that does not fit', () => {
   it('that cannot be stored is refused too', async () => {
     const w = workflow('w', async () => 1)
     const env = await testEnv({ workflows: [w] })
-    await expect(env.start(w, { when: new Date() })).rejects.toThrow('$.when')
+    await expect(env.start(w, { when: () => 1 })).rejects.toThrow('$.when')
     expect((await env.client.list()).runs).toEqual([])
   })
 

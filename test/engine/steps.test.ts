@@ -256,11 +256,8 @@ describe('a step', () => {
 
   it.each([
     ['a function', { f: () => 1 }, '$.f'],
-    ['a BigInt', [1n], '$[0]'],
-    ['a class instance', { at: new Date() }, '$.at'],
-    ['a Map', new Map(), '$'],
-    ['NaN', { a: { b: Number.NaN } }, '$.a.b'],
-    ['undefined in an array', [undefined], '$[0]'],
+    ['a class instance', { at: new WeakMap() }, '$.at'],
+    ['a promise', [Promise.resolve()], '$[0]'],
     [
       'a circular reference',
       (() => {

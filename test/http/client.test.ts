@@ -12,7 +12,7 @@ import {
   RunNotFoundError,
   UnknownWorkflowError,
 } from '../../sdk/http-client/index.ts'
-import { StepError, TimeoutError, workflow } from '../../sdk/index.ts'
+import { StepError, signal, TimeoutError, workflow } from '../../sdk/index.ts'
 import { approval, approved, asker, flaky, oddName, order, ran, sleeper, tokens } from './fixture.ts'
 
 const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName]
@@ -137,7 +137,7 @@ test('refusals come back as the errors that the in-process client throws', async
   await client.start(sleeper, undefined, { id: 'r1' })
   await expect(client.retry('r1')).rejects.toThrow(ConflictError)
   await expect(client.start(sleeper, { other: true }, { id: 'r1' })).rejects.toThrow(ConflictError)
-  await expect(client.start(sleeper, new Date())).rejects.toThrow(InvalidInputError)
+  await expect(client.start(sleeper, (() => 1) as never)).rejects.toThrow(InvalidInputError)
   await expect(client.result('r1', { timeout: 1 })).rejects.toThrow(TimeoutError)
 })
 
@@ -179,4 +179,21 @@ test('neither it nor what it imports needs Node', () => {
   visit(resolve(import.meta.dirname, '../../sdk/http-client/index.ts'))
   const files = [...seen].map((file) => file.split('/sdk/')[1])
   expect(files).toEqual(expect.arrayContaining(['http-client/transport.ts', 'engine/errors.ts', 'schema.ts']))
+})
+
+test('values that JSON has no word for go through the API unchanged, and can be read in it', async () => {
+  const note = signal<Map<string, bigint>>('note')
+  const travels = workflow('travels', async (ctx, { at }: { at: Date }) => {
+    const noted = await ctx.waitFor(note)
+    return { at, noted }
+  })
+  await using server = await serveLocal({ path: ':memory:', workflows: [travels], port: 0, log: () => {} })
+  const client = new OverwinterClient({ url: server.url })
+  const at = new Date('2026-03-01T12:00:00Z')
+  const { runId } = await client.start(travels, { at })
+  await client.signal(runId, note, new Map([['a', 1n]]))
+  expect(await client.result(runId)).toEqual({ at, noted: new Map([['a', 1n]]) })
+  const { input, output } = (await (await fetch(`${server.url}/runs/${runId}`)).json()) as { input: unknown; output: unknown }
+  expect(input).toEqual({ at: { '~date': '2026-03-01T12:00:00.000Z' } })
+  expect(output).toEqual({ at: { '~date': '2026-03-01T12:00:00.000Z' }, noted: { '~map': [['a', { '~bigint': '1' }]] } })
 })

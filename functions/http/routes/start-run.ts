@@ -1,6 +1,8 @@
 import type { Context } from 'hono'
 import { type Duration, milliseconds, pointInTime } from '../../../sdk/engine/duration.ts'
+import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
+import { decode } from '../../../sdk/engine/values.ts'
 import { type AnyWorkflow, InvalidInputError, type StartOptions } from '../../../sdk/index.ts'
 import { validate } from '../../../sdk/schema.ts'
 import { readJson } from '../body.ts'
@@ -47,7 +49,8 @@ async function readStart(c: Context, api: Api): Promise<{ definition: AnyWorkflo
   let definition = await definitions.toStart(name)
   const body = await readJson(c, api.bodyLimit)
   const checks = new Checks()
-  const { input, id, startAt, delay, tags, version } = readFields(body, FIELDS, checks, ". The workflow's own input goes under 'input'")
+  const { input: sent, id, startAt, delay, tags, version } = readFields(body, FIELDS, checks, ". The workflow's own input goes under 'input'")
+  const input = decode(sent as Json | undefined)
   if (version !== undefined) {
     checks.require('$.version', Number.isInteger(version), 'must be a whole number')
     if (Number.isInteger(version)) definition = await definitions.toStart(name, version as number)

@@ -1,5 +1,7 @@
 import type { Context } from 'hono'
+import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
+import { decode } from '../../../sdk/engine/values.ts'
 import { readJson } from '../body.ts'
 import { Checks, readFields, readKey } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
@@ -21,7 +23,7 @@ const signalRun: Route = {
   problems: ['invalid-input', 'unknown-run', 'conflict', ...BODY_PROBLEMS],
   async handle(c, api) {
     const payload = await readJson(c, api.bodyLimit)
-    return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, payload, readKey(c)), 202)
+    return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decode(payload as Json | undefined), readKey(c)), 202)
   },
 }
 

@@ -1,0 +1,261 @@
+import { InvalidInputError, type Problem, recordError, reviveError } from './errors.ts'
+import type { ErrorRecord } from './events.ts'
+import { type Json, pathStep } from './json.ts'
+
+/**
+ * What code passes around, as JSON that can be read. JSON stands for itself, byte for byte. What JSON has no word for becomes an object with one key that says what
+ * it is: `{ "~date": "2026-01-01T00:00:00.000Z" }`. An object of the user's that looks like that is `{ "~plain": … }`.
+ *
+ * Both directions copy, so that what code does to a value does not reach the journal, nor what another replay gets.
+ */
+export function encode(value: unknown, what: string): Json | undefined {
+  if (value === undefined) return undefined
+  try {
+    return encoded(value, 0)
+  } catch (error) {
+    if (error !== REFUSED) throw error
+    throw new InvalidInputError(`${what} cannot be stored, so a replay could not see it as it is`, [problemIn(value, '$', [], false)!])
+  }
+}
+
+/** For those who take JSON and nothing else. */
+export function encodePlain(value: unknown, what: string): Json | undefined {
+  const problem = problemIn(value, '$', [], true)
+  if (problem) throw new InvalidInputError(`${what} has to be JSON`, [problem])
+  return encode(value, what)
+}
+
+/** What cannot be stored is undefined here, as is `undefined`. */
+export function encodeIfPossible(value: unknown): { json: Json | undefined } | undefined {
+  try {
+    return { json: value === undefined ? undefined : encoded(value, 0) }
+  } catch (error) {
+    if (error === REFUSED) return undefined
+    throw error
+  }
+}
+
+export function decode(json: Json | undefined): unknown {
+  if (typeof json !== 'object' || json === null) return json
+  if (Array.isArray(json)) {
+    const copy: unknown[] = new Array(json.length)
+    for (let i = 0; i < json.length; i++) copy[i] = decode(json[i])
+    return copy
+  }
+  const keys = Object.keys(json)
+  if (keys.length === 1 && keys[0]!.charCodeAt(0) === TILDE) {
+    const kind = KINDS.get(keys[0]!)
+    const revived = kind && revive(kind, json[keys[0]!]!)
+    if (revived) return revived.value
+  }
+  const copy: Record<string, unknown> = {}
+  for (const key of keys) setOwn(copy, key, decode(json[key]))
+  return copy
+}
+
+const TILDE = 126
+/** Nobody means to store more levels; what goes in a circle has more. */
+const MOST_LEVELS = 1_000
+const REFUSED = Symbol('cannot be stored')
+
+function encoded(value: unknown, level: number): Json {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : { '~number': Object.is(value, -0) ? '-0' : String(value) }
+    case 'object':
+      return value === null ? null : encodedObject(value, level)
+    case 'undefined':
+      return { '~undefined': true }
+    case 'bigint':
+      return { '~bigint': String(value) }
+    default:
+      throw REFUSED
+  }
+}
+
+function encodedObject(object: object, level: number): Json {
+  if (level >= MOST_LEVELS) throw REFUSED
+  if (Array.isArray(object)) {
+    if (Object.getPrototypeOf(object) !== Array.prototype) throw REFUSED
+    const copy: Json[] = new Array(object.length)
+    for (let i = 0; i < object.length; i++) copy[i] = encoded(object[i], level + 1)
+    return copy
+  }
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (prototype !== Object.prototype && prototype !== null) return encodedInstance(object, level)
+  const copy: { [key: string]: Json } = {}
+  let [count, last] = [0, '']
+  for (const key of Object.keys(object)) {
+    const value = (object as Record<string, unknown>)[key]
+    // As JSON has it: TypeScript's optional fields are undefined all the time, and mean that they are not there.
+    if (value === undefined) continue
+    setOwn(copy, key, encoded(value, level + 1))
+    count++
+    last = key
+  }
+  return count === 1 && last.charCodeAt(0) === TILDE ? { '~plain': copy } : copy
+}
+
+interface Kind {
+  key: string
+  is(object: object): boolean
+  write(object: never, level: number): Json
+  /** Undefined for what was never written like this: it is somebody's plain object then. */
+  read(json: Json): { value: unknown } | undefined
+}
+
+const isExactly =
+  (Type: { prototype: object }) =>
+  (object: object): boolean =>
+    Object.getPrototypeOf(object) === Type.prototype
+
+const text = (read: (text: string) => unknown) => (json: Json) => (typeof json === 'string' ? { value: read(json) } : undefined)
+
+const INSTANCES: readonly Kind[] = [
+  {
+    key: '~date',
+    is: isExactly(Date),
+    write: (date: Date) => (Number.isNaN(date.getTime()) ? null : date.toISOString()),
+    read: (json) => (json === null || typeof json === 'string' ? { value: new Date(json ?? Number.NaN) } : undefined),
+  },
+  {
+    key: '~map',
+    is: isExactly(Map),
+    write: (map: Map<unknown, unknown>, level) => Array.from(map, ([key, value]) => [encoded(key, level), encoded(value, level)]),
+    read: (json) => (isPairs(json) ? { value: new Map(json.map(([key, value]) => [decode(key), decode(value)])) } : undefined),
+  },
+  {
+    key: '~set',
+    is: isExactly(Set),
+    write: (set: Set<unknown>, level) => Array.from(set, (each) => encoded(each, level)),
+    read: (json) => (Array.isArray(json) ? { value: new Set(json.map(decode)) } : undefined),
+  },
+  { key: '~url', is: isExactly(URL), write: (url: URL) => url.href, read: text((href) => new URL(href)) },
+  {
+    key: '~regexp',
+    is: isExactly(RegExp),
+    write: (regexp: RegExp) => String(regexp),
+    read: text((source) => new RegExp(source.slice(1, source.lastIndexOf('/')), source.slice(source.lastIndexOf('/') + 1))),
+  },
+  { key: '~bytes', is: isExactly(Uint8Array), write: toBase64, read: text(fromBase64) },
+  // Node's own bytes, which do more than others; where there is no Node they are bytes like any.
+  {
+    key: '~buffer',
+    is: (object) => typeof Buffer !== 'undefined' && isExactly(Buffer)(object),
+    write: toBase64,
+    read: text((base64) => (typeof Buffer === 'undefined' ? fromBase64(base64) : Buffer.from(base64, 'base64'))),
+  },
+  {
+    key: '~error',
+    is: (object) => object instanceof Error,
+    write: (error: Error) => JSON.parse(JSON.stringify(recordError(error))) as Json,
+    read: (json) => (isErrorRecord(json) ? { value: reviveError(json) } : undefined),
+  },
+]
+
+const OTHERS: readonly Pick<Kind, 'key' | 'read'>[] = [
+  { key: '~number', read: (json) => (json === '-0' || json === 'NaN' || json === 'Infinity' || json === '-Infinity' ? { value: Number(json) } : undefined) },
+  { key: '~bigint', read: (json) => (typeof json === 'string' && /^-?\d+$/.test(json) ? { value: BigInt(json) } : undefined) },
+  { key: '~undefined', read: (json) => (json === true ? { value: undefined } : undefined) },
+  { key: '~plain', read: (json) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { value: plain(json) } : undefined) },
+]
+
+const KINDS: ReadonlyMap<string, Pick<Kind, 'read'>> = new Map([...INSTANCES, ...OTHERS].map((kind) => [kind.key, kind]))
+
+function encodedInstance(object: object, level: number): Json {
+  const kind = INSTANCES.find(({ is }) => is(object))
+  if (!kind) throw REFUSED
+  return { [kind.key]: kind.write(object as never, level + 1) }
+}
+
+/** What somebody else wrote may look like ours and be none: it is plain then, and nobody's fault. */
+function revive({ read }: Pick<Kind, 'read'>, json: Json): { value: unknown } | undefined {
+  try {
+    return read(json)
+  } catch {
+    return undefined
+  }
+}
+
+function plain(json: { [key: string]: Json }): unknown {
+  const copy: Record<string, unknown> = {}
+  for (const key of Object.keys(json)) setOwn(copy, key, decode(json[key]))
+  return copy
+}
+
+/** `__proto__` is a key like any other. */
+function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  else object[key] = value
+}
+
+const isPairs = (json: Json): json is [Json, Json][] => Array.isArray(json) && json.every((pair) => Array.isArray(pair) && pair.length === 2)
+
+function isErrorRecord(json: Json): json is Json & ErrorRecord {
+  return typeof json === 'object' && json !== null && !Array.isArray(json) && typeof json.name === 'string' && typeof json.message === 'string'
+}
+
+/** In pieces: a call takes no more arguments than this. */
+const PIECE = 0x8000
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (let i = 0; i < bytes.length; i += PIECE) binary += String.fromCharCode(...bytes.subarray(i, i + PIECE))
+  return btoa(binary)
+}
+
+function fromBase64(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+}
+
+/** Says where and why, and what to do instead. Only asked for when something is wrong, so it may take its time. */
+function problemIn(value: unknown, path: string, above: readonly object[], onlyPlain: boolean): Problem | undefined {
+  if (typeof value === 'function') return { path, message: 'a function cannot be stored; store what it is to be made of' }
+  if (typeof value === 'symbol') return { path, message: 'a symbol cannot be stored; store a string' }
+  if (onlyPlain) {
+    if (typeof value === 'bigint') return { path, message: 'a BigInt; give a string' }
+    if (typeof value === 'number' && !Number.isFinite(value)) return { path, message: `${value} would become null` }
+    if (value === undefined && above.length > 0) return { path, message: 'undefined would become null' }
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  if (above.includes(value)) return { path, message: 'a circular reference; store ids instead of what they stand for' }
+  if (above.length >= MOST_LEVELS) return { path, message: `more than ${MOST_LEVELS.toLocaleString('en')} levels; store it flatter` }
+  const parts = partsOf(value, path)
+  if (!parts) return { path, message: unknownInstance(value) }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (onlyPlain && !Array.isArray(value) && prototype !== Object.prototype && prototype !== null)
+    return { path, message: `a ${nameOf(value)}; give ${value instanceof Date ? 'its toISOString()' : 'a plain object'}` }
+  for (const [part, at] of parts) {
+    const problem = problemIn(part, at, [...above, value], onlyPlain)
+    if (problem) return problem
+  }
+  return undefined
+}
+
+/** What is in it, and where; undefined for what cannot be stored whatever is in it. */
+function partsOf(object: object, path: string): [unknown, string][] | undefined {
+  if (Array.isArray(object)) return Object.getPrototypeOf(object) === Array.prototype ? object.map((part, i) => [part, `${path}[${i}]`]) : undefined
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (prototype === Object.prototype || prototype === null) {
+    const entries = Object.entries(object).filter(([, part]) => part !== undefined)
+    return entries.map(([key, part]) => [part, `${path}${pathStep(key)}`])
+  }
+  if (isExactly(Map)(object))
+    return [...(object as Map<unknown, unknown>)].flatMap(([key, part], i): [unknown, string][] => [
+      [key, `${path}.keys()[${i}]`],
+      [part, `${path}.values()[${i}]`],
+    ])
+  if (isExactly(Set)(object)) return [...(object as Set<unknown>)].map((part, i) => [part, `${path}.values()[${i}]`])
+  return INSTANCES.some(({ is }) => is(object)) ? [] : undefined
+}
+
+const nameOf = (object: object): string => (Object.getPrototypeOf(object) as { constructor?: { name?: string } } | null)?.constructor?.name || 'class'
+
+function unknownInstance(object: object): string {
+  if (object instanceof Promise) return 'a Promise cannot be stored; await it'
+  if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) return `a ${nameOf(object)} cannot be stored; store a Uint8Array of its bytes`
+  return `an instance of ${nameOf(object)} would lose its class; store a plain object, and make the instance of it where it is used`
+}

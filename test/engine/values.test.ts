@@ -1,0 +1,182 @@
+import { deepStrictEqual } from 'node:assert'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { InvalidInputError } from '../../sdk/engine/errors.ts'
+import type { Json } from '../../sdk/engine/json.ts'
+import { decode, encode, encodePlain } from '../../sdk/engine/values.ts'
+import { anyValue } from './arbitrary-values.ts'
+
+const throughStore = (value: unknown): unknown => {
+  const json = encode(value, 'x')
+  return decode(json === undefined ? undefined : (JSON.parse(JSON.stringify(json)) as Json))
+}
+
+describe('values', () => {
+  it('come back as they were', () => {
+    fc.assert(
+      fc.property(anyValue(), (value) => {
+        // Not vitest's own, which takes a property named `constructor` for a class.
+        deepStrictEqual(throughStore(value), value)
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+
+  it('that are JSON are stored as they are, byte for byte', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        const json = JSON.parse(JSON.stringify(value)) as Json
+        fc.pre(!/"~/.test(JSON.stringify(json)))
+        expect(JSON.stringify(encode(json, 'x'))).toBe(JSON.stringify(json))
+        expect(JSON.stringify(decode(json))).toBe(JSON.stringify(json))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it.each<[unknown, string]>([
+    [new Date(0), '{"~date":"1970-01-01T00:00:00.000Z"}'],
+    [new Date(Number.NaN), '{"~date":null}'],
+    [12n, '{"~bigint":"12"}'],
+    [-0, '{"~number":"-0"}'],
+    [Number.NaN, '{"~number":"NaN"}'],
+    [new Map([['a', new Set([1])]]), '{"~map":[["a",{"~set":[1]}]]}'],
+    [[undefined], '[{"~undefined":true}]'],
+    [new URL('https://example.com/a?b=c'), '{"~url":"https://example.com/a?b=c"}'],
+    [/a\/b/gi, '{"~regexp":"/a\\\\/b/gi"}'],
+    [new Uint8Array([1, 2, 255]), '{"~bytes":"AQL/"}'],
+    [Buffer.from('hi'), '{"~buffer":"aGk="}'],
+    [{ '~date': 'a date of mine' }, '{"~plain":{"~date":"a date of mine"}}'],
+    [{ a: undefined, b: 1 }, '{"b":1}'],
+  ])('%o can be read in a history', (value, json) => {
+    expect(JSON.stringify(encode(value, 'x'))).toBe(json)
+  })
+
+  it('are errors too, with their fields, causes and the errors they stand for', () => {
+    const cause = Object.assign(new RangeError('too far'), { at: new Date(5) })
+    const error = Object.assign(new AggregateError([cause, new Error('b')], 'both', { cause }), { code: 'E_BOTH', tries: 3n })
+    const back = throughStore({ error }) as { error: AggregateError & { code: string; tries: bigint } }
+    expect(back.error).toBeInstanceOf(AggregateError)
+    expect(back.error).toMatchObject({ message: 'both', code: 'E_BOTH', tries: 3n })
+    expect(back.error.cause).toBeInstanceOf(RangeError)
+    expect(back.error.cause).toMatchObject({ message: 'too far', at: new Date(5) })
+    expect(back.error.errors.map(({ message }: Error) => message)).toEqual(['too far', 'b'])
+    expect(back.error.stack).toBe(error.stack)
+  })
+
+  it('are copies, whichever way they go', () => {
+    const value = { list: [new Date(0)] }
+    const json = encode(value, 'x')
+    value.list[0]!.setTime(9)
+    expect(decode(json)).toEqual({ list: [new Date(0)] })
+    expect(decode(json)).not.toBe(decode(json))
+  })
+
+  it('that only look like ours are plain: whoever wrote them meant something else', () => {
+    const lookalikes: Json[] = [
+      { '~date': 5 },
+      { '~map': [[1]] },
+      { '~url': 'no url' },
+      { '~regexp': '/(/' },
+      { '~error': 'text' },
+      { '~bigint': '1.5' },
+      { '~unknown': 1 },
+      { '~bytes': '%' },
+    ]
+    for (const json of lookalikes) expect(decode(json)).toEqual(json)
+  })
+
+  it('keep a key named __proto__ a key', () => {
+    const hostile = JSON.parse('{"__proto__":{"isAdmin":true},"~x":1}') as Json
+    const back = decode(encode(decode(hostile), 'x')) as Record<string, unknown>
+    expect(Object.getPrototypeOf(back)).toBe(Object.prototype)
+    expect(back.isAdmin).toBeUndefined()
+    expect(JSON.stringify(back)).toBe(JSON.stringify(hostile))
+  })
+})
+
+class Money {
+  cents = 1
+}
+class Moment extends Date {}
+class List extends Array<number> {}
+const circle: Record<string, unknown> = {}
+circle.self = circle
+const deep = () => {
+  let value: unknown = 1
+  for (let i = 0; i < 1_100; i++) value = [value]
+  return value
+}
+
+describe('what cannot be stored', () => {
+  const refused: [unknown, string, string][] = [
+    [() => {}, '$', 'a function cannot be stored; store what it is to be made of'],
+    [Symbol('s'), '$', 'a symbol cannot be stored; store a string'],
+    [{ items: [{ price: () => 1 }] }, '$.items[0].price', 'a function cannot be stored; store what it is to be made of'],
+    [{ 'odd key': { '1st': Symbol.iterator } }, '$["odd key"]["1st"]', 'a symbol cannot be stored; store a string'],
+    [circle, '$.self', 'a circular reference; store ids instead of what they stand for'],
+    [new Money(), '$', 'an instance of Money would lose its class; store a plain object, and make the instance of it where it is used'],
+    [new Moment(0), '$', 'an instance of Moment would lose its class; store a plain object, and make the instance of it where it is used'],
+    [new List(), '$', 'an instance of List would lose its class; store a plain object, and make the instance of it where it is used'],
+    [
+      new Map([['a', new Money()]]),
+      '$.values()[0]',
+      'an instance of Money would lose its class; store a plain object, and make the instance of it where it is used',
+    ],
+    [new Set([Promise.resolve()]), '$.values()[0]', 'a Promise cannot be stored; await it'],
+    [new Float64Array(1), '$', 'a Float64Array cannot be stored; store a Uint8Array of its bytes'],
+    [new ArrayBuffer(1), '$', 'a ArrayBuffer cannot be stored; store a Uint8Array of its bytes'],
+    [new WeakMap(), '$', 'an instance of WeakMap would lose its class; store a plain object, and make the instance of it where it is used'],
+    [{ toJSON: () => 1 }, '$.toJSON', 'a function cannot be stored; store what it is to be made of'],
+  ]
+
+  it.each(refused)('%o is named, with its place and what to do', (value, path, message) => {
+    const failing = () => encode(value, 'the result')
+    expect(failing).toThrow('the result cannot be stored')
+    try {
+      failing()
+    } catch (error) {
+      expect((error as InvalidInputError).problems).toEqual([{ path, message }])
+    }
+  })
+
+  it('is found wherever it is, 500 times', () => {
+    const bad = refused.map(([value]) => value)
+    fc.assert(
+      fc.property(fc.constantFrom(...bad), fc.array(fc.oneof(fc.constant(0), fc.string(), fc.constant('map')), { maxLength: 8 }), (value, path) => {
+        const hidden = path.reduce<unknown>(
+          (inside, step) => (step === 0 ? [1, inside] : step === 'map' ? new Map([['k', inside]]) : { [step]: inside, other: 1 }),
+          value,
+        )
+        try {
+          encode(hidden, 'it')
+          expect.unreachable()
+        } catch (error) {
+          expect((error as InvalidInputError).problems[0]!.path).toMatch(/^\$/)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is more than a thousand levels', () => {
+    expect(() => encode(deep(), 'it')).toThrow('more than 1,000 levels')
+  })
+})
+
+describe('for those who take JSON only', () => {
+  it.each<[unknown, string]>([
+    [new Date(0), 'its toISOString()'],
+    [5n, 'a BigInt; give a string'],
+    [Number.NaN, 'NaN would become null'],
+    [[undefined], 'undefined would become null'],
+    [{ m: new Map() }, 'a Map; give a plain object'],
+  ])('%o is refused', (value, message) => {
+    expect(() => encodePlain(value, 'the payload')).toThrow(message)
+  })
+
+  it('JSON is taken', () => {
+    expect(encodePlain({ a: [1, null, 'x'], b: undefined }, 'x')).toEqual({ a: [1, null, 'x'] })
+    expect(encodePlain(undefined, 'x')).toBeUndefined()
+  })
+})
