@@ -3,8 +3,8 @@ import { digest } from '../sdk/engine/names.ts'
 import type { DeadEvent } from '../sdk/events/intake.ts'
 import type { ObjectStore } from '../sdk/worlds/aws/objects.ts'
 
-/** What any queue takes, attributes included. */
-const MOST_BYTES = 256_000
+/** What any queue takes, 256 KiB, less the room for attributes. */
+const MOST_BYTES = 250_000
 const LONGEST_REASON = 2_000
 const LONGEST_ID = 1_000
 

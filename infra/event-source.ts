@@ -1,4 +1,4 @@
-import { CfnResource, type Duration, Stack } from 'aws-cdk-lib'
+import { CfnResource, type Duration, Stack, Token } from 'aws-cdk-lib'
 import type { CfnGlobalTable, CfnTable, ITable } from 'aws-cdk-lib/aws-dynamodb'
 import { type EventPattern, type IEventBus, Rule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as Invoke } from 'aws-cdk-lib/aws-events-targets'
@@ -69,7 +69,7 @@ export class EventSource {
 
   private constructor({ kind, label, mostReceives, attach }: Spec) {
     this.kind = kind
-    this.label = label
+    this.label = label.slice(0, LONGEST_LABEL)
     this.mostReceives = mostReceives
     this.attach = attach
   }
@@ -78,7 +78,9 @@ export class EventSource {
   static bus(pattern: EventPattern, { bus }: BusOptions = {}): EventSource {
     if (!Object.values(pattern).some((part) => part !== undefined))
       throw new Error('EventSource.bus: the pattern is empty, and EventBridge takes none such. Name a source or a detailType, for example { source: ["shop"] }')
-    const [label = 'bus'] = [pattern.detailType, pattern.source].flatMap((parts) => parts ?? []).filter((part) => typeof part === 'string')
+    // `Match.prefix('…')` and the like are no names.
+    const names = [pattern.detailType, pattern.source].flatMap((parts) => (parts === undefined || Token.isUnresolved(parts) ? [] : parts))
+    const [label = 'bus'] = names.filter((name) => typeof name === 'string' && !Token.isUnresolved(name))
     return new EventSource({
       kind: 'bus',
       label,
@@ -163,6 +165,9 @@ export class EventSource {
     })
   }
 }
+
+/** A part of the name that a subscription has unless it is given one. */
+const LONGEST_LABEL = 40
 
 const BATCH = 10
 const STREAM_BATCH = 100

@@ -55,7 +55,7 @@ export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[]
 /** What events do: start, signal, cancel; and one that will never do is kept for people to look at. */
 export function eventsMay({ table, bucket, wakeups }: Resources, deadLettersArn: string): PolicyStatement[] {
   return [
-    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn),
     ...exchangePayloads(bucket),
     allow(['sqs:SendMessage'], wakeups.queue.queueArn, deadLettersArn),
   ]

@@ -13,7 +13,7 @@ export interface StartOn<I = unknown, E = any> {
   /** The run's. Without it a run is known by the event's own id. */
   id?: FromEvent<string | number, E>
   /** The run's; none unless given. `'$'` is the whole event. */
-  input?: FromEvent<I, E>
+  input?: FromEvent<NoInfer<I>, E>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -21,7 +21,7 @@ export interface SignalOn<T = unknown, E = any> {
   signal: Signal<T> | string
   runId: FromEvent<string | number, E>
   /** The signal's; none unless given. */
-  payload?: FromEvent<T, E>
+  payload?: FromEvent<NoInfer<T>, E>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above

@@ -47,6 +47,17 @@ test('changed code is picked up on the same port; a run that sleeps across it go
   expect(readFileSync(project.path('effects'), 'utf8')).toBe('before\nafter\n')
 })
 
+test('events do what the mappings of the entry say', async () => {
+  const mapping = `import { startOn } from 'overwinter/events'\nexport const rest = startOn('rest', { workflow: nap, id: 'detail.id', input: 'detail' })\n`
+  using project = new Project({ 'flows.ts': `${counted('rested')}${mapping}` })
+  await using dev = startDev(['flows.ts'], { cwd: project.folder, env: { PORT: '0' } })
+  const [, url] = await dev.says(URL_SAID)
+  const post = () => fetch(`${url}/events`, { method: 'POST', body: JSON.stringify({ mapping: 'rest', event: { id: 'e-1', detail: { id: 'n', ms: 1 } } }) })
+  expect(await (await post()).json()).toEqual({ kind: 'start', runId: 'n', created: true })
+  expect((await get(`${url}/runs/n?wait=60s`)).output).toBe('rested')
+  expect(await (await post()).json()).toEqual({ kind: 'start', runId: 'n', created: false })
+})
+
 test('a module that does not load is told, and tried again once it has changed', async () => {
   using project = new Project({ 'flows.ts': 'export const broken = oops()' })
   await using dev = startDev(['flows.ts'], { cwd: project.folder, env: { PORT: '0' } })

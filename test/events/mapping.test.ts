@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cancelOn, signalOn, startOn } from '../../sdk/events/index.ts'
+import { type BusEvent, cancelOn, signalOn, startOn } from '../../sdk/events/index.ts'
 import { isMapping, mappingFromData } from '../../sdk/events/mapping.ts'
 import { schedule, signal, workflow } from '../../sdk/index.ts'
 
@@ -43,4 +43,16 @@ describe('a mapping', () => {
     expect(() => mappingFromData('x', { kind: 'cancel', runId: () => 'a' })).toThrow('Export the mapping from the entry, and give its name')
     expect(() => mappingFromData('x', { kind: 'stop', runId: 'a' })).toThrow('$.kind: must be one of start, signal, cancel')
   })
+})
+
+it('a function of a mapping gives what its workflow or signal takes: the compiler says so', () => {
+  const priced = workflow('priced', async (_ctx, input: { total: number }) => input.total)
+  const paid = signal<{ cents: number }>('paid')
+  startOn('right', { workflow: priced, input: (event: BusEvent<{ total: number }>) => ({ total: event.detail.total }) })
+  // @ts-expect-error the input has a total
+  startOn('wrong', { workflow: priced, input: () => 7 })
+  // @ts-expect-error the payload has cents
+  signalOn('wrong', { signal: paid, runId: 'id', payload: () => ({ pounds: 1 }) })
+  // @ts-expect-error a promise is no id
+  cancelOn('wrong', { runId: async () => 'x' })
 })

@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -10,6 +11,7 @@ import type { OverwinterProps } from '../../infra/options.ts'
 import { EventSource } from '../../infra/overwinter.ts'
 import { fakeServer } from '../cli/fake-server.ts'
 import { Project } from '../cli/fixture.ts'
+import { queueRecord } from '../events/records.ts'
 import { build } from './synth.ts'
 
 const NAMES = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN', 'EVENT_BUS', 'TOKEN_SECRET', 'EVENT_DEAD_LETTERS_URL']
@@ -69,6 +71,34 @@ describe('the bundles of the functions', () => {
       stdio: 'pipe',
     })
     expect(JSON.parse(answer.toString())).toMatchObject({ statusCode: 204 })
+  })
+})
+
+describe('the bundle for events', () => {
+  it('sets aside what it cannot take, with the reason, and counts it', async () => {
+    const sent: { MessageBody: string; MessageAttributes: Record<string, { StringValue: string }> }[] = []
+    await using server = await fakeServer(({ body }) => {
+      sent.push(JSON.parse(body))
+      return { body: JSON.stringify({ MessageId: 'm', MD5OfMessageBody: createHash('md5').update(sent.at(-1)!.MessageBody).digest('hex') }) }
+    })
+    const { app, stack } = build((inner) => ({ also: (overwinter) => overwinter.startOn(EventSource.queue(new Queue(inner, 'Orders')), 'placed') }), {})
+    const { directory } = app.synth()
+    const [events] = Object.values(
+      Template.fromStack(stack).findResources('AWS::Lambda::Function', { Properties: { Description: "Takes events of 'placed'" } }),
+    )
+    const file = join(directory, `asset.${(events!.Properties.Code.S3Key as string).replace('.zip', '')}`, 'index.mjs')
+    const env = {
+      ...SETTINGS,
+      ...{ AWS_ENDPOINT_URL: server.url, AWS_ACCESS_KEY_ID: 'A', AWS_SECRET_ACCESS_KEY: 'B', OVERWINTER_EVENT_DEAD_LETTERS_URL: `${server.url}/1/dead` },
+      OVERWINTER_SUBSCRIPTION: events!.Properties.Environment.Variables.OVERWINTER_SUBSCRIPTION as string,
+    }
+    const script = `const { handler } = await import(process.argv[1]); console.log('ANSWER', JSON.stringify(await handler(JSON.parse(process.argv[2]))))`
+    const Records = [queueRecord('m-1', '{"order":1}'), queueRecord('m-2', 'x')]
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script, file, JSON.stringify({ Records })], { env })
+    expect(stdout).toContain('ANSWER {"batchItemFailures":[]}')
+    expect(sent.map(({ MessageAttributes }) => MessageAttributes.eventId!.StringValue).sort()).toEqual(['m-1', 'm-2'])
+    for (const { MessageAttributes } of sent) expect(MessageAttributes.reason!.StringValue).toContain("the entry exports no mapping named 'placed'")
+    expect(stdout).toMatch(/"DeadEvents":(2|\[1,1\])/)
   })
 })
 

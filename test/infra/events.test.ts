@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib'
-import { Match, Template } from 'aws-cdk-lib/assertions'
+import { Match as Like, Template } from 'aws-cdk-lib/assertions'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import { Match } from 'aws-cdk-lib/aws-events'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Topic } from 'aws-cdk-lib/aws-sns'
@@ -49,15 +50,15 @@ describe('events from outside', () => {
   })
 
   it('have the others try again twice, and keep what failed each time', () => {
-    const OnFailure = { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('EventDeadLetters'), 'Arn'] } }
+    const OnFailure = { Destination: { 'Fn::GetAtt': [Like.stringLikeRegexp('EventDeadLetters'), 'Arn'] } }
     template.resourcePropertiesCountIs('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 2, DestinationConfig: { OnFailure } }, 3)
     template.hasResourceProperties('AWS::Events::Rule', {
       EventPattern: { source: ['shop'], 'detail-type': ['OrderPlaced'] },
-      Targets: [Match.objectLike({ DeadLetterConfig: Match.anyValue() })],
+      Targets: [Like.objectLike({ DeadLetterConfig: Like.anyValue() })],
     })
-    template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'lambda', RedrivePolicy: Match.anyValue() })
+    template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'lambda', RedrivePolicy: Like.anyValue() })
     const LambdaFunctionConfigurations = [
-      Match.objectLike({ Events: ['s3:ObjectCreated:*'], Filter: { Key: { FilterRules: [{ Name: 'prefix', Value: 'in/' }] } } }),
+      Like.objectLike({ Events: ['s3:ObjectCreated:*'], Filter: { Key: { FilterRules: [{ Name: 'prefix', Value: 'in/' }] } } }),
     ]
     template.hasResourceProperties('Custom::S3BucketNotifications', { NotificationConfiguration: { LambdaFunctionConfigurations } })
   })
@@ -76,6 +77,15 @@ describe('events from outside', () => {
     })
   })
 
+  it('are called by what they say, not by how they match', () => {
+    const { overwinter: ours } = build()
+    const labels = [EventSource.bus({ source: ['shop'], detailType: Match.prefix('Order') }), EventSource.bus({ detailType: Match.suffix('Placed') })].map(
+      ({ label }) => label,
+    )
+    expect(labels).toEqual(['shop', 'bus'])
+    expect(() => ours.startOn(EventSource.bus({ detailType: ['x'.repeat(200)] }), { workflow: 'order' })).not.toThrow()
+  })
+
   it('leave nothing behind where there are none', () => {
     expect(plain.overwinter.subscriptions.deadLetters).toBeUndefined()
     expect(JSON.stringify(plain.template.toJSON())).not.toMatch(/Subscriptions|EventDeadLetters|EventInvokeConfig/)
@@ -85,7 +95,7 @@ describe('events from outside', () => {
     const { template: encrypted } = synthesise((stack) => ({ kmsKey: new Key(stack, 'Key'), also: (ours) => subscribeToAll(stack, ours) }))
     for (const Service of ['events.amazonaws.com', 'sns.amazonaws.com'])
       encrypted.hasResourceProperties('AWS::KMS::Key', {
-        KeyPolicy: { Statement: Match.arrayWith([Match.objectLike({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Principal: { Service } })]) },
+        KeyPolicy: { Statement: Like.arrayWith([Like.objectLike({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Principal: { Service } })]) },
       })
   })
 })
