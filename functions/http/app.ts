@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
 import { isRunId } from '../../sdk/engine/names.ts'
 import { type Client, RunNotFoundError } from '../../sdk/index.ts'
@@ -37,6 +37,8 @@ export interface AppOptions {
   workerToken?: string
   /** On AWS workers have an address of their own. */
   withoutWorkers?: boolean
+  /** Tells browsers which pages of other origins may call, where nothing in front of the app does. */
+  browsers?: MiddlewareHandler
   /** Gets what nobody expected. */
   log?: LogSink
 }
@@ -51,6 +53,7 @@ export function createApp(options: AppOptions): Hono {
   const workers = new Workers(client.world, options.workerToken)
   const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document }
   const app = emptyApp([...ROUTES, ...ours], log, () => client.registry.names())
+  if (options.browsers) app.use(options.browsers)
   mount(app, ROUTES, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
   mount(app, ours, api)
   return app
