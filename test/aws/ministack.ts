@@ -7,8 +7,11 @@ import { freePort } from '../outside/free-port.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
 import { endWithUs, isOver, signalGroup } from '../outside/process-groups.ts'
 import { installed } from './python-tool.ts'
+import { mustAnswer } from './stand-in.ts'
 
 const VERSION = '1.5.33'
+/** Without it every JWT is refused. */
+const CHECKS_JWTS = 'cryptography==50.0.2'
 const LAUNCHER = join(import.meta.dirname, 'fast_ministack.py')
 
 const ACCOUNT = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
@@ -25,6 +28,7 @@ export interface Stack {
 export async function startStack(): Promise<Stack> {
   const given = process.env.AWS_ENDPOINT_URL
   if (given) {
+    await mustAnswer(given)
     for (const [name, value] of Object.entries(ACCOUNT)) process.env[name] ??= value
     return { endpoint: given, stop: async () => {} }
   }
@@ -32,7 +36,7 @@ export async function startStack(): Promise<Stack> {
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
   Object.assign(process.env, NO_AWS, ACCOUNT)
 
-  const python = join(installed('ministack', VERSION, ', or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack'), 'bin/python')
+  const python = join(installed('ministack', VERSION, ', or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack', [CHECKS_JWTS]), 'bin/python')
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
   // Left to itself it keeps its files where every other one does.

@@ -1,34 +1,26 @@
 import { App, CfnOutput, CliCredentialsStackSynthesizer, Duration, RemovalPolicy, SecretValue, Stack } from 'aws-cdk-lib'
-import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
-import { CfnUrl } from 'aws-cdk-lib/aws-lambda'
-import { CfnBucketPolicy } from 'aws-cdk-lib/aws-s3'
-import { type ISecret, Secret, type SecretProps } from 'aws-cdk-lib/aws-secretsmanager'
-import { CfnQueuePolicy } from 'aws-cdk-lib/aws-sqs'
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
-import { Overwinter } from '../../infra/overwinter.ts'
-import { allow } from '../../infra/permissions.ts'
+import { Overwinter, type OverwinterProps } from '../../infra/overwinter.ts'
+import { suitStandIn } from './suit-stand-in.ts'
 
-/** The stack that the end-to-end tests deploy: the construct as everybody gets it, but impatient. */
+/** The stack that the end-to-end tests deploy: the construct as everybody gets it, but impatient. `-c api=rest` for where there is no other kind of API. */
 const app = new App()
 const stack = new Stack(app, 'OverwinterE2e', { synthesizer: new CliCredentialsStackSynthesizer() })
 const key = { name: 'id', type: AttributeType.STRING }
 const orders = new TableV2(stack, 'Orders', { partitionKey: key, removalPolicy: RemovalPolicy.DESTROY })
 const strangers = new TableV2(stack, 'Strangers', { partitionKey: key, removalPolicy: RemovalPolicy.DESTROY })
 const hush = (text: string) => SecretValue.unsafePlainText(text)
-/** By its name, as one that another stack owns: on the stand-in a reference to a secret is not its ARN. */
-function secretOf(id: string, value: SecretProps): ISecret {
-  const secretName = `overwinter-e2e/${id}`
-  new Secret(stack, id, { secretName, ...value })
-  return Secret.fromSecretNameV2(stack, `${id}ByName`, secretName)
-}
 const workflows = new Overwinter(stack, 'Workflows', {
   entry: 'test/e2e/workflows.ts',
+  api: app.node.tryGetContext('api') as OverwinterProps['api'],
   environment: { ORDERS: orders.tableName, STRANGERS: strangers.tableName },
   secrets: {
-    API_KEY: secretOf('ApiKey', { secretStringValue: hush('key of the tests') }),
-    DB_PASSWORD: { secret: secretOf('Database', { secretObjectValue: { user: hush('ada'), password: hush('pa55') } }), field: 'password' },
-    FEATURE: new StringParameter(stack, 'Feature', { stringValue: 'on' }),
+    API_KEY: new Secret(stack, 'ApiKey', { secretStringValue: hush('key of the tests') }),
+    DB_PASSWORD: { secret: new Secret(stack, 'Database', { secretObjectValue: { user: hush('ada'), password: hush('pa55') } }), field: 'password' },
+    FEATURE: new StringParameter(stack, 'Feature', { parameterName: 'overwinter-e2e-feature', stringValue: 'on' }),
   },
   removalPolicy: RemovalPolicy.DESTROY,
   timeout: Duration.seconds(30),
@@ -41,16 +33,15 @@ const workflows = new Overwinter(stack, 'Workflows', {
 })
 orders.grantReadWriteData(workflows)
 const { api, table, bucket, wakeups, functions, workersUrl, tasks } = workflows
-allowWhatOnlyTheStandInAsksFor()
-// The construct lets nobody in without TLS. The stand-in has none, and under AUTH=true it takes policies at their word.
-for (const policy of stack.node.findAll()) {
-  if (policy instanceof CfnQueuePolicy || policy instanceof CfnBucketPolicy) policy.node.scope!.node.tryRemoveChild(policy.node.id)
-}
-// Nor does it calculate with metrics.
-for (const alarm of stack.node.findAll()) if (alarm instanceof CfnAlarm && alarm.metrics) alarm.node.scope!.node.tryRemoveChild(alarm.node.id)
-// The stand-in does not stream: a function says there what it has to say in one piece, as one that is not asked to stream does.
-for (const url of stack.node.findAll()) if (url instanceof CfnUrl) url.invokeMode = 'BUFFERED'
+suitStandIn(stack)
+/** Says which Node the stand-in has for functions, in case it is too old for the others. */
+const nodeVersion = new LambdaFunction(stack, 'NodeVersion', {
+  runtime: Runtime.NODEJS_24_X,
+  handler: 'index.handler',
+  code: Code.fromInline('exports.handler = async () => process.version'),
+})
 const outputs = {
+  NodeVersionFunction: nodeVersion.functionName,
   ApiId: api.apiId,
   ApiUrl: api.apiEndpoint,
   Table: table.tableName,
@@ -63,13 +54,3 @@ const outputs = {
   NativeQueueUrl: tasks.queues.get('native')!.queueUrl,
 }
 for (const [name, value] of Object.entries(outputs)) new CfnOutput(stack, name, { value })
-
-/** Where MiniStack's idea of a permission is not that of AWS: a schedule's group, batches as an action of their own, and parameters that are asked for together. */
-function allowWhatOnlyTheStandInAsksFor(): void {
-  functions.Runner.addToRolePolicy(allow(['ssm:GetParameters'], '*'))
-  const schedules = stack.formatArn({ service: 'scheduler', resource: 'schedule', resourceName: 'default/*' })
-  for (const { role } of [functions.Runner, functions.Api, functions.Sweeper]) {
-    role!.addToPrincipalPolicy(allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], schedules))
-    role!.addToPrincipalPolicy(allow(['sqs:SendMessageBatch'], wakeups.queue.queueArn))
-  }
-}
