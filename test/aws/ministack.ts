@@ -14,6 +14,9 @@ const VERSION = '1.5.33'
 const CHECKS_JWTS = 'cryptography==50.0.2'
 const LAUNCHER = join(import.meta.dirname, 'fast_ministack.py')
 
+/** Where the tables are, if not in MiniStack: DynamoDB Local, say. The AWS SDK goes by it itself. */
+const OTHER_DYNAMODB = 'AWS_ENDPOINT_URL_DYNAMODB'
+
 const ACCOUNT = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
 
 export interface Stack {
@@ -33,7 +36,7 @@ export async function startStack(): Promise<Stack> {
     return { endpoint: given, stop: async () => {} }
   }
   // Ours has an account of its own; somebody's profile, session or region would only be in its way.
-  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_') && name !== OTHER_DYNAMODB) delete process.env[name]
   Object.assign(process.env, NO_AWS, ACCOUNT)
 
   const python = join(installed('ministack', VERSION, ', or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack', [CHECKS_JWTS]), 'bin/python')
