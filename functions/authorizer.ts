@@ -1,8 +1,8 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import type { APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda'
+import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda'
 import { type TokenScope, Tokens } from '../sdk/tasks/tokens.ts'
 import { awsWorld, type Environment, setting } from './environment.ts'
-import { type Authority, judge, type Verdict } from './token-authority.ts'
+import { type Authority, asPolicy, judge, type Verdict } from './token-authority.ts'
 
 const secrets = new SecretsManagerClient()
 const tokens = new Tokens(awsWorld())
@@ -12,9 +12,15 @@ const REFRESH_MS = 300_000
 let current: { authority: Authority; until: number } | undefined
 
 /** For `auth: { token }`: lets requests in whose bearer token is the secret's value, or one with scopes; how far, the API decides. */
-export async function handler({ headers }: APIGatewayRequestAuthorizerEventV2): Promise<Verdict> {
+export async function handler(event: APIGatewayRequestAuthorizerEventV2 | APIGatewayRequestAuthorizerEvent): Promise<Verdict | APIGatewayAuthorizerResult> {
   if (!current || current.until < Date.now()) current = { authority: await readAuthority(), until: Date.now() + REFRESH_MS }
-  return judge(headers?.authorization, current.authority)
+  const verdict = await judge(authorizationIn(event.headers), current.authority)
+  return 'methodArn' in event ? asPolicy(verdict, event.methodArn) : verdict
+}
+
+/** A REST API leaves the names of headers as they came. */
+function authorizationIn(headers: Record<string, string | undefined> | null | undefined): string | undefined {
+  return Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
 }
 
 const GRANTED: Partial<Record<TokenScope, keyof Environment>> = {

@@ -39,6 +39,8 @@ export interface Environment {
   OVERWINTER_OPERATE_SECRET?: string
   /** Who tells the API what a caller may do: the authorizer of tokens, or the claims of a JWT. Nobody where IAM does it by route. */
   OVERWINTER_SCOPES?: 'token' | 'jwt'
+  /** JSON of `AllowedBrowsers`; only behind a REST API, which leaves the answers of functions as they are. */
+  OVERWINTER_CORS?: string
 }
 
 export function setting(name: keyof Environment): string {

@@ -1,4 +1,4 @@
-import type { APIGatewaySimpleAuthorizerWithContextResult } from 'aws-lambda'
+import type { APIGatewayAuthorizerResult, APIGatewaySimpleAuthorizerWithContextResult } from 'aws-lambda'
 import { isTokenScope, type Permission, type TokenScope } from '../sdk/tasks/tokens.ts'
 import { bearer } from './http/bearer.ts'
 
@@ -29,15 +29,26 @@ function handOver({ scopes, workflows }: Permission): Verdict {
   return { isAuthorized: true, context: { scopes: scopes.join(' '), ...(workflows && { workflows: JSON.stringify(workflows) }) } }
 }
 
+/**
+ * The same for a REST API, which asks for a policy. It is kept for all that the token's bearer asks for within the next minutes, and so must hold for the
+ * whole stage.
+ */
+export function asPolicy({ isAuthorized, context }: Verdict, methodArn: string): APIGatewayAuthorizerResult {
+  const stage = methodArn.split('/').slice(0, 2).join('/')
+  const statement = { Action: 'execute-api:Invoke', Effect: isAuthorized ? ('Allow' as const) : ('Deny' as const), Resource: `${stage}/*` }
+  return { principalId: 'bearer', policyDocument: { Version: '2012-10-17', Statement: [statement] }, ...(context && { context: { ...context } }) }
+}
+
 /** What API Gateway says of a request that it has let in; `true` where nothing binds it. */
 export function permissionFrom(env: unknown, kind: 'token' | 'jwt'): Permission | true {
   const { authorizer } = (env as { event?: { requestContext?: { authorizer?: Gateway } } } | undefined)?.event?.requestContext ?? {}
   if (kind === 'jwt') return { scopes: scopesOfJwt(authorizer?.jwt) }
-  const { scopes, workflows } = authorizer?.lambda ?? {}
+  const { scopes, workflows } = (authorizer && 'lambda' in authorizer ? authorizer.lambda : (authorizer as Handed | undefined)) ?? {}
   if (scopes === undefined) return true
   return { scopes: scopes.split(' ').filter(isTokenScope), ...(workflows !== undefined && { workflows: JSON.parse(workflows) as string[] }) }
 }
 
+/** A REST API has what the authorizer says beside what it says itself; an HTTP API apart from it. */
 interface Gateway {
   lambda?: Handed | null
   jwt?: { claims?: Record<string, unknown>; scopes?: string[] | null }

@@ -1,10 +1,11 @@
 import { Stack, Validations } from 'aws-cdk-lib'
-import type { OpenRoute } from './http-api.ts'
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway'
+import type { IConstruct } from 'constructs'
 import type { Overwinter } from './overwinter.ts'
 import { schedulesIn } from './permissions.ts'
 
 /** What cdk-nag's AwsSolutions rules find here, and why it stays. */
-export function acknowledgeFindings(overwinter: Overwinter, open: readonly OpenRoute[]): void {
+export function acknowledgeFindings(overwinter: Overwinter, open: readonly IConstruct[]): void {
   const { bucket, wakeups } = overwinter
   const why = (id: string, reason: string) => Validations.of(overwinter).acknowledge({ id: `AwsSolutions-${id}`, reason })
   why('S1', 'Only two functions reach the payloads, and their calls are in CloudTrail if the account records data events; access logs would double the writes.')
@@ -17,12 +18,30 @@ export function acknowledgeFindings(overwinter: Overwinter, open: readonly OpenR
     'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
     "In a VPC, Lambda makes network interfaces in the function's name; AWS keeps the list of what that takes.",
   )
-  for (const { route } of open) {
-    const reason =
-      'The token in the path is the authorization: signed for one answer to one question, and refused once it has served. Throttled apart from the rest.'
-    Validations.of(route).acknowledge({ id: 'AwsSolutions-APIG4', reason })
-  }
+  for (const route of open)
+    acknowledgeOpen(
+      route,
+      'The token in the path is the authorization: signed for one answer to one question, and refused once it has served. Throttled apart from the rest.',
+    )
   why('SQS3', 'A queue for what the stream could not deliver is itself a dead-letter queue, which cdk-nag cannot tell from the template.')
+}
+
+/** A route that nobody has to show anything for. */
+export function acknowledgeOpen(route: IConstruct, reason: string): void {
+  for (const id of ['APIG4', 'COG4']) Validations.of(route).acknowledge({ id: `AwsSolutions-${id}`, reason })
+}
+
+/** What the rules want of every REST API. */
+export function acknowledgeRestApi(rest: RestApi): void {
+  const why = (id: string, reason: string) => Validations.of(rest).acknowledge({ id: `AwsSolutions-${id}`, reason })
+  why('APIG2', 'The function checks each request, and says all that is wrong with it.')
+  why('APIG3', 'Which rules a firewall has is for its owner to say: `workflows.api.rest` has the stage that they are for.')
+  why('APIG6', 'Execution logs have paths in them, and so the tokens of callbacks. The access log and the log of the function say what happened.')
+  why('COG4', 'IAM or tokens with scopes decide who may call; users of a pool are for an HTTP API, which knows JWTs.')
+  why(
+    'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
+    'The role through which API Gateway writes the logs of an account; AWS keeps the list of what that takes.',
+  )
 }
 
 /** An ARN as cdk-nag writes it: `<LogicalId.Arn>/*`. */

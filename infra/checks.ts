@@ -18,6 +18,7 @@ export function checkOptions(props: OverwinterProps): void {
   checkMemory(memory)
   if (props.codec !== undefined && !existsSync(props.codec))
     throw new Error(`codec: there is no file ${props.codec}; give the path of a module whose default export is a codec`)
+  checkAuth(props)
   checkThrottle('throttle', props.throttle)
   if (props.callbacks) checkThrottle('callbacks.throttle', props.callbacks.throttle)
   if (props.invokes?.some((name) => name.trim() === '')) throw new Error('invokes has an empty name; give the names or ARNs of functions')
@@ -31,6 +32,11 @@ export function checkOptions(props: OverwinterProps): void {
     )
   if (workersConcurrency !== false) inRange('workersConcurrency', workersConcurrency, [2, 100_000], 'each worker takes two; false sets no limit')
   checkConcurrency(props)
+}
+
+function checkAuth({ api = 'http', auth = 'iam' }: OverwinterProps): void {
+  if (api === 'http' || auth === 'iam' || !('jwt' in auth)) return
+  throw new Error("auth: { jwt } needs api: 'http'. REST APIs have no authorizer for JWTs. Leave api out, or use auth: 'iam' or auth: { token }")
 }
 
 /** A runner starts no step in its last five seconds, so less than ten leave no time for any. Lambda ends at 15 minutes. */

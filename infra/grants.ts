@@ -1,11 +1,11 @@
 import { Validations } from 'aws-cdk-lib'
-import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
 import type { Environment } from '../functions/environment.ts'
 import { ROUTES } from '../functions/http/app.ts'
+import type { Gateway } from './gateway.ts'
 import type { Auth } from './options.ts'
 
 export type GrantedScope = 'start' | 'read' | 'operate'
@@ -25,12 +25,12 @@ export function scopesFrom(auth: Auth = 'iam'): Environment['OVERWINTER_SCOPES']
 /** Lets others use a part of the API: by the routes of its scope, or by a token that opens no others. */
 export class Grants {
   private readonly scope: Construct
-  private readonly api: HttpApi
+  private readonly api: Gateway
   private readonly auth: Auth
   private readonly authorizer: NodejsFunction | undefined
   private readonly tokens = new Map<GrantedScope, Secret>()
 
-  constructor(scope: Construct, api: HttpApi, auth: Auth = 'iam', authorizer?: NodejsFunction) {
+  constructor(scope: Construct, api: Gateway, auth: Auth = 'iam', authorizer?: NodejsFunction) {
     this.scope = scope
     this.api = api
     this.auth = auth

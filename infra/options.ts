@@ -1,4 +1,5 @@
 import type { Duration, RemovalPolicy } from 'aws-cdk-lib'
+import type { RestApiProps } from 'aws-cdk-lib/aws-apigateway'
 import type { CorsPreflightOptions } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { HttpJwtAuthorizerProps } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import type { IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch'
@@ -33,6 +34,11 @@ export interface OverwinterProps {
   codec?: string
   /** Who may call the API: IAM identities (the default), bearers of a JWT, or whoever knows the secret's value. */
   auth?: Auth
+  /**
+   * Which of API Gateway's kinds the API is: `'http'`, the default, or `'rest'`, which private endpoints, WAF and usage plans need, and which knows no JWTs.
+   * `{ rest: … }` says where it can be reached from.
+   */
+  api?: 'http' | 'rest' | { rest: RestOptions }
   /** In MB: of the runner, or of each function by its name. It decides CPU as well. Default 512 for the runner. */
   memory?: number | Partial<Record<FunctionName, number>>
   /** Of the runner, and so the longest time a step can take, less 5 seconds. Default 5 minutes. */
@@ -86,6 +92,9 @@ export interface OverwinterProps {
 
 /** `scopes`: a JWT opens what its scopes name, `start`, `read`, `operate` or `settle`, and otherwise nothing. Default: all of the API. */
 export type Auth = 'iam' | { jwt: HttpJwtAuthorizerProps & { issuer: string; scopes?: boolean } } | { token: ISecret }
+
+/** Of a REST API: what CDK's `RestApi` takes as well. */
+export type RestOptions = Pick<RestApiProps, 'endpointConfiguration' | 'policy'>
 
 /** A secret, one field of a secret that is JSON, or a parameter of Systems Manager, encrypted or not. */
 export type SecretSource = ISecret | { secret: ISecret; field: string } | IParameter

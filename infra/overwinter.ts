@@ -1,5 +1,4 @@
 import { Duration } from 'aws-cdk-lib'
-import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as Invoke } from 'aws-cdk-lib/aws-events-targets'
@@ -9,6 +8,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import type { IBucket } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
 import type { Environment } from '../functions/environment.ts'
+import { GATEWAY_TIMEOUT_MS } from '../functions/http/checks.ts'
 import { writeTaskQueues } from '../functions/task-queue-names.ts'
 import { acknowledgeFindings } from './acknowledgements.ts'
 import { checkAdopted } from './adopted.ts'
@@ -17,21 +17,25 @@ import { checkOptions, concurrencyOf } from './checks.ts'
 import { createDashboard } from './dashboard.ts'
 import type { EventSource } from './event-source.ts'
 import { createFunction, type FunctionProps } from './function.ts'
+import { type Gateway, publicUrlOf } from './gateway.ts'
 import { Grants, scopesFrom } from './grants.ts'
-import { addRoutes, addStage, authorizerOf, publicUrlOf } from './http-api.ts'
+import { createHttpApi } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import { addOnFailure, withItsEvents } from './on-failure.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
 import { allow, apiMay, deadLettersMay, eventsMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
+import { createRestApi } from './rest-api.ts'
 import { createBucket, createTable } from './storage.ts'
 import { type CancelOnEvent, type SignalOnEvent, type StartOnEvent, type SubscriptionOptions, Subscriptions } from './subscriptions.ts'
 import { TaskQueues } from './task-queues.ts'
+import { createTokenAuthorizer } from './token-authorizer.ts'
 import { bystanderVariables, checkVariables, grantSecrets, runnerVariables } from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
 export { type BucketOptions, type BusOptions, EventSource, type FilterOptions, type StreamOptions, type TopicOptions } from './event-source.ts'
+export type { Gateway } from './gateway.ts'
 export type { OnFailure } from './on-failure.ts'
-export type { Auth, Bundling, FunctionName, OverwinterProps, Retention, SecretSource } from './options.ts'
+export type { Auth, Bundling, FunctionName, OverwinterProps, RestOptions, Retention, SecretSource } from './options.ts'
 export type { CancelOnEvent, SignalOnEvent, StartOnEvent, SubscriptionOptions } from './subscriptions.ts'
 
 const DEFAULT_TIMEOUT = Duration.minutes(5)
@@ -46,7 +50,7 @@ export class Overwinter extends Construct implements IGrantable {
   readonly grantPrincipal: IPrincipal
   readonly table: ITableV2
   readonly bucket: IBucket
-  readonly api: HttpApi
+  readonly api: Gateway
   /** Who may use which part of the API. */
   readonly grants: Grants
   readonly wakeups: Wakeups
@@ -99,7 +103,7 @@ export class Overwinter extends Construct implements IGrantable {
       handler: 'api',
       description: 'The HTTP API',
       memory: 512,
-      timeout: Duration.seconds(29),
+      timeout: Duration.millis(GATEWAY_TIMEOUT_MS),
       ...bystander,
       // Runs that somebody waits for are handed straight to a runner.
       environment: { ...bystander.environment, OVERWINTER_RUNNER: Runner.functionName },
@@ -150,14 +154,14 @@ export class Overwinter extends Construct implements IGrantable {
     }
 
     this.grantPrincipal = Runner.grantPrincipal
-    const { authorizer, handler } = authorizerOf(this, props, { table: this.table, environment: this.environment() })
-    this.api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, defaultAuthorizer: authorizer, corsPreflight: props.cors })
-    this.grants = new Grants(this, this.api, props.auth, handler)
+    const authorizer = createTokenAuthorizer(this, props, { table: this.table, environment: this.environment() })
+    const createApi = (props.api ?? 'http') === 'http' ? createHttpApi : createRestApi
+    const { api, open } = createApi(this, { handler: Api, authorizer }, props)
+    this.api = api
+    this.grants = new Grants(this, api, props.auth, authorizer)
     const scopedBy = scopesFrom(props.auth)
     if (scopedBy) Api.addEnvironment('OVERWINTER_SCOPES' satisfies keyof Environment, scopedBy)
-    const open = addRoutes(this.api, Api, props)
-    addStage(this, this.api, open, props)
-    const publicUrl = publicUrlOf(this.api, props)
+    const publicUrl = publicUrlOf(api, props)
     if (publicUrl !== undefined) Runner.addEnvironment('OVERWINTER_PUBLIC_URL' satisfies keyof Environment, publicUrl)
     const alarms = new Alarms(this, timeout, props.alarmActions)
     this.subscriptions = this.readyForEvents(alarms)
@@ -201,7 +205,7 @@ export class Overwinter extends Construct implements IGrantable {
     return this.tasks.grantReceive(type, grantee)
   }
 
-  /** A function URL: API Gateway would end a poll after 30 seconds. Workers show tokens of their own, which the function checks. */
+  /** A function URL: API Gateway would end a poll after half a minute. Workers show tokens of their own, which the function checks. */
   private addWorkers(): { handler: LambdaFunction; url: string } {
     const description = 'Hands tasks to workers outside, and takes what they give back'
     const { workersConcurrency = WORKERS_CONCURRENCY } = this.props

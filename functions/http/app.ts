@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
 import { isRunId } from '../../sdk/engine/names.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
@@ -43,6 +43,8 @@ export interface AppOptions {
    * come from their sources.
    */
   events?: EventsRoute
+  /** Tells browsers which pages of other origins may call, where nothing in front of the app does. */
+  browsers?: MiddlewareHandler
   /** Gets what nobody expected. */
   log?: LogSink
 }
@@ -65,6 +67,7 @@ export function createApp(options: AppOptions): Hono {
   const workers = new Workers(client.world, options.workerToken)
   const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document, mappings: options.events?.mappings ?? [] }
   const app = emptyApp([...routes, ...ours], log, () => client.registry.names())
+  if (options.browsers) app.use(options.browsers)
   mount(app, routes, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
   mount(app, ours, api)
   return app

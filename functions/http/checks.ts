@@ -5,8 +5,10 @@ import { checkName } from '../../sdk/engine/names.ts'
 import { InvalidInputError, type Problem } from '../../sdk/index.ts'
 import { HttpProblem } from './problem.ts'
 
-/** API Gateway gives up after 30 s. */
-const LONGEST_WAIT_MS = 25_000
+/** API Gateway gives a function this long: 29 seconds in a REST API, and 30 in an HTTP API. */
+export const GATEWAY_TIMEOUT_MS = 29_000
+/** What is left is for the rest of the request, and for a function that has to start first. */
+const LONGEST_WAIT_MS = GATEWAY_TIMEOUT_MS - 4_000
 
 /** Collects what is wrong with a request, so that a caller can mend all of it at once. */
 export class Checks {
@@ -68,5 +70,5 @@ export function readWait(c: Context): number | undefined {
 }
 
 export const WAIT_PARAM = {
-  wait: { description: "Holds the request until the run has ended or is stuck, at most this long: '20s'. Cut to 25 s." },
+  wait: { description: `Holds the request until the run has ended or is stuck, at most this long: '20s'. Cut to ${LONGEST_WAIT_MS / 1000} s.` },
 }

@@ -147,7 +147,7 @@ export class Mailbox {
   private async fromCallback(operation: Operation, { id: from, result }: Extract<Message, { kind: 'callback' }>): Promise<Delivery | 'drop'> {
     const { id, request } = operation
     const { schema } = request as Extract<Request, { kind: 'callback' }>
-    const fitted = await fit(schema, result, `the result of callback '${id}'`)
+    const fitted = await fitting(schema, result, `the result of callback '${id}'`)
     if (fitted.ok) return { type: 'callback.completed', id, ...(fitted.json !== undefined && { result: fitted.json }) }
     const { reason } = fitted
     this.buffer.add({ type: 'callback.rejected', id, from, reason })
@@ -162,7 +162,7 @@ export class Mailbox {
       const message = queue.shift()!
       this.buffer.consume(message.id)
       const { signal } = operation.request as Extract<Request, { kind: 'wait' }>
-      const fitted = await fit(signal.schema, message.payload, `signal '${name}'`)
+      const fitted = await fitting(signal.schema, message.payload, `signal '${name}'`)
       if (fitted.ok) return { type: 'wait.completed', id: operation.id, from: message.id, ...(fitted.json !== undefined && { payload: fitted.json }) }
       const { reason } = fitted
       this.buffer.add({ type: 'signal.rejected', id: operation.id, from: message.id, reason })
@@ -189,7 +189,7 @@ function childOf({ facts }: Operation): string | undefined {
 }
 
 /** What a schema makes of something that was sent, as the journal keeps it; or why it cannot be taken. */
-async function fit(
+async function fitting(
   schema: Schema | undefined,
   sent: Json | undefined,
   what: string,

@@ -1,5 +1,6 @@
-"""MiniStack with fast timers: its stock ones (10 s between schedule sweeps, say) would make every test wait."""
+"""MiniStack with fast timers: its stock ones (10 s between schedule sweeps, say) would make every test wait. And with AWS's idea of permissions."""
 
+import closer_to_aws  # noqa: F401
 from ministack.app import main
 from ministack.core import concurrency, lambda_runtime
 from ministack.services import scheduler

@@ -7,9 +7,15 @@ import { freePort } from '../outside/free-port.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
 import { endWithUs, isOver, signalGroup } from '../outside/process-groups.ts'
 import { installed } from './python-tool.ts'
+import { mustAnswer } from './stand-in.ts'
 
 const VERSION = '1.5.33'
+/** Without it every JWT is refused. */
+const CHECKS_JWTS = 'cryptography==50.0.2'
 const LAUNCHER = join(import.meta.dirname, 'fast_ministack.py')
+
+/** Where the tables are, if not in MiniStack: DynamoDB Local, say. The AWS SDK goes by it itself. */
+const OTHER_DYNAMODB = 'AWS_ENDPOINT_URL_DYNAMODB'
 
 const ACCOUNT = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
 
@@ -25,14 +31,15 @@ export interface Stack {
 export async function startStack(): Promise<Stack> {
   const given = process.env.AWS_ENDPOINT_URL
   if (given) {
+    await mustAnswer(given)
     for (const [name, value] of Object.entries(ACCOUNT)) process.env[name] ??= value
     return { endpoint: given, stop: async () => {} }
   }
   // Ours has an account of its own; somebody's profile, session or region would only be in its way.
-  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name]
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_') && name !== OTHER_DYNAMODB) delete process.env[name]
   Object.assign(process.env, NO_AWS, ACCOUNT)
 
-  const python = join(installed('ministack', VERSION, ', or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack'), 'bin/python')
+  const python = join(installed('ministack', VERSION, ', or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack', [CHECKS_JWTS]), 'bin/python')
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
   // Left to itself it keeps its files where every other one does.

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 
-/** A package of PyPI in a Python environment of its own, made once. Returns the environment's folder. */
-export function installed(name: string, version: string, orElse: string): string {
-  const folder = join(CACHE, `overwinter-${name}`, version)
+/** A package of PyPI, and what it makes use of if it is there, in a Python environment of its own, made once. Returns the environment's folder. */
+export function installed(name: string, version: string, orElse: string, beside: readonly string[] = []): string {
+  const folder = join(CACHE, `overwinter-${name}`, [version, ...beside].join('+'))
   if (existsSync(join(folder, 'installed'))) return folder
   const host = ['python3', 'python'].find(isPython)
   if (!host)
@@ -16,9 +16,13 @@ export function installed(name: string, version: string, orElse: string): string
   console.error(`installing ${name} ${version} into ${folder}`)
   mkdirSync(folder, { recursive: true })
   execFileSync(host, ['-m', 'venv', '--clear', folder], { stdio: ['ignore', 'ignore', 'inherit'] })
-  execFileSync(join(folder, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '10', `${name}==${version}`], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  execFileSync(
+    join(folder, 'bin/python'),
+    ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '10', `${name}==${version}`, ...beside],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
   mkdirSync(join(folder, 'installed'))
   return folder
 }

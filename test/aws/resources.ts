@@ -1,4 +1,4 @@
-import { CreateTableCommand, DeleteTableCommand } from '@aws-sdk/client-dynamodb'
+import { CreateTableCommand, DeleteTableCommand, ResourceInUseException } from '@aws-sdk/client-dynamodb'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { CreateScheduleGroupCommand } from '@aws-sdk/client-scheduler'
 import { CreateQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs'
@@ -20,7 +20,7 @@ export async function makeResources({
 } = {}): Promise<Resources & { remove(): Promise<void> }> {
   const name = `overwinter-${process.pid}-${Date.now().toString(36)}-${++serial}`
   const [, queue] = await Promise.all([
-    clients.dynamodb.send(new CreateTableCommand(createTableInput(name))),
+    createTable(clients, name),
     clients.sqs.send(new CreateQueueCommand({ QueueName: name })),
     clients.scheduler.send(new CreateScheduleGroupCommand({ Name: name })),
     new S3Client({ forcePathStyle: true }).send(new CreateBucketCommand({ Bucket: name })),
@@ -42,4 +42,11 @@ export async function makeResources({
       await clients.dynamodb.send(new DeleteTableCommand({ TableName: name }))
     },
   }
+}
+
+/** Nobody else uses the name. If there is a table of this name, the SDK has asked again while a stand-in took its time to start. */
+async function createTable({ dynamodb }: AwsClients, name: string): Promise<void> {
+  await dynamodb.send(new CreateTableCommand(createTableInput(name))).catch((error: Error) => {
+    if (!(error instanceof ResourceInUseException)) throw error
+  })
 }

@@ -1,36 +1,30 @@
 import { App, CfnOutput, CfnResource, CliCredentialsStackSynthesizer, Duration, RemovalPolicy, SecretValue, Stack } from 'aws-cdk-lib'
-import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch'
 import { AttributeType, StreamViewType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
-import { CfnUrl } from 'aws-cdk-lib/aws-lambda'
-import { Bucket, CfnBucketPolicy } from 'aws-cdk-lib/aws-s3'
-import { type ISecret, Secret, type SecretProps } from 'aws-cdk-lib/aws-secretsmanager'
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { Bucket } from 'aws-cdk-lib/aws-s3'
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Topic } from 'aws-cdk-lib/aws-sns'
-import { CfnQueuePolicy, Queue } from 'aws-cdk-lib/aws-sqs'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
-import { EventSource, Overwinter } from '../../infra/overwinter.ts'
-import { allow } from '../../infra/permissions.ts'
+import { EventSource, Overwinter, type OverwinterProps } from '../../infra/overwinter.ts'
+import { suitStandIn } from './suit-stand-in.ts'
 import { addVault } from './vault-stack.ts'
 
-/** The stack that the end-to-end tests deploy: the construct as everybody gets it, but impatient. */
+/** The stack that the end-to-end tests deploy: the construct as everybody gets it, but impatient. `-c api=rest` for where there is no other kind of API. */
 const app = new App()
 const stack = new Stack(app, 'OverwinterE2e', { synthesizer: new CliCredentialsStackSynthesizer() })
 const key = { name: 'id', type: AttributeType.STRING }
 const orders = new TableV2(stack, 'Orders', { partitionKey: key, removalPolicy: RemovalPolicy.DESTROY })
 const strangers = new TableV2(stack, 'Strangers', { partitionKey: key, removalPolicy: RemovalPolicy.DESTROY })
 const hush = (text: string) => SecretValue.unsafePlainText(text)
-/** By its name, as one that another stack owns: on the stand-in a reference to a secret is not its ARN. */
-function secretOf(id: string, value: SecretProps): ISecret {
-  const secretName = `overwinter-e2e/${id}`
-  new Secret(stack, id, { secretName, ...value })
-  return Secret.fromSecretNameV2(stack, `${id}ByName`, secretName)
-}
 const workflows = new Overwinter(stack, 'Workflows', {
   entry: 'test/e2e/workflows.ts',
+  api: app.node.tryGetContext('api') as OverwinterProps['api'],
   environment: { ORDERS: orders.tableName, STRANGERS: strangers.tableName },
   secrets: {
-    API_KEY: secretOf('ApiKey', { secretStringValue: hush('key of the tests') }),
-    DB_PASSWORD: { secret: secretOf('Database', { secretObjectValue: { user: hush('ada'), password: hush('pa55') } }), field: 'password' },
-    FEATURE: new StringParameter(stack, 'Feature', { stringValue: 'on' }),
+    API_KEY: new Secret(stack, 'ApiKey', { secretStringValue: hush('key of the tests') }),
+    DB_PASSWORD: { secret: new Secret(stack, 'Database', { secretObjectValue: { user: hush('ada'), password: hush('pa55') } }), field: 'password' },
+    FEATURE: new StringParameter(stack, 'Feature', { parameterName: 'overwinter-e2e-feature', stringValue: 'on' }),
   },
   removalPolicy: RemovalPolicy.DESTROY,
   timeout: Duration.seconds(30),
@@ -56,18 +50,17 @@ const parcelFunctions = [
   workflows.cancelOn(EventSource.stream(parcels.table), { runId: 'keys.id', reason: '"item was: " & eventName' }),
 ]
 const { api, table, bucket, wakeups, functions, workersUrl, tasks } = workflows
-const vault = addVault(stack)
-allowWhatOnlyTheStandInAsksFor()
-// The construct lets nobody in without TLS. The stand-in has none, and under AUTH=true it takes policies at their word.
-for (const policy of stack.node.findAll()) {
-  if (policy instanceof CfnQueuePolicy || policy instanceof CfnBucketPolicy) policy.node.scope!.node.tryRemoveChild(policy.node.id)
-}
-// Nor does it calculate with metrics.
-for (const alarm of stack.node.findAll()) if (alarm instanceof CfnAlarm && alarm.metrics) alarm.node.scope!.node.tryRemoveChild(alarm.node.id)
-// The stand-in does not stream: a function says there what it has to say in one piece, as one that is not asked to stream does.
-for (const url of stack.node.findAll()) if (url instanceof CfnUrl) url.invokeMode = 'BUFFERED'
+addVault(stack)
 const notifications = withoutCustomResource()
+suitStandIn(stack)
+/** Says which Node the stand-in has for functions, in case it is too old for the others. */
+const nodeVersion = new LambdaFunction(stack, 'NodeVersion', {
+  runtime: Runtime.NODEJS_24_X,
+  handler: 'index.handler',
+  code: Code.fromInline('exports.handler = async () => process.version'),
+})
 const outputs = {
+  NodeVersionFunction: nodeVersion.functionName,
   ApiId: api.apiId,
   ApiUrl: api.apiEndpoint,
   Table: table.tableName,
@@ -98,16 +91,4 @@ function withoutCustomResource(): string {
   const [{ Properties }] = Object.values(stack.resolve(told).Resources) as [{ Properties: { NotificationConfiguration: object } }]
   for (const { node } of [resource!.node.scope!, ...stack.node.children]) if (/^(BucketN|N)otifications/.test(node.id)) node.scope!.node.tryRemoveChild(node.id)
   return stack.toJsonString(Properties.NotificationConfiguration)
-}
-
-/** Where MiniStack's idea of a permission is not that of AWS: a schedule's group, batches as an action of their own, and parameters that are asked for together. */
-function allowWhatOnlyTheStandInAsksFor(): void {
-  functions.Runner.addToRolePolicy(allow(['ssm:GetParameters'], '*'))
-  const schedules = stack.formatArn({ service: 'scheduler', resource: 'schedule', resourceName: 'default/*' })
-  for (const { role } of [functions.Runner, functions.Api, functions.Sweeper, ...parcelFunctions]) {
-    role!.addToPrincipalPolicy(allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], schedules))
-    role!.addToPrincipalPolicy(allow(['sqs:SendMessageBatch'], wakeups.queue.queueArn))
-  }
-  const { Runner, Api, Sweeper } = vault.functions
-  for (const { role } of [Runner, Api, Sweeper]) role!.addToPrincipalPolicy(allow(['sqs:SendMessageBatch'], vault.wakeups.queue.queueArn))
 }

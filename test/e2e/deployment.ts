@@ -1,17 +1,19 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
 import { type NotificationConfiguration, PutBucketNotificationConfigurationCommand, S3Client } from '@aws-sdk/client-s3'
+import packageJson from '../../package.json' with { type: 'json' }
 import { HttpError, OverwinterClient } from '../../sdk/http-client/index.ts'
 import { sigv4 } from '../../sdk/http-client/sigv4.ts'
 import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
+import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
+import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
 import { TABLE } from '../../sdk/worlds/aws/table.ts'
 import { byAsking } from '../../workflows/stages/by-asking.ts'
+import { nameOfStandIn, standIn } from '../aws/stand-in.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
+import { deploy, outputsFile, outputsOf, standInEndpoint } from './cdk.ts'
 import { limitedFetch } from './limited-fetch.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 export const STACK = 'OverwinterE2e'
 
 interface Outputs {
@@ -23,9 +25,11 @@ interface Outputs {
   DeadLettersUrl: string
   SchedulerGroup: string
   SchedulesFunction: string
+  NodeVersionFunction: string
   WorkersUrl: string
   NativeQueueUrl: string
   VaultApiId: string
+  VaultApiUrl: string
   VaultTable: string
   VaultBucket: string
   VaultSweeper: string
@@ -52,58 +56,57 @@ export interface Deployment {
 
 /** The deployed stack. The first test file that asks deploys it; the others find it there. */
 export async function deployed(): Promise<Deployment> {
-  const endpoint = process.env.AWS_ENDPOINT_URL
-  if (!endpoint) throw new Error('start these tests with npm run test:aws, which starts the AWS stand-in')
-  const folder = join(ROOT, 'node_modules/.cache/overwinter-e2e', new URL(endpoint).port)
-  const known = join(folder, 'outputs.json')
-  if (existsSync(known)) {
-    const deployment = connect(endpoint, known)
+  if (existsSync(outputsFile(STACK))) {
+    const deployment = connect(outputsOf(STACK))
     if ((await refusal(deployment)) === undefined) return deployment
   }
-  mkdirSync(folder, { recursive: true })
-  cdk(folder, 'bootstrap', `aws://000000000000/${process.env.AWS_REGION}`)
-  cdk(folder, 'deploy', '--require-approval', 'never', '--outputs-file', known)
-  const deployment = connect(endpoint, known)
+  const deployment = connect(deploy<Outputs>({ app: 'app.ts', stack: STACK, context: { api: await kindOfApi() } }))
   await enableTimeToLive(deployment)
   await tellBucketWhomToNotify(deployment)
   const refused = await refusal(deployment)
   if (refused === undefined) return deployment
-  throw new Error(
-    `the stack was deployed, but its API does not work at ${deployment.url}: ${refused.message}. A MiniStack that you started yourself runs functions ` +
-      'with the `node` that it finds on its PATH, which must be 22.18 or newer',
+  throw new Error(`the stack was deployed, but its API does not work at ${deployment.url}: ${refused.message}. ${await adviceOn(deployment)}`)
+}
+
+/** What was found in the place of AWS, and what to do. */
+async function adviceOn({ outputs }: Deployment): Promise<string> {
+  const name = await nameOfStandIn(standInEndpoint())
+  const version = await invoke(outputs.NodeVersionFunction).catch((error: Error) => `none that works (${error.message})`)
+  return (
+    `${name} answers at ${standInEndpoint()}. The Node that it has for functions: ${version}; they need ${packageJson.engines.node}. It takes the first \`node\` of the PATH that it ` +
+    'was started with: start it again with another one, or leave AWS_ENDPOINT_URL out, and the tests start a MiniStack of their own'
   )
 }
 
-function cdk(folder: string, ...args: string[]): void {
-  const app = 'node --conditions=overwinter-source test/e2e/app.ts'
-  const endpoint = process.env.AWS_ENDPOINT_URL!
-  const env = { ...process.env, AWS_ENDPOINT_URL_S3: endpoint, CDK_DISABLE_CLI_TELEMETRY: 'true', CI: 'true' }
-  const started = performance.now()
-  try {
-    execFileSync(join(ROOT, 'node_modules/.bin/cdk'), [...args, '--no-notices', '--app', app, '--output', join(folder, 'cdk.out')], {
-      cwd: ROOT,
-      env,
-      stdio: 'pipe',
-    })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
-    throw new Error(`cdk ${args[0]} failed:\n${stdout}\n${stderr}`)
-  }
-  console.info(`cdk ${args[0]}: ${((performance.now() - started) / 1000).toFixed(1)} s`)
+/** LocalStack's free edition answers 501 to everything about HTTP APIs. */
+async function kindOfApi(): Promise<'http' | 'rest'> {
+  return (await standIn()) === 'localstack' ? 'rest' : 'http'
 }
 
-function connect(endpoint: string, file: string): Deployment {
-  // The stand-in calls itself localhost, and the SQS client frets over a queue whose host is not the endpoint's.
-  const text = readFileSync(file, 'utf8').replaceAll('http://localhost:', 'http://127.0.0.1:')
-  const outputs = (JSON.parse(text) as { [STACK]: Outputs })[STACK]
-  // The host name that the API has on AWS resolves to nothing here.
-  const urlOf = (apiId: string) => `${endpoint}/_aws/execute-api/${apiId}/$default`
-  const url = urlOf(outputs.ApiId)
+/** Where an API is on a stand-in: the host name that it has on AWS resolves to nothing there. */
+export function urlOnStandIn({ ApiId, ApiUrl }: Pick<Outputs, 'ApiId' | 'ApiUrl'>): string {
+  const [, stage = '$default'] = new URL(ApiUrl).pathname.split('/')
+  return `${standInEndpoint()}/_aws/execute-api/${ApiId}/${stage || '$default'}`
+}
+
+function connect(outputs: Outputs): Deployment {
+  const url = urlOnStandIn(outputs)
   const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
   const clientOf = (url: string) => new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
-  const [, urlId] = /^https?:\/\/([^.]+)\./.exec(outputs.WorkersUrl)!
-  const workersUrl = `${endpoint}/_aws/lambda-url/${urlId}`
-  return { url, workersUrl, client: clientOf(url), vault: clientOf(urlOf(outputs.VaultApiId)), aws: awsClients(), outputs }
+  const vault = clientOf(urlOnStandIn({ ApiId: outputs.VaultApiId, ApiUrl: outputs.VaultApiUrl }))
+  return { url, workersUrl: workersUrlOnStandIn(outputs), client: clientOf(url), vault, aws: awsClients(), outputs }
+}
+
+function workersUrlOnStandIn({ WorkersUrl }: Outputs): string {
+  if (WorkersUrl.includes('.localhost.localstack.cloud')) return WorkersUrl.replace(/\/+$/, '')
+  const [, urlId] = /^https?:\/\/([^.]+)\./.exec(WorkersUrl)!
+  return `${standInEndpoint()}/_aws/lambda-url/${urlId}`
+}
+
+/** Calls a function as its owner may, past the API. */
+export function invoke(name: string): Promise<unknown> {
+  const functions = new LambdaFunctions(new SignedFetch(awsClients().dynamodb))
+  return functions.invoke(name, {}, { idempotencyKey: 'e2e', signal: AbortSignal.timeout(60_000) })
 }
 
 /** Why the API does not answer as it should; undefined if it does. */

@@ -1,13 +1,10 @@
 import { Schedules } from '../../sdk/index.ts'
-import { LambdaFunctions } from '../../sdk/worlds/aws/lambda-functions.ts'
-import { SignedFetch } from '../../sdk/worlds/aws/signed-fetch.ts'
 import type { Stage } from '../../workflows/suite/stage.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
-import { type Deployment, eventually } from './deployment.ts'
+import { type Deployment, eventually, invoke } from './deployment.ts'
 
 /** Real time, deployed by cdk and called over HTTP. */
-export function deployedStage({ client, aws, outputs }: Deployment): Stage {
-  const functions = new LambdaFunctions(new SignedFetch(aws.dynamodb))
+export function deployedStage({ client, outputs }: Deployment): Stage {
   return {
     client,
     schedules: new Schedules(client),
@@ -19,7 +16,7 @@ export function deployedStage({ client, aws, outputs }: Deployment): Stage {
     // Between two waits there is no process here that could be killed; trouble.test.ts kills them within a step.
     restart: async () => {},
     async syncSchedules() {
-      await functions.invoke(outputs.SchedulesFunction, {}, { idempotencyKey: 'sync', signal: AbortSignal.timeout(60_000) })
+      await invoke(outputs.SchedulesFunction)
     },
   }
 }

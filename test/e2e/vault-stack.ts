@@ -26,6 +26,7 @@ export function addVault(stack: Stack): Overwinter {
   }
   const outputs = {
     VaultApiId: vault.api.apiId,
+    VaultApiUrl: vault.api.apiEndpoint,
     VaultTable: vault.table.tableName,
     VaultBucket: vault.bucket.bucketName,
     VaultSweeper: Sweeper.functionName,

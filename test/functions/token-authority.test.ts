@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { judge, permissionFrom } from '../../functions/token-authority.ts'
+import { asPolicy, judge, permissionFrom } from '../../functions/token-authority.ts'
 import type { Permission } from '../../sdk/tasks/tokens.ts'
 
 const scoped: Record<string, Permission> = {
@@ -38,6 +38,27 @@ describe('a bearer token at the gateway', () => {
     expect(await shown(token)).toEqual({ isAuthorized: false })
     expect(await judge(undefined, authority)).toEqual({ isAuthorized: false })
     expect(await judge('Basic master', authority)).toEqual({ isAuthorized: false })
+  })
+})
+
+describe('a bearer token at a REST API', () => {
+  const ARN = 'arn:aws:execute-api:eu-west-1:123456789012:abc/api/GET/runs/r1/history'
+  const policyFor = async (token: string) => asPolicy(await shown(token), ARN)
+
+  it('opens the same, on every route of the stage, for as long as the policy is kept', async () => {
+    for (const token of ['master', 'granted-start', 'owt_1_reader', 'owt_2_shop']) {
+      const { policyDocument, context, principalId } = await policyFor(token)
+      expect(policyDocument.Statement).toEqual([
+        { Action: 'execute-api:Invoke', Effect: 'Allow', Resource: 'arn:aws:execute-api:eu-west-1:123456789012:abc/api/*' },
+      ])
+      // As API Gateway hands it on: beside what it says itself.
+      const authorizer = { ...context, principalId, integrationLatency: 7 }
+      expect(permissionFrom({ event: { requestContext: { authorizer } } }, 'token')).toEqual(await learnt(token))
+    }
+  })
+
+  it('opens nothing otherwise, on any route', async () => {
+    expect((await policyFor('nonsense')).policyDocument.Statement).toMatchObject([{ Effect: 'Deny', Resource: expect.stringMatching(/abc\/api\/\*$/) }])
   })
 })
 

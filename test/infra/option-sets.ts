@@ -1,7 +1,9 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib'
+import { EndpointType } from 'aws-cdk-lib/aws-apigateway'
 import { CorsHttpMethod } from 'aws-cdk-lib/aws-apigatewayv2'
 import { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
-import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2'
+import { InterfaceVpcEndpoint, SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2'
+import { AccountRootPrincipal, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import { Architecture, LayerVersion } from 'aws-cdk-lib/aws-lambda'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
@@ -41,6 +43,27 @@ export const OPTION_SETS: Record<string, Props> = {
   },
   'for whoever knows a token': (stack) => ({ auth: { token: Secret.fromSecretNameV2(stack, 'Token', 'shop/token') } }),
   'for whoever has signed in': () => ({ auth: { jwt: { issuer: 'https://login.example', jwtAudience: ['shop'] } } }),
+  'as a REST API': () => ({ api: 'rest' }),
+  'as a REST API for whoever knows a token, and for web pages': (stack) => ({
+    api: 'rest',
+    auth: { token: Secret.fromSecretNameV2(stack, 'Token', 'shop/token') },
+    tracing: true,
+    cors: { allowOrigins: ['https://shop.example'], allowMethods: [CorsHttpMethod.ANY], allowHeaders: ['authorization', 'content-type'] },
+  }),
+  'as a private REST API': (stack) => {
+    const endpoint = InterfaceVpcEndpoint.fromInterfaceVpcEndpointAttributes(stack, 'Endpoint', { vpcEndpointId: 'vpce-0123456789abcdef0', port: 443 })
+    const policy = new PolicyDocument({
+      statements: [
+        new PolicyStatement({
+          principals: [new AccountRootPrincipal()],
+          actions: ['execute-api:Invoke'],
+          resources: ['execute-api:/*'],
+          conditions: { StringEquals: { 'aws:SourceVpce': endpoint.vpcEndpointId } },
+        }),
+      ],
+    })
+    return { api: { rest: { endpointConfiguration: { types: [EndpointType.PRIVATE], vpcEndpoints: [endpoint] }, policy } }, callbacks: false }
+  },
   'with the runs of an earlier stack': (stack) => ({
     table: TableV2.fromTableAttributes(stack, 'Runs', { tableName: 'OldRuns', globalIndexes: ['due', 'list'] }),
     bucket: Bucket.fromBucketName(stack, 'Payloads', 'old-payloads'),

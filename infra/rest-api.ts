@@ -1,0 +1,109 @@
+import { Names, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import {
+  AccessLogFormat,
+  AuthorizationType,
+  IdentitySource,
+  LambdaIntegration,
+  LogGroupLogDestination,
+  type Method,
+  type MethodDeploymentOptions,
+  type MethodOptions,
+  RequestAuthorizer,
+  ResponseType,
+  RestApi,
+} from 'aws-cdk-lib/aws-apigateway'
+import type { CorsPreflightOptions } from 'aws-cdk-lib/aws-apigatewayv2'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
+import type { Construct } from 'constructs'
+import type { AllowedBrowsers } from '../functions/browsers.ts'
+import type { Environment } from '../functions/environment.ts'
+import { acknowledgeOpen, acknowledgeRestApi } from './acknowledgements.ts'
+import { accessLog, type Behind, type Gateway, routesFor, throttlesOf, type WithOpenRoutes } from './gateway.ts'
+import type { OverwinterProps } from './options.ts'
+import { KNOWN_FOR } from './token-authorizer.ts'
+
+/** The first part of every path at API Gateway's own address. */
+export const STAGE = 'api'
+
+const OPEN: MethodOptions = { authorizationType: AuthorizationType.NONE }
+
+/** API Gateway's REST API: what private endpoints, WAF and usage plans need. */
+export function createRestApi(scope: Construct, { handler, authorizer }: Behind, props: OverwinterProps): WithOpenRoutes {
+  const rest = new RestApi(scope, 'RestApi', {
+    // Its metrics go by this name, so that no two may share it.
+    restApiName: Names.uniqueResourceName(scope, { maxLength: 128 }),
+    ...(typeof props.api === 'object' && props.api.rest),
+    // Whatever a webhook sends has to arrive byte by byte, or its signature is not that of what was sent.
+    binaryMediaTypes: ['*/*'],
+    // The account has one role for all logs of API Gateway in a region. Without it no stage with a log can be deployed; others may have come to need it.
+    cloudWatchRole: true,
+    cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
+    deployOptions: {
+      stageName: STAGE,
+      throttlingRateLimit: throttlesOf(props).all.rateLimit,
+      throttlingBurstLimit: throttlesOf(props).all.burstLimit,
+      methodOptions: openMethods(props),
+      metricsEnabled: true,
+      tracingEnabled: props.tracing,
+      accessLogDestination: new LogGroupLogDestination(accessLog(scope, props)),
+      accessLogFormat: AccessLogFormat.jsonWithStandardFields(),
+    },
+  })
+  const integration = new LambdaIntegration(handler, { scopePermissionToMethod: false })
+  const guarded = guardOf(scope, authorizer)
+  const open: Method[] = []
+  for (const { method, path, isOpen } of routesFor(props)) {
+    const added = rest.root.resourceForPath(path).addMethod(method, integration, isOpen ? OPEN : guarded)
+    if (isOpen) open.push(added)
+  }
+  rest.root.resourceForPath('/{proxy+}').addMethod('ANY', integration, guarded)
+  if (props.cors) answerBrowsers(rest, handler, integration, props.cors)
+  acknowledgeRestApi(rest)
+  return { api: asGateway(rest), open }
+}
+
+function asGateway(rest: RestApi): Gateway {
+  const { region, urlSuffix } = Stack.of(rest)
+  const ofStage = rest.deploymentStage
+  return {
+    apiId: rest.restApiId,
+    // Not by the stage's own reference: the runner has to know the address, and the stage comes after all functions.
+    apiEndpoint: `https://${rest.restApiId}.execute-api.${region}.${urlSuffix}/${STAGE}`,
+    rest,
+    arnForExecuteApi: (method, path) => rest.arnForExecuteApi(method, path, STAGE),
+    metricCount: (options) => ofStage.metricCount(options),
+    metricClientError: (options) => ofStage.metricClientError(options),
+    metricServerError: (options) => ofStage.metricServerError(options),
+    metricLatency: (options) => ofStage.metricLatency(options),
+  }
+}
+
+function openMethods(props: OverwinterProps): Record<string, MethodDeploymentOptions> {
+  const { rateLimit: throttlingRateLimit, burstLimit: throttlingBurstLimit } = throttlesOf(props).open
+  const open = routesFor(props).filter(({ isOpen }) => isOpen)
+  return Object.fromEntries(open.map(({ method, path }) => [`${path}/${method}`, { throttlingRateLimit, throttlingBurstLimit, metricsEnabled: true }]))
+}
+
+function guardOf(scope: Construct, handler: NodejsFunction | undefined): MethodOptions {
+  if (!handler) return { authorizationType: AuthorizationType.IAM }
+  const authorizer = new RequestAuthorizer(scope, 'TokenAuthorizer', {
+    handler,
+    identitySources: [IdentitySource.header('Authorization')],
+    resultsCacheTtl: KNOWN_FOR,
+  })
+  return { authorizationType: AuthorizationType.CUSTOM, authorizer }
+}
+
+/**
+ * A browser asks whether it may before it shows who it is. The function answers, which has to put the headers to its other answers as well. Those of API
+ * Gateway itself say no more than that a request was refused, and that every page may know.
+ */
+function answerBrowsers(rest: RestApi, handler: LambdaFunction, integration: LambdaIntegration, cors: CorsPreflightOptions): void {
+  const allowed: AllowedBrowsers = { ...cors, maxAge: cors.maxAge?.toSeconds() }
+  handler.addEnvironment('OVERWINTER_CORS' satisfies keyof Environment, JSON.stringify(allowed))
+  const preflight = rest.root.resourceForPath('/{proxy+}').addMethod('OPTIONS', integration, OPEN)
+  acknowledgeOpen(preflight, 'Browsers send no credentials with it, and it does nothing.')
+  for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])
+    rest.addGatewayResponse(type.responseType, { type, responseHeaders: { 'Access-Control-Allow-Origin': 'method.request.header.Origin' } })
+}
