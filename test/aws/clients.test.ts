@@ -9,7 +9,7 @@ it('a call that hangs is given up and made again', async () => {
     if (++calls > 1) response.setHeader('content-type', 'application/x-amz-json-1.0').end('{"Table":{"TableName":"t"}}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${(server.address() as { port: number }).port}`)
+  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', `http://127.0.0.1:${(server.address() as { port: number }).port}`)
   const { dynamodb } = awsClients()
   try {
     expect((await dynamodb.send(new DescribeTableCommand({ TableName: 't' }))).Table?.TableName).toBe('t')

@@ -70,12 +70,14 @@ export async function deployed(): Promise<Deployment> {
 
 /** What was found in the place of AWS, and what to do. */
 async function adviceOn({ outputs }: Deployment): Promise<string> {
-  const name = await nameOfStandIn(standInEndpoint())
+  const endpoint = standInEndpoint()
   const version = await invoke(outputs.NodeVersionFunction).catch((error: Error) => `none that works (${error.message})`)
-  return (
-    `${name} answers at ${standInEndpoint()}. The Node that it has for functions: ${version}; they need ${packageJson.engines.node}. It takes the first \`node\` of the PATH that it ` +
-    'was started with: start it again with another one, or leave AWS_ENDPOINT_URL out, and the tests start a MiniStack of their own'
-  )
+  const found = `${await nameOfStandIn(endpoint)} answers at ${endpoint}. The Node that it has for functions: ${version}; they need ${packageJson.engines.node}`
+  const todo =
+    (await standIn(endpoint)) === 'localstack'
+      ? 'LocalStack runs functions in Docker: see that it can reach it'
+      : 'MiniStack takes the first `node` of the PATH that it was started with: start it again with another one'
+  return `${found}. ${todo}, or leave AWS_ENDPOINT_URL out, and the tests start a MiniStack of their own`
 }
 
 /** LocalStack's free edition answers 501 to everything about HTTP APIs. */

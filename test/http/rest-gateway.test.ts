@@ -109,6 +109,12 @@ describe.each([undefined, 'token'] as const)('who came by the open route of call
     expect((await api.local.list()).runs).toEqual([])
   })
 
+  test('has been let in by nobody, however the path is read later', () => {
+    const may = (resource: string) => authorityOf(kind)(new Request('https://api'), { event: { resource, requestContext: { authorizer: {} } } })
+    for (const resource of [OPEN, '/callbacks/{token}/heartbeat']) expect(may(resource)).toBe(false)
+    for (const resource of ['/runs', '/{proxy+}']) expect(may(resource)).toBe(true)
+  })
+
   test('gets as far as the token in the path', async () => {
     await using api = await Api.open({ authorize: authorityOf(kind) })
     await api.local.start('asker', undefined, { id: 'r1' })
