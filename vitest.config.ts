@@ -4,7 +4,8 @@ import { TEST_MS } from './test/outside/patience.ts'
 const conditions = ['overwinter-source', 'node', 'import', 'default']
 
 export default defineConfig({
-  resolve: { conditions },
+  // As the bundler has it where there is no codec.
+  resolve: { conditions, alias: { 'overwinter-codec': new URL('functions/no-codec.ts', import.meta.url).pathname } },
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],
