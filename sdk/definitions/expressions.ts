@@ -1,7 +1,7 @@
-import jsonata from 'jsonata'
 import type { Context } from '../context.ts'
 import { FatalError } from '../engine/errors.ts'
 import { pathStep } from '../engine/json.ts'
+import { type BoundedExpression, boundedJsonata } from './bounded-jsonata.ts'
 
 /** What expressions see. */
 export interface Scope {
@@ -21,44 +21,47 @@ export function* templatesIn(value: unknown, where = ''): Generator<{ where: str
   else if (typeof value === 'object' && value !== null) for (const [key, item] of Object.entries(value)) yield* templatesIn(item, `${where}${pathStep(key)}`)
 }
 
-const compiled = new Map<string, jsonata.Expression>()
+const compiled = new Map<string, BoundedExpression>()
 const REMEMBERED = 10_000
-/** An expression that never ends would stop everything else; one that is cut off by the clock would end elsewhere in a replay. */
-const MOST_CALLS_DEEP = 500
-const MOST_EVALUATIONS = 200_000
+/** Of an expression, in the message about it. */
+const MOST_SHOWN = 200
 
-/** JSONata's own clock and dice would give something else on every replay; the run's do not. */
 export async function evaluate(expression: string, scope: Scope, ctx: Context): Promise<unknown> {
   try {
-    const ours = { now: () => new Date(ctx.now()).toISOString(), millis: () => ctx.now(), random: () => ctx.random() }
-    const result: unknown = await programOf(expression).evaluate(scope, ours)
+    const result = await programOf(expression).evaluate(scope, {
+      now: () => new Date(ctx.now()).toISOString(),
+      millis: () => ctx.now(),
+      random: () => ctx.random(),
+    })
     // JSONata marks its arrays; what comes out is to be plain data.
     return result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown)
   } catch (error) {
-    // JSONata throws plain objects.
-    throw new FatalError(`the expression '${expression.trim()}' failed: ${(error as { message?: string }).message ?? error}`)
+    throw new FatalError(`the expression '${shown(expression.trim())}' failed: ${messageOf(error)}`)
   }
 }
 
-function programOf(expression: string): jsonata.Expression {
+/** Why it cannot be evaluated, whatever with; undefined when it can. */
+export function expressionProblem(expression: string): string | undefined {
+  try {
+    programOf(expression)
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+function programOf(expression: string): BoundedExpression {
   let program = compiled.get(expression)
   if (!program) {
-    program = jsonata(expression, { stack: MOST_CALLS_DEEP })
-    program.assign(Symbol.for('jsonata.__evaluate_entry') as unknown as string, countEvaluations())
+    program = boundedJsonata(expression)
     if (compiled.size < REMEMBERED) compiled.set(expression, program)
   }
   return program
 }
 
-/** Called for every node that is evaluated; the same program may be at work for several runs at once. */
-function countEvaluations(): (node: unknown, input: unknown, environment: { base: object }) => void {
-  const counts = new WeakMap<object, number>()
-  return (_node, _input, { base }) => {
-    const count = (counts.get(base) ?? 0) + 1
-    if (count > MOST_EVALUATIONS) throw new Error(`it takes more than ${MOST_EVALUATIONS} steps`)
-    counts.set(base, count)
-  }
-}
+/** JSONata throws plain objects. */
+const messageOf = (error: unknown): string => (error as { message?: string }).message ?? String(error)
+
+const shown = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text)
 
 /** The config with every expression replaced by what it gives. */
 export async function fillIn(value: unknown, scope: Scope, ctx: Context): Promise<unknown> {

@@ -1,8 +1,7 @@
-import jsonata from 'jsonata'
 import { LONG_WAIT_MS } from '../engine/duration.ts'
 import { InvalidInputError, type Problem } from '../engine/errors.ts'
 import { pathStep } from '../engine/json.ts'
-import { templatesIn } from './expressions.ts'
+import { expressionProblem, templatesIn } from './expressions.ts'
 import { findCycle, graphOf } from './graph.ts'
 import { Definition, type Step } from './schema.ts'
 
@@ -103,11 +102,8 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
 type Refuse = (where: string, message: string) => void
 
 function checkExpression(expression: string, where: string, refuse: Refuse): void {
-  try {
-    jsonata(expression)
-  } catch (error) {
-    refuse(where, `is not JSONata: ${(error as { message: string }).message}`)
-  }
+  const problem = expressionProblem(expression)
+  if (problem) refuse(where, `cannot be evaluated as JSONata: ${problem}`)
 }
 
 function checkReference(what: 'handler' | 'workflow', name: string, known: ReadonlySet<string> | undefined, refuse: Refuse): void {
