@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { handlersOf, isSchedule, isWorkflow } from '../../functions/registry-of.ts'
+import { handlersOf, isSchedule, isWorkflow, localFunctionsOf } from '../../functions/registry-of.ts'
 import type { NamedHandler } from '../../sdk/definitions/define.ts'
-import type { AnyWorkflow, Schedule } from '../../sdk/index.ts'
+import type { AnyWorkflow, LocalFunction, Schedule } from '../../sdk/index.ts'
 
 /** No change of the code can mend it: a wrong path, a port that is taken. */
 export class FinalError extends Error {}
@@ -12,6 +12,7 @@ export interface Entry {
   workflows: AnyWorkflow[]
   schedules: Schedule[]
   handlers: NamedHandler[]
+  functions: LocalFunction[]
 }
 
 /** What a file exports, in its order. `onLoad` hears of every file that takes part, packages excluded. */
@@ -31,7 +32,7 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
     const workflows = values.filter(isWorkflow)
     const handlers = handlersOf(exports)
     if (workflows.length + handlers.length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
-    return { workflows, schedules: values.filter(isSchedule), handlers }
+    return { workflows, schedules: values.filter(isSchedule), handlers, functions: localFunctionsOf(exports) }
   } finally {
     hooks.deregister()
   }

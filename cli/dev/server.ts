@@ -26,10 +26,10 @@ const log: LogSink = (level, message, fields) => {
 }
 
 async function serve({ entry, port, data }: ServerOptions): Promise<void> {
-  const { workflows, schedules, handlers } = await loadEntry(entry, (file) => void tell({ kind: 'loaded', file }))
+  const { workflows, schedules, handlers, functions } = await loadEntry(entry, (file) => void tell({ kind: 'loaded', file }))
   await waitForPort(port)
   const path = join(data, 'runs.db')
-  const local = await Local.open({ path, workflows, schedules, handlers, log, publicUrl: `http://localhost:${port}` })
+  const local = await Local.open({ path, workflows, schedules, handlers, functions, log, publicUrl: `http://localhost:${port}` })
   const workerToken = process.env.OVERWINTER_WORKER_TOKEN
   const server = await serveLocal({ local, port, exposeStacks: true, workerToken })
   const stop = async () => {
