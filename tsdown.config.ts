@@ -16,8 +16,9 @@ export default defineConfig({
   entry: [
     ...LIBRARY,
     'cli/main.ts',
-    // A process of its own.
+    // Processes of their own.
     'cli/dev/server.ts',
+    'infra/declared-tasks.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
     'functions/{api,authorizer,dead-letters,lambda-credentials,left-out-of-aws-sdk,lifecycle,runner,schedules,sweeper,workers}.ts',
   ],

@@ -23,6 +23,7 @@ import type { FunctionName, OverwinterProps } from './options.ts'
 import { allow, apiMay, deadLettersMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
 import { createBucket, createTable } from './storage.ts'
 import { TaskQueues } from './task-queues.ts'
+import { checkTaskTypes } from './task-types.ts'
 import { bystanderVariables, checkVariables, grantSecrets, runnerVariables } from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
@@ -64,6 +65,7 @@ export class Overwinter extends Construct implements IGrantable {
     checkOptions(props)
     checkVariables(this, props)
     checkAdopted(props)
+    checkTaskTypes(this, props)
     const { timeout = DEFAULT_TIMEOUT, batchSize = 1 } = props
     this.table = props.table ?? createTable(this, props)
     this.bucket = props.bucket ?? createBucket(this, props)

@@ -9,6 +9,8 @@ import { Definition, type Step } from './schema.ts'
 export interface Known {
   handlers?: ReadonlySet<string>
   workflows?: ReadonlySet<string>
+  /** Why tasks of this type cannot be handed to workers; undefined when they can. */
+  refusalOfTask?: (type: string) => string | undefined
 }
 
 /** Every problem with its JSON path; none for a definition that can be run. */
@@ -74,6 +76,10 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
         if (step[field] !== undefined && step.worker === undefined) refuse(`.${field}`, "goes with 'worker' only")
       }
       if (step.handler !== undefined) checkReference('handler', step.handler, known.handlers, refuse)
+      if (step.worker !== undefined) {
+        const refusal = known.refusalOfTask?.(step.worker)
+        if (refusal !== undefined) refuse('.worker', refusal)
+      }
       break
     case 'wait':
       if ((step.durationMs === undefined) === (step.untilTimestamp === undefined)) refuse('', "give either 'durationMs' or 'untilTimestamp'")
