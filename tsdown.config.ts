@@ -20,9 +20,9 @@ export default defineConfig({
     'cli/dev/server.ts',
     'infra/declared-tasks.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
-    'functions/{api,authorizer,dead-letters,lambda-credentials,left-out-of-aws-sdk,lifecycle,runner,schedules,sweeper,workers}.ts',
+    'functions/{api,authorizer,dead-letters,lambda-credentials,left-out-of-aws-sdk,lifecycle,runner,schedules,small-clients,sweeper,workers}.ts',
   ],
-  deps: { neverBundle: ['overwinter-workflows'] },
+  deps: { neverBundle: ['overwinter-workflows', /^#aws\//] },
   unbundle: true,
   format: 'esm',
   platform: 'node',
