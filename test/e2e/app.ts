@@ -1,13 +1,9 @@
 import { App, CfnOutput, CliCredentialsStackSynthesizer, Duration, RemovalPolicy, SecretValue, Stack } from 'aws-cdk-lib'
-import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
-import { CfnUrl } from 'aws-cdk-lib/aws-lambda'
-import { CfnBucketPolicy } from 'aws-cdk-lib/aws-s3'
 import { type ISecret, Secret, type SecretProps } from 'aws-cdk-lib/aws-secretsmanager'
-import { CfnQueuePolicy } from 'aws-cdk-lib/aws-sqs'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import { Overwinter } from '../../infra/overwinter.ts'
-import { allow } from '../../infra/permissions.ts'
+import { fitTheStandIn } from './fit-the-stand-in.ts'
 
 /** The stack that the end-to-end tests deploy: the construct as everybody gets it, but impatient. */
 const app = new App()
@@ -41,15 +37,7 @@ const workflows = new Overwinter(stack, 'Workflows', {
 })
 orders.grantReadWriteData(workflows)
 const { api, table, bucket, wakeups, functions, workersUrl, tasks } = workflows
-allowWhatOnlyTheStandInAsksFor()
-// The construct lets nobody in without TLS. The stand-in has none, and under AUTH=true it takes policies at their word.
-for (const policy of stack.node.findAll()) {
-  if (policy instanceof CfnQueuePolicy || policy instanceof CfnBucketPolicy) policy.node.scope!.node.tryRemoveChild(policy.node.id)
-}
-// Nor does it calculate with metrics.
-for (const alarm of stack.node.findAll()) if (alarm instanceof CfnAlarm && alarm.metrics) alarm.node.scope!.node.tryRemoveChild(alarm.node.id)
-// The stand-in does not stream: a function says there what it has to say in one piece, as one that is not asked to stream does.
-for (const url of stack.node.findAll()) if (url instanceof CfnUrl) url.invokeMode = 'BUFFERED'
+fitTheStandIn(stack, workflows)
 const outputs = {
   ApiId: api.apiId,
   ApiUrl: api.apiEndpoint,
@@ -63,13 +51,3 @@ const outputs = {
   NativeQueueUrl: tasks.queues.get('native')!.queueUrl,
 }
 for (const [name, value] of Object.entries(outputs)) new CfnOutput(stack, name, { value })
-
-/** Where MiniStack's idea of a permission is not that of AWS: a schedule's group, batches as an action of their own, and parameters that are asked for together. */
-function allowWhatOnlyTheStandInAsksFor(): void {
-  functions.Runner.addToRolePolicy(allow(['ssm:GetParameters'], '*'))
-  const schedules = stack.formatArn({ service: 'scheduler', resource: 'schedule', resourceName: 'default/*' })
-  for (const { role } of [functions.Runner, functions.Api, functions.Sweeper]) {
-    role!.addToPrincipalPolicy(allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], schedules))
-    role!.addToPrincipalPolicy(allow(['sqs:SendMessageBatch'], wakeups.queue.queueArn))
-  }
-}

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
 import { HttpError, OverwinterClient } from '../../sdk/http-client/index.ts'
@@ -8,9 +7,9 @@ import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { TABLE } from '../../sdk/worlds/aws/table.ts'
 import { byAsking } from '../../workflows/stages/by-asking.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
+import { bootstrap, cacheFolder, cdk } from './cdk.ts'
 import { limitedFetch } from './limited-fetch.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 export const STACK = 'OverwinterE2e'
 
 interface Outputs {
@@ -39,15 +38,15 @@ export interface Deployment {
 export async function deployed(): Promise<Deployment> {
   const endpoint = process.env.AWS_ENDPOINT_URL
   if (!endpoint) throw new Error('start these tests with npm run test:aws, which starts the AWS stand-in')
-  const folder = join(ROOT, 'node_modules/.cache/overwinter-e2e', new URL(endpoint).port)
+  const folder = cacheFolder(endpoint)
   const known = join(folder, 'outputs.json')
   if (existsSync(known)) {
     const deployment = connect(endpoint, known)
     if ((await refusal(deployment)) === undefined) return deployment
   }
-  mkdirSync(folder, { recursive: true })
-  cdk(folder, 'bootstrap', `aws://000000000000/${process.env.AWS_REGION}`)
-  cdk(folder, 'deploy', '--require-approval', 'never', '--outputs-file', known)
+  const assembly = join(folder, 'cdk.out')
+  bootstrap('app.ts', assembly)
+  cdk('app.ts', assembly, ['deploy', '--require-approval', 'never', '--outputs-file', known])
   const deployment = connect(endpoint, known)
   await enableTimeToLive(deployment)
   const refused = await refusal(deployment)
@@ -58,35 +57,21 @@ export async function deployed(): Promise<Deployment> {
   )
 }
 
-function cdk(folder: string, ...args: string[]): void {
-  const app = 'node --conditions=overwinter-source test/e2e/app.ts'
-  const endpoint = process.env.AWS_ENDPOINT_URL!
-  const env = { ...process.env, AWS_ENDPOINT_URL_S3: endpoint, CDK_DISABLE_CLI_TELEMETRY: 'true', CI: 'true' }
-  const started = performance.now()
-  try {
-    execFileSync(join(ROOT, 'node_modules/.bin/cdk'), [...args, '--no-notices', '--app', app, '--output', join(folder, 'cdk.out')], {
-      cwd: ROOT,
-      env,
-      stdio: 'pipe',
-    })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
-    throw new Error(`cdk ${args[0]} failed:\n${stdout}\n${stderr}`)
-  }
-  console.info(`cdk ${args[0]}: ${((performance.now() - started) / 1000).toFixed(1)} s`)
-}
-
 function connect(endpoint: string, file: string): Deployment {
   // The stand-in calls itself localhost, and the SQS client frets over a queue whose host is not the endpoint's.
   const text = readFileSync(file, 'utf8').replaceAll('http://localhost:', 'http://127.0.0.1:')
   const outputs = (JSON.parse(text) as { [STACK]: Outputs })[STACK]
-  // The host name that the API has on AWS resolves to nothing here.
-  const url = `${endpoint}/_aws/execute-api/${outputs.ApiId}/$default`
-  const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
-  const client = new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
+  const { url, client } = clientOf(endpoint, outputs.ApiId)
   const [, urlId] = /^https?:\/\/([^.]+)\./.exec(outputs.WorkersUrl)!
   const workersUrl = `${endpoint}/_aws/lambda-url/${urlId}`
   return { url, workersUrl, client, aws: awsClients(), outputs }
+}
+
+/** The host name that the API has on AWS resolves to nothing here. */
+export function clientOf(endpoint: string, apiId: string): { url: string; client: OverwinterClient } {
+  const url = `${endpoint}/_aws/execute-api/${apiId}/$default`
+  const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
+  return { url, client: new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch }) }
 }
 
 /** Why the API does not answer as it should; undefined if it does. */
