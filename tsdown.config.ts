@@ -17,12 +17,13 @@ export default defineConfig({
   entry: [
     ...LIBRARY,
     'cli/main.ts',
-    // A process of its own.
+    // Processes of their own.
     'cli/dev/server.ts',
+    'infra/declared-tasks.ts',
     // The Lambda functions, which the construct bundles with the user's workflows.
-    'functions/{api,authorizer,dead-letters,events,lambda-credentials,left-out-of-aws-sdk,lifecycle,no-codec,runner,schedules,sweeper,workers}.ts',
+    'functions/{api,authorizer,dead-letters,events,lambda-credentials,left-out-of-aws-sdk,lifecycle,no-codec,runner,schedules,small-clients,sweeper,workers}.ts',
   ],
-  deps: { neverBundle: ['overwinter-workflows', 'overwinter-codec'] },
+  deps: { neverBundle: ['overwinter-workflows', 'overwinter-codec', /^#aws\//] },
   unbundle: true,
   format: 'esm',
   platform: 'node',

@@ -1,4 +1,4 @@
-import { type MessageAttributeValue, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs'
+import { type MessageAttributeValue, SendMessageCommand, type SQSClient } from '#aws/sqs'
 import { digest } from '../sdk/engine/names.ts'
 import type { DeadEvent } from '../sdk/events/intake.ts'
 import type { ObjectStore } from '../sdk/worlds/aws/objects.ts'

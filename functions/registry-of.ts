@@ -1,5 +1,5 @@
 import type { NamedHandler } from '../sdk/definitions/define.ts'
-import { type AnyWorkflow, Registry, type Schedule } from '../sdk/index.ts'
+import { type AnyWorkflow, type LocalFunction, Registry, type Schedule } from '../sdk/index.ts'
 import { withSchedules } from '../sdk/schedule.ts'
 
 /** The workflows among the exports of an entry file, those of its schedules included; what else it exports is its own business. */
@@ -29,6 +29,11 @@ export function eachWithItsName<T extends { name: string }>(what: string, export
   return all
 }
 
+/** What `ctx.invoke` calls where there is no Lambda. */
+export function localFunctionsOf(exports: Record<string, unknown>): LocalFunction[] {
+  return [...new Set(Object.values(exports).filter(isLocalFunction))]
+}
+
 /** By shape, not by class: the entry file may have loaded a copy of the library of its own. */
 export function isWorkflow(value: unknown): value is AnyWorkflow {
   if (typeof value !== 'object' || value === null) return false
@@ -46,4 +51,10 @@ export function isHandler(value: unknown): value is NamedHandler {
   if (typeof value !== 'object' || value === null) return false
   const { name, run } = value as Partial<NamedHandler>
   return typeof name === 'string' && typeof run === 'function'
+}
+
+export function isLocalFunction(value: unknown): value is LocalFunction {
+  if (typeof value !== 'object' || value === null) return false
+  const { functionName, invoked } = value as Partial<LocalFunction>
+  return typeof functionName === 'string' && typeof invoked === 'function'
 }

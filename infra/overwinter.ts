@@ -28,6 +28,7 @@ import { createRestApi } from './rest-api.ts'
 import { createBucket, createTable } from './storage.ts'
 import { type CancelOnEvent, type SignalOnEvent, type StartOnEvent, type SubscriptionOptions, Subscriptions } from './subscriptions.ts'
 import { TaskQueues } from './task-queues.ts'
+import { checkTaskTypes } from './task-types.ts'
 import { createTokenAuthorizer } from './token-authorizer.ts'
 import { bystanderVariables, checkVariables, grantSecrets, runnerVariables } from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
@@ -77,6 +78,7 @@ export class Overwinter extends Construct implements IGrantable {
     checkOptions(props)
     checkVariables(this, props)
     checkAdopted(props)
+    checkTaskTypes(this, props)
     const { timeout = DEFAULT_TIMEOUT, batchSize = 1 } = props
     this.table = props.table ?? createTable(this, props)
     this.bucket = props.bucket ?? createBucket(this, props)

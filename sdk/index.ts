@@ -40,6 +40,7 @@ export {
 export type { ErrorRecord, Frame, JournalEvent } from './engine/events.ts'
 export type { Json } from './engine/json.ts'
 export type { RetryPolicy } from './engine/retry.ts'
+export { type InvocationTools, type LocalFunction, localFunction } from './local-function.ts'
 export type { RunPage, RunStatus, RunSummary, Waiting } from './ports.ts'
 export { type Schedule, type ScheduleOptions, schedule } from './schedule.ts'
 export { Schedules, type ScheduleView } from './schedules.ts'

@@ -19,6 +19,11 @@ export interface WorkflowOptions<In extends Schema | undefined = Schema | undefi
    */
   // biome-ignore lint/suspicious/noExplicitAny: without a schema the author's own annotation is the type
   tags?: string[] | ((input: In extends Schema ? SchemaOut<In> : any) => string[])
+  /**
+   * The types of tasks that it hands to workers outside. Whoever declares them hears of one without a queue before anything is deployed, and of one that
+   * was forgotten here wherever the workflow runs. Unless given, any type may be handed out.
+   */
+  tasks?: readonly string[]
   /** How long an ended run is kept. Default 30 days. With 0 everything of it goes a minute after its end, when whoever waits for it has its outcome. */
   retention?: Duration
 }
@@ -60,6 +65,7 @@ export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow
   const version = options.version ?? 1
   if (!Number.isInteger(version) || version < 1) throw new InvalidInputError(`workflow '${name}': version must be a whole number from 1, got ${version}`)
   if (typeof options.tags !== 'function') for (const tag of options.tags ?? []) checkName(`a tag of workflow '${name}'`, tag)
+  for (const type of options.tasks ?? []) checkName(`a task type of workflow '${name}'`, type)
   if (options.retry) checkRetryPolicy(options.retry, `workflow '${name}'`)
   return {
     name,

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { mappingsOf } from '../../functions/mappings-of.ts'
-import { handlersOf, isSchedule, isWorkflow } from '../../functions/registry-of.ts'
+import { handlersOf, isSchedule, isWorkflow, localFunctionsOf } from '../../functions/registry-of.ts'
 import { type Codec, codecOf } from '../../sdk/codec/codec.ts'
 import type { NamedHandler } from '../../sdk/definitions/define.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
-import type { AnyWorkflow, Schedule } from '../../sdk/index.ts'
+import type { AnyWorkflow, LocalFunction, Schedule } from '../../sdk/index.ts'
 
 /** No change of the code can mend it: a wrong path, a port that is taken. */
 export class FinalError extends Error {}
@@ -16,6 +16,7 @@ export interface Entry {
   schedules: Schedule[]
   handlers: NamedHandler[]
   mappings: EventMapping[]
+  functions: LocalFunction[]
 }
 
 /** What a file exports, in its order. `onLoad` hears of every file that takes part, packages excluded. */
@@ -28,7 +29,7 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
   const workflows = values.filter(isWorkflow)
   const handlers = handlersOf(exports)
   if (workflows.length + handlers.length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
-  return { workflows, schedules: values.filter(isSchedule), handlers, mappings: mappingsOf(exports) }
+  return { workflows, schedules: values.filter(isSchedule), handlers, mappings: mappingsOf(exports), functions: localFunctionsOf(exports) }
 }
 
 export async function loadCodec(file: string, onLoad: (file: string) => void): Promise<Codec | undefined> {

@@ -27,11 +27,11 @@ const log: LogSink = (level, message, fields) => {
 
 async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Promise<void> {
   const watched = (file: string) => void tell({ kind: 'loaded', file })
-  const { workflows, schedules, handlers, mappings } = await loadEntry(entry, watched)
+  const { workflows, schedules, handlers, mappings, functions } = await loadEntry(entry, watched)
   const codec = codecFile === undefined ? undefined : await loadCodec(codecFile, watched)
   await waitForPort(port)
   const path = join(data, 'runs.db')
-  const local = await Local.open({ path, workflows, schedules, handlers, codec, log, publicUrl: `http://localhost:${port}` })
+  const local = await Local.open({ path, workflows, schedules, handlers, codec, functions, log, publicUrl: `http://localhost:${port}` })
   const workerToken = process.env.OVERWINTER_WORKER_TOKEN
   const server = await serveLocal({ local, port, exposeStacks: true, workerToken, mappings })
   const stop = async () => {

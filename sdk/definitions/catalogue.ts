@@ -5,6 +5,7 @@ import type { NamedHandler } from './define.ts'
 import type { StoredVersion } from './definition-store.ts'
 import type { Definition } from './schema.ts'
 import { StoredWorkflows } from './stored-workflows.ts'
+import type { Known } from './validate.ts'
 
 export interface DefinitionSummary {
   name: string
@@ -33,9 +34,9 @@ const NAMED = 5
 
 /** Saves, shows and deletes definitions; `StoredWorkflows` runs them. */
 export class Catalogue extends StoredWorkflows {
-  private readonly world: Pick<World, 'store' | 'documents' | 'clock'>
+  private readonly world: Pick<World, 'store' | 'documents' | 'clock' | 'tasks'>
 
-  constructor(world: Pick<World, 'store' | 'documents' | 'clock' | 'wakeups'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+  constructor(world: Pick<World, 'store' | 'documents' | 'clock' | 'wakeups' | 'tasks'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
     super(world, registry, handlers)
     this.world = world
   }
@@ -52,7 +53,8 @@ export class Catalogue extends StoredWorkflows {
     const { findWarnings, parseDefinition } = await import('./validate.ts')
     const stored = await this.definitions.heads()
     const workflows = new Set([...this.registry.names(), ...stored.map((each) => each.name), name])
-    const definition = parseDefinition(withName(name, json), { handlers: new Set(this.handlers.keys()), workflows }, nameProblems(name, json))
+    const known: Known = { handlers: new Set(this.handlers.keys()), workflows, refusalOfTask: (type) => this.world.tasks.refusal(type) }
+    const definition = parseDefinition(withName(name, json), known, nameProblems(name, json))
     if (this.registry.has(name)) throw new ConflictError(`'${name}' is a workflow in the code; give the definition another name`)
     return { definition, warnings: findWarnings(definition) }
   }

@@ -1,5 +1,5 @@
 import { pathStep } from '../engine/json.ts'
-import { type ClockAndDice, evaluate } from '../jsonata.ts'
+import { type ClockAndDice, evaluate } from '../jsonata/evaluate.ts'
 
 /** What expressions see. */
 export interface Scope {

@@ -1,7 +1,7 @@
 import type { Context, StepOptions, StepTools, TaskOptions } from '../context.ts'
 import { FatalError } from '../engine/errors.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
-import { evaluate } from '../jsonata.ts'
+import { evaluate } from '../jsonata/evaluate.ts'
 import { type AnyWorkflow, signal } from '../workflow.ts'
 import { fillIn, type Scope } from './expressions.ts'
 import { graphOf, parentsFirst } from './graph.ts'

@@ -1,7 +1,7 @@
 import { LONG_WAIT_MS } from '../engine/duration.ts'
 import { InvalidInputError, type Problem } from '../engine/errors.ts'
 import { pathStep } from '../engine/json.ts'
-import { syntaxProblem } from '../jsonata.ts'
+import { syntaxProblem } from '../jsonata/evaluate.ts'
 import { templatesIn } from './expressions.ts'
 import { findCycle, graphOf } from './graph.ts'
 import { Definition, type Step } from './schema.ts'
@@ -10,6 +10,8 @@ import { Definition, type Step } from './schema.ts'
 export interface Known {
   handlers?: ReadonlySet<string>
   workflows?: ReadonlySet<string>
+  /** Why tasks of this type cannot be handed to workers; undefined when they can. */
+  refusalOfTask?: (type: string) => string | undefined
 }
 
 /** Every problem with its JSON path; none for a definition that can be run. */
@@ -75,6 +77,10 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
         if (step[field] !== undefined && step.worker === undefined) refuse(`.${field}`, "goes with 'worker' only")
       }
       if (step.handler !== undefined) checkReference('handler', step.handler, known.handlers, refuse)
+      if (step.worker !== undefined) {
+        const refusal = known.refusalOfTask?.(step.worker)
+        if (refusal !== undefined) refuse('.worker', refusal)
+      }
       break
     case 'wait':
       if ((step.durationMs === undefined) === (step.untilTimestamp === undefined)) refuse('', "give either 'durationMs' or 'untilTimestamp'")

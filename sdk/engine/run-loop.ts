@@ -140,7 +140,7 @@ class RunLoop {
   }
 
   private async takeAsFarAsItGoes(input: unknown): Promise<RunOutcome> {
-    this.waits = new Waits(this.world, this.replay, this.buffer, { ...this.claimed, timeoutMs: this.workflow.timeoutMs })
+    this.waits = new Waits(this.world, this.replay, this.buffer, { ...this.claimed, timeoutMs: this.workflow.timeoutMs, tasks: this.workflow.options.tasks })
     const steps = new Steps(this.world, this.replay, this.buffer, this.waits, {
       onReport: () => this.wakeLoop?.(),
       onHeartbeat: (heartbeat) => this.beat(heartbeat),

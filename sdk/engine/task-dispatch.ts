@@ -9,9 +9,12 @@ import { encode } from './values.ts'
 
 type TaskRequest = Extract<Request, { kind: 'task' }>
 
-/** Why this cannot go to a worker. Nothing is written then. */
-export function refusalOfTask(tasks: TaskStore, op: string, { type, input }: TaskRequest): ErrorRecord | undefined {
+/** Why this cannot go to a worker. Nothing is written then. `declared`: by the workflow, if it does declare them. */
+export function refusalOfTask(tasks: TaskStore, declared: readonly string[] | undefined, op: string, { type, input }: TaskRequest): ErrorRecord | undefined {
   try {
+    if (declared && !declared.includes(type)) {
+      throw new FatalError(`the workflow does not declare tasks of type '${type}'; add it to its \`tasks\`, which are: ${declared.join(', ') || 'none'}`)
+    }
     const size = Buffer.byteLength(JSON.stringify(encode(input, `the input of task '${op}'`)) ?? '')
     if (size > MOST_PAYLOAD_BYTES) throw new InvalidInputError(`the input of task '${op}' has ${size} bytes, and a task takes ${MOST_PAYLOAD_BYTES}`)
     const refusal = tasks.refusal(type)

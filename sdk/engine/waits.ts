@@ -29,12 +29,18 @@ export class Waits {
   private readonly recovered: boolean
   private readonly lastGoodEpoch: number
   private readonly deadline: number | undefined
+  private readonly declaredTasks: readonly string[] | undefined
   /** When a timer ends or resumes an operation. */
   private readonly timed = new Map<Operation, number>()
   /** Callbacks that need signs of life: how often, and when they are over anyway. */
   private readonly beats = new Map<Operation, { ms: number; until: number }>()
 
-  constructor(world: World, replay: Replay, buffer: FrameBuffer, options: { recovered: boolean; lastGoodEpoch: number; timeoutMs: number | undefined }) {
+  constructor(
+    world: World,
+    replay: Replay,
+    buffer: FrameBuffer,
+    options: { recovered: boolean; lastGoodEpoch: number; timeoutMs: number | undefined; tasks: readonly string[] | undefined },
+  ) {
     this.world = world
     this.replay = replay
     this.run = replay.run
@@ -42,6 +48,7 @@ export class Waits {
     this.recovered = options.recovered
     this.lastGoodEpoch = options.lastGoodEpoch
     this.deadline = options.timeoutMs === undefined ? undefined : (this.run.startedAt ?? this.run.createdAt) + options.timeoutMs
+    this.declaredTasks = options.tasks
     this.mailbox = new Mailbox(world, replay, buffer, () => this.sleepToSkip())
   }
 
@@ -280,7 +287,7 @@ export class Waits {
     const round = this.replay.journal.retries
     this.mailbox.look()
     if (!opened) {
-      const refused = refusalOfTask(this.world.tasks, operation.id, request)
+      const refused = refusalOfTask(this.world.tasks, this.declaredTasks, operation.id, request)
       if (refused) {
         const { generation } = this.run
         return this.mailbox.receiveOwn({ id: `refused ${operation.id}`, kind: 'task.failed', generation, round, op: operation.id, attempt: 0, error: refused })

@@ -1,6 +1,6 @@
 import { InvalidInputError, type Problem } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
-import { syntaxProblem } from '../jsonata.ts'
+import { syntaxProblem } from '../jsonata/evaluate.ts'
 import type { AnyWorkflow, Signal, Workflow } from '../workflow.ts'
 
 /** JSONata on the event, or a function of it. Either must give the same for the same event: it may come twice. */

@@ -1,7 +1,7 @@
 import type { Client } from '../client.ts'
 import { asError, FatalError, InvalidInputError, RunNotFoundError } from '../engine/errors.ts'
 import { eventKey, isRunId, RUN_ID_RULE } from '../engine/names.ts'
-import { type ClockAndDice, evaluate } from '../jsonata.ts'
+import { type ClockAndDice, evaluate } from '../jsonata/evaluate.ts'
 import { type EventMapping, type FromEvent, UNSTEADY } from './mapping.ts'
 
 /** What an event has done. */

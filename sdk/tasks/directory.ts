@@ -1,3 +1,4 @@
+import { fnv1a } from '../engine/random.ts'
 import type { Clock, DocumentStore, Ids } from '../ports.ts'
 import type { WorkerRegistration } from './wire.ts'
 
@@ -5,7 +6,13 @@ import type { WorkerRegistration } from './wire.ts'
 const ALIVE_MS = 60_000
 /** Signs of life that change nothing are written down this often at most. */
 const REMEMBER_EVERY_MS = 15_000
-const COLLECTION = 'workers'
+/**
+ * A busy worker gives several signs of life a second, and a collection takes some thousand writes: one of them would be full at a thousand workers. More
+ * collections would only make the list dearer, which reads them all.
+ */
+const COLLECTIONS = 8
+const collectionNamed = (number: number): string => `workers ${number}`
+const collectionOf = (workerId: string): string => collectionNamed(fnv1a(workerId, 0) % COLLECTIONS)
 
 export interface LiveWorker extends WorkerRegistration {
   /** How many tasks it has in hand, as far as its last poll tells. */
@@ -44,7 +51,7 @@ export class WorkerDirectory {
   /** A sign of life; `load` where the worker has told. A registration that comes meanwhile knows more than a poll does, and stays. */
   async seen(registration: WorkerRegistration, load?: number): Promise<void> {
     for (;;) {
-      const found = await this.documents.get(COLLECTION, registration.worker_id)
+      const found = await this.documents.get(collectionOf(registration.worker_id), registration.worker_id)
       const known = (found?.value as unknown as Stored | undefined) ?? { ...registration, load: 0, seenAt: 0 }
       const now = this.clock.now()
       const isNews = load !== undefined && load !== known.load
@@ -54,25 +61,29 @@ export class WorkerDirectory {
   }
 
   async find(workerId: string): Promise<LiveWorker | undefined> {
-    return (await this.documents.get(COLLECTION, workerId))?.value as unknown as LiveWorker | undefined
+    return (await this.documents.get(collectionOf(workerId), workerId))?.value as unknown as LiveWorker | undefined
   }
 
   async list(): Promise<LiveWorker[]> {
-    return (await this.documents.list(COLLECTION)).map(({ value }) => {
+    const collections = Array.from({ length: COLLECTIONS }, (_, number) => collectionNamed(number))
+    const documents = (await Promise.all(collections.map((collection) => this.documents.list(collection)))).flat()
+    const workers = documents.map(({ value }) => {
       const { connection: _, ...worker } = value as unknown as Stored
       return worker
     })
+    return workers.sort((a, b) => (a.worker_id < b.worker_id ? -1 : 1))
   }
 
   /** A worker that has connected anew meanwhile stays. */
   private async leave({ worker_id, connection }: WorkerRegistration & { connection: string }): Promise<void> {
-    const found = await this.documents.get(COLLECTION, worker_id)
-    if ((found?.value as unknown as Stored | undefined)?.connection === connection) await this.documents.delete(COLLECTION, worker_id, found!.version)
+    const collection = collectionOf(worker_id)
+    const found = await this.documents.get(collection, worker_id)
+    if ((found?.value as unknown as Stored | undefined)?.connection === connection) await this.documents.delete(collection, worker_id, found!.version)
   }
 
   /** False when it has changed since `ifVersion`. */
   private async write(worker: Stored, ifVersion?: number): Promise<boolean> {
     const options = { expiresAt: worker.seenAt + ALIVE_MS, ...(ifVersion !== undefined && { ifVersion }) }
-    return (await this.documents.put(COLLECTION, worker.worker_id, { ...worker }, options)) !== undefined
+    return (await this.documents.put(collectionOf(worker.worker_id), worker.worker_id, { ...worker }, options)) !== undefined
   }
 }

@@ -9,6 +9,7 @@ import { type Duration, milliseconds } from '../engine/duration.ts'
 import type { StepBody } from '../engine/run-context.ts'
 import type { EventMapping } from '../events/mapping.ts'
 import { type Taken, takeEvent } from '../events/take.ts'
+import type { LocalFunction } from '../local-function.ts'
 import type { DocumentStore, LogLevel, RunStatus, RunStore } from '../ports.ts'
 import { Runner } from '../runner.ts'
 import { type Schedule, withSchedules } from '../schedule.ts'
@@ -28,6 +29,8 @@ export interface TestEnvOptions {
   schedules?: readonly Schedule[]
   /** What stored definitions may call by name. */
   handlers?: readonly NamedHandler[]
+  /** What `ctx.invoke` calls. A stub of the step goes before. */
+  functions?: readonly LocalFunction[]
   /** Makes ids and jitter repeatable. Default 1. */
   seed?: string | number
   /** Default 2026-01-01T00:00:00Z. */
@@ -79,7 +82,14 @@ export class TestEnv {
     this.workflows = withSchedules(options.workflows, this.scheduled)
     this.clock = new VirtualClock(new Date(options.startTime ?? '2026-01-01T00:00:00Z').getTime())
     const log = (level: LogLevel, message: string, fields: Record<string, unknown>) => void this.logs.push({ level, message, fields })
-    this.origin = new LocalWorld({ path: ':memory:', clock: this.clock, ids: seededIds(options.seed ?? 1), log, publicUrl: options.publicUrl })
+    this.origin = new LocalWorld({
+      path: ':memory:',
+      clock: this.clock,
+      ids: seededIds(options.seed ?? 1),
+      log,
+      publicUrl: options.publicUrl,
+      functions: options.functions,
+    })
   }
 
   /** What survives a restart. */

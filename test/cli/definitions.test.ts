@@ -96,7 +96,7 @@ describe('lint', () => {
     const lint = (file: string, ...args: string[]) => overwinter(['lint', project.path(file), ...args])
     expect(await lint('fine.json')).toMatchObject({ code: 0, stdout: expect.stringContaining('fine.json is fine') })
     expect(await lint('cycle.json')).toMatchObject({ code: 1, stdout: expect.stringMatching(/^problem {2}\$\.steps {2}.*circle: a ← b ← a\n$/) })
-    expect(await lint('formula.json')).toMatchObject({ code: 1, stdout: expect.stringContaining('$.steps[0].config  is not JSONata') })
+    expect(await lint('formula.json')).toMatchObject({ code: 1, stdout: expect.stringContaining('$.steps[0].config  cannot be evaluated as JSONata') })
     expect(await lint('long.json')).toMatchObject({ code: 0, stdout: 'warning  $.steps[0].durationMs  is longer than 30 days\n' })
     const { code, stdout } = await lint('shape.json', '--json')
     expect([code, JSON.parse(stdout).problems.map(({ path }: { path: string }) => path)]).toEqual([1, ['$.name', '$.steps']])

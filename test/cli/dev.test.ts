@@ -58,6 +58,20 @@ test('events do what the mappings of the entry say', async () => {
   expect(await (await post()).json()).toEqual({ kind: 'start', runId: 'n', created: false })
 })
 
+test('ctx.invoke calls the function that the file exports', async () => {
+  using project = new Project({
+    'flows.ts': `
+      import { localFunction, workflow } from 'overwinter'
+      export const double = localFunction('double', async (n: number) => n * 2)
+      export const invoking = workflow('invoking', async (ctx, n: number) => ctx.invoke('double', n))
+    `,
+  })
+  await using dev = startDev(['flows.ts'], { cwd: project.folder, env: { PORT: '0' } })
+  const [, url] = await dev.says(URL_SAID)
+  await fetch(`${url}/workflows/invoking/runs`, { method: 'POST', body: JSON.stringify({ id: 'i', input: 21 }) })
+  expect((await get(`${url}/runs/i?wait=60s`)).output).toBe(42)
+})
+
 test('a module that does not load is told, and tried again once it has changed', async () => {
   using project = new Project({ 'flows.ts': 'export const broken = oops()' })
   await using dev = startDev(['flows.ts'], { cwd: project.folder, env: { PORT: '0' } })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { handler } from '../../sdk/definitions/index.ts'
+import { Catalogue, handler } from '../../sdk/definitions/index.ts'
 import { StoredWorkflows } from '../../sdk/definitions/stored-workflows.ts'
 import type { Json } from '../../sdk/engine/json.ts'
 import { ConflictError, InvalidInputError, Registry, UnknownWorkflowError, workflow } from '../../sdk/index.ts'
-import type { DocumentStore, World } from '../../sdk/ports.ts'
+import type { DocumentStore, TaskStore, World } from '../../sdk/ports.ts'
 import { testEnv, VirtualClock } from '../../sdk/testing/index.ts'
 
 const say = handler('say', ({ config }) => config)
@@ -26,6 +26,17 @@ describe('a stored definition', () => {
     expect(await env.definitions.list()).toEqual([
       { name: 'greet', version: 1, label: '2.4', createdAt: expect.any(Number) as number, updatedAt: expect.any(Number) as number },
     ])
+  })
+
+  it('is refused when it is saved if it hands out tasks that cannot be sent', async () => {
+    const env = await open()
+    const refusal = (type: string) => (type === 'gpu' ? undefined : `there is no queue for tasks of type '${type}'`)
+    const catalogue = new Catalogue({ ...env.client.world, store: env.store, documents: env.documents, tasks: { refusal } as TaskStore }, new Registry([]))
+    const draws = (worker: string) => ({ steps: [{ type: 'task', name: 'draw', worker }] })
+    await expect(catalogue.save('draw', draws('cpu'))).rejects.toMatchObject({
+      problems: [{ path: '$.steps[0].worker', message: "there is no queue for tasks of type 'cpu'" }],
+    })
+    expect(await catalogue.save('draw', draws('gpu'))).toMatchObject({ version: 1 })
   })
 
   it('gets a version per content, and every version is kept', async () => {

@@ -91,12 +91,16 @@ export function urlOnStandIn({ ApiId, ApiUrl }: Pick<Outputs, 'ApiId' | 'ApiUrl'
   return `${standInEndpoint()}/_aws/execute-api/${ApiId}/${stage || '$default'}`
 }
 
+/** For the owner of the account. */
+export function clientAt(url: string): OverwinterClient {
+  const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
+  return new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
+}
+
 function connect(outputs: Outputs): Deployment {
   const url = urlOnStandIn(outputs)
-  const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
-  const clientOf = (url: string) => new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
-  const vault = clientOf(urlOnStandIn({ ApiId: outputs.VaultApiId, ApiUrl: outputs.VaultApiUrl }))
-  return { url, workersUrl: workersUrlOnStandIn(outputs), client: clientOf(url), vault, aws: awsClients(), outputs }
+  const vault = clientAt(urlOnStandIn({ ApiId: outputs.VaultApiId, ApiUrl: outputs.VaultApiUrl }))
+  return { url, workersUrl: workersUrlOnStandIn(outputs), client: clientAt(url), vault, aws: awsClients(), outputs }
 }
 
 function workersUrlOnStandIn({ WorkersUrl }: Outputs): string {

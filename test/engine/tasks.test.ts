@@ -13,6 +13,18 @@ describe('ctx.task', () => {
     expect((await run.history()).map(({ type }) => type)).toEqual(['run.started', 'task.dispatched', 'task.completed', 'run.completed'])
   })
 
+  it('refuses a type that the workflow does not declare, if it declares any, before anything is handed out', async () => {
+    const declaring = (tasks: string[]) => workflow('declaring', { tasks }, async (ctx, type: string) => ctx.task(type))
+    const env = await testEnv({ workflows: [declaring(['llm'])] })
+    env.worker('llm', () => 'known')
+    env.worker('gpu', () => 'unknown')
+    expect(await (await env.start(declaring(['llm']), 'llm')).result()).toBe('known')
+    const run = await env.start(declaring(['llm']), 'gpu')
+    await expect(run.result()).rejects.toThrow("the workflow does not declare tasks of type 'gpu'; add it to its `tasks`, which are: llm")
+    expect((await run.history()).map(({ type }) => type)).not.toContain('task.dispatched')
+    expect(() => declaring([''])).toThrow("a task type of workflow 'declaring'")
+  })
+
   it('holds nothing while it waits, and says for what', async () => {
     const env = await testEnv({ workflows: [ask] })
     const run = await env.start(ask, 1)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { handlersOf, registryOf } from '../../functions/registry-of.ts'
+import { handlersOf, localFunctionsOf, registryOf } from '../../functions/registry-of.ts'
 import { handler } from '../../sdk/definitions/index.ts'
-import { signal, workflow } from '../../sdk/index.ts'
+import { localFunction, signal, workflow } from '../../sdk/index.ts'
 
 const a = workflow('a', async () => 1)
 
@@ -21,4 +21,11 @@ test('handlers are picked too, each name once; a file may export nothing else', 
   expect(handlersOf({ a, say, again: say, other: { name: 'no function' } })).toEqual([say])
   expect(registryOf({ say }).all()).toEqual([])
   expect(() => handlersOf({ say, shout: handler('say', () => 'SAID') })).toThrow("two handlers are named 'say'")
+})
+
+test('local functions are picked too, and are neither handlers nor workflows', () => {
+  const charge = localFunction('charge', () => 'charged')
+  expect(localFunctionsOf({ a, charge, again: charge, say: handler('say', () => 1) })).toEqual([charge])
+  expect(handlersOf({ a, charge })).toEqual([])
+  expect(() => registryOf({ charge })).toThrow('exports no workflow')
 })

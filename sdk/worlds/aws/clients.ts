@@ -1,11 +1,13 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { SchedulerClient } from '@aws-sdk/client-scheduler'
-import { SQSClient } from '@aws-sdk/client-sqs'
+import type { SchedulerClient as Scheduler } from '@aws-sdk/client-scheduler'
+import type { SQSClient as Sqs } from '@aws-sdk/client-sqs'
+import { SchedulerClient } from '#aws/scheduler'
+import { SQSClient } from '#aws/sqs'
 
 export interface AwsClients {
   dynamodb: DynamoDBClient
-  sqs: SQSClient
-  scheduler: SchedulerClient
+  sqs: Sqs
+  scheduler: Scheduler
 }
 
 /**

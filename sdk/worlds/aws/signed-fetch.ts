@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SignatureV4 } from '@smithy/signature-v4'
 
 export interface SignedRequest {
-  service: 's3' | 'lambda' | 'secretsmanager' | 'ssm'
+  service: 's3' | 'lambda' | 'secretsmanager' | 'ssm' | 'sqs' | 'scheduler'
   /** In front of the region in AWS's host names: `bucket.s3`. Stand-ins have one host for everything. */
   host: string
   /** On AWS and on a stand-in, where the bucket goes into the path. */
@@ -21,7 +21,7 @@ export interface SignedRequest {
 const FIRST_PAUSE_MS = 50
 
 /**
- * For the few requests to S3, Lambda and where secrets are kept: their SDK clients would be a third of the runner's bundle, and so of its cold
+ * For the few requests to S3, Lambda and where secrets are kept, and in Lambda to SQS and Scheduler: their SDK clients would be a third of the runner's bundle, and so of its cold
  * start. Region, credentials and what signs come from where the SDK has them.
  */
 export class SignedFetch {

@@ -1,13 +1,12 @@
+import type { Message, SQSClient } from '@aws-sdk/client-sqs'
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
-  type Message,
   MessageNotInflight,
   ReceiptHandleIsInvalid,
   ReceiveMessageCommand,
   SendMessageCommand,
-  type SQSClient,
-} from '@aws-sdk/client-sqs'
+} from '#aws/sqs'
 import type { Json } from '../../engine/json.ts'
 import type { Clock, TaskNotice } from '../../ports.ts'
 import type { Task } from '../../tasks/task.ts'

@@ -1,4 +1,4 @@
-import { FatalError } from '../../engine/errors.ts'
+import { type LocalFunction, localFunctions } from '../../local-function.ts'
 import type { Clock, Functions, Ids, LogSink, RunStore, Wakeups, World } from '../../ports.ts'
 import { Runs } from '../../rules/run-store.ts'
 import { checkPublicUrl } from '../public-url.ts'
@@ -18,8 +18,8 @@ export interface LocalWorldOptions {
   log?: LogSink
   /** Where its HTTP API can be reached, for the URLs of callbacks. `serveLocal` says so itself. */
   publicUrl?: string
-  /** What `ctx.invoke` calls, by name. */
-  functions?: Record<string, (payload: unknown) => unknown>
+  /** What `ctx.invoke` calls. */
+  functions?: readonly LocalFunction[]
 }
 
 /** A world in one file and one process; several processes may share the file. */
@@ -59,21 +59,11 @@ export class LocalWorld implements World {
     this.wakeups = { send: async (wakes) => this.residence.hint(wakes) }
     bulletin.onDispatch = () => this.tasks.lookAgain()
     bulletin.onForeignWrite(() => this.tasks.lookAgain())
-    this.functions = localFunctions(options.functions ?? {})
+    this.functions = localFunctions(options.functions ?? [])
   }
 
   close(): void {
     this.bulletin.close()
     this.db.close()
-  }
-}
-
-function localFunctions(functions: Record<string, (payload: unknown) => unknown>): Functions {
-  return {
-    async invoke(name, payload) {
-      const called = functions[name]
-      if (!called) throw new FatalError(`no function '${name}' in this local world; it has: ${Object.keys(functions).join(', ') || 'none'}`)
-      return called(payload)
-    },
   }
 }

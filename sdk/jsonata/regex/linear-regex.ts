@@ -1,0 +1,157 @@
+import { compileRegex, type Instruction, type Program } from './program.ts'
+import type { Range } from './syntax.ts'
+
+/** Positions by slot: where groups begin and end. Never changed, because several ways share one. */
+type Slots = readonly (number | undefined)[]
+
+interface Way {
+  at: number
+  slots: Slots
+}
+
+/** What it takes to begin, in units of work: texts with a match at every other character are not free. */
+const START = 50
+
+const compiled = new WeakMap<RegExp, Program>()
+
+/**
+ * Matches as JavaScript's `RegExp` does, in time that grows with the text times the expression and no faster: all ways through the expression are followed
+ * side by side, one character at a time, and two that come to the same place are one. The price: no looking around and no references back.
+ *
+ * Ours because the one such engine for JavaScript that is kept well, re2js, is larger than all of JSONata, and because this one counts what it does: whoever
+ * replays a run must meet a bound at the same place, which a clock does not give.
+ */
+export class LinearRegex {
+  lastIndex = 0
+  private readonly program: Program
+  private readonly charge: (work: number) => void
+
+  constructor(regex: RegExp, charge: (work: number) => void = () => {}) {
+    this.program = programOf(regex)
+    this.charge = charge
+  }
+
+  exec(text: string): RegExpExecArray | null {
+    const slots = this.search(text, this.lastIndex)
+    this.lastIndex = slots?.[1] ?? 0
+    if (!slots) return null
+    const groups = Array.from({ length: this.program.groups + 1 }, (_, i) => {
+      const [start, end] = [slots[2 * i], slots[2 * i + 1]]
+      return start === undefined || end === undefined ? undefined : text.slice(start, end)
+    })
+    return Object.assign(groups as [string], { index: slots[0]!, input: text }) as RegExpExecArray
+  }
+
+  /** The leftmost match from there on, and of those the one that JavaScript prefers. */
+  private search(text: string, from: number): Slots | undefined {
+    const { instructions, groups } = this.program
+    const nothing: Slots = new Array<undefined>(2 * (groups + 1)).fill(undefined)
+    /** At which position a place was last come to: with nothing taken in this turn, and with something. They end differently, so they are two. */
+    const seen = new Int32Array(2 * instructions.length).fill(-1)
+    let work = START + instructions.length
+    let found: Slots | undefined
+    let ways: Way[] = []
+
+    const follow = (at: number, position: number, slots: Slots, hasTaken: boolean, next: Way[]): void => {
+      const place = 2 * at + Number(hasTaken)
+      if (seen[place] === position) return
+      seen[place] = position
+      work++
+      const instruction = instructions[at]!
+      switch (instruction.kind) {
+        case 'jump':
+          return follow(instruction.to, position, slots, hasTaken, next)
+        case 'split':
+          follow(instruction.first, position, slots, hasTaken, next)
+          return follow(instruction.second, position, slots, hasTaken, next)
+        case 'save':
+          work += slots.length >> 3
+          return follow(at + 1, position, slots.with(instruction.slot, position), hasTaken, next)
+        case 'forget':
+          work += slots.length >> 3
+          return follow(at + 1, position, without(slots, instruction), hasTaken, next)
+        case 'turn':
+          return follow(at + 1, position, slots, false, next)
+        case 'end':
+          if (hasTaken) follow(at + 1, position, slots, true, next)
+          return
+        case 'assertion':
+          if (this.holds(instruction.what, text, position)) follow(at + 1, position, slots, hasTaken, next)
+          return
+        default:
+          next.push({ at, slots })
+      }
+    }
+
+    for (let position = from; position <= text.length; position++) {
+      if (!found) follow(0, position, nothing, false, ways)
+      if (ways.length === 0 && found) break
+      const next: Way[] = []
+      const unit = text.charCodeAt(position)
+      // `seen` is of the position that comes next from here on: what is reached by this character.
+      for (const way of ways) {
+        const instruction = instructions[way.at]!
+        work++
+        if (instruction.kind === 'match') {
+          found = way.slots
+          // The rest are ways that would have been taken only without this one.
+          break
+        }
+        if (position < text.length && this.takes(instruction as SetInstruction, unit)) follow(way.at + 1, position + 1, way.slots, true, next)
+      }
+      ways = next
+      this.charge(work)
+      work = 0
+    }
+    return found
+  }
+
+  private takes({ ranges, isNegated }: SetInstruction, unit: number): boolean {
+    const isIn = includes(ranges, unit) || (this.program.isCaseless && otherCases(unit).some((other) => includes(ranges, other)))
+    return isIn !== isNegated
+  }
+
+  private holds(what: 'start' | 'end' | 'word' | 'not word', text: string, position: number): boolean {
+    switch (what) {
+      case 'start':
+        return position === 0 || (this.program.isMultiline && isLineEnd(text.charCodeAt(position - 1)))
+      case 'end':
+        return position === text.length || (this.program.isMultiline && isLineEnd(text.charCodeAt(position)))
+      default:
+        return (isWord(text.charCodeAt(position - 1)) !== isWord(text.charCodeAt(position))) === (what === 'word')
+    }
+  }
+}
+
+type SetInstruction = Extract<Instruction, { kind: 'set' }>
+
+function programOf(regex: RegExp): Program {
+  let program = compiled.get(regex)
+  if (!program) {
+    try {
+      program = compileRegex(regex)
+    } catch (error) {
+      throw new Error(`the regular expression /${regex.source}/ cannot be used: ${(error as Error).message}`)
+    }
+    compiled.set(regex, program)
+  }
+  return program
+}
+
+function without(slots: Slots, { from, to }: { from: number; to: number }): Slots {
+  return slots.map((position, i) => (i >= from && i <= to ? undefined : position))
+}
+
+const includes = (ranges: readonly Range[], unit: number): boolean => ranges.some(([from, to]) => from <= unit && unit <= to)
+
+/** JavaScript goes by upper case, and never from a letter outside ASCII to one inside. */
+function otherCases(unit: number): number[] {
+  const char = String.fromCharCode(unit)
+  return [char.toUpperCase(), char.toLowerCase()].flatMap((other) => {
+    const code = other.charCodeAt(0)
+    return other.length === 1 && code !== unit && code < 128 === unit < 128 ? [code] : []
+  })
+}
+
+const isWord = (unit: number): boolean => (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit === 95 || (unit >= 97 && unit <= 122)
+const isLineEnd = (unit: number): boolean => unit === 10 || unit === 13 || unit === 0x2028 || unit === 0x2029
