@@ -13,13 +13,14 @@ import { addVault } from './vault-stack.ts'
 /** The stack that the end-to-end tests deploy: the construct as everybody gets it, but impatient. `-c api=rest` for where there is no other kind of API. */
 const app = new App()
 const stack = new Stack(app, 'OverwinterE2e', { synthesizer: new CliCredentialsStackSynthesizer() })
+const kindOfApi = app.node.tryGetContext('api') as OverwinterProps['api']
 const key = { name: 'id', type: AttributeType.STRING }
 const orders = new TableV2(stack, 'Orders', { partitionKey: key, removalPolicy: RemovalPolicy.DESTROY })
 const strangers = new TableV2(stack, 'Strangers', { partitionKey: key, removalPolicy: RemovalPolicy.DESTROY })
 const hush = (text: string) => SecretValue.unsafePlainText(text)
 const workflows = new Overwinter(stack, 'Workflows', {
   entry: 'test/e2e/workflows.ts',
-  api: app.node.tryGetContext('api') as OverwinterProps['api'],
+  api: kindOfApi,
   environment: { ORDERS: orders.tableName, STRANGERS: strangers.tableName },
   secrets: {
     API_KEY: new Secret(stack, 'ApiKey', { secretStringValue: hush('key of the tests') }),
@@ -50,7 +51,7 @@ const parcelFunctions = [
   workflows.cancelOn(EventSource.stream(parcels.table), { runId: 'keys.id', reason: '"item was: " & eventName' }),
 ]
 const { api, table, bucket, wakeups, functions, workersUrl, tasks } = workflows
-addVault(stack)
+addVault(stack, kindOfApi)
 const notifications = withoutCustomResource()
 suitStandIn(stack)
 /** Says which Node the stand-in has for functions, in case it is too old for the others. */

@@ -4,14 +4,15 @@ import { CfnOutput, Duration, RemovalPolicy, type Stack } from 'aws-cdk-lib'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
-import { Overwinter } from '../../infra/overwinter.ts'
+import { Overwinter, type OverwinterProps } from '../../infra/overwinter.ts'
 
 /** A second construct beside the first: its payloads are encrypted by the codec of the guide, as it stands there. */
-export function addVault(stack: Stack): Overwinter {
+export function addVault(stack: Stack, api: OverwinterProps['api']): Overwinter {
   const masterKey = new Key(stack, 'MasterKey', { removalPolicy: RemovalPolicy.DESTROY })
   const dataKeys = new TableV2(stack, 'DataKeys', { partitionKey: { name: 'owner', type: AttributeType.STRING }, removalPolicy: RemovalPolicy.DESTROY })
   const vault = new Overwinter(stack, 'Vault', {
     entry: 'test/e2e/vault-workflows.ts',
+    api,
     codec: codecOfTheGuide(),
     environment: { DATA_KEYS: dataKeys.tableName, MASTER_KEY: masterKey.keyArn, KEY_CACHE_MS: '0' },
     onFailure: { workflow: 'tell' },

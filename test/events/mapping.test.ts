@@ -12,7 +12,7 @@ describe('a mapping', () => {
     for (const problem of [
       /\$\.payload: is not known here; known: workflow, id, input/,
       /\$\.workflow: .*empty/,
-      /\$\.id: is not JSONata/,
+      /\$\.id: cannot be evaluated as JSONata/,
       /\$\.input: must be JSONata/,
     ])
       expect(wrong).toThrow(problem)

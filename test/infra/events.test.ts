@@ -106,7 +106,7 @@ describe('a subscription is refused when the stack is synthesised', () => {
   const start = (mapping: unknown, options?: { name?: string; patience?: Duration }) => () => overwinter.startOn(queue, mapping as string, options)
 
   it.each([
-    ['an id that is no JSONata', start({ workflow: 'order', id: 'body.' }), /^startOn: id is not JSONata/],
+    ['an id that is no JSONata', start({ workflow: 'order', id: 'body.' }), /^startOn: id cannot be evaluated as JSONata/],
     ['no workflow', start({ id: 'body.id' }), 'startOn: workflow is missing'],
     ['an option that is not known', start({ workflow: 'order', payload: '$' }), 'startOn: payload is not known here; known: workflow, id, input'],
     [
