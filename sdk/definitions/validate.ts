@@ -39,10 +39,23 @@ export function parseDefinition(json: unknown, known: Known, alsoWrong: readonly
 }
 
 /** What can be run, and may not be meant. */
-export function findWarnings({ steps }: Definition): Problem[] {
-  return steps.flatMap((step, i) =>
-    step.type === 'wait' && (step.durationMs ?? 0) > LONG_WAIT_MS ? [{ path: `$.steps[${i}].durationMs`, message: 'is longer than 30 days' }] : [],
-  )
+export function findWarnings(definition: Definition): Problem[] {
+  const { steps } = definition
+  const { parents } = graphOf(definition)
+  const waitedFor = new Set([...parents.values()].flat())
+  const isSequence = steps.every(({ after }) => after === undefined)
+  return steps.flatMap((step, i) => {
+    const warnings: Problem[] = []
+    if (step.type === 'wait' && (step.durationMs ?? 0) > LONG_WAIT_MS) warnings.push({ path: `$.steps[${i}].durationMs`, message: 'is longer than 30 days' })
+    if (step.type === 'wait' && steps.length > 1 && !waitedFor.has(step.name))
+      warnings.push({ path: `$.steps[${i}]`, message: 'nothing comes after this wait, so that it only delays the end; is an `after` missing elsewhere?' })
+    if (!isSequence && i > 0 && parents.get(step.name)!.length === 0)
+      warnings.push({
+        path: `$.steps[${i}]`,
+        message: 'says nothing of what it comes after, while other steps do: it begins at once, with the first. If it is to follow, give it an `after`',
+      })
+    return warnings
+  })
 }
 
 function duplicateNames({ steps }: Definition): Problem[] {

@@ -60,6 +60,18 @@ describe('a wait', () => {
     expect(() => dag('w').sleep('nap', durationMs)).toThrow(/positive|365 days/)
   })
 
+  it('that nothing comes after is warned of, and so is a step that follows nothing where others do', () => {
+    const say = (name: string, after?: string) => ({ type: 'task' as const, name, lambda: 'say', ...(after !== undefined && { after }) })
+    const nap = (after?: string) => ({ type: 'wait' as const, name: 'nap', durationMs: 1_000, ...(after !== undefined && { after }) })
+    const warned = (...steps: Parameters<typeof findWarnings>[0]['steps']) =>
+      findWarnings({ name: 'w', steps }).map(({ path, message }) => `${path} ${message.slice(0, 30)}`)
+    expect(warned(say('a'), nap(), say('b'))).toEqual([])
+    expect(warned(say('a'), say('b'), nap())).toEqual(['$.steps[2] nothing comes after this wait,'])
+    expect(warned(say('a'), nap('a'), say('b', 'nap'))).toEqual([])
+    // What the author meant: nap, then b. What was written: b at once.
+    expect(warned(say('a'), nap('a'), say('b'))).toEqual(['$.steps[1] nothing comes after this wait,', '$.steps[2] says nothing of what it comes '])
+  })
+
   it('of 365 days is fine, and over 30 days warned of: when it is defined, and in the log when it begins', async () => {
     const year = { name: 'year', steps: [{ type: 'wait' as const, name: 'nap', durationMs: 365 * DAY }] }
     expect(findProblems(year, NOTHING)).toEqual([])
