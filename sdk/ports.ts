@@ -270,6 +270,8 @@ export interface RunStore {
   park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'>
   /** Removes everything that is stored of a run that has ended. */
   erase(runId: string): Promise<'erased' | 'open' | 'missing'>
+  /** Removes, a page at a time, what is left of runs with the tag that are past their retention and in no list any more. */
+  eraseFormer(tag: string, cursor?: string): Promise<{ erased: number; cursor?: string }>
   /** Runs that somebody should have looked at by now: lost wake-ups, dead runners, runs never started. */
   overdue(before: number, limit: number): Promise<Wake[]>
   /**

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { asError } from '../engine/errors.ts'
 import type { World } from '../ports.ts'
 import { inParallel } from '../rules/procedure.ts'
 import { type Workflow, workflow } from '../workflow.ts'
@@ -16,9 +17,12 @@ export interface ErasedTagged {
   /** How many have not ended, and are as they were; some of them by their ids. */
   open: number
   openRuns: string[]
+  /** How many could not be erased just now, and why one of them could not. */
+  failed?: number
+  failure?: string
 }
 
-type State = EraseTagged & Partial<ErasedTagged> & { cursor?: string; hasTerminated?: boolean; erasedInPass?: number }
+type State = EraseTagged & Partial<ErasedTagged> & { cursor?: string; hasTerminated?: boolean; hasErasedFormer?: boolean; erasedInPass?: number }
 
 export const ERASE_TAGGED = 'overwinter erase'
 
@@ -33,7 +37,8 @@ const NAMED = 20
 export function eraseTagged(world: Needs): Workflow<EraseTagged, ErasedTagged> {
   return workflow(ERASE_TAGGED, async (ctx, state: State): Promise<ErasedTagged> => {
     if (state.terminate && !state.hasTerminated) return terminateAll(ctx, world, state)
-    let { cursor, erased = 0, open = 0, openRuns = [], erasedInPass = 0 } = state
+    if (!state.hasErasedFormer && state.workflow === undefined) return eraseFormer(ctx, world, state)
+    let { cursor, erased = 0, open = 0, openRuns = [], failed = 0, failure, erasedInPass = 0 } = state
     for (let page = 0; page < PAGES; page++) {
       const from = cursor
       const done = await ctx.step('erase', () => erasePage(world, state, from))
@@ -41,14 +46,16 @@ export function eraseTagged(world: Needs): Workflow<EraseTagged, ErasedTagged> {
       erasedInPass += done.erased
       open += done.open.length
       openRuns = [...openRuns, ...done.open].slice(0, NAMED)
+      failed += done.failed
+      failure = done.failure ?? failure
       cursor = done.cursor
       if (cursor !== undefined) continue
       if (erasedInPass === 0)
         return { erased, open, openRuns }
         // An index may be a little behind, and somebody may have started more: until nothing is left to erase.
-      ;[erasedInPass, open, openRuns] = [0, 0, []]
+      ;[erasedInPass, open, openRuns, failed, failure] = [0, 0, [], 0, undefined]
     }
-    return ctx.continueAsNew({ ...state, cursor, erased, open, openRuns, erasedInPass })
+    return ctx.continueAsNew({ ...state, cursor, erased, open, openRuns, failed, failure, erasedInPass })
   })
 }
 
@@ -65,15 +72,40 @@ async function terminateAll(ctx: Context, world: Needs, state: State): Promise<n
   return ctx.continueAsNew({ ...state, cursor })
 }
 
-async function erasePage(
-  world: Needs,
-  filter: EraseTagged,
-  cursor: string | undefined,
-): Promise<{ erased: number; open: string[]; cursor: string | undefined }> {
+/** What is left of runs that are in no list any more. */
+async function eraseFormer(ctx: Context, { store }: Needs, state: State): Promise<never> {
+  let { cursor, erased = 0 } = state
+  for (let page = 0; page < PAGES; page++) {
+    const from = cursor
+    const done = await ctx.step('erase former', () => store.eraseFormer(state.tag, from))
+    erased += done.erased
+    cursor = done.cursor
+    if (cursor === undefined) return ctx.continueAsNew({ ...state, cursor, erased, hasErasedFormer: true })
+  }
+  return ctx.continueAsNew({ ...state, cursor, erased })
+}
+
+interface ErasedPage {
+  erased: number
+  open: string[]
+  failed: number
+  failure?: string
+  cursor: string | undefined
+}
+
+async function erasePage(world: Needs, filter: EraseTagged, cursor: string | undefined): Promise<ErasedPage> {
   const { runs, cursor: next } = await pageOf(world, filter, cursor)
-  const outcomes = await inParallel(runs, ({ id }) => world.store.erase(id))
+  let failure: string | undefined
+  const outcomes = await inParallel(runs, ({ id }) =>
+    // One that cannot be erased must not keep the others from it.
+    world.store.erase(id).catch((error: unknown): 'failed' => {
+      failure = `run '${id}': ${asError(error).message}`
+      return 'failed'
+    }),
+  )
+  const count = (wanted: (typeof outcomes)[number]) => outcomes.filter((outcome) => outcome === wanted).length
   const open = runs.filter((_, i) => outcomes[i] === 'open').map(({ id }) => id)
-  return { erased: outcomes.filter((outcome) => outcome === 'erased').length, open, cursor: next }
+  return { erased: count('erased'), open, failed: count('failed'), ...(failure !== undefined && { failure }), cursor: next }
 }
 
 async function terminatePage(world: Needs, filter: EraseTagged, cursor: string | undefined): Promise<{ cursor: string | undefined }> {

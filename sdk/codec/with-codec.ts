@@ -141,6 +141,10 @@ class CodedRuns implements RunStore {
     return this.store.erase(runId)
   }
 
+  eraseFormer(tag: string, cursor?: string): Promise<{ erased: number; cursor?: string }> {
+    return this.store.eraseFormer(tag, cursor)
+  }
+
   overdue(before: number, limit: number): Promise<Wake[]> {
     return this.store.overdue(before, limit)
   }

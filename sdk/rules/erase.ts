@@ -8,7 +8,8 @@ export type Erased = 'erased' | 'open' | 'missing'
 /** Everything that is stored of a run that has ended: itself, its journal, its mail, its tasks, its payloads. */
 export function* erase(storage: Storage, runId: string): Procedure<Erased> {
   const run = yield* ask(storage.find(runId))
-  return run ? yield* eraseEnded(storage, run) : 'missing'
+  if (run) return yield* eraseEnded(storage, run)
+  return (yield* ask(storage.eraseRemains(runId))) ? 'erased' : 'missing'
 }
 
 /** The same for a run that somebody has in their hands, past its retention perhaps. */

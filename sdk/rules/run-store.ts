@@ -90,6 +90,10 @@ export class Runs implements RunStore {
     return this.storage.perform(() => erase(this.storage, runId))
   }
 
+  eraseFormer(tag: string, cursor?: string): Promise<{ erased: number; cursor?: string }> {
+    return this.storage.eraseFormer(tag, cursor)
+  }
+
   overdue(before: number, limit: number): Promise<Wake[]> {
     return this.storage.overdue(before, limit)
   }

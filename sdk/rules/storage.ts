@@ -141,6 +141,10 @@ export interface Storage {
 
   /** The run, all it owns, and these tasks of it. The run itself goes last: what is broken off can be done again. */
   erase(run: StoredRun, taskIds: readonly string[]): Answer<void>
+  /** What is left of runs with this id that are past their retention. False if nothing is. */
+  eraseRemains(runId: string): Answer<boolean>
+  /** The same for those that had a tag, a page at a time. */
+  eraseFormer(tag: string, cursor: string | undefined): Promise<{ erased: number; cursor?: string }>
 
   list(filter: RunFilter): Promise<RunPage>
   overdue(before: number, limit: number): Promise<Wake[]>

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { StoredWorkflows } from '../../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
@@ -74,9 +75,90 @@ describe('erasing all runs with a tag', () => {
     }
     for (let i = 0; i < 30; i++) await take((await client.start(order, { customer: 1 })).runId)
     const { runId } = await client.eraseTagged('customer:1')
-    await take(runId)
+    for (let i = 0; i < 3; i++) await take(runId)
     expect(await client.result(runId)).toMatchObject({ erased: 30 })
     const others = [...table.items()].map(({ item }) => item.pk!.S).filter((pk) => pk !== `RUN#${runId}` && pk !== 'WORKFLOWS')
     expect(others).toEqual([])
   })
+})
+
+describe('what is past its retention and in no list any more', () => {
+  const DAY = 86_400_000
+  const brief = workflow('brief', { tags: ({ customer }) => [`customer:${customer}`], retention: '30d' }, async (ctx, { customer }: { customer: number }) => {
+    return ctx.step('greet', () => `hello ${customer}`)
+  })
+  const ended = async () => {
+    const opened = openAwsInMemory({ seed: 'former' })
+    const registry = new Registry([brief])
+    const source = new StoredWorkflows(opened.world, registry)
+    const client = new Client(opened.world, registry)
+    const take = async (id: string) => {
+      opened.clock.moveTo(opened.clock.now() + 1_000)
+      await runOnce(opened.world, source, id, { lease: { owner: 'o', ms: 500 } })
+    }
+    const { runId } = await client.start(brief, { customer: 7 })
+    await take(runId)
+    opened.clock.moveTo(opened.clock.now() + 31 * DAY)
+    const left = () => JSON.stringify([...opened.table.items()].map(({ item }) => item).filter(({ pk }) => pk!.S !== 'WORKFLOWS'))
+    expect(left()).toContain('hello 7')
+    return { ...opened, client, take, runId, left }
+  }
+
+  it('goes with its tag', async () => {
+    const { client, take, left, clock } = await ended()
+    const { runId } = await client.eraseTagged('customer:7')
+    for (let i = 0; i < 3; i++) await take(runId)
+    expect(await client.result(runId)).toMatchObject({ erased: 1 })
+    clock.moveTo(clock.now() + 1)
+    expect(left()).not.toContain('hello 7')
+    expect(left()).not.toContain('TAG#')
+  })
+
+  it('goes by its id', async () => {
+    const { client, runId, left } = await ended()
+    await client.erase(runId)
+    expect(left()).not.toContain('hello 7')
+    await expect(client.erase(runId)).rejects.toThrow(`no run '${runId}'`)
+  })
+
+  it('leaves a later run of that id alone', async () => {
+    const { client, take, runId, world } = await ended()
+    await client.start(brief, { customer: 7 }, { id: runId })
+    await take(runId)
+    const { runId: eraser } = await client.eraseTagged('customer:7', { workflow: 'other' })
+    await take(eraser)
+    await world.store.eraseFormer('customer:7')
+    expect(await client.result(runId)).toBe('hello 7')
+  })
+})
+
+it('an erase that is broken off can be done again, and one run that cannot be erased does not keep the others', async () => {
+  const { world, clock, aws } = openAwsInMemory({ seed: 'broken off' })
+  const large = workflow('large', { tags: ({ customer }) => [`customer:${customer}`] }, async (ctx, _: { customer: number }) =>
+    ctx.step('big', () => randomBytes(600_000).toString('hex')),
+  )
+  const registry = new Registry([large])
+  const source = new StoredWorkflows(world, registry)
+  const client = new Client(world, registry)
+  const take = async (id: string) => {
+    clock.moveTo(clock.now() + 1_000)
+    await runOnce(world, source, id, { lease: { owner: 'o', ms: 500 } })
+  }
+  const ids: string[] = []
+  for (let i = 0; i < 3; i++) {
+    const { runId } = await client.start(large, { customer: 1 })
+    await take(runId)
+    ids.push(runId)
+  }
+  const { list } = aws.objects
+  aws.objects.list = (prefix) => {
+    if (prefix?.includes(ids[1]!)) throw new Error('S3 is down')
+    return list.call(aws.objects, prefix)
+  }
+  const { runId } = await client.eraseTagged('customer:1')
+  for (let i = 0; i < 3; i++) await take(runId)
+  expect(await client.result(runId)).toMatchObject({ erased: 2, failed: 1, failure: expect.stringContaining('S3 is down') })
+  aws.objects.list = list
+  await client.erase(ids[1]!)
+  expect(aws.objects.list()).toEqual([])
 })

@@ -1,35 +1,63 @@
+import { isGone } from '../../rules/guard.ts'
 import type { Aws } from './context.ts'
-import { deleteIf, deleteItems, queryRange } from './items.ts'
-import { dataKey, FIRST_DATA, type Key, RUN, runKey, tagKey, taskKey } from './keys.ts'
-import { type Owner, ownPrefix } from './payloads.ts'
-import type { AwsRun } from './run-item.ts'
+import { deleteIf, deleteItems, getItem, queryRange } from './items.ts'
+import { FIRST_DATA, isRemoval, type Key, RUN, runKey, tagKey, taskKey } from './keys.ts'
+import type { AwsRun, RunItem } from './run-item.ts'
 
-/** Which of the runs that have had an id. */
-export interface Life extends Owner {
-  life: string
-  tags?: string[]
+type Owned = Key & { life?: string }
+
+/** What is known of a run whose item may be gone. */
+export interface Former {
+  id: string
+  createdAt: number
+  tags?: string[] | undefined
+  /** It may have some. */
+  hasObjects: boolean
 }
 
-/** Objects first and the run itself last: what is broken off in between can be done again. */
+/** What its frames lead to first, and the run itself last: what is broken off in between can be done again. */
 export async function eraseRun(aws: Aws, { id, item }: AwsRun, taskIds: readonly string[]): Promise<void> {
-  await eraseOwned(aws, { ...item, id })
   await deleteItems(aws, taskIds.map(taskKey))
+  // The sweeper, which comes for runs past their retention, must not ask S3 for every one of them.
+  await eraseOwned(aws, { ...item, id, hasObjects: item.objects === true || !isGone(item, aws.clock.now()) })
   await deleteIf(aws, [runKey(id)], ofLife(item.life))
 }
 
-/** What is in the run's own partition, in the bucket and in lists. Nothing of a later run with its id, which may begin at any moment once this one is past its retention. */
-export async function eraseOwned(aws: Aws, run: Life): Promise<void> {
-  await aws.payloads.removeAll(run)
-  const items = await queryRange<Key & { life?: string }>(aws, run.id, FIRST_DATA, RUN)
+/**
+ * What is in the partition of a run that is over, in the bucket and in lists, also of runs before it that had its id. Nothing of a later one, which may begin at
+ * any moment once this one is past its retention: each item goes only if it is still of the life that it was when it was looked at.
+ */
+export async function eraseOwned(aws: Aws, { id, createdAt, tags = [], hasObjects }: Former): Promise<void> {
+  const items = await queryRange<Owned>(aws, id, FIRST_DATA, RUN)
+  const run = items.find(({ sk }) => sk === RUN) as RunItem | undefined
+  const isLater = run !== undefined && run.createdAt > createdAt
   const isPayload = ({ sk }: Key) => sk.startsWith(FIRST_DATA)
-  // Those of 0.1.0 do not say whose they are.
-  const payloads = items.filter((item) => isPayload(item) && (item.sk.startsWith(dataKey(ownPrefix(run))) || !item.sk.includes('.')))
-  await deleteItems(aws, [...payloads, ...(run.tags ?? []).map((tag) => tagKey(tag, run.id, run.createdAt))])
-  await deleteIf(
-    aws,
-    items.filter((item) => !isPayload(item) && item.sk !== RUN && item.life === run.life),
-    ofLife(run.life),
-  )
+  const payloads = items.filter((item) => isPayload(item) && (createdAtOf(item) <= createdAt || (!isLater && createdAtOf(item) === 0)))
+  await deleteItems(aws, payloads)
+  const others = items.filter((item) => !isPayload(item) && item.sk !== RUN && !(isLater && item.life === run.life))
+  const [hints, rest] = [others.filter(isRemoval), others.filter((item) => !isRemoval(item))]
+  for (const [life, ofTheLife] of Map.groupBy(rest, (item) => item.life!)) await deleteIf(aws, ofTheLife, ofLife(life))
+  if (hasObjects) await aws.payloads.removeAll(id, createdAt)
+  // Last, or nobody would find again what is left.
+  await deleteItems(aws, [...hints, ...tags.map((tag) => tagKey(tag, id, createdAt))])
 }
+
+/** What is left of runs with this id that are past their retention, until DynamoDB gets round to it. False if there is nothing, or a run that is not over. */
+export async function eraseRemains(aws: Aws, id: string): Promise<boolean> {
+  const now = aws.clock.now()
+  const run = await getItem<RunItem>(aws, runKey(id))
+  if (run && !isGone(run, now)) return false
+  const items = await queryRange<Owned>(aws, id, FIRST_DATA, RUN)
+  if (items.length === 0) return false
+  await eraseOwned(aws, { id, createdAt: run?.createdAt ?? now - JUST_NOW_MS, tags: run?.tags, hasObjects: true })
+  if (run) await deleteIf(aws, [runKey(id)], ofLife(run.life))
+  return true
+}
+
+/** A run that is about to begin has stored its input already. */
+const JUST_NOW_MS = 3_600_000
+
+/** Its name begins with when its run was created; 0 for one of 0.1.0. */
+const createdAtOf = ({ sk }: Key): number => (sk.includes('.') ? Number(sk.slice(FIRST_DATA.length, sk.indexOf('.'))) : 0)
 
 const ofLife = (life: string) => ({ text: '#life = :life', values: { ':life': life } })

@@ -35,8 +35,8 @@ export const partition = (runId: string): string => `RUN#${runId}`
 export const runIdOf = (pk: string): string => pk.slice('RUN#'.length)
 export const runKey = (runId: string): Key => ({ pk: partition(runId), sk: RUN })
 /** A run that takes over an id must not take the hint of the one before it away. */
-export const removalKey = (runId: string, life: string): Key => ({ pk: partition(runId), sk: `${REMOVAL}${life}` })
 export const isRemoval = ({ sk }: Pick<Key, 'sk'>): boolean => sk.startsWith(REMOVAL)
+export const removalKey = (runId: string, life: string): Key => ({ pk: partition(runId), sk: `${REMOVAL}${life}` })
 export const frameKey = (seq: number): string => `J#${String(seq).padStart(10, '0')}`
 export const seqOf = (sk: string): number => Number(sk.slice('J#'.length))
 export const dataKey = (sha256: string): string => `D#${sha256}`
@@ -60,6 +60,10 @@ export function dueIndex(runId: string, at: number): { dueShard: string; dueKey:
   return { dueShard: `${DUE}${shardOf(runId)}`, dueKey: timeKey(at, runId) }
 }
 
+export function removalIndex(runId: string, at: number): { dueShard: string; dueKey: string } {
+  return { dueShard: `${REMOVALS}${shardOf(runId, REMOVAL_SHARDS)}`, dueKey: timeKey(at, runId) }
+}
+
 /** Runs that need people share the due index, so that listing them is cheap. Sorted by creation, as every list is. */
 export function troubleIndex(runId: string, status: 'stuck' | 'failed', createdAt: number): { dueShard: string; dueKey: string } {
   return { dueShard: `${trouble(status)}${shardOf(runId)}`, dueKey: timeKey(createdAt, runId) }
@@ -77,6 +81,9 @@ export const tagKey = (tag: string, runId: string, createdAt: number): Key => ({
 export const tagPartition = (tag: string): string => `TAG#${tag}`
 
 export const DUE = 'DUE#'
+/** Runs that have to go are in the due index too, but not in the way of those that are overdue. */
+export const REMOVALS = 'REMOVE#'
+export const REMOVAL_SHARDS = 4
 /** Where 0.1.0 had the runs of all workflows. */
 export const LIST = 'LIST#'
 export const listOf = (workflow: string): string => `${LIST}${workflow}#`

@@ -5,7 +5,7 @@ import { summaryOf } from '../../rules/summary.ts'
 import type { Aws } from './context.ts'
 import { all, type Expression } from './expressions.ts'
 import { getItems } from './items.ts'
-import { createdKey, DUE, type Key, LIST, LIST_SHARDS, listOf, partition, runIdOf, runKey, tagPartition, timeText, trouble } from './keys.ts'
+import { createdKey, DUE, LIST, LIST_SHARDS, listOf, partition, runIdOf, runKey, tagPartition, timeText, trouble } from './keys.ts'
 import { listedWorkflows } from './listed-workflows.ts'
 import { unpack } from './payloads.ts'
 import { type RunItem, shownWakeAt } from './run-item.ts'
@@ -53,22 +53,19 @@ export interface Overdue extends Wake {
  * is in good hands is found here too, and left out because its lease lives; and one that has moved on since, because it
  * is not due.
  */
-export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<{ overdue: Overdue[]; removals: Key[] }> {
+export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<Overdue[]> {
   const overdue: Overdue[] = []
-  const removals: Key[] = []
   const range: Range = { from: '0', to: `${timeText(before)}$`, newestFirst: false, pageSize: Math.min(1_000, limit) }
   for await (const entries of inChunks(merge(aws, shardsOf('due', DUE), range, { left: Number.POSITIVE_INFINITY }), 100)) {
     const now = aws.clock.now()
-    removals.push(...entries.flatMap(({ removal }) => removal ?? []))
     for (const [i, item] of (await runItems(aws, entries)).entries()) {
-      if (entries[i]!.removal) continue
       if (item?.wakeAt === undefined || item.wakeAt > before || isLeased(item, now)) continue
       const { at: dueKey, runId } = entries[i]!
       overdue.push({ runId, at: item.leaseUntil ?? item.wakeAt, dueKey, told: item.told ?? 0 })
-      if (overdue.length === limit) return { overdue, removals }
+      if (overdue.length === limit) return overdue
     }
   }
-  return { overdue, removals }
+  return overdue
 }
 
 const runItems = (aws: Aws, entries: readonly IndexEntry[]): Promise<(RunItem | undefined)[]> =>

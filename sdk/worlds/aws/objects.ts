@@ -9,8 +9,8 @@ const TIMEOUT_MS = 30_000
 export interface ObjectStore {
   put(key: string, body: Uint8Array): Promise<void>
   get(key: string): Promise<Uint8Array>
-  /** All whose keys begin so; `directly`: and have no further slash. */
-  removeAll(prefix: string, depth?: 'directly'): Promise<void>
+  /** All whose keys begin so, and of these only such as are meant. */
+  removeAll(prefix: string, isMeant?: (key: string) => boolean): Promise<void>
 }
 
 /** The objects of one S3 bucket. */
@@ -31,15 +31,16 @@ export class Objects implements ObjectStore {
     return new Uint8Array(await (await this.request('GET', key)).arrayBuffer())
   }
 
-  async removeAll(prefix: string, depth?: 'directly'): Promise<void> {
-    const query = `?list-type=2&prefix=${encodeURIComponent(prefix)}${depth ? '&delimiter=%2F' : ''}`
-    for (;;) {
+  async removeAll(prefix: string, isMeant: (key: string) => boolean = () => true): Promise<void> {
+    let after = ''
+    do {
+      const query = `?list-type=2&prefix=${encodeURIComponent(prefix)}${after && `&start-after=${encodeURIComponent(after)}`}`
       const list = await (await this.request('GET', '', undefined, query)).text()
-      // Keys are made of run ids and hashes, in which XML has nothing to escape.
+      // Keys are made of run ids, times and hashes, in which XML has nothing to escape.
       const keys = [...list.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key!)
-      if (keys.length === 0) return
-      await inParallel(keys, (key) => this.request('DELETE', key))
-    }
+      await inParallel(keys.filter(isMeant), (key) => this.request('DELETE', key))
+      after = /<IsTruncated>true</.test(list) ? keys.at(-1)! : ''
+    } while (after !== '')
   }
 
   private async request(method: 'GET' | 'PUT' | 'DELETE', key: string, body?: Uint8Array, query = ''): Promise<Response> {
@@ -55,6 +56,6 @@ export class Objects implements ObjectStore {
     })
     if (response.ok) return response
     const error = new Error(`S3 answered ${method} of '${key}' in bucket '${this.bucket}' with ${response.status}: ${(await response.text()).slice(0, 500)}`)
-    throw Object.assign(error, { name: response.status === 503 ? 'SlowDown' : 'S3Error' })
+    throw Object.assign(error, { name: response.status === 503 ? 'SlowDown' : response.status === 404 ? 'NoSuchKey' : 'S3Error' })
   }
 }

@@ -106,12 +106,15 @@ export class Payloads {
     return { s3: after }
   }
 
-  /** Every object of a run, also such as nothing points at; none of a later run with its id, which may be about to begin. */
-  async removeAll(run: Owner): Promise<void> {
+  /** Every object of runs with this id, also such as nothing points at, that were created by then; none of a later one, which may be about to begin. */
+  async removeAll(runId: string, createdBy: number): Promise<void> {
     for (const folder of [RUN_PAYLOADS, KEPT_PAYLOADS]) {
-      await this.objects.removeAll(`${folder}${run.id}/${run.createdAt}/`)
-      // Where 0.1.0 had them.
-      await this.objects.removeAll(`${folder}${run.id}/`, 'directly')
+      const prefix = `${folder}${runId}/`
+      await this.objects.removeAll(prefix, (key) => {
+        const [createdAt, hash] = key.slice(prefix.length).split('/')
+        // Those of 0.1.0 do not say of when their run was.
+        return hash === undefined || Number(createdAt) <= createdBy
+      })
     }
   }
 
@@ -144,7 +147,7 @@ export const RUN_PAYLOADS = 'runs/'
 export const KEPT_PAYLOADS = 'kept/'
 const folderOf = ({ id, createdAt }: Owner): string => `${RUN_PAYLOADS}${id}/${createdAt}`
 /** What the names of a run's payload items begin with; those of 0.1.0 are bare hashes. */
-export const ownPrefix = ({ createdAt }: Pick<Owner, 'createdAt'>): string => `${createdAt}.`
+const ownPrefix = ({ createdAt }: Pick<Owner, 'createdAt'>): string => `${createdAt}.`
 
 const sizeOf = (packed: Packed): number => Buffer.byteLength(packed)
 const hash = (packed: Packed): string => createHash('sha256').update(packed).digest('hex')

@@ -3,7 +3,7 @@ import type { Aws } from './context.ts'
 import { eraseOwned } from './erase.ts'
 import { change } from './expressions.ts'
 import { getItems, put, updateIf } from './items.ts'
-import { dueIndex, type Key, removalKey, runIdOf, runKey } from './keys.ts'
+import { type Key, removalIndex, removalKey, runIdOf, runKey } from './keys.ts'
 import { goesOnTime } from './lifetime.ts'
 import { type AwsRun, type RunItem, toRun } from './run-item.ts'
 
@@ -13,6 +13,7 @@ interface RemovalItem extends Key {
   life: string
   createdAt: number
   tags?: string[]
+  objects?: true
   dueShard: string
   dueKey: string
   ttl: number
@@ -27,10 +28,10 @@ const LATER_MS = 3_600_000
 export async function planRemoval(aws: Aws, run: RunItem, endedAt: number): Promise<void> {
   if (!goesOnTime(run)) return
   const runId = runIdOf(run.pk)
-  const { life, createdAt, tags } = run
+  const { life, createdAt, tags, objects } = run
   const expiry = expiryOf(endedAt, run.retentionMs)!
   const ttl = Math.ceil((expiry + HINT_KEPT_MS) / 1_000)
-  await put(aws, { ...removalKey(runId, life), life, createdAt, tags, ...dueIndex(runId, expiry), ttl })
+  await put(aws, { ...removalKey(runId, life), life, createdAt, tags, objects, ...removalIndex(runId, expiry), ttl })
 }
 
 /** `erase` takes everything that is stored of a run, the hint included. */
@@ -40,10 +41,10 @@ export async function removeOnTime(aws: Aws, key: Key, erase: (run: AwsRun) => P
   if (!hint) return
   const now = aws.clock.now()
   // DynamoDB was faster, or a later run has the id.
-  if (run?.life !== hint.life) await eraseOwned(aws, { ...hint, id })
+  if (run?.life !== hint.life) await eraseOwned(aws, { ...hint, id, hasObjects: hint.objects === true })
   else if (isGone(run, now)) await erase(toRun(run))
   else {
-    const later = dueIndex(id, expiryOf(run.endedAt, run.retentionMs) ?? now + LATER_MS)
+    const later = removalIndex(id, expiryOf(run.endedAt, run.retentionMs) ?? now + LATER_MS)
     await updateIf(aws, key, change(later), { text: '#dueKey = :seen', values: { ':seen': hint.dueKey } })
   }
 }

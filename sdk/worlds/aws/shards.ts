@@ -1,7 +1,7 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { Aws } from './context.ts'
 import { type Expression, namesAndValues } from './expressions.ts'
-import { isRemoval, type Key, runIdOf, SHARDS } from './keys.ts'
+import { runIdOf, SHARDS } from './keys.ts'
 
 /** One partition of an index, or of the table, whose entries stand for runs. */
 export interface Partition {
@@ -31,8 +31,8 @@ export interface Budget {
 
 export interface IndexEntry {
   runId: string
-  /** It does not stand for the run, but for its removal: the key of the item that says so. */
-  removal?: Key
+  /** Of the item that it is the entry of. */
+  sk: string
   /** The sort key. */
   at: string
 }
@@ -127,7 +127,7 @@ class Reader {
     this.entries = (page.Items ?? []).map((item) => ({
       runId: (item.runId as string | undefined) ?? runIdOf(item.pk as string),
       at: item[sortKey] as string,
-      ...(isRemoval(item as Key) && { removal: { pk: item.pk as string, sk: item.sk as string } }),
+      sk: item.sk as string,
     }))
     this.start = page.LastEvaluatedKey
     this.isRead = this.start === undefined

@@ -11,7 +11,8 @@ import { changeBlindly, changeRun } from './changes.ts'
 import { Claims } from './claims.ts'
 import { freeId } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
-import { eraseRun } from './erase.ts'
+import { eraseRemains, eraseRun } from './erase.ts'
+import { eraseFormer } from './erase-former.ts'
 import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from './frames.ts'
 import { getItem, put, putIf, queryRange } from './items.ts'
 import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
@@ -155,12 +156,20 @@ export class DynamoStorage implements Storage {
     return eraseRun(this.aws, run, taskIds)
   }
 
+  eraseRemains(runId: string): Promise<boolean> {
+    return eraseRemains(this.aws, runId)
+  }
+
+  eraseFormer(tag: string, cursor: string | undefined): Promise<{ erased: number; cursor?: string }> {
+    return eraseFormer(this.aws, tag, cursor)
+  }
+
   list(filter: RunFilter): Promise<RunPage> {
     return listRuns(this.aws, filter)
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {
-    return (await overdueRuns(this.aws, before, limit)).overdue.map(({ runId, at }) => ({ runId, at }))
+    return (await overdueRuns(this.aws, before, limit)).map(({ runId, at }) => ({ runId, at }))
   }
 
   watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {

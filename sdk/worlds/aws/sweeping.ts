@@ -3,10 +3,11 @@ import { inParallel } from '../../rules/procedure.ts'
 import type { Aws } from './context.ts'
 import { change } from './expressions.ts'
 import { updateIf } from './items.ts'
-import { dueIndex, runIdOf, runKey } from './keys.ts'
+import { dueIndex, REMOVAL_SHARDS, REMOVALS, runKey, timeText } from './keys.ts'
 import { type Overdue, overdueRuns } from './list.ts'
 import { removeOnTime } from './removal.ts'
 import type { AwsRun } from './run-item.ts'
+import { inChunks, merge, shardsOf } from './shards.ts'
 
 const FIRST_PAUSE_MS = 60_000
 /** Short enough for a run whose runner has died after it was told so often. */
@@ -15,8 +16,8 @@ const LONGEST_PAUSE_MS = 900_000
 /** How long a run that was told is given before it is told again: a queue that is behind does not get shorter by more messages. */
 export const pauseAfter = (told: number): number => Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** told)
 
-/** Each takes a few calls, and a sweep has a minute. */
-const MOST_REMOVALS = 500
+/** A sweep has a minute, and the removals what the others leave of it. */
+const REMOVING_MS = 30_000
 
 export interface Sweeping {
   tell(overdue: Overdue[]): Promise<void>
@@ -32,7 +33,7 @@ export interface Sweeping {
  */
 export async function sweep(aws: Aws, { tell, erase, log }: Sweeping, limit: number): Promise<Overdue[]> {
   const now = aws.clock.now()
-  const { overdue, removals } = await overdueRuns(aws, now, limit)
+  const overdue = await overdueRuns(aws, now, limit)
   await tell(overdue)
   await inParallel(overdue, ({ runId, dueKey, told }) =>
     // Refused when the run has been given up again since, which put it where it belongs.
@@ -41,12 +42,20 @@ export async function sweep(aws: Aws, { tell, erase, log }: Sweeping, limit: num
       values: { ':seen': dueKey },
     }),
   )
-  await inParallel(removals.slice(0, MOST_REMOVALS), (hint) =>
-    // It is due again in a minute, and must not keep the others from going.
-    removeOnTime(aws, hint, erase).catch((error: unknown) => {
-      const runId = runIdOf(hint.pk)
-      log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId })
-    }),
-  )
+  await removeWhatIsDue(aws, erase, log, now)
   return overdue
+}
+
+/** Runs that have to go, oldest first, as far as there is time: the next sweep goes on. */
+async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink, now: number): Promise<void> {
+  const range = { from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize: 100 }
+  for await (const entries of inChunks(merge(aws, shardsOf('due', REMOVALS, undefined, REMOVAL_SHARDS), range, { left: Number.POSITIVE_INFINITY }), 100)) {
+    await inParallel(entries, ({ runId, sk }) =>
+      // It is due again in a minute, and must not keep the others from going.
+      removeOnTime(aws, { ...runKey(runId), sk }, erase).catch((error: unknown) =>
+        log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId }),
+      ),
+    )
+    if (aws.clock.now() - now > REMOVING_MS) return
+  }
 }

@@ -198,6 +198,21 @@ export class SqliteStorage implements Storage {
     this.tell(row.id)
   }
 
+  eraseRemains(runId: string): boolean {
+    const row = this.db.row('SELECT key FROM runs WHERE id = ? AND expires_at <= ?', runId, this.now())
+    if (row) this.purge(row.key as number)
+    return row !== undefined
+  }
+
+  eraseFormer(tag: string): Promise<{ erased: number; cursor?: string }> {
+    return this.db.write(() => {
+      const sql = 'SELECT key FROM runs WHERE expires_at <= ? AND key IN (SELECT run FROM tags WHERE tag = ?) LIMIT 100'
+      const rows = this.db.rows(sql, this.now(), tag)
+      for (const { key } of rows) this.purge(key as number)
+      return rows.length === 0 ? { erased: 0 } : { erased: rows.length, cursor: 'more' }
+    })
+  }
+
   async list(filter: RunFilter): Promise<RunPage> {
     return listRuns(this.db, filter, this.now())
   }

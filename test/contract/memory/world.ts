@@ -172,9 +172,10 @@ class MemoryStorage implements Storage {
     return true
   }
 
+  eraseRemains = (): boolean => false
+  eraseFormer = async (): Promise<{ erased: number }> => ({ erased: 0 })
   announceTask = (): void => this.onAnnounced()
   dismissTask = (): void => {}
-
   erase({ id }: StoredRun, taskIds: readonly string[]): void {
     this.runs.delete(id)
     for (const taskId of taskIds) this.tasks.delete(taskId)

@@ -74,8 +74,8 @@ export class AwsInMemory {
     return {
       put: (key, body) => network.call({ service: 's3', command: 'PutObjectCommand', input: { key } }, () => this.objects.put(key, body), throttled),
       get: (key) => network.call({ service: 's3', command: 'GetObjectCommand', input: { key } }, () => this.objects.get(key), throttled),
-      removeAll: async (prefix, depth) => {
-        const list = () => this.objects.list(prefix).filter(({ key }) => !depth || !key.slice(prefix.length).includes('/'))
+      removeAll: async (prefix, isMeant = () => true) => {
+        const list = () => this.objects.list(prefix).filter(({ key }) => isMeant(key))
         for (const { key } of await network.call({ service: 's3', command: 'ListObjectsV2Command', input: { prefix } }, list, throttled))
           await network.call({ service: 's3', command: 'DeleteObjectCommand', input: { key } }, () => this.objects.delete(key), throttled)
       },
