@@ -51,7 +51,7 @@ export function eraseTagged(world: Needs): Workflow<EraseTagged, ErasedTagged> {
       cursor = done.cursor
       if (cursor !== undefined) continue
       if (erasedInPass === 0)
-        return { erased, open, openRuns }
+        return { erased, open, openRuns, ...(failed > 0 && { failed, ...(failure !== undefined && { failure }) }) }
         // An index may be a little behind, and somebody may have started more: until nothing is left to erase.
       ;[erasedInPass, open, openRuns, failed, failure] = [0, 0, [], 0, undefined]
     }

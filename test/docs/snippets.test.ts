@@ -25,6 +25,10 @@ describe('every TypeScript snippet in README and docs', () => {
     // What the guides speak of as the reader's own workflows.
     mkdirSync(join(folder, 'workflows'))
     writeFileSync(join(folder, 'workflows/index.ts'), `export * from '../../../../workflows/index.ts'\n`)
+    writeFileSync(
+      join(folder, 'workflows/codec.ts'),
+      `export { default } from '../${snippets.find(({ code }) => code.startsWith('// workflows/codec.ts'))!.name}'\n`,
+    )
     for (const { name, code } of snippets) writeFileSync(join(folder, name), `${code}\nexport {}\n`)
     const tsconfig = { extends: '../../../tsconfig.json', include: ['*.ts'] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CfnOutput, Duration, RemovalPolicy, type Stack } from 'aws-cdk-lib'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
@@ -42,6 +42,7 @@ function codecOfTheGuide(): string {
   const guide = readFileSync(join(root, 'docs/payloads.md'), 'utf8')
   const [, code] = /```ts\n(\/\/ workflows\/codec\.ts\n[\s\S]*?)```/.exec(guide)!
   // Where its imports are found.
+  mkdirSync(join(root, 'node_modules/.cache'), { recursive: true })
   const file = join(mkdtempSync(join(root, 'node_modules/.cache/overwinter-codec-')), 'codec.ts')
   writeFileSync(file, code!)
   return file

@@ -35,7 +35,7 @@ describe('POST /events', () => {
       body: {
         problems: [
           { path: '$.mapping.signal', message: 'is missing' },
-          { path: '$.mapping.runId', message: expect.stringContaining('is not JSONata') },
+          { path: '$.mapping.runId', message: expect.stringContaining('cannot be evaluated as JSONata') },
         ],
       },
     })
