@@ -7,6 +7,7 @@ import type { ObjectStore } from '../sdk/worlds/aws/objects.ts'
 const MOST_BYTES = 250_000
 const LONGEST_REASON = 2_000
 const LONGEST_ID = 1_000
+export const DEAD_EVENTS = 'dead-events/'
 
 /** Where events go that will never do: the event as mappings see it is the body, and why it is here is in the attributes. */
 export class EventDeadLetters {
@@ -31,9 +32,9 @@ export class EventDeadLetters {
     await this.sqs.send(new SendMessageCommand({ QueueUrl: this.queueUrl, MessageBody, MessageAttributes }))
   }
 
-  /** In the bucket of payloads, where nothing clears it away. */
+  /** In the bucket of payloads, which clears it away a day after its letter. */
   private async store(id: string | undefined, whole: string): Promise<object> {
-    const tooLarge = `dead-events/${digest(whole)}.json`
+    const tooLarge = `${DEAD_EVENTS}${digest(whole)}.json`
     await this.objects.put(tooLarge, Buffer.from(whole))
     return { ...(id !== undefined && { id: id.slice(0, LONGEST_ID) }), tooLarge }
   }

@@ -3,6 +3,7 @@ import type { DynamoDBRecord, S3EventRecord, SNSEventRecord, SQSRecord } from 'a
 import { digest } from '../sdk/engine/names.ts'
 import type { Arrival } from '../sdk/events/intake.ts'
 import type { BucketEvent, QueueEvent, SourceKind, StreamEvent, TopicEvent } from '../sdk/events/shapes.ts'
+import { DEAD_EVENTS } from './event-dead-letters.ts'
 import { isTooDeep } from './http/body.ts'
 import type { Subscription } from './subscription.ts'
 
@@ -19,9 +20,10 @@ const READ: Record<Exclude<SourceKind, 'bus'>, Read> = { queue: fromQueue, topic
 /**
  * The events in what a function was invoked with. What has no `Records` is one event, as mappings see it: that is how EventBridge sends them, and how people send one again.
  */
-export function arrivalsOf(payload: unknown, subscription: Subscription): Delivered[] {
-  const { Records } = (payload ?? {}) as { Records?: unknown }
+export function arrivalsOf(sent: unknown, subscription: Subscription): Delivered[] {
   const { source } = subscription
+  const payload = insideOf(sent)
+  const { Records } = (payload ?? {}) as { Records?: unknown }
   if (source === 'bus' || !Array.isArray(Records)) return [bare(payload)]
   return Records.map((record: unknown) => {
     try {
@@ -33,8 +35,17 @@ export function arrivalsOf(payload: unknown, subscription: Subscription): Delive
   })
 }
 
+/** A dead letter that Lambda wrote has what the function was invoked with inside. */
+function insideOf(sent: unknown): unknown {
+  const { requestContext, requestPayload } = (sent ?? {}) as { requestContext?: { functionArn?: unknown }; requestPayload?: unknown }
+  return typeof requestContext?.functionArn === 'string' && requestPayload !== undefined ? requestPayload : sent
+}
+
 function bare(event: unknown): Delivered {
   const isObject = typeof event === 'object' && event !== null && !Array.isArray(event)
+  const { tooLarge } = (event ?? {}) as { tooLarge?: unknown }
+  if (typeof tooLarge === 'string' && tooLarge.startsWith(DEAD_EVENTS))
+    return { event, problem: `the event itself is in the payload bucket, under ${tooLarge}. Send that` }
   return isObject ? { event } : { event, problem: 'an event is an object, and this is none' }
 }
 

@@ -18,6 +18,8 @@ export interface StatusChange {
   status: Uppercase<RunStatus>
   previousStatus?: Uppercase<RunStatus>
   tags: string[]
+  /** Whose child it is, if it is one that its parent waits for. */
+  parentId?: string
   generation: number
   createdAt: string
   endedAt?: string
@@ -41,6 +43,7 @@ export function statusChangeOf(run: RunItem, image: RunItem | undefined): Status
     status: upper(run.status),
     ...(before && { previousStatus: upper(before.status) }),
     tags: run.tags ?? [],
+    ...(run.parent && { parentId: run.parent.runId }),
     generation: run.generation ?? 0,
     createdAt: new Date(run.createdAt).toISOString(),
     ...(run.endedAt !== undefined && { endedAt: new Date(run.endedAt).toISOString() }),

@@ -51,7 +51,7 @@ function tellRun(run: RunItem, before: RunItem | undefined): Told[] {
 
 async function tellFrame({ pk, sk, life, at, epoch, events: stored }: FrameItem): Promise<Told[]> {
   const runId = runIdOf(pk)
-  const [run, events] = await Promise.all([definitionOf(runId), payloads.load(runId, stored) as Promise<unknown> as Promise<FrameEvent[]>])
+  const [run, events] = await Promise.all([definitionOf(runId), eventsOf(runId, stored)])
   const seq = seqOf(sk)
   return lifecycleOf({ seq, at, epoch, events }).map((event, index) => lifecycle(event, { id: `${runId}/${life}/${seq}/${index}`, runId, ...run, at }))
 }
@@ -59,6 +59,16 @@ async function tellFrame({ pk, sk, life, at, epoch, events: stored }: FrameItem)
 function lifecycle({ type, ...event }: LifecycleEvent, about: { id: string; runId: string; workflow?: string; version?: number; at: number }): Told {
   const { at, ...rest } = about
   return { type, at, runId: about.runId, detail: { ...event, ...rest, at: new Date(at).toISOString() } }
+}
+
+/** None of a frame that was erased before its turn came: it would hold up all those behind it. */
+async function eventsOf(runId: string, stored: FrameItem['events']): Promise<FrameEvent[]> {
+  try {
+    return (await payloads.load(runId, stored)) as unknown as FrameEvent[]
+  } catch (error) {
+    if ((error as Error).name === 'NoSuchKey') return []
+    throw error
+  }
 }
 
 /** An event is JSON, in which binary attributes are base64. Only frames have one, at the top. */

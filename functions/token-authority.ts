@@ -17,6 +17,8 @@ export interface Authority {
 
 /** Whether a bearer is let in, and how far. */
 export async function judge(authorization: string | undefined, { master, granted, tokens }: Authority): Promise<Verdict> {
+  // No token has other characters, and a request cannot.
+  if (/[^\x20-\x7e]/.test(authorization ?? '')) return { isAuthorized: false }
   const request = new Request('https://api', { headers: { authorization: authorization ?? '' } })
   if (bearer(master)(request)) return { isAuthorized: true }
   for (const [scope, token] of Object.entries(granted)) if (bearer(token)(request)) return handOver({ scopes: [scope as TokenScope] })

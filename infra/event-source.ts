@@ -16,7 +16,7 @@ import type { Construct, IConstruct } from 'constructs'
 import type { SourceKind } from '../sdk/events/shapes.ts'
 import { grantKey } from './encryption.ts'
 
-/** Which messages or changes are let through, as Lambda filters them: `FilterCriteria.filter({ eventName: FilterRule.isEqual('INSERT') })`. What is not costs nothing. */
+/** Of a queue, messages that are not let through are deleted: Lambda does so. Which messages or changes are let through, as Lambda filters them: `FilterCriteria.filter({ eventName: FilterRule.isEqual('INSERT') })`. What is not costs nothing. */
 export interface FilterOptions {
   filters?: Record<string, unknown>[]
 }
@@ -56,6 +56,8 @@ interface Spec {
   label: string
   /** How often a message is brought at most, where that is known. */
   mostReceives?: number
+  /** What must not be had twice, and why not; or what must not be had at all. */
+  shared?: { construct: unknown; why?: string }
   attach: (recipient: Recipient) => void
 }
 
@@ -64,13 +66,15 @@ export class EventSource {
   readonly kind: SourceKind
   readonly label: string
   readonly mostReceives: number | undefined
+  readonly shared: Spec['shared']
   /** For the construct. */
   readonly attach: (recipient: Recipient) => void
 
-  private constructor({ kind, label, mostReceives, attach }: Spec) {
+  private constructor({ kind, label, mostReceives, shared, attach }: Spec) {
     this.kind = kind
     this.label = label.slice(0, LONGEST_LABEL)
     this.mostReceives = mostReceives
+    this.shared = shared
     this.attach = attach
   }
 
@@ -98,10 +102,16 @@ export class EventSource {
     return new EventSource({
       kind: 'queue',
       label: queue.node.id,
+      shared: {
+        construct: queue,
+        why: `queue '${queue.node.id}' has a subscription already. Two would take each other's messages: each reaches only one of them. Send them to a topic or a bus, with a subscription for each`,
+      },
       ...(maxReceiveCount !== undefined && { mostReceives: maxReceiveCount }),
       attach({ handler, timeout }) {
         checkVisibility(queue, timeout)
-        handler.addEventSource(new SqsEventSource(queue, { batchSize: BATCH, reportBatchItemFailures: true, ...(filters && { filters }) }))
+        handler.addEventSource(
+          new SqsEventSource(queue, { batchSize: BATCH, maxConcurrency: MOST_AT_ONCE, reportBatchItemFailures: true, ...(filters && { filters }) }),
+        )
       },
     })
   }
@@ -148,6 +158,7 @@ export class EventSource {
     return new EventSource({
       kind: 'stream',
       label: table.node.id,
+      shared: { construct: table },
       attach({ handler, deadLetters }) {
         handler.addEventSource(
           new DynamoEventSource(table, {
@@ -170,6 +181,8 @@ export class EventSource {
 const LONGEST_LABEL = 40
 
 const BATCH = 10
+/** A flood of messages must not take the account's functions from the runner; what is not taken now waits in its queue. */
+const MOST_AT_ONCE = 10
 const STREAM_BATCH = 100
 const STREAM_RETRIES = 100
 /** Lambda does no more: after one minute, and after two more. */

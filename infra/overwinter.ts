@@ -23,7 +23,7 @@ import { createHttpApi } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import { addOnFailure, withItsEvents } from './on-failure.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
-import { allow, apiMay, deadLettersMay, eventsMay, invoke, runnerMay, sweeperMay, workersMay } from './permissions.ts'
+import { allow, apiMay, deadLettersMay, eventsMay, invoke, runnerMay, schedulesMay, sweeperMay, workersMay } from './permissions.ts'
 import { createRestApi } from './rest-api.ts'
 import { createBucket, createTable } from './storage.ts'
 import { type CancelOnEvent, type SignalOnEvent, type StartOnEvent, type SubscriptionOptions, Subscriptions } from './subscriptions.ts'
@@ -132,7 +132,7 @@ export class Overwinter extends Construct implements IGrantable {
       description: 'Brings the schedules in the table in line with those in the code',
       memory: 256,
       timeout: Duration.seconds(55),
-      may: may.api,
+      may: schedulesMay(this),
       ...bystander,
     })
     // Deployed first: what the new API or a new schedule starts must not meet a runner that does not know it.

@@ -42,12 +42,16 @@ export function workersMay({ table, bucket, wakeups, tasks }: Resources): Policy
   ]
 }
 
-export function apiMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
+export function apiMay(resources: Resources): PolicyStatement[] {
+  return [...schedulesMay(resources), ...removePayloads(resources.bucket)]
+}
+
+/** All that the API may, but for erasing. */
+export function schedulesMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [
     allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'), table.tableArn),
     allow(db('Query'), index(table, 'due'), index(table, 'list')),
     ...exchangePayloads(bucket),
-    ...removePayloads(bucket),
     ...arm(wakeups),
   ]
 }

@@ -2,6 +2,7 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib'
 import { AttributeType, Billing, ProjectionType, StreamViewType, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
+import { DEAD_EVENTS } from '../functions/event-dead-letters.ts'
 import { RUN_PAYLOADS } from '../sdk/worlds/aws/payloads.ts'
 import { TABLE } from '../sdk/worlds/aws/table.ts'
 import type { OverwinterProps } from './options.ts'
@@ -42,6 +43,8 @@ export function createBucket(scope: Construct, { kmsKey, removalPolicy = Removal
     lifecycleRules: [
       { prefix: RUN_PAYLOADS, expiration: retention?.payloads ?? Duration.days(PAYLOAD_DAYS) },
       { abortIncompleteMultipartUploadAfter: Duration.days(1) },
+      // Longer than the letters that point at them.
+      { prefix: DEAD_EVENTS, expiration: Duration.days(15) },
     ],
     removalPolicy,
   })

@@ -23,6 +23,8 @@ export interface StartOnEvent {
 }
 
 export interface SignalOnEvent {
+  /** The name of a workflow: only runs of this one. Without it, whoever sends such an event may signal any run whose id it knows. */
+  workflow?: string
   /** The name of a signal. */
   signal: string
   runId: string
@@ -30,6 +32,8 @@ export interface SignalOnEvent {
 }
 
 export interface CancelOnEvent {
+  /** The name of a workflow: only runs of this one. Without it, whoever sends such an event may cancel any run whose id it knows. */
+  workflow?: string
   runId: string
   /** `'"withdrawn"'` is a fixed one. */
   reason?: string
@@ -61,6 +65,7 @@ export class Subscriptions extends Construct {
   private readonly options: OverwinterProps
   private readonly surroundings: Surroundings
   private queue: Queue | undefined
+  private readonly sources = new Set<unknown>()
 
   constructor(scope: Construct, options: OverwinterProps, surroundings: Surroundings) {
     super(scope, 'Subscriptions')
@@ -85,6 +90,7 @@ export class Subscriptions extends Construct {
     check(what, name, kind, mapping)
     checkPatience(what, source, patience)
     if (this.node.tryFindChild(name)) throw new Error(`${what}: there is a subscription named '${name}' already. Give this one another name: { name: '…' }`)
+    this.checkSource(what, source)
     const deadLetters = this.deadLettersOf()
     const scope = new Construct(this, name)
     const told: Told = {
@@ -110,6 +116,17 @@ export class Subscriptions extends Construct {
     return handler
   }
 
+  private checkSource(what: string, { shared }: EventSource): void {
+    if (!shared) return
+    const { construct, why } = shared
+    if (construct === this.queue)
+      throw new Error(`${what}: the source is the queue of dead letters itself, so that what fails would come round for ever. Send letters again one by one`)
+    if (construct === (this.node.scope as { table?: unknown }).table)
+      throw new Error(`${what}: the source is the table of the runs itself, so that each run would bring about the next. Give a table of your own`)
+    if (why !== undefined && this.sources.has(construct)) throw new Error(`${what}: ${why}`)
+    this.sources.add(construct)
+  }
+
   private deadLettersOf(): Queue {
     if (this.queue) return this.queue
     this.queue = new Queue(this, 'EventDeadLetters', { ...queueEncryption(this.options.kmsKey), enforceSSL: true, retentionPeriod: Duration.days(14) })
@@ -121,7 +138,7 @@ export class Subscriptions extends Construct {
 function nameOf(kind: MappingKind, { label }: EventSource, mapping: Mapping): string {
   if (typeof mapping === 'string') return mapping
   const { workflow, signal } = (mapping ?? {}) as { workflow?: string; signal?: string }
-  return [kind, workflow ?? signal, 'on', label]
+  return [kind, signal ?? workflow, 'on', label]
     .filter((part) => part !== undefined)
     .join('-')
     .replaceAll('/', '-')

@@ -25,9 +25,15 @@ export function codecOf(module: { default?: unknown }): Codec | undefined {
 
 /** A payload that could not be decoded, as readers of a run see it. */
 export class Unreadable {
-  readonly unreadable: string
+  readonly '~unreadable': string
 
   constructor(reason: string) {
-    this.unreadable = reason
+    this['~unreadable'] = reason
   }
+}
+
+/** Why a payload cannot be read, also where it came by the API; undefined for one that can. */
+export function unreadable(payload: unknown): string | undefined {
+  const reason = typeof payload === 'object' && payload !== null ? (payload as Partial<Unreadable>)['~unreadable'] : undefined
+  return typeof reason === 'string' && Object.keys(payload as object).length === 1 ? reason : undefined
 }

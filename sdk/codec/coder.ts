@@ -1,13 +1,12 @@
 import { FatalError } from '../engine/errors.ts'
 import type { ErrorRecord, Frame, JournalEvent } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
+import { CODED } from '../engine/values.ts'
 import type { Message } from '../ports.ts'
 import { inParallel } from '../rules/procedure.ts'
 import { type Codec, type PayloadOf, Unreadable } from './codec.ts'
 import { EVENT_PAYLOADS, MESSAGE_PAYLOADS, type PayloadField } from './payload-fields.ts'
 
-/** The key of an object that stands for an encoded payload. */
-const CODED = '~coded'
 const CODED_MESSAGE = '(encoded)'
 
 /** One direction of a codec, for everything that payloads are kept in. */
@@ -57,7 +56,7 @@ export class Encoder extends Coder {
 
   async value(value: Json): Promise<Json> {
     if ((value as unknown) instanceof Unreadable)
-      throw new FatalError(`what cannot be read cannot be taken over either: ${(value as unknown as Unreadable).unreadable}`)
+      throw new FatalError(`what cannot be read cannot be taken over either: ${(value as unknown as Unreadable)['~unreadable']}`)
     return { [CODED]: await this.coded(value) }
   }
 
@@ -101,13 +100,13 @@ export class Decoder extends Coder {
 
   async text(text: string): Promise<string> {
     if (!text.startsWith(`{"${CODED}":`)) return text
-    return this.decoded(isCodedText(text), ({ unreadable }) => `(unreadable: ${unreadable})`)
+    return this.decoded(isCodedText(text), (unreadable) => `(unreadable: ${unreadable['~unreadable']})`)
   }
 
   async error(error: ErrorRecord): Promise<ErrorRecord> {
     const { fields, message: _, ...told } = error
     if (!isCoded(fields)) return error
-    const rest = await this.decoded(fields[CODED], ({ unreadable }) => ({ message: `(unreadable: ${unreadable})` }))
+    const rest = await this.decoded(fields[CODED], (unreadable) => ({ message: `(unreadable: ${unreadable['~unreadable']})` }))
     return { ...told, ...(rest as unknown as Pick<ErrorRecord, 'message'>) }
   }
 

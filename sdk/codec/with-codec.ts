@@ -132,9 +132,8 @@ class CodedRuns implements RunStore {
     return this.store.revive(runId, event)
   }
 
-  /** As it is: it says why nobody can go on with the run, be it that nobody can encode anything. */
-  park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
-    return this.store.park(runId, error)
+  async park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
+    return this.store.park(runId, await parked(error, this.encoder(runId)))
   }
 
   erase(runId: string): Promise<'erased' | 'open' | 'missing'> {
@@ -244,6 +243,11 @@ async function record(run: RunRecord, coder: Coder): Promise<RunRecord> {
 
 const frames = (stored: readonly Frame[], coder: Coder): Promise<Frame[]> => inParallel(stored, (frame) => coder.frame(frame))
 
+/** Why nobody can go on with a run is said as it is, be it that nobody can encode anything. Only what does not fit a schema is quoted. */
+async function parked(error: ErrorRecord, encoder: Encoder): Promise<ErrorRecord> {
+  return error.name === 'InvalidInputError' ? encoder.error(error) : error
+}
+
 async function encodedNext(next: Next, encoder: Encoder): Promise<Next> {
   switch (next.kind) {
     case 'end':
@@ -251,6 +255,7 @@ async function encodedNext(next: Next, encoder: Encoder): Promise<Next> {
     case 'continue':
       return encoder.fields(next, ['input', 'parsed'])
     case 'park':
+      return { ...next, error: await parked(next.error, encoder) }
     case 'keep':
     case 'suspend':
     case 'release':

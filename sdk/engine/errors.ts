@@ -1,7 +1,7 @@
 import type { RunRecord } from '../ports.ts'
 import type { ErrorRecord } from './events.ts'
 import type { Json } from './json.ts'
-import { decode, encodeIfPossible } from './values.ts'
+import { CODED, decode, encodeIfPossible } from './values.ts'
 
 /**
  * Errors a user has to learn: `FatalError` (never retried) and `RetryableError` (retried, optionally
@@ -242,6 +242,7 @@ function fieldsOf(thrown: object): { [key: string]: Json } {
 export function reviveError(kept: ErrorRecord): Error {
   const cause = kept.cause === undefined ? undefined : reviveError(kept.cause)
   const error = revived(kept, cause)
+  if (kept.fields && CODED in kept.fields) decode(kept.fields)
   for (const [key, value] of Object.entries(kept.fields ?? {})) {
     Object.defineProperty(error, key, { value: decode(value), enumerable: true, configurable: true, writable: true })
   }

@@ -151,7 +151,8 @@ export class Mailbox {
     if (fitted.ok) return { type: 'callback.completed', id, ...(fitted.json !== undefined && { result: fitted.json }) }
     const { reason } = fitted
     this.buffer.add({ type: 'callback.rejected', id, from, reason })
-    this.warn(`a callback was set aside: ${reason}`, { callback: id })
+    // Why may quote what was sent, which is no business of logs.
+    this.warn(`what came for callback '${id}' does not fit its schema and was set aside; the history says why`, { callback: id })
     return 'drop'
   }
 
@@ -166,7 +167,7 @@ export class Mailbox {
       if (fitted.ok) return { type: 'wait.completed', id: operation.id, from: message.id, ...(fitted.json !== undefined && { payload: fitted.json }) }
       const { reason } = fitted
       this.buffer.add({ type: 'signal.rejected', id: operation.id, from: message.id, reason })
-      this.warn(`a signal was set aside: ${reason}`, { signal: name, message: message.id })
+      this.warn(`signal '${name}' does not fit its schema and was set aside; the history says why`, { signal: name, message: message.id })
     }
     return undefined
   }

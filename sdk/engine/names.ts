@@ -16,6 +16,11 @@ export function checkName(what: string, name: unknown): asserts name is string {
 
 export const RUN_ID_RULE = 'a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit'
 
+/** What the ids of runs begin with that nobody starts or steers by an event: those for failures, and schedules. */
+export const FAILURE_RUNS = 'failure~'
+const RESERVED = [FAILURE_RUNS, 'schedule.']
+export const isReserved = (id: string): boolean => RESERVED.some((prefix) => id.startsWith(prefix))
+
 export const isRunId = (id: unknown): id is string => typeof id === 'string' && RUN_ID.test(id)
 
 export function checkRunId(id: unknown): asserts id is string {

@@ -1,4 +1,4 @@
-import { InvalidInputError, type Problem, recordError, reviveError } from './errors.ts'
+import { FatalError, InvalidInputError, type Problem, recordError, reviveError } from './errors.ts'
 import type { ErrorRecord } from './events.ts'
 import { type Json, pathStep } from './json.ts'
 
@@ -44,6 +44,7 @@ export function decode(json: Json | undefined): unknown {
   }
   const keys = Object.keys(json)
   if (keys.length === 1 && keys[0]!.charCodeAt(0) === TILDE) {
+    if (keys[0] === CODED) throw new FatalError(NO_CODEC)
     const kind = KINDS.get(keys[0]!)
     const revived = kind && revive(kind, json[keys[0]!]!)
     if (revived) return revived.value
@@ -54,6 +55,8 @@ export function decode(json: Json | undefined): unknown {
 }
 
 const TILDE = 126
+const NO_CODEC =
+  'a payload was encoded by a codec that this code does not have. Nothing was changed: deploy with the `codec` that it was stored with, and retry the run'
 /** Nobody means to store more levels; what goes in a circle has more. */
 const MOST_LEVELS = 1_000
 const REFUSED = Symbol('cannot be stored')
@@ -152,16 +155,20 @@ const INSTANCES: readonly Kind[] = [
     key: '~error',
     is: (object) => object instanceof Error,
     write: (error: Error) => JSON.parse(JSON.stringify(recordError(error))) as Json,
-    read: (json) => (isErrorRecord(json) ? { value: reviveError(json) } : undefined),
+    // One that came without a stack must not get that of this line.
+    read: (json) => (isErrorRecord(json) ? { value: reviveError({ stack: `${json.name}: ${json.message}`, ...(json as ErrorRecord) }) } : undefined),
   },
 ]
 
 const OTHERS: readonly Pick<Kind, 'key' | 'read'>[] = [
   { key: '~number', read: (json) => (json === '-0' || json === 'NaN' || json === 'Infinity' || json === '-Infinity' ? { value: Number(json) } : undefined) },
-  { key: '~bigint', read: (json) => (typeof json === 'string' && /^-?\d+$/.test(json) ? { value: BigInt(json) } : undefined) },
+  { key: '~bigint', read: (json) => (typeof json === 'string' && /^-?\d{1,10000}$/.test(json) ? { value: BigInt(json) } : undefined) },
   { key: '~undefined', read: (json) => (json === true ? { value: undefined } : undefined) },
   { key: '~plain', read: (json) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { value: plain(json) } : undefined) },
 ]
+
+/** How a codec marks what it made. Whoever meets it here has the journal and not the codec, and would take it for data. */
+export const CODED = '~coded'
 
 const KINDS: ReadonlyMap<string, Pick<Kind, 'read'>> = new Map([...INSTANCES, ...OTHERS].map((kind) => [kind.key, kind]))
 

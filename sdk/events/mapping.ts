@@ -18,6 +18,8 @@ export interface StartOn<I = unknown, E = any> {
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export interface SignalOn<T = unknown, E = any> {
+  /** Only runs of this one. Without it, whoever sends such an event may signal any run whose id it knows. */
+  workflow?: AnyWorkflow | string
   signal: Signal<T> | string
   runId: FromEvent<string | number, E>
   /** The signal's; none unless given. */
@@ -26,6 +28,8 @@ export interface SignalOn<T = unknown, E = any> {
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export interface CancelOn<E = any> {
+  /** Only runs of this one. Without it, whoever sends such an event may cancel any run whose id it knows. */
+  workflow?: AnyWorkflow | string
   runId: FromEvent<string | number, E>
   /** `'"withdrawn"'` is a fixed one. */
   reason?: FromEvent<string | undefined, E>
@@ -80,6 +84,9 @@ export function isMapping(value: unknown): value is EventMapping {
   return typeof name === 'string' && isKind(kind) && Object.keys(FIELDS[kind]).some((field) => field in value)
 }
 
+/** What the names of the construct's own mappings begin with, which call somebody for a failure. */
+export const ON_FAILURE = 'on-failure-'
+
 interface Allowed {
   functions: boolean
 }
@@ -90,8 +97,8 @@ type Field = { isNeeded?: true } & ({ named: 'workflow' | 'signal' } | { named?:
 /** What each kind is made of. All but the names are `FromEvent`. */
 const FIELDS: Record<MappingKind, Record<string, Field>> = {
   start: { workflow: { isNeeded: true, named: 'workflow' }, id: {}, input: {} },
-  signal: { signal: { isNeeded: true, named: 'signal' }, runId: { isNeeded: true }, payload: {} },
-  cancel: { runId: { isNeeded: true }, reason: {} },
+  signal: { workflow: { named: 'workflow' }, signal: { isNeeded: true, named: 'signal' }, runId: { isNeeded: true }, payload: {} },
+  cancel: { workflow: { named: 'workflow' }, runId: { isNeeded: true }, reason: {} },
 }
 const KINDS = Object.keys(FIELDS) as MappingKind[]
 const isKind = (kind: unknown): kind is MappingKind => KINDS.some((known) => known === kind)

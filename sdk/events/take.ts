@@ -1,8 +1,8 @@
 import type { Client } from '../client.ts'
 import { asError, FatalError, InvalidInputError, RunNotFoundError } from '../engine/errors.ts'
-import { eventKey, isRunId, RUN_ID_RULE } from '../engine/names.ts'
+import { eventKey, isReserved, isRunId, RUN_ID_RULE } from '../engine/names.ts'
 import { type ClockAndDice, evaluate } from '../jsonata/evaluate.ts'
-import { type EventMapping, type FromEvent, UNSTEADY } from './mapping.ts'
+import { type EventMapping, type FromEvent, ON_FAILURE, UNSTEADY } from './mapping.ts'
 
 /** What an event has done. */
 export type Taken =
@@ -23,17 +23,22 @@ export async function takeEvent(client: Client, mapping: EventMapping, event: un
   const idFrom = (field: string, how: FromEvent<unknown>) => runIdOf(mapping, field, how, event)
   switch (mapping.kind) {
     case 'start': {
-      const options = mapping.id === undefined ? key : { id: await idFrom('id', mapping.id) }
+      const id = mapping.id === undefined ? undefined : await idFrom('id', mapping.id)
+      // Only the construct's own, for failures, may take an id that is kept for them.
+      if (id !== undefined && isReserved(id) && !isForFailures(mapping)) throw misfit(mapping, 'id', `gave ${id}, and ids that begin so are for others`)
+      const options = id === undefined ? key : { id }
       const { runId, created } = await client.start(mapping.workflow, await from('input', mapping.input), options)
       return { kind: 'start', runId, created }
     }
     case 'signal': {
       const runId = await idFrom('runId', mapping.runId)
+      await assertIsMeant(client, mapping, runId)
       const { accepted } = await client.signal(runId, mapping.signal, await from('payload', mapping.payload), key)
       return { kind: 'signal', runId, accepted }
     }
     case 'cancel': {
       const runId = await idFrom('runId', mapping.runId)
+      await assertIsMeant(client, mapping, runId)
       const reason = await from('reason', mapping.reason)
       if (reason !== undefined && typeof reason !== 'string') throw misfit(mapping, 'reason', `gave ${typeof reason}, and a reason is a string`)
       await client.cancel(runId, reason, key)
@@ -41,6 +46,17 @@ export async function takeEvent(client: Client, mapping: EventMapping, event: un
     }
   }
 }
+
+/** Whoever may send events says which run: of the workflow that the mapping names, if it names one, and never a schedule. */
+async function assertIsMeant({ world }: Client, mapping: Extract<EventMapping, { kind: 'signal' | 'cancel' }>, runId: string): Promise<void> {
+  if (isReserved(runId)) throw misfit(mapping, 'runId', `gave ${runId}, which is no run that events may steer`)
+  if (mapping.workflow === undefined) return
+  const wanted = typeof mapping.workflow === 'string' ? mapping.workflow : mapping.workflow.name
+  const there = await world.store.state(runId)
+  if (there && there.workflow !== wanted) throw misfit(mapping, 'runId', `gave ${runId}, which is a run of workflow '${there.workflow}' and not of '${wanted}'`)
+}
+
+const isForFailures = ({ name }: EventMapping): boolean => name.startsWith(ON_FAILURE)
 
 /** An event without one is not known again. */
 export function idOf(event: unknown): string | undefined {

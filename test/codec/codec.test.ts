@@ -119,6 +119,31 @@ describe('with a codec', () => {
   })
 })
 
+it('code without the codec does not take what it finds for data, and the run goes on with the codec', async () => {
+  const go = signal<void>('go')
+  const charge = workflow('charge', async (ctx, { cents }: { cents: number }) => {
+    const paid = await ctx.step('pay', () => cents)
+    await ctx.waitFor(go)
+    return paid + cents
+  })
+  const { world: without, clock } = openAwsInMemory({ seed: 'taken back' })
+  const world = withCodec(without, shroud().codec)
+  const registry = new Registry([charge])
+  const client = new Client(world, registry)
+  const take = async (of: typeof world) => {
+    clock.moveTo(clock.now() + 60_000)
+    return runOnce(of, registry, 'r', { lease: { owner: 'o', ms: 500 } })
+  }
+  await client.start(charge, { cents: 5 }, { id: 'r' })
+  await take(world)
+  await client.signal('r', go)
+  await expect(take(without)).rejects.toThrow('deploy with the `codec` that it was stored with')
+  await expect(new Client(without, registry).get('r')).resolves.toMatchObject({ input: { '~coded': expect.any(String) } })
+  await take(world)
+  expect(await client.result('r')).toBe(10)
+  await expect(new Client(without, registry).result('r')).rejects.toThrow('encoded by a codec')
+})
+
 describe('when a key is gone', () => {
   const asleep = workflow('asleep', { tags: () => ['customer:1'] }, async (ctx, note: string) => {
     const heard = await ctx.step('hear', () => note)
@@ -133,7 +158,7 @@ describe('when a key is gone', () => {
     await run.result()
     lost.add('customer:1')
     const seen = JSON.parse(JSON.stringify(await run.get()))
-    expect(seen).toMatchObject({ status: 'completed', tags: ['customer:1'], input: { unreadable: "the key of 'customer:1' was destroyed" } })
+    expect(seen).toMatchObject({ status: 'completed', tags: ['customer:1'], input: { '~unreadable': "the key of 'customer:1' was destroyed" } })
     expect(JSON.stringify(await run.history())).toContain('was destroyed')
     await expect(env.client.result(run.runId)).rejects.toThrow(GoneError)
   })

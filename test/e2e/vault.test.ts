@@ -36,7 +36,7 @@ describe('payloads with the codec of the guide', () => {
     expect(stored).not.toContain(CANARY)
     expect(stored).toContain('customer:1')
     await DynamoDBDocumentClient.from(aws.dynamodb).send(new DeleteCommand({ TableName: outputs.VaultDataKeys, Key: { owner: 'customer:1' } }))
-    expect(await client.get(mine.runId)).toMatchObject({ status: 'completed', input: { unreadable: 'the data key of customer:1 was deleted' } })
+    expect(await client.get(mine.runId)).toMatchObject({ status: 'completed', input: { '~unreadable': 'the data key of customer:1 was deleted' } })
     expect(await client.result(theirs.runId)).toBe(`${CANARY} was read`)
   })
 })

@@ -136,3 +136,27 @@ it('a failure is the event’s, its run’s absence, or the store’s', () => {
     'transient',
   ])
 })
+
+describe('who sends events', () => {
+  const payroll = workflow('payroll', async (ctx) => ctx.sleep('month', '30d'))
+
+  it('steers only runs of the workflow that the mapping names, if it names one', async () => {
+    const env = await testEnv({ workflows: [order, payroll] })
+    await env.start(order, { total: 1 }, { id: 'o-1' })
+    await env.start(payroll, undefined, { id: 'payroll-1' })
+    const withdrawn = cancelOn('withdrawn', { workflow: order, runId: 'detail.orderId' })
+    const arrived = signalOn('arrived', { workflow: 'order', signal: paid, runId: 'detail.orderId', payload: '{ "cents": 1 }' })
+    for (const mapping of [withdrawn, arrived])
+      await expect(env.event(mapping, placed({ detail: { orderId: 'payroll-1' } }))).rejects.toThrow("a run of workflow 'payroll' and not of 'order'")
+    expect(await env.event(arrived, placed())).toMatchObject({ kind: 'signal', accepted: true })
+    expect(await env.handle('payroll-1').status()).toBe('sleeping')
+  })
+
+  it('reaches no schedule, and takes no id that is kept for others', async () => {
+    const env = await open()
+    const stop = cancelOn('stop', { runId: 'detail.orderId' })
+    await expect(env.event(stop, placed({ detail: { orderId: 'schedule.nightly' } }))).rejects.toThrow('no run that events may steer')
+    for (const orderId of ['failure~x', 'schedule.nightly.2'])
+      await expect(env.event(byId, placed({ detail: { orderId, total: 1 } }))).rejects.toThrow('ids that begin so are for others')
+  })
+})

@@ -20,6 +20,19 @@ describe('what mappings see', () => {
     expect(arrivalsOf(event, of('bus'))).toEqual([{ event }])
   })
 
+  it('of a dead letter that Lambda wrote is what the function was invoked with; of one too large for a letter, where it is', () => {
+    const event = { id: 'e-1', time: '2026-01-01T00:00:00Z', detail: 1 }
+    const letter = {
+      version: '1.0',
+      requestContext: { functionArn: 'arn:aws:lambda:eu-west-1:1:function:f', condition: 'RetriesExhausted' },
+      requestPayload: event,
+    }
+    expect(arrivalsOf(letter, of('bus'))).toEqual([{ event }])
+    expect(arrivalsOf({ ...letter, requestPayload: { Records: [topicRecord('t-1', '1')] } }, of('topic'))[0]).toMatchObject({ event: { id: 't-1' } })
+    const [large] = arrivalsOf({ id: 'e-2', tooLarge: 'dead-events/abc.json' }, of('bus'))
+    expect(large!.problem).toContain('in the payload bucket, under dead-events/abc.json. Send that')
+  })
+
   it('of a queue is the message, parsed where it is JSON', () => {
     const records = [queueRecord('m-1', '{"order":1}'), queueRecord('m-2', 'not {json'), queueRecord('m-3', '['.repeat(5_000) + ']'.repeat(5_000))]
     const arrivals = arrivalsOf({ Records: records }, of('queue'))

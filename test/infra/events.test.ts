@@ -145,4 +145,15 @@ describe('a subscription is refused when the stack is synthesised', () => {
     overwinter.startOn(EventSource.queue(new Queue(stack, 'Others')), 'twice', { name: 'twice from others' })
     Template.fromStack(stack)
   })
+
+  it('on a queue that another has, on the dead letters themselves, and on the table of the runs', () => {
+    const shared = new Queue(stack, 'Shared')
+    overwinter.startOn(EventSource.queue(shared), 'first of two')
+    expect(() => overwinter.signalOn(EventSource.queue(shared), 'second')).toThrow(
+      "signalOn: queue 'Shared' has a subscription already. Two would take each other's messages",
+    )
+    expect(() => overwinter.startOn(EventSource.queue(overwinter.subscriptions.deadLetters!), 'letters')).toThrow('the queue of dead letters itself')
+    const { overwinter: told } = synthesise(() => ({ lifecycleEvents: true }))
+    expect(() => told.startOn(EventSource.stream(told.table), 'runs')).toThrow('the table of the runs itself')
+  })
 })

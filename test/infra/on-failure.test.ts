@@ -8,7 +8,14 @@ import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { build, synthesise } from './synth.ts'
 
-const ofFailures = { source: ['overwinter'], detail: { status: ['FAILED', 'STUCK'], runId: [{ 'anything-but': { prefix: 'failure~' } }] } }
+const ofFailures = {
+  source: ['overwinter'],
+  detail: {
+    status: ['FAILED', 'STUCK'],
+    runId: [{ 'anything-but': { prefix: 'failure~' } }],
+    parentId: [{ exists: false }, { 'anything-but': { prefix: 'failure~' } }],
+  },
+}
 
 describe('onFailure', () => {
   it('with a topic tells it of runs of this construct that failed or are stuck, and switches their events on', () => {
@@ -30,10 +37,10 @@ describe('onFailure', () => {
     const [told] = Object.values(template.findResources('AWS::Lambda::Function')).flatMap(
       ({ Properties }) => Properties.Environment?.Variables?.OVERWINTER_SUBSCRIPTION ?? [],
     )
-    const { kind, mapping } = JSON.parse(told)
+    const { name, kind, mapping } = JSON.parse(told)
     const env = await testEnv({ workflows: [workflow('tell', async (_ctx, { runId }: { runId: string }) => runId)] })
     const tell = (id: string, epoch: number) =>
-      takeEvent(env.client, mappingFromData('on-failure', { kind, ...mapping }), {
+      takeEvent(env.client, mappingFromData(name, { kind, ...mapping }), {
         id,
         source: 'overwinter',
         detail: { id: `${'x'.repeat(200)}/aB-_9/${epoch}/failed`, runId: 'r', status: 'FAILED' },

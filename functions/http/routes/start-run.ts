@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { type Duration, milliseconds, pointInTime } from '../../../sdk/engine/duration.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
-import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
+import { checkName, checkRunId, FAILURE_RUNS } from '../../../sdk/engine/names.ts'
 import { decode } from '../../../sdk/engine/values.ts'
 import { type AnyWorkflow, InvalidInputError, type StartOptions } from '../../../sdk/index.ts'
 import { validate } from '../../../sdk/schema.ts'
@@ -56,6 +56,11 @@ async function readStart(c: Context, api: Api): Promise<{ definition: AnyWorkflo
     if (Number.isInteger(version)) definition = await definitions.toStart(name, version as number)
   }
   if (id !== undefined) checks.check('$.id', () => checkRunId(id))
+  checks.require(
+    '$.id',
+    typeof id !== 'string' || !id.startsWith(FAILURE_RUNS),
+    `must not begin with ${FAILURE_RUNS}, which is for runs that are started for a failure`,
+  )
   if (delay !== undefined) checks.check('$.delay', () => milliseconds(delay as Duration, 'delay'))
   if (startAt !== undefined) checks.check('$.startAt', () => pointInTime(startAt as string, Number.POSITIVE_INFINITY, 'startAt'))
   checks.require('$.startAt', startAt === undefined || delay === undefined, 'give startAt or delay, not both')
