@@ -63,7 +63,7 @@ export interface ProblemJson {
   known?: string[]
 }
 
-export const PROBLEM_BASE = 'https://overwinter.dev/problems/'
+export const PROBLEM_BASE = 'urn:overwinter:problem:'
 
 export function runFromJson({ heartbeat, ...json }: RunJson): RunView {
   return { ...summaryFromJson(json), ...(heartbeat && { heartbeat: { ...heartbeat, at: Date.parse(heartbeat.at) } }) }

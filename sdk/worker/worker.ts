@@ -89,12 +89,15 @@ export class Worker {
   private async work(): Promise<void> {
     const { signal } = this.stopping
     const connected = this.connects ? this.again('connecting', () => this.wire.connect!(signal)) : undefined
+    // Who is not let in need not ask for tasks either; `done` says why.
+    connected?.catch(() => this.stopping.abort())
     try {
       await Promise.all([...this.underWay.keys()].map((type) => this.again(`polling for '${type}'`, () => this.takeSome(type))))
     } finally {
       this.stopping.abort()
       await Promise.allSettled([...[...this.underWay.values()].flatMap((set) => [...set]), ...(connected ? [connected] : [])])
     }
+    await connected
   }
 
   /** One type at a time, because a payload does not say of which it is. */

@@ -154,7 +154,7 @@ test('a failed run rejects with its error and the chain of its causes', async ()
 
 test('it carries a bearer token', async () => {
   await using api = await open({ authorize: bearer('t0ken') })
-  await expect(api.client.list()).rejects.toMatchObject({ name: 'HttpError', status: 401, type: 'https://overwinter.dev/problems/unauthorized' })
+  await expect(api.client.list()).rejects.toMatchObject({ name: 'HttpError', status: 401, type: 'urn:overwinter:problem:unauthorized' })
   await expect(api.client.list()).rejects.toThrow(HttpError)
   const client = new OverwinterClient({ url: api.server.url, token: 't0ken' })
   expect((await client.list()).runs).toEqual([])

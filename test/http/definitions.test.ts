@@ -83,7 +83,7 @@ describe('definitions over HTTP', () => {
     for (const method of ['DELETE', 'GET']) {
       expect(await api.call(method, '/definitions/sleepy')).toMatchObject({
         status: 404,
-        body: { type: 'https://overwinter.dev/problems/unknown-definition', known: ['other'] },
+        body: { type: 'urn:overwinter:problem:unknown-definition', known: ['other'] },
       })
     }
     expect(await api.call('POST', '/workflows/sleepy/runs', {})).toMatchObject({ status: 404 })

@@ -68,7 +68,8 @@ test('no request whatsoever gives a 500', async () => {
       expect(response.status, answer).toBeLessThan(500)
       // The page of a callback is for people.
       const isPage = path.startsWith('/callbacks/') && response.headers.get('content-type')?.startsWith('text/html')
-      if (response.status >= 400 && !isPage) expect(JSON.parse(answer)).toMatchObject({ type: expect.stringMatching(/^https:/), status: response.status })
+      if (response.status >= 400 && !isPage)
+        expect(JSON.parse(answer)).toMatchObject({ type: expect.stringMatching(/^urn:overwinter:problem:/), status: response.status })
     }),
     { numRuns: 1_000 },
   )

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { bearer } from '../../functions/http/bearer.ts'
 import { Api, read } from './fixture.ts'
 
-const type = (kind: string) => `https://overwinter.dev/problems/${kind}`
+const type = (kind: string) => `urn:overwinter:problem:${kind}`
 
 async function raw(api: Api, body: string | ReadableStream, headers: Record<string, string> = {}) {
   return read(await api.app.request('/workflows/sleeper/runs', { method: 'POST', headers, body, duplex: 'half' } as RequestInit))

@@ -120,7 +120,7 @@ test('every bad filter is named', async () => {
 test.each(['/runs/nope', '/runs/nope?wait=1s', '/runs/nope/history', '/runs/%00%ff'])('an unknown run is 404: %s', async (path) => {
   await using api = await Api.open()
   const { status, body } = await api.get(path)
-  expect([status, body.type]).toEqual([404, 'https://overwinter.dev/problems/unknown-run'])
+  expect([status, body.type]).toEqual([404, 'urn:overwinter:problem:unknown-run'])
 })
 
 test('workflows are listed with their versions', async () => {

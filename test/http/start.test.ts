@@ -18,7 +18,7 @@ test('the same id and input again answer 200 and the first run; another input is
   const again = await api.post('/workflows/order/runs', { input: { cents: 5, id: 'o1' }, id: 'mine' })
   expect([again.status, again.body.runId]).toEqual([200, 'mine'])
   const other = await api.post('/workflows/order/runs', { input: { ...valid, cents: 6 }, id: 'mine' })
-  expect([other.status, other.body.type]).toEqual([409, 'https://overwinter.dev/problems/conflict'])
+  expect([other.status, other.body.type]).toEqual([409, 'urn:overwinter:problem:conflict'])
 })
 
 test('an Idempotency-Key gives the same run for the same key', async () => {
@@ -61,7 +61,7 @@ test('every problem of the body and of the input is listed with its path, and no
   })
   expect(status).toBe(400)
   expect(headers.get('content-type')).toBe('application/problem+json')
-  expect(body).toMatchObject({ type: 'https://overwinter.dev/problems/invalid-input', status: 400 })
+  expect(body).toMatchObject({ type: 'urn:overwinter:problem:invalid-input', status: 400 })
   const paths = body.problems.map((problem: { path: string }) => problem.path).sort()
   expect(paths).toEqual(['$.delay', '$.id', '$.inptu', '$.input.cents', '$.input.id', '$.startAt', '$.startAt', '$.tags[1]'])
   expect((await api.local.list()).runs).toEqual([])
@@ -100,7 +100,7 @@ test('an empty body starts without an input; delay and tags are kept', async () 
 test('an unknown workflow is 404 with the names that are known', async () => {
   await using api = await Api.open()
   const { status, body } = await api.post('/workflows/nope/runs', { input: valid })
-  expect([status, body.type]).toEqual([404, 'https://overwinter.dev/problems/unknown-workflow'])
+  expect([status, body.type]).toEqual([404, 'urn:overwinter:problem:unknown-workflow'])
   expect(body.known).toContain('order')
 })
 
@@ -111,7 +111,7 @@ test('the latest version starts unless another is asked for', async () => {
   const none = await api.post('/workflows/order/runs', { input: valid, version: 3 })
   expect([latest.body.version, latest.body.output]).toEqual([2, 'two'])
   expect([first.body.version, first.body.output]).toEqual([1, 6])
-  expect([none.status, none.body.type]).toEqual([404, 'https://overwinter.dev/problems/unknown-workflow'])
+  expect([none.status, none.body.type]).toEqual([404, 'urn:overwinter:problem:unknown-workflow'])
 })
 
 test('a name with slashes, spaces and umlauts works when it is encoded', async () => {

@@ -23,7 +23,7 @@ test('a signal is accepted once per key, also after it has ended the run', async
   const repeat = await api.post(`/runs/${runId}/signals/approved`, { by: 'ann' }, KEY)
   expect([repeat.status, repeat.body]).toEqual([202, { accepted: false }])
   const another = await api.post(`/runs/${runId}/signals/approved`, { by: 'ann' }, { 'idempotency-key': 'k2' })
-  expect([another.status, another.body.type]).toEqual([409, 'https://overwinter.dev/problems/conflict'])
+  expect([another.status, another.body.type]).toEqual([409, 'urn:overwinter:problem:conflict'])
 })
 
 test('a signal may have no payload', async () => {
@@ -114,7 +114,7 @@ test('wake ends the sleep a run is in; the same key wakes it only once', async (
 test.each(['signals/x', 'cancel', 'terminate', 'retry', 'wake', 'rerun'])('an unknown run is 404: %s', async (action) => {
   await using api = await Api.open()
   const { status, body } = await api.post(`/runs/nope/${action}`, action === 'rerun' ? { from: 'a' } : {})
-  expect([status, body.type]).toEqual([404, 'https://overwinter.dev/problems/unknown-run'])
+  expect([status, body.type]).toEqual([404, 'urn:overwinter:problem:unknown-run'])
 })
 
 test('a reason must be a short string', async () => {

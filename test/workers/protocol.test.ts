@@ -266,7 +266,7 @@ describe('a task not in flight', () => {
   it('is answered with 404: unknown, waiting, paused or settled', async () => {
     await using api = await WorkerApi.open()
     const done = { action: 'complete', output: 1 }
-    expect(await api.resolve('nobody.knows', done)).toMatchObject({ status: 404, body: { type: 'https://overwinter.dev/problems/unknown-task' } })
+    expect(await api.resolve('nobody.knows', done)).toMatchObject({ status: 404, body: { type: 'urn:overwinter:problem:unknown-task' } })
     const waiting = await api.asked('waiting')
     expect((await api.resolve(waiting, done)).status).toBe(404)
     expect((await api.poll()).body).toHaveLength(1)

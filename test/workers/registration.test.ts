@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { serveLocal } from '../../functions/local/serve.ts'
+import { workflow } from '../../sdk/index.ts'
+import { Worker } from '../../sdk/worker/index.ts'
 import { ask, TOKEN, until, WorkerApi } from './fixture.ts'
 
 const REGISTRATION = {
@@ -130,4 +132,10 @@ describe('over a real connection', () => {
     await fetch(`${server.url}/healthz`)
     expect(await listed()).toBe(0)
   })
+})
+
+it('a worker in TypeScript that is not let in says why, and ends nobody', async () => {
+  await using server = await serveLocal({ path: ':memory:', workflows: [workflow('w', async () => 1)], port: 0, workerToken: 'right', log: () => {} })
+  const worker = new Worker({ url: server.url, token: 'wrong', tasks: { chore: async () => 1 }, log: () => {} })
+  await expect(worker.done).rejects.toThrow(/token/i)
 })

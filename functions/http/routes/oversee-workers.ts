@@ -71,7 +71,7 @@ const revokeToken: Route = {
   operationId: 'revokeToken',
   needs: 'everything',
   summary: 'From now on the token opens nothing.',
-  responses: { 204: { description: 'So it is.' } },
+  responses: { 204: { description: 'It opens nothing any more.' } },
   problems: ['unknown-token'],
   async handle(c, { workers }) {
     const id = c.req.param('id')!

@@ -26,7 +26,7 @@ export const resolve: WorkerRoute = {
   summary: 'What became of a task: it is complete, has failed, pauses, goes on (with a checkpoint or a sign of life), or wants one more iteration.',
   takesKey: true,
   body: ref('ResolveRequest'),
-  responses: { 200: { description: 'So it is.', schema: ref('Resolved') } },
+  responses: { 200: { description: 'What became of it is noted.', schema: ref('Resolved') } },
   problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'unknown-task', 'conflict', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers }) {
     const scope = await scopeOf(c, workers)
