@@ -62,7 +62,7 @@ export class HttpWire implements Wire {
 function succeeded(response: Response, text = ''): Response {
   if (response.ok) return response
   const { status } = response
-  const advice = status === 401 ? '. It does not know this token: make one with `overwinter tokens create --type <type>`' : ''
+  const advice = status === 401 ? '. It does not know this token: make one with `overwinter tokens create <name> --types <types>`' : ''
   const message = `the server answered ${status}${text && `: ${text.slice(0, 500)}`}${advice}`
   const isRefusal = status >= 400 && status < 500 && status !== 408 && status !== 429
   throw isRefusal ? new WireRefusal(message) : new Error(message)
