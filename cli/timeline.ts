@@ -51,9 +51,10 @@ function clip(text: string): string {
 const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.started': (e) => ({ mark: 'begin', what: 'started', detail: e.input === undefined ? '' : short(e.input) }),
   'step.started': (e) => ({ mark: 'note', what: e.id, detail: `at most once${attempt(e.attempt)}` }),
-  'step.completed': (e) => ({ mark: 'done', what: e.id, detail: `step${took(e.ms)}${attempt(e.attempt)}${gave(e.result)}` }),
+  'step.completed': (e) => ({ mark: 'done', what: e.id, detail: e.timedOut ? 'not so in time' : `step${took(e.ms)}${attempt(e.attempt)}${gave(e.result)}` }),
   'step.retrying': (e) => ({ mark: 'bad', what: e.id, detail: `attempt ${e.attempt} failed, ${because(e.error)}; waits${until(e)}` }),
   'step.checkpoint': (e) => ({ mark: 'note', what: e.id, detail: `checkpoint${gave(e.data)}` }),
+  'step.repeating': (e) => ({ mark: 'wait', what: e.id, detail: `asks again and again${e.until === undefined ? '' : `, at most${until(e)}`}` }),
   'step.paused': (e) => ({ mark: 'wait', what: e.id, detail: `pauses as '${e.name}'${until(e)}` }),
   'step.failed': (e) => ({ mark: 'bad', what: e.id, detail: `gave up after attempt ${e.attempt}: ${because(e.error)}` }),
   'sleep.started': (e) => ({ mark: 'wait', what: e.id, detail: `sleeps${until(e)}` }),

@@ -20,6 +20,7 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
   'step.retrying': 'start of wait',
   'step.checkpoint': 'silent',
   'step.paused': 'start of wait',
+  'step.repeating': 'start of wait',
   'step.failed': 'step',
   'sleep.started': 'start of wait',
   'sleep.completed': 'end of wait',
@@ -88,6 +89,7 @@ const WAIT_KIND: Partial<Record<EventType, Waiting['kind']>> = {
   'task.dispatched': 'task',
   'step.retrying': 'retry',
   'step.paused': 'pause',
+  'step.repeating': 'until',
 }
 
 function waitOf(event: JournalEvent): Waiting {

@@ -25,6 +25,13 @@ export interface Context {
   waitFor<T>(signal: Signal<T>, options: WaitOptions & { timeout: Duration }): Promise<T | undefined>
   waitFor<T>(signal: Signal<T>, options?: WaitOptions): Promise<T>
 
+  /**
+   * Asks until `check` gives something truthy, and gives that. Holds nothing between two rounds, and the journal does not grow with
+   * them. With a `timeout`, a last look is taken when it has passed; `undefined` if that was in vain too.
+   */
+  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions & { timeout: Duration }): Promise<Truthy<T> | undefined>
+  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions): Promise<Truthy<T>>
+
   /** A link to hand out; `promise` settles when somebody answers. It rejects with a TimeoutError after `timeout`. */
   callback(name: string, options: RawCallbackOptions): Callback<RawRequest>
   callback<T = unknown>(name: string, options?: CallbackOptions<T>): Callback<T>
@@ -127,6 +134,30 @@ export interface TaskOptions {
 export interface WaitOptions {
   timeout?: Duration
 }
+
+export interface UntilOptions {
+  /** The time between two rounds. */
+  every: Duration
+  /** Each time is longer than the one before. */
+  backoff?: {
+    /** By how much. Default 2. */
+    factor?: number
+    /** The longest. Default: an hour, or `every` where that is longer. */
+    max?: Duration
+  }
+  timeout?: Duration
+  /** What becomes of a round that throws. `attempts` are those in a row: a round that gives an answer, whatever it is, begins the count anew. */
+  retry?: RetryPolicy
+}
+
+/** What the check of an `until` is given. */
+export interface CheckTools extends Pick<StepTools, 'idempotencyKey' | 'signal' | 'heartbeat'> {
+  /** From 1. A crash may take it back a little. */
+  readonly round: number
+}
+
+/** What an `until` can end with. */
+export type Truthy<T> = Exclude<T, false | 0 | 0n | '' | null | undefined>
 
 export interface CallbackOptions<T> {
   /** From then on nobody can answer any more. */

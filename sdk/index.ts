@@ -3,6 +3,7 @@ export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
   Callback,
   CallbackOptions,
+  CheckTools,
   ChildOptions,
   Context,
   InvokeOptions,
@@ -14,6 +15,8 @@ export type {
   StepOptions,
   StepTools,
   TaskOptions,
+  Truthy,
+  UntilOptions,
   WaitOptions,
 } from './context.ts'
 export type { Duration } from './engine/duration.ts'

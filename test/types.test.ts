@@ -25,6 +25,8 @@ describe('types are inferred end to end', () => {
       expectTypeOf(await ctx.step('b', async () => ({ x: 'y' }))).toEqualTypeOf<{ x: string }>()
       expectTypeOf(await ctx.waitFor(approved)).toEqualTypeOf<{ by: string }>()
       expectTypeOf(await ctx.waitFor(approved, { timeout: '1h' })).toEqualTypeOf<{ by: string } | undefined>()
+      expectTypeOf(await ctx.until('u', () => 'x' as string | undefined, { every: '1m' })).toEqualTypeOf<string>()
+      expectTypeOf(await ctx.until('u', async () => true as boolean, { every: '1m', timeout: '1h' })).toEqualTypeOf<true | undefined>()
       expectTypeOf(await ctx.callback('c', { schema: z.number() }).promise).toEqualTypeOf<number>()
       expectTypeOf(await ctx.run(order, { id: 'x' })).toEqualTypeOf<{ label: string }>()
       expectTypeOf(await ctx.run(order, { id: 'x' }, { detached: true })).toEqualTypeOf<{ runId: string }>()

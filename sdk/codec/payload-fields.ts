@@ -11,6 +11,7 @@ export const EVENT_PAYLOADS: Record<EventType, readonly PayloadField[]> = {
   'step.retrying': ['error'],
   'step.checkpoint': ['data'],
   'step.paused': ['data'],
+  'step.repeating': [],
   'step.failed': ['error'],
   'sleep.started': [],
   'sleep.completed': [],

@@ -31,6 +31,8 @@ export interface Facts {
   until?: number
   paused?: boolean
   checkpoint?: Json
+  /** Of an `until` whose first round was in vain; `until` when it is over anyway. */
+  repeating?: { until?: number }
   /** An at-most-once attempt that began and never reported back. */
   underWay?: number
   /** A child that was ended because its parent failed, and is wanted again. */
@@ -247,6 +249,9 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
       break
     case 'step.checkpoint':
       facts.checkpoint = event.data
+      break
+    case 'step.repeating':
+      facts.repeating = event
       break
   }
   return facts

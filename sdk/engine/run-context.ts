@@ -1,6 +1,7 @@
 import type {
   Callback,
   CallbackOptions,
+  CheckTools,
   ChildOptions,
   Context,
   InvokeOptions,
@@ -11,6 +12,7 @@ import type {
   StepOptions,
   StepTools,
   TaskOptions,
+  UntilOptions,
   WaitOptions,
 } from '../context.ts'
 import type { Functions, LogLevel, LogSink } from '../ports.ts'
@@ -23,6 +25,7 @@ import type { Json } from './json.ts'
 import { checkName, checkRunId, escapeName } from './names.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
+import { rhythmOf } from './rounds.ts'
 import { taskPolicy } from './task-policy.ts'
 import { decode, encode, encodePlain } from './values.ts'
 
@@ -80,6 +83,17 @@ export class RunContext implements Context {
     }
     const stub = this.shared.stubs?.get(name)
     return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }, this.isCleanUp).promise as Promise<T>
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
+  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions): Promise<any> {
+    checkName('the name of an until', name)
+    if (typeof check !== 'function') throw new InvalidInputError(`until '${name}': the second argument must be the function that looks`)
+    const rhythm = rhythmOf(options, `until '${name}'`)
+    if (options.retry) checkRetryPolicy(options.retry, `until '${name}'`)
+    const stepOptions = options.retry ? { retry: options.retry } : NO_OPTIONS
+    const body = this.shared.stubs?.get(name) ?? ((tools: StepTools) => check(tools as StepTools & CheckTools))
+    return this.replay.call(this.path, name, { kind: 'step', body, options: stepOptions, timeoutMs: undefined, rhythm }, this.isCleanUp).promise
   }
 
   invoke<T>(functionName: string, payload?: unknown, options: InvokeOptions = {}): Promise<T> {

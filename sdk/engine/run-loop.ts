@@ -249,7 +249,7 @@ class RunLoop {
 
   private async suspend(): Promise<CommitResult> {
     const waitingFor = this.waits.describe()
-    const onlyTimers = waitingFor.every(({ kind }) => kind === 'sleep' || kind === 'retry' || kind === 'pause')
+    const onlyTimers = waitingFor.every(({ kind }) => kind === 'sleep' || kind === 'retry' || kind === 'pause' || kind === 'until')
     return this.buffer.commit({
       kind: 'suspend',
       status: onlyTimers ? 'sleeping' : 'waiting',
@@ -269,8 +269,9 @@ class RunLoop {
       if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
     }
     steps.abandon('the runner has to stop; the step will run again elsewhere')
-    const isFruitless = !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1
-    const result = await this.buffer.commit({ kind: 'release', ...(isFruitless && { fruitless: true }) })
+    const isFruitless = !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1 && !steps.haveAsked
+    const waitingFor = this.waits.rounds()
+    const result = await this.buffer.commit({ kind: 'release', ...(waitingFor.length > 0 && { waitingFor }), ...(isFruitless && { fruitless: true }) })
     return { status: result.ok ? 'released' : 'superseded' }
   }
 
