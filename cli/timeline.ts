@@ -85,6 +85,13 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.terminated': (e) => ({ mark: 'bad', what: 'terminated', detail: e.reason ?? '' }),
   'run.continued': (e) => ({ mark: 'begin', what: 'continued as new', detail: e.input === undefined ? '' : short(e.input) }),
   'run.retrying': (e) => ({ mark: 'bad', what: 'runs again', detail: `attempt ${e.attempt}${until(e)}, after ${because(e.error)}` }),
+  decided: (e) => ({
+    mark: 'note',
+    what: e.id,
+    detail: clip(
+      `race ${e.failed === undefined ? `won by ${e.won?.join(', ')}` : `failed with '${e.failed}'`}${e.withdrawn ? `; withdrew ${e.withdrawn.join(', ')}` : ''}`,
+    ),
+  }),
   'run.rerun': (e) => ({ mark: 'note', what: 'rerun', detail: `of ${e.of}, from ${e.from}` }),
   'run.retried': (e) => ({ mark: 'note', what: 'retried by request', detail: retriedFrom(e) }),
 }

@@ -41,6 +41,7 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
   'task.failed': 'end of wait',
   patch: 'silent',
   map: 'silent',
+  decided: 'silent',
   changed: 'silent',
   'run.cancelRequested': 'silent',
   'run.timedOut': 'silent',
@@ -63,6 +64,7 @@ export function lifecycleOf(frame: Frame): LifecycleEvent[] {
     const id = 'id' in event ? event.id : ''
     if (kind === 'start of wait') waits.set(id, waitOf(event))
     if (kind === 'end of wait') waits.delete(id)
+    if (event.type === 'decided') for (const withdrawn of event.withdrawn ?? []) waits.delete(withdrawn)
     if (kind === 'step' || kind === 'end of wait') told.push(settled(event, id, kind === 'end of wait'))
     if (kind === 'run') told.push(ended(event))
   }

@@ -42,6 +42,12 @@ export interface Context {
 
   /** A named branch: operations inside get identities of their own, whatever other branches do. */
   scope<T>(name: string, body: (ctx: Context) => Promise<T>): Promise<T>
+  /**
+   * The branch that ends first, which may fail; with `need`, the first so many. The others are withdrawn: their waits, timers, children and tasks are taken
+   * back, the signals of their steps aborted, and nothing that happens in them is heard of. Each branch has to use the context it is given.
+   */
+  race<B extends Branches>(name: string, branches: B, options: RaceOptions & { need: number }): Promise<Winner<B>[]>
+  race<B extends Branches>(name: string, branches: B, options?: RaceOptions): Promise<Winner<B>>
   /** One scope per item, at most `concurrency` at a time. With `tolerate`, settled results; rejects once more than that many failed. */
   map<I, O>(
     name: string,
@@ -199,6 +205,17 @@ export interface ChildOptions {
   detached?: boolean
   /** What happens to a child that still runs when this run ends. Default `cancel`, `abandon` for detached ones. */
   onParentEnd?: OnParentEnd
+}
+
+/** What a race is between, by name. */
+export type Branches = Record<string, (ctx: Context) => Promise<unknown>>
+
+/** `key` says which branch it was, and so what `value` is. */
+export type Winner<B extends Branches> = { [K in keyof B & string]: { key: K; value: Awaited<ReturnType<B[K]>> } }[keyof B & string]
+
+export interface RaceOptions {
+  /** How many are to win. Then the result is a list, in the order in which they ended. */
+  need?: number
 }
 
 export interface MapOptions {

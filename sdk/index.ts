@@ -1,6 +1,7 @@
 export { Client, type HistoryEvent, type ListOptions, type RunView, type StartOptions } from './client.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
+  Branches,
   Callback,
   CallbackOptions,
   CheckTools,
@@ -9,6 +10,7 @@ export type {
   InvokeOptions,
   Logger,
   MapOptions,
+  RaceOptions,
   RawCallbackOptions,
   RawRequest,
   RunInfo,
@@ -18,6 +20,7 @@ export type {
   Truthy,
   UntilOptions,
   WaitOptions,
+  Winner,
 } from './context.ts'
 export type { Duration } from './engine/duration.ts'
 export {

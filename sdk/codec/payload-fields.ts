@@ -33,6 +33,7 @@ export const EVENT_PAYLOADS: Record<EventType, readonly PayloadField[]> = {
   'task.failed': ['error'],
   patch: [],
   map: [],
+  decided: [],
   changed: [],
   'run.rerun': [],
   'run.cancelRequested': [],

@@ -65,6 +65,8 @@ export type JournalEvent =
   | { type: 'patch'; id: string }
   /** What a map goes over: how many items, and a digest of them, so that a change is noticed. */
   | { type: 'map'; id: string; count: number; digest: string }
+  /** A race is decided: who won, or failed, and which operations were withdrawn with the others. */
+  | { type: 'decided'; id: string; won?: string[]; failed?: string; withdrawn?: string[] }
   /** The first event of a run that repeats another one: from there on it draws the numbers that the other one drew. */
   | { type: 'run.rerun'; of: string; generation: number; from: string }
   /** The code now asks for another duration than the journaled one, which stands. */
@@ -151,6 +153,7 @@ export const EVENT_ROLE = {
   'task.failed': 'settles',
   patch: 'remark',
   map: 'remark',
+  decided: 'remark',
   changed: 'remark',
   'run.rerun': 'remark',
   'run.cancelRequested': 'stops',

@@ -91,6 +91,11 @@ export class Operation {
     return this.stopsBefore < nth
   }
 
+  /** Nobody waits for it any more, and whoever holds its promise waits for ever. */
+  withdraw(): void {
+    this.isSettled = true
+  }
+
   resolve(value: unknown): void {
     this.isSettled = true
     this.resolvePromise(value)
@@ -107,4 +112,9 @@ export class Operation {
 /** Started to go its own way: nobody waits for its end. */
 export function isDetached({ request }: Operation): boolean {
   return request.kind === 'child' && request.options.detached === true
+}
+
+/** Something of it is in other hands: a run of its own, a worker. */
+export function isElsewhere(operation: Operation | undefined): boolean {
+  return operation?.kind === 'child' || operation?.kind === 'task'
 }

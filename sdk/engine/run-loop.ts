@@ -118,6 +118,7 @@ class RunLoop {
     const unwatch = this.world.store.watch(this.run.id, changed, this.run)
     try {
       // A runner before this one may have died between the last frame and closing the run.
+      if (this.claimed.recovered) this.closing.takeBackAgain(this.claimed.lastGoodEpoch)
       if (this.journal.terminal) return await this.closing.end(this.journal.terminal)
       const { deaths } = this.claimed
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
@@ -206,7 +207,7 @@ class RunLoop {
       if (!delivery) return hasMoved
       await this.replay.deliver(delivery, this.buffer.add(delivery))
       // Right behind what it was decided after: that is where a replay looks for it.
-      this.closing.noteDecisions()
+      if (this.closing.noteDecisions()) steps.dropWithdrawn()
       if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop(steps)
       hasMoved = true
       if (this.replay.end || this.replay.violation) return true

@@ -100,6 +100,7 @@ export class Steps implements AttemptHost {
     for (let next = this.reports.shift(); next; next = this.reports.shift()) {
       const { operation, report, durable } = next
       if (report.type !== 'step.checkpoint') this.running.delete(operation)
+      if (operation.settled) continue
       if (report.type === 'step.completed' || report.type === 'step.failed') return report
       if (report.type === 'round') {
         const end = this.afterRound(operation, report)
@@ -126,6 +127,16 @@ export class Steps implements AttemptHost {
       this.report(operation, this.stopped(operation))
     }
     this.toStart = this.toStart.filter((operation) => !operation.isStoppedBy(nth))
+  }
+
+  /** Steps that a race went on without: bodies see their signal, and are not heard any more. */
+  dropWithdrawn(): void {
+    for (const [operation, attempt] of this.running) {
+      if (!operation.settled) continue
+      this.running.delete(operation)
+      attempt.abandon(new CancelledError(`step '${operation.id}' was withdrawn: the race that it was part of is decided`))
+    }
+    this.toStart = this.toStart.filter(({ settled }) => !settled)
   }
 
   /**

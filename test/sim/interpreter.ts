@@ -97,7 +97,9 @@ class Interpretation {
       case 'all':
         return Promise.all(node.items.map((item) => this.visit(ctx, item, path)))
       case 'race':
-        return Promise.race(node.items.map((item) => this.visit(ctx, item, path)))
+        if (node.at % 2 === 0) return Promise.race(node.items.map((item) => this.visit(ctx, item, path)))
+        return (await ctx.race(node.name, Object.fromEntries(node.items.map((item) => [`b${item.at}`, (inner: Context) => this.visit(inner, item, path)]))))
+          .value
       case 'map': {
         const items = Array.from({ length: node.count }, (_, i) => i)
         return ctx.map(node.name, items, (inner, i) => this.visit(inner, node.body, `${path}/${node.at}.${i}`), { concurrency: node.atOnce })
