@@ -51,9 +51,10 @@ function clip(text: string): string {
 const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.started': (e) => ({ mark: 'begin', what: 'started', detail: e.input === undefined ? '' : short(e.input) }),
   'step.started': (e) => ({ mark: 'note', what: e.id, detail: `at most once${attempt(e.attempt)}` }),
-  'step.completed': (e) => ({ mark: 'done', what: e.id, detail: `step${took(e.ms)}${attempt(e.attempt)}${gave(e.result)}` }),
+  'step.completed': (e) => ({ mark: 'done', what: e.id, detail: e.timedOut ? 'not so in time' : `step${took(e.ms)}${attempt(e.attempt)}${gave(e.result)}` }),
   'step.retrying': (e) => ({ mark: 'bad', what: e.id, detail: `attempt ${e.attempt} failed, ${because(e.error)}; waits${until(e)}` }),
   'step.checkpoint': (e) => ({ mark: 'note', what: e.id, detail: `checkpoint${gave(e.data)}` }),
+  'step.repeating': (e) => ({ mark: 'wait', what: e.id, detail: `asks again and again${e.until === undefined ? '' : `, at most${until(e)}`}` }),
   'step.paused': (e) => ({ mark: 'wait', what: e.id, detail: `pauses as '${e.name}'${until(e)}` }),
   'step.failed': (e) => ({ mark: 'bad', what: e.id, detail: `gave up after attempt ${e.attempt}: ${because(e.error)}` }),
   'sleep.started': (e) => ({ mark: 'wait', what: e.id, detail: `sleeps${until(e)}` }),
@@ -84,6 +85,13 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.terminated': (e) => ({ mark: 'bad', what: 'terminated', detail: e.reason ?? '' }),
   'run.continued': (e) => ({ mark: 'begin', what: 'continued as new', detail: e.input === undefined ? '' : short(e.input) }),
   'run.retrying': (e) => ({ mark: 'bad', what: 'runs again', detail: `attempt ${e.attempt}${until(e)}, after ${because(e.error)}` }),
+  decided: (e) => ({
+    mark: 'note',
+    what: e.id,
+    detail: clip(
+      `race ${e.failed === undefined ? `won by ${e.won?.join(', ')}` : `failed with '${e.failed}'`}${e.withdrawn ? `; withdrew ${e.withdrawn.join(', ')}` : ''}`,
+    ),
+  }),
   'run.rerun': (e) => ({ mark: 'note', what: 'rerun', detail: `of ${e.of}, from ${e.from}` }),
   'run.retried': (e) => ({ mark: 'note', what: 'retried by request', detail: retriedFrom(e) }),
 }

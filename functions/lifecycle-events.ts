@@ -20,6 +20,7 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
   'step.retrying': 'start of wait',
   'step.checkpoint': 'silent',
   'step.paused': 'start of wait',
+  'step.repeating': 'start of wait',
   'step.failed': 'step',
   'sleep.started': 'start of wait',
   'sleep.completed': 'end of wait',
@@ -40,6 +41,7 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
   'task.failed': 'end of wait',
   patch: 'silent',
   map: 'silent',
+  decided: 'silent',
   changed: 'silent',
   'run.cancelRequested': 'silent',
   'run.timedOut': 'silent',
@@ -62,6 +64,7 @@ export function lifecycleOf(frame: Frame): LifecycleEvent[] {
     const id = 'id' in event ? event.id : ''
     if (kind === 'start of wait') waits.set(id, waitOf(event))
     if (kind === 'end of wait') waits.delete(id)
+    if (event.type === 'decided') for (const withdrawn of event.withdrawn ?? []) waits.delete(withdrawn)
     if (kind === 'step' || kind === 'end of wait') told.push(settled(event, id, kind === 'end of wait'))
     if (kind === 'run') told.push(ended(event))
   }
@@ -88,6 +91,7 @@ const WAIT_KIND: Partial<Record<EventType, Waiting['kind']>> = {
   'task.dispatched': 'task',
   'step.retrying': 'retry',
   'step.paused': 'pause',
+  'step.repeating': 'until',
 }
 
 function waitOf(event: JournalEvent): Waiting {

@@ -36,6 +36,12 @@ export function setAside(events: readonly JournalEvent[], op: string): number {
   return events.filter((event) => (event.type === 'callback.rejected' && event.id === op) || event.type === 'run.retried').length
 }
 
+/** The race that it was part of was decided without it. */
+export function isWithdrawn(events: readonly JournalEvent[], op: string): boolean {
+  const last = events.findLast((event) => (event.type === 'decided' && event.withdrawn?.includes(op)) || (event.type === 'callback.created' && event.id === op))
+  return last?.type === 'decided'
+}
+
 /** A wait that was open when the run was asked to stop has ended with that. */
 export function isStopped(events: readonly JournalEvent[], op: string): boolean {
   const created = events.findIndex((event) => event.type === 'callback.created' && event.id === op)

@@ -1,4 +1,15 @@
-import { type Created, deadlineOf, isAlike, isStopped, openingOf, type SettledCallback, setAside, settlementOf, wasSettledAlike } from './callback-journal.ts'
+import {
+  type Created,
+  deadlineOf,
+  isAlike,
+  isStopped,
+  isWithdrawn,
+  openingOf,
+  type SettledCallback,
+  setAside,
+  settlementOf,
+  wasSettledAlike,
+} from './callback-journal.ts'
 import { beat } from './engine/callback-heartbeat.ts'
 import { type CallbackAddress, readCallbackToken } from './engine/callback-token.ts'
 import { ConflictError, GoneError, MisfitError, RunNotFoundError, recordError, UnknownWorkflowError } from './engine/errors.ts'
@@ -132,6 +143,7 @@ export class Callbacks {
     if (events.some(({ type }) => type === 'run.cancelRequested') && isStopped(events, opId)) {
       throw new GoneError(`run '${run.id}' was cancelled and does not wait for this callback any more`)
     }
+    if (isWithdrawn(events, opId)) throw new GoneError(`run '${run.id}' went on without callback '${opId}': the race that it was part of is decided`)
     // The run may not have noticed so far.
     if ((deadlineOf(events, opId) ?? Number.POSITIVE_INFINITY) <= this.world.clock.now()) {
       throw new GoneError(`too late: callback '${opId}' was not completed in time`)

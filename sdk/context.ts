@@ -25,6 +25,13 @@ export interface Context {
   waitFor<T>(signal: Signal<T>, options: WaitOptions & { timeout: Duration }): Promise<T | undefined>
   waitFor<T>(signal: Signal<T>, options?: WaitOptions): Promise<T>
 
+  /**
+   * Asks until `check` gives something truthy, and gives that. Holds nothing between two rounds, and the journal does not grow with
+   * them. With a `timeout`, a last look is taken when it has passed; `undefined` if that was in vain too.
+   */
+  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions & { timeout: Duration }): Promise<Truthy<T> | undefined>
+  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions): Promise<Truthy<T>>
+
   /** A link to hand out; `promise` settles when somebody answers. It rejects with a TimeoutError after `timeout`. */
   callback(name: string, options: RawCallbackOptions): Callback<RawRequest>
   callback<T = unknown>(name: string, options?: CallbackOptions<T>): Callback<T>
@@ -35,6 +42,12 @@ export interface Context {
 
   /** A named branch: operations inside get identities of their own, whatever other branches do. */
   scope<T>(name: string, body: (ctx: Context) => Promise<T>): Promise<T>
+  /**
+   * The branch that ends first, which may fail; with `need`, the first so many. The others are withdrawn: their waits, timers, children and tasks are taken
+   * back, the signals of their steps aborted, and nothing that happens in them is heard of. Each branch has to use the context it is given.
+   */
+  race<B extends Branches>(name: string, branches: B, options: RaceOptions & { need: number }): Promise<Winner<B>[]>
+  race<B extends Branches>(name: string, branches: B, options?: RaceOptions): Promise<Winner<B>>
   /** One scope per item, at most `concurrency` at a time. With `tolerate`, settled results; rejects once more than that many failed. */
   map<I, O>(
     name: string,
@@ -128,6 +141,30 @@ export interface WaitOptions {
   timeout?: Duration
 }
 
+export interface UntilOptions {
+  /** The time between two rounds. */
+  every: Duration
+  /** Each time is longer than the one before. */
+  backoff?: {
+    /** By how much. Default 2. */
+    factor?: number
+    /** The longest. Default: an hour, or `every` where that is longer. */
+    max?: Duration
+  }
+  timeout?: Duration
+  /** What becomes of a round that throws. `attempts` are those in a row: a round that gives an answer, whatever it is, begins the count anew. */
+  retry?: RetryPolicy
+}
+
+/** What the check of an `until` is given. */
+export interface CheckTools extends Pick<StepTools, 'idempotencyKey' | 'signal' | 'heartbeat'> {
+  /** From 1. A crash may take it back a little. */
+  readonly round: number
+}
+
+/** What an `until` can end with. */
+export type Truthy<T> = Exclude<T, false | 0 | 0n | '' | null | undefined>
+
 export interface CallbackOptions<T> {
   /** From then on nobody can answer any more. */
   timeout?: Duration
@@ -168,6 +205,17 @@ export interface ChildOptions {
   detached?: boolean
   /** What happens to a child that still runs when this run ends. Default `cancel`, `abandon` for detached ones. */
   onParentEnd?: OnParentEnd
+}
+
+/** What a race is between, by name. */
+export type Branches = Record<string, (ctx: Context) => Promise<unknown>>
+
+/** `key` says which branch it was, and so what `value` is. */
+export type Winner<B extends Branches> = { [K in keyof B & string]: { key: K; value: Awaited<ReturnType<B[K]>> } }[keyof B & string]
+
+export interface RaceOptions {
+  /** How many are to win. Then the result is a list, in the order in which they ended. */
+  need?: number
 }
 
 export interface MapOptions {

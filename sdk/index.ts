@@ -1,20 +1,26 @@
 export { Client, type HistoryEvent, type ListOptions, type RunView, type StartOptions } from './client.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
+  Branches,
   Callback,
   CallbackOptions,
+  CheckTools,
   ChildOptions,
   Context,
   InvokeOptions,
   Logger,
   MapOptions,
+  RaceOptions,
   RawCallbackOptions,
   RawRequest,
   RunInfo,
   StepOptions,
   StepTools,
   TaskOptions,
+  Truthy,
+  UntilOptions,
   WaitOptions,
+  Winner,
 } from './context.ts'
 export type { Duration } from './engine/duration.ts'
 export {

@@ -40,7 +40,7 @@ export const hasEnded = (status: RunStatus): status is EndStatus => ENDED[status
 
 /** What a suspended run waits for; `until` where a timer will end the wait. */
 export interface Waiting {
-  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'task' | 'retry' | 'pause' | 'code'
+  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'task' | 'retry' | 'pause' | 'until' | 'code'
   /** The operation's identity; of `code`, the workflow that no runner knows. */
   id: string
   /** The signal's name, the child's run id, the task's type, or the workflow's version. */
@@ -48,6 +48,9 @@ export interface Waiting {
   until?: number
   /** Since when nobody knows the code. */
   since?: number
+  /** Of an `until`: how many rounds were in vain, and how many in a row have thrown. It goes on from here, so this is its only record. */
+  round?: number
+  failures?: number
 }
 
 /** Which call of which run a child answers to. */

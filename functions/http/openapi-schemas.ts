@@ -52,7 +52,7 @@ const SUMMARY = {
   startedAt: time,
   endedAt: time,
   wakeAt: time,
-  waitingFor: listOf(object({ kind: text, id: text, on: text, until: time, since: time }, ['kind', 'id'])),
+  waitingFor: listOf(object({ kind: text, id: text, on: text, until: time, since: time, round: whole, failures: whole }, ['kind', 'id'])),
   tags: listOf(text),
   parent: object({ runId: text, op: text }, ['runId', 'op']),
   generation: whole,

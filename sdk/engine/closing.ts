@@ -1,13 +1,13 @@
 import type { EndStatus, RunRecord, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { END_STATUS, outgoingAtEnd, outgoingToStarted, rootError, terminalEvent } from './ending.ts'
+import { END_STATUS, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
 import { FatalError, InvalidInputError, recordError, type UnknownWorkflowError } from './errors.ts'
 import type { EventOf, Frame, JournalEvent, TerminalEvent } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import type { Journal } from './journal.ts'
 import type { Json } from './json.ts'
-import { isDetached } from './operation.ts'
+import { isDetached, isElsewhere } from './operation.ts'
 import type { Replay } from './replay.ts'
 import { retryDelay } from './retry.ts'
 import type { Waits } from './waits.ts'
@@ -128,12 +128,27 @@ export class Closing {
     return { status: result.ok ? 'continued' : 'superseded' }
   }
 
-  /** What the code has decided by itself. A patch is durable before what follows from it; the rest goes along some time. */
-  noteDecisions(): void {
+  /** What the code has decided by itself. A patch or a race is durable before what follows from it; the rest goes along some time. True when a race has gone on without something. */
+  noteDecisions(): boolean {
+    let hasWithdrawn = false
     for (const event of this.replay.takeNotes()) {
-      if (event.type === 'patch') this.buffer.add(event)
-      else this.buffer.addAside(event)
+      if (event.type === 'map') this.buffer.addAside(event)
+      else this.buffer.add(event)
+      if (event.type !== 'decided' || !event.withdrawn) continue
+      hasWithdrawn = true
+      if (event.withdrawn.some((id) => isElsewhere(this.replay.operations.get(id)))) this.takeBack(event)
     }
+    return hasWithdrawn
+  }
+
+  /** Children and tasks that a race went on without. */
+  takeBack(decided: EventOf<'decided'>): void {
+    for (const outgoing of outgoingToWithdrawn(this.run, decided, this.allEvents())) this.buffer.sendInstead(outgoing)
+  }
+
+  /** A runner that died behind a frame may not have told those whom a race went on without. `lastGoodEpoch`: whoever came later died. */
+  takeBackAgain(lastGoodEpoch: number): void {
+    for (const { event, by } of this.journal.decided.values()) if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
   }
 
   /** Whoever knows this code may have it; only if nobody does for long does it need people. */

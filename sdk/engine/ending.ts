@@ -107,34 +107,46 @@ export function outgoingAtCancel(run: Ending, nth: number, events: readonly Jour
   return [...toChildren, ...withdrawals(run, events)]
 }
 
-function withdrawals(run: Ending, events: readonly JournalEvent[]): Outgoing[] {
+/** Children and tasks that a race went on without. */
+export function outgoingToWithdrawn(run: Ending, decided: EventOf<'decided'>, events: readonly JournalEvent[]): Outgoing[] {
+  const isWithdrawn = new Set(decided.withdrawn)
+  const before = events.slice(0, events.indexOf(decided))
+  const children = childrenStillOpen(before).filter(({ op }) => isWithdrawn.has(op))
+  const reason = `its parent run '${run.id}' went on without it (race '${decided.id}')`
+  return [...children.map((child) => endChild(child, reason, 'withdrawn')), ...withdrawals(run, before, (op) => isWithdrawn.has(op))]
+}
+
+function withdrawals(run: Ending, events: readonly JournalEvent[], isMeant: (op: string) => boolean = () => true): Outgoing[] {
   const open = new Set<string>()
   let round = 0
   for (const event of events) {
     if (event.type === 'task.dispatched') open.add(event.id)
     else if (event.type === 'task.completed') open.delete(event.id)
+    else if (event.type === 'decided') for (const op of event.withdrawn ?? []) open.delete(op)
     else if (event.type === 'run.retried') round++
   }
   // A failed one may have been handed out again since. Taking back what is settled does nothing.
-  return [...open].map((op) => ({
+  return [...open].filter(isMeant).map((op) => ({
     kind: 'withdraw',
     task: { id: taskId(run, op), life: run.createdAt, generation: run.generation, round },
   }))
 }
 
 /** `isTold`: it was asked to stop when its parent was, and must be left to its clean-up. */
-type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'> & { isTold: boolean }
+type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'> & { op: string; isTold: boolean }
 
 function childrenStillOpen(events: readonly JournalEvent[]): OpenChild[] {
   const open = new Map<string, OpenChild>()
   const started = new Map<string, OpenChild>()
   for (const event of events) {
     if (event.type === 'child.started') {
-      const child = { run: event.run, onParentEnd: event.onParentEnd, isTold: false }
+      const child = { op: event.id, run: event.run, onParentEnd: event.onParentEnd, isTold: false }
       open.set(event.id, child)
       started.set(event.id, child)
     } else if (event.type === 'run.cancelRequested') for (const child of open.values()) child.isTold = true
     else if (event.type === 'child.completed' || event.type === 'child.failed') open.delete(event.id)
+    // Those were told when the race was decided.
+    else if (event.type === 'decided') for (const op of event.withdrawn ?? []) open.delete(op)
     // One that failed and was told to go on is under way again.
     else if (event.type === 'run.retried') for (const op of event.ops ?? []) if (started.has(op)) open.set(op, started.get(op)!)
   }

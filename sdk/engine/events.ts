@@ -28,7 +28,10 @@ export type OnParentEnd = 'cancel' | 'terminate' | 'abandon'
 export type JournalEvent =
   /** Only for at-most-once steps: the attempt is on record before its body runs. */
   | { type: 'step.started'; id: string; attempt: number }
-  | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number }
+  /** `timedOut`: an `until` whose time was up. */
+  | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number; timedOut?: true }
+  /** The first round of an `until` was in vain. The others are not journaled. `until`: when it is over anyway. */
+  | { type: 'step.repeating'; id: string; until?: number }
   | { type: 'step.retrying'; id: string; attempt: number; error: ErrorRecord; until: number }
   | { type: 'step.checkpoint'; id: string; data: Json }
   | { type: 'step.paused'; id: string; name: string; until: number; data?: Json }
@@ -62,6 +65,8 @@ export type JournalEvent =
   | { type: 'patch'; id: string }
   /** What a map goes over: how many items, and a digest of them, so that a change is noticed. */
   | { type: 'map'; id: string; count: number; digest: string }
+  /** A race is decided: who won, or failed, and which operations were withdrawn with the others. */
+  | { type: 'decided'; id: string; won?: string[]; failed?: string; withdrawn?: string[] }
   /** The first event of a run that repeats another one: from there on it draws the numbers that the other one drew. */
   | { type: 'run.rerun'; of: string; generation: number; from: string }
   /** The code now asks for another duration than the journaled one, which stands. */
@@ -96,6 +101,7 @@ export const OP_KIND: Record<OperationEvent['type'], OpKind> = {
   'step.retrying': 'step',
   'step.checkpoint': 'step',
   'step.paused': 'step',
+  'step.repeating': 'step',
   'step.failed': 'step',
   'sleep.started': 'sleep',
   'sleep.completed': 'sleep',
@@ -126,6 +132,7 @@ export const EVENT_ROLE = {
   'step.retrying': 'fact',
   'step.checkpoint': 'fact',
   'step.paused': 'fact',
+  'step.repeating': 'fact',
   'step.failed': 'settles',
   'sleep.started': 'fact',
   'sleep.completed': 'settles',
@@ -146,6 +153,7 @@ export const EVENT_ROLE = {
   'task.failed': 'settles',
   patch: 'remark',
   map: 'remark',
+  decided: 'remark',
   changed: 'remark',
   'run.rerun': 'remark',
   'run.cancelRequested': 'stops',

@@ -43,7 +43,7 @@ export class FrameBuffer {
     this.lastAt = Math.max(this.lastAt, this.world.clock.now())
     if (this.events.length === 0) this.frameAt = this.lastAt
     this.events.push(this.lastAt === this.frameAt ? event : { ...event, dt: this.lastAt - this.frameAt })
-    if (/^(child|task)\.|^run\.cancelRequested$/.test(event.type)) this.startedElsewhere.push(event)
+    if (/^(child|task)\.|^run\.cancelRequested$|^decided$/.test(event.type)) this.startedElsewhere.push(event)
     if (durable) this.onDurable.push(durable)
     return this.lastAt
   }
@@ -58,6 +58,12 @@ export class FrameBuffer {
   }
 
   send(outgoing: Outgoing): void {
+    this.outgoing.push(outgoing)
+  }
+
+  /** What would begin with the same commit does not: a word that it is not wanted might come before it. It may have begun with an earlier one all the same. */
+  sendInstead(outgoing: Outgoing): void {
+    this.outgoing = this.outgoing.filter((other) => !begins(other, outgoing))
     this.outgoing.push(outgoing)
   }
 
@@ -97,4 +103,10 @@ export class FrameBuffer {
   private progressChanged(): boolean {
     return this.progress !== undefined && canonicalJson(this.progress) !== this.savedProgress
   }
+}
+
+/** Whether one begins what the other ends. */
+function begins(one: Outgoing, other: Outgoing): boolean {
+  if (one.kind === 'start') return (other.kind === 'deliver' && other.to === one.run.id) || (other.kind === 'terminate' && other.run === one.run.id)
+  return one.kind === 'dispatch' && other.kind === 'withdraw' && other.task.id === one.task.id
 }

@@ -31,6 +31,8 @@ export interface Facts {
   until?: number
   paused?: boolean
   checkpoint?: Json
+  /** Of an `until` whose first round was in vain; `until` when it is over anyway. */
+  repeating?: { until?: number }
   /** An at-most-once attempt that began and never reported back. */
   underWay?: number
   /** A child that was ended because its parent failed, and is wanted again. */
@@ -59,6 +61,8 @@ export class Journal {
   /** Behind which delivery a patch was first found to be in force. */
   readonly patches = new Map<string, number>()
   readonly maps = new Map<string, EventOf<'map'>>()
+  /** Races that are decided, and by which claim that was written. */
+  readonly decided = new Map<string, { event: EventOf<'decided'>; by: number }>()
   /** Detached children that the code was told of. In format 1 it was told nothing. */
   readonly accepted = new Set<string>()
   /** Messages whose content is in the journal. */
@@ -122,7 +126,7 @@ export class Journal {
         this.isEmpty = false
         return this.addFact(event as FactEvent, at, epoch)
       case 'remark':
-        return this.addRemark(event as Remark)
+        return this.addRemark(event as Remark, epoch)
       case 'run':
         if (isTerminal(event)) this.terminal = event
     }
@@ -135,7 +139,7 @@ export class Journal {
     else if (event.type === 'sleep.completed' && event.skippedBy !== undefined) this.consumed.add(event.skippedBy)
   }
 
-  private addRemark(event: Remark): void {
+  private addRemark(event: Remark, epoch: number): void {
     switch (event.type) {
       case 'signal.rejected':
       case 'callback.rejected':
@@ -147,6 +151,9 @@ export class Journal {
         break
       case 'map':
         this.maps.set(event.id, event)
+        break
+      case 'decided':
+        this.decided.set(event.id, { event, by: epoch })
         break
       case 'run.rerun':
         this.origin = { id: event.of, generation: event.generation }
@@ -180,7 +187,8 @@ export class Journal {
         if (!undone.some(({ drops }) => drops.has(position))) {
           if (range && event.type === 'child.started') this.startedBefore.add(event.id)
           if (range && open && !isRemark(event)) open.events.push({ event, at })
-          else this.add(event, at, epoch)
+          // On another way the race may go to another.
+          else if (!range || event.type !== 'decided') this.add(event, at, epoch)
         }
         const request = undone.find(({ to }) => to === position)
         if (request) this.takeUpAgain(request, settled, open)
@@ -247,6 +255,9 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
       break
     case 'step.checkpoint':
       facts.checkpoint = event.data
+      break
+    case 'step.repeating':
+      facts.repeating = event
       break
   }
   return facts

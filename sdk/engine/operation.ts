@@ -3,16 +3,26 @@ import type { TaskPolicy } from '../tasks/task.ts'
 import type { AnyWorkflow, Signal } from '../workflow.ts'
 import type { FactEvent, OpKind } from './events.ts'
 import { applyFact, type Facts } from './journal.ts'
+import { NO_ROUNDS, type Rhythm, type Rounds } from './rounds.ts'
 
 /** What the code asked for, by kind. */
 export type Request =
-  | { kind: 'step'; body: (tools: StepTools) => unknown; options: StepOptions; timeoutMs: number | undefined }
+  | StepRequest
   /** `until` for a point in time, `ms` for a duration. */
   | { kind: 'sleep'; until?: number; ms?: number }
   | { kind: 'wait'; signal: Signal; ms?: number }
   | CallbackRequest
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
   | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy }
+
+export interface StepRequest {
+  kind: 'step'
+  body: (tools: StepTools) => unknown
+  options: StepOptions
+  timeoutMs: number | undefined
+  /** It is asked again until its result is truthy. */
+  rhythm?: Rhythm
+}
 
 export interface CallbackRequest {
   kind: 'callback'
@@ -32,6 +42,8 @@ export class Operation {
   /** In which turn it was called: what is called later knows more. */
   readonly turn: number
   readonly promise: Promise<unknown>
+  /** How far an `until` has got. The journal does not know. */
+  rounds: Rounds = NO_ROUNDS
   /** How often the run had been asked to stop by then; more than ever, for an undo, which no such request is meant for. */
   private readonly stopsBefore: number
   private known: Facts | undefined
@@ -79,6 +91,11 @@ export class Operation {
     return this.stopsBefore < nth
   }
 
+  /** Nobody waits for it any more, and whoever holds its promise waits for ever. */
+  withdraw(): void {
+    this.isSettled = true
+  }
+
   resolve(value: unknown): void {
     this.isSettled = true
     this.resolvePromise(value)
@@ -95,4 +112,9 @@ export class Operation {
 /** Started to go its own way: nobody waits for its end. */
 export function isDetached({ request }: Operation): boolean {
   return request.kind === 'child' && request.options.detached === true
+}
+
+/** Something of it is in other hands: a run of its own, a worker. */
+export function isElsewhere(operation: Operation | undefined): boolean {
+  return operation?.kind === 'child' || operation?.kind === 'task'
 }

@@ -1,4 +1,5 @@
 import type { Message, RunRecord } from '../ports.ts'
+import type { Branch } from './branch.ts'
 import {
   asError,
   CancelledError,
@@ -11,8 +12,8 @@ import {
   TimeoutError,
 } from './errors.ts'
 import { type Delivery, isDelivery, isFact, type JournalEvent, OP_KIND } from './events.ts'
+import { Groups } from './groups.ts'
 import type { Forgotten, Journal } from './journal.ts'
-import { digestOf } from './json.ts'
 import { escapeName } from './names.ts'
 import { Operation, type Request } from './operation.ts'
 import { Origins } from './origins.ts'
@@ -36,8 +37,8 @@ export class Replay {
   readonly operations = new Map<string, Operation>()
   private readonly onStray: () => void
   private readonly repeats = new Map<string, number>()
-  private readonly mapRepeats = new Map<string, number>()
   readonly origins = new Origins()
+  readonly groups = new Groups(this)
   private seeded: SeededRandom | undefined
   private draws = 0
   private fresh: Operation[] = []
@@ -149,9 +150,10 @@ export class Replay {
   }
 
   /** Registers an operation; every `ctx` method that waits ends here. */
-  call(scope: string, name: string, request: Request, isCleanUp = false): Operation {
+  call(scope: string, name: string, request: Request, isCleanUp = false, branch?: Branch): Operation {
     if (!this.isCallable) this.assertCallable(`ctx operation '${name}'`)
     const base = scope + escapeName(name)
+    if (branch?.isWithdrawn) return new Operation(base, request, undefined, this.turns, 0)
     let id = base
     if (this.operations.has(base)) {
       const repeat = (this.repeats.get(base) ?? 0) + 1
@@ -165,6 +167,7 @@ export class Replay {
     }
     const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
     this.operations.set(id, operation)
+    branch?.note(operation)
     this.fresh.push(operation)
     this.open++
     this.lastCalled = id
@@ -189,25 +192,20 @@ export class Replay {
     return true
   }
 
-  /** Results of a map go to its items by position: items that have changed their places are noticed. */
-  checkMap(path: string, items: readonly unknown[]): void {
-    const repeat = this.mapRepeats.get(path) ?? 0
-    this.mapRepeats.set(path, repeat + 1)
-    const id = repeat === 0 ? path : `${path}:${repeat}`
-    const noted = this.journal.maps.get(id)
-    if (noted) {
-      const digest = items.length < noted.count ? undefined : digestOf(items.slice(0, noted.count))
-      // Of runs from before, whose items were only looked at as JSON.
-      if (digest === noted.digest || (digest !== undefined && digestOf(items.slice(0, noted.count), (item) => item) === noted.digest)) return
-      const now = items.length < noted.count ? `the code has ${items.length}` : 'the code has others, or in another order'
-      this.wrong ??= mismatch(this.run, `map '${id}' went over ${noted.count} items`, now, this.lastDelivered)
-      return
-    }
-    const digest = this.isReplaying ? undefined : digestOf(items)
-    if (digest === undefined) return
-    const event = { type: 'map' as const, id, count: items.length, digest }
-    this.journal.maps.set(id, event)
+  /** What the code has decided, for the journal. */
+  note(event: JournalEvent): void {
     this.notes.push(event)
+  }
+
+  /** The code does not go the way of the journal. */
+  disagree(expected: string, got: string): void {
+    this.wrong ??= mismatch(this.run, expected, got, this.lastDelivered)
+  }
+
+  /** Nobody waits for them any more. */
+  withdraw(operations: readonly Operation[]): void {
+    for (const operation of operations) operation.withdraw()
+    this.open -= operations.length
   }
 
   continueAsNew(input: unknown): Promise<never> {

@@ -1,28 +1,35 @@
 import type {
+  Branches,
   Callback,
   CallbackOptions,
+  CheckTools,
   ChildOptions,
   Context,
   InvokeOptions,
   Logger,
   MapOptions,
+  RaceOptions,
   RawCallbackOptions,
   RunInfo,
   StepOptions,
   StepTools,
   TaskOptions,
+  UntilOptions,
   WaitOptions,
 } from '../context.ts'
 import type { Functions, LogLevel, LogSink } from '../ports.ts'
 import type { AnyWorkflow, Signal } from '../workflow.ts'
+import { Branch } from './branch.ts'
 import { callbackRequest } from './callback-request.ts'
 import { callbackToken, callbackUrl } from './callback-token.ts'
 import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
 import { FatalError, InvalidInputError } from './errors.ts'
 import type { Json } from './json.ts'
 import { checkName, checkRunId, escapeName } from './names.ts'
+import { checkRace, race } from './race.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
+import { rhythmOf } from './rounds.ts'
 import { taskPolicy } from './task-policy.ts'
 import { decode, encode, encodePlain } from './values.ts'
 
@@ -54,12 +61,14 @@ export class RunContext implements Context {
   private readonly replay: Replay
   private readonly path: string
   private readonly isCleanUp: boolean
+  private readonly branch: Branch | undefined
 
-  constructor(shared: Shared, path = '', isCleanUp = false) {
+  constructor(shared: Shared, path = '', isCleanUp = false, branch?: Branch) {
     this.shared = shared
     this.replay = shared.replay
     this.path = path
     this.isCleanUp = isCleanUp
+    this.branch = branch
   }
 
   get info(): RunInfo {
@@ -79,7 +88,18 @@ export class RunContext implements Context {
       if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
     }
     const stub = this.shared.stubs?.get(name)
-    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }, this.isCleanUp).promise as Promise<T>
+    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }, this.isCleanUp, this.branch).promise as Promise<T>
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
+  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions): Promise<any> {
+    checkName('the name of an until', name)
+    if (typeof check !== 'function') throw new InvalidInputError(`until '${name}': the second argument must be the function that looks`)
+    const rhythm = rhythmOf(options, `until '${name}'`)
+    if (options.retry) checkRetryPolicy(options.retry, `until '${name}'`)
+    const stepOptions = options.retry ? { retry: options.retry } : NO_OPTIONS
+    const body = this.shared.stubs?.get(name) ?? ((tools: StepTools) => check(tools as StepTools & CheckTools))
+    return this.replay.call(this.path, name, { kind: 'step', body, options: stepOptions, timeoutMs: undefined, rhythm }, this.isCleanUp, this.branch).promise
   }
 
   invoke<T>(functionName: string, payload?: unknown, options: InvokeOptions = {}): Promise<T> {
@@ -99,32 +119,32 @@ export class RunContext implements Context {
     const { name = type } = options
     checkName('a task name', name)
     const policy = taskPolicy(options, `task '${name}'`)
-    return this.replay.call(this.path, name, { kind: 'task', type, input, policy }).promise as Promise<T>
+    return this.replay.call(this.path, name, { kind: 'task', type, input, policy }, false, this.branch).promise as Promise<T>
   }
 
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {
     const [name, duration] = maybeDuration === undefined ? ['sleep', nameOrDuration] : [nameOrDuration as string, maybeDuration]
     checkName('a sleep name', name)
     const ms = millisecondsOrZero(duration, `the sleep '${name}'`)
-    return this.replay.call(this.path, name, { kind: 'sleep', ms }).promise as Promise<void>
+    return this.replay.call(this.path, name, { kind: 'sleep', ms }, false, this.branch).promise as Promise<void>
   }
 
   sleepUntil(nameOrDate: string | Date | number, maybeDate?: Date | string | number): Promise<void> {
     const [name, date] = maybeDate === undefined ? ['sleep', nameOrDate] : [nameOrDate as string, maybeDate]
     checkName('a sleep name', name)
     const until = pointInTime(date, this.replay.now, `the sleep '${name}'`)
-    return this.replay.call(this.path, name, { kind: 'sleep', until }).promise as Promise<void>
+    return this.replay.call(this.path, name, { kind: 'sleep', until }, false, this.branch).promise as Promise<void>
   }
 
   waitFor<T>(signal: Signal<T>, options: WaitOptions = {}): Promise<T> {
     const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
-    return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }).promise as Promise<T>
+    return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise as Promise<T>
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   callback(name: string, options: CallbackOptions<any> | RawCallbackOptions = {}): Callback<any> {
     const request = callbackRequest(name, options, this.shared.publicUrl)
-    const operation = this.replay.call(this.path, name, request)
+    const operation = this.replay.call(this.path, name, request, false, this.branch)
     const opened = operation.facts?.opened
     // The same on every replay, also behind another address than the one that was handed out.
     const address = opened?.type === 'callback.created' ? opened.address : request.address
@@ -135,7 +155,7 @@ export class RunContext implements Context {
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   run(workflow: AnyWorkflow, input: unknown, options: ChildOptions = {}): Promise<any> {
     if (options.id !== undefined) checkRunId(options.id)
-    const operation = this.replay.call(this.path, workflow.name, { kind: 'child', workflow, input, options })
+    const operation = this.replay.call(this.path, workflow.name, { kind: 'child', workflow, input, options }, false, this.branch)
     const opened = operation.facts?.opened
     // In format 1, and where the code did not wait for it, a detached child was taken for granted.
     if (opened?.type === 'child.started' && opened.detached && !this.replay.journal.accepted.has(operation.id)) {
@@ -150,12 +170,26 @@ export class RunContext implements Context {
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
+  async race(name: string, branches: Branches, { need }: RaceOptions = {}): Promise<any> {
+    checkName('a race name', name)
+    checkRace(name, branches, need)
+    this.replay.assertCallable(`ctx.race('${name}')`)
+    const outer = this.inside(name)
+    const competitors = Object.entries(branches).map(([key, body]) => {
+      const branch = new Branch(this.branch)
+      return { key, branch, run: async () => body(outer.inside(key, this.isCleanUp, branch)) }
+    })
+    const winners = await race(this.replay, this.path + escapeName(name), competitors, need ?? 1)
+    return need === undefined ? winners[0] : winners
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   async map<I, O>(name: string, items: readonly I[], body: (ctx: Context, item: I, index: number) => Promise<O>, options: MapOptions = {}): Promise<any> {
     checkName('a map name', name)
     const { concurrency = items.length, tolerate } = options
     if (items.length > 0 && !(concurrency >= 1)) throw new InvalidInputError(`map '${name}': concurrency must be at least 1, got ${concurrency}`)
     const outer = this.inside(name)
-    this.replay.checkMap(outer.path, items)
+    this.replay.groups.checkMap(outer.path, items)
     const results: PromiseSettledResult<O>[] = new Array(items.length)
     let next = 0
     let failures = 0
@@ -210,8 +244,8 @@ export class RunContext implements Context {
     this.shared.setProgress(encode(value, `the progress of workflow '${this.info.workflow}'`) ?? null)
   }
 
-  inside(name: string, isCleanUp = this.isCleanUp): RunContext {
-    return new RunContext(this.shared, `${this.path}${escapeName(name)}/`, isCleanUp)
+  inside(name: string, isCleanUp = this.isCleanUp, branch = this.branch): RunContext {
+    return new RunContext(this.shared, `${this.path}${escapeName(name)}/`, isCleanUp, branch)
   }
 }
 

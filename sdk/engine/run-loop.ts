@@ -118,6 +118,7 @@ class RunLoop {
     const unwatch = this.world.store.watch(this.run.id, changed, this.run)
     try {
       // A runner before this one may have died between the last frame and closing the run.
+      if (this.claimed.recovered) this.closing.takeBackAgain(this.claimed.lastGoodEpoch)
       if (this.journal.terminal) return await this.closing.end(this.journal.terminal)
       const { deaths } = this.claimed
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
@@ -206,7 +207,7 @@ class RunLoop {
       if (!delivery) return hasMoved
       await this.replay.deliver(delivery, this.buffer.add(delivery))
       // Right behind what it was decided after: that is where a replay looks for it.
-      this.closing.noteDecisions()
+      if (this.closing.noteDecisions()) steps.dropWithdrawn()
       if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop(steps)
       hasMoved = true
       if (this.replay.end || this.replay.violation) return true
@@ -249,7 +250,7 @@ class RunLoop {
 
   private async suspend(): Promise<CommitResult> {
     const waitingFor = this.waits.describe()
-    const onlyTimers = waitingFor.every(({ kind }) => kind === 'sleep' || kind === 'retry' || kind === 'pause')
+    const onlyTimers = waitingFor.every(({ kind }) => kind === 'sleep' || kind === 'retry' || kind === 'pause' || kind === 'until')
     return this.buffer.commit({
       kind: 'suspend',
       status: onlyTimers ? 'sleeping' : 'waiting',
@@ -269,8 +270,9 @@ class RunLoop {
       if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
     }
     steps.abandon('the runner has to stop; the step will run again elsewhere')
-    const isFruitless = !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1
-    const result = await this.buffer.commit({ kind: 'release', ...(isFruitless && { fruitless: true }) })
+    const isFruitless = !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1 && !steps.haveAsked
+    const waitingFor = this.waits.rounds()
+    const result = await this.buffer.commit({ kind: 'release', ...(waitingFor.length > 0 && { waitingFor }), ...(isFruitless && { fruitless: true }) })
     return { status: result.ok ? 'released' : 'superseded' }
   }
 

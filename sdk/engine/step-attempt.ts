@@ -1,17 +1,27 @@
-import type { StepTools } from '../context.ts'
+import type { CheckTools, StepTools } from '../context.ts'
 import type { Clock, Ids, RunRecord } from '../ports.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { asError, CancelledError, recordError, TimeoutError } from './errors.ts'
-import type { EventOf } from './events.ts'
+import type { ErrorRecord, EventOf } from './events.ts'
 import type { Json } from './json.ts'
 import { checkName, idempotencyKey } from './names.ts'
-import type { Operation, Request } from './operation.ts'
+import type { Operation, StepRequest } from './operation.ts'
 import { retryDelay } from './retry.ts'
+import { pauseAfter } from './rounds.ts'
 import { type Running, running } from './running.ts'
 import { decode, encode } from './values.ts'
 
-/** What an attempt reports. The loop journals it; only the first two settle the step. */
-export type AttemptReport = EventOf<'step.completed' | 'step.failed' | 'step.retrying' | 'step.paused' | 'step.checkpoint'>
+/** What an attempt reports. The loop journals it, except for rounds; only the first two settle the step. */
+export type AttemptReport = EventOf<'step.completed' | 'step.failed' | 'step.retrying' | 'step.paused' | 'step.checkpoint'> | RoundReport
+
+/** A round of an `until` that was in vain, or threw. `until`: when the next one is. */
+export interface RoundReport {
+  type: 'round'
+  startedAt: number
+  until: number
+  attempt: number
+  error?: ErrorRecord
+}
 
 export interface AttemptHost {
   readonly run: RunRecord
@@ -24,12 +34,13 @@ export interface AttemptHost {
 }
 
 /** One run of a step's body, and the tools it is given. */
-export class StepAttempt implements StepTools {
+export class StepAttempt implements StepTools, CheckTools {
   readonly attempt: number
+  readonly round: number
   readonly lastCheckpoint: unknown
   private readonly startedAt: number
   private readonly operation: Operation
-  private readonly request: Extract<Request, { kind: 'step' }>
+  private readonly request: StepRequest
   private readonly host: AttemptHost
   private over = false
   private cancelled = false
@@ -40,9 +51,10 @@ export class StepAttempt implements StepTools {
 
   constructor(operation: Operation, host: AttemptHost) {
     this.operation = operation
-    this.request = operation.request as Extract<Request, { kind: 'step' }>
+    this.request = operation.request as StepRequest
     this.host = host
-    this.attempt = (operation.facts?.failures ?? 0) + 1
+    this.attempt = (operation.facts?.failures ?? 0) + operation.rounds.failures + 1
+    this.round = operation.rounds.vain + 1
     this.lastCheckpoint = decode(operation.facts?.checkpoint)
     this.startedAt = host.clock.now()
   }
@@ -133,6 +145,9 @@ export class StepAttempt implements StepTools {
 
   private complete(value: unknown): void {
     if (this.over) return
+    const { rhythm } = this.request
+    // A check that was told to stop has no next round.
+    if (rhythm && !value) return this.cancelled ? this.fail(this.abortedWith) : this.goRound(pauseAfter(rhythm, this.round))
     const report: EventOf<'step.completed'> = { type: 'step.completed', id: this.operation.id }
     try {
       const result = encode(value, `the result of step '${this.operation.id}'`)
@@ -162,7 +177,14 @@ export class StepAttempt implements StepTools {
     const ms = this.finish()
     if (delay === undefined)
       this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: recordError(last), ...(ms > 0 && { ms }) })
+    else if (this.request.rhythm) this.goRound(delay, recordError(error))
     else this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, error: recordError(error), until: this.host.clock.now() + delay })
+  }
+
+  private goRound(delay: number, error?: ErrorRecord): void {
+    this.finish()
+    const { startedAt, attempt } = this
+    this.host.report(this.operation, { type: 'round', startedAt, until: this.host.clock.now() + delay, attempt, ...(error && { error }) })
   }
 
   private timeOut(timeoutMs: number): void {

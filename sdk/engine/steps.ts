@@ -3,9 +3,10 @@ import { CancelledError, recordError, StepInterruptedError, TimeoutError } from 
 import type { EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import type { Json } from './json.ts'
-import type { Operation, Request } from './operation.ts'
+import type { Operation, StepRequest } from './operation.ts'
 import type { Replay } from './replay.ts'
-import { type AttemptHost, type AttemptReport, StepAttempt } from './step-attempt.ts'
+import { keptRounds } from './rounds.ts'
+import { type AttemptHost, type AttemptReport, type RoundReport, StepAttempt } from './step-attempt.ts'
 import type { Waits } from './waits.ts'
 
 const HEARTBEAT_EVERY_MS = 1_000
@@ -32,6 +33,7 @@ export class Steps implements AttemptHost {
   private toStart: Operation[] = []
   private readonly reports: { operation: Operation; report: AttemptReport; durable?: () => void }[] = []
   private lastHeartbeat = Number.NEGATIVE_INFINITY
+  private asked = false
 
   constructor(world: World, replay: Replay, buffer: FrameBuffer, waits: Waits, owner: StepsOwner) {
     this.run = replay.run
@@ -56,6 +58,11 @@ export class Steps implements AttemptHost {
     return this.reports.length > 0
   }
 
+  /** An `until` got an answer, if only a no. The journal does not show it, but the runner did not come in vain. */
+  get haveAsked(): boolean {
+    return this.asked
+  }
+
   /** Decides what becomes of a step that the code asks for and the journal has no result of. */
   prepare(operation: Operation): void {
     const { facts } = operation
@@ -66,6 +73,7 @@ export class Steps implements AttemptHost {
       )
       this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
     } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)
+    else if (facts?.repeating) this.goOnAsking(operation)
     else this.queue(operation)
   }
 
@@ -92,7 +100,13 @@ export class Steps implements AttemptHost {
     for (let next = this.reports.shift(); next; next = this.reports.shift()) {
       const { operation, report, durable } = next
       if (report.type !== 'step.checkpoint') this.running.delete(operation)
+      if (operation.settled) continue
       if (report.type === 'step.completed' || report.type === 'step.failed') return report
+      if (report.type === 'round') {
+        const end = this.afterRound(operation, report)
+        if (end) return end
+        continue
+      }
       this.buffer.add(report, durable)
       operation.learn(report)
       if (report.type !== 'step.checkpoint') this.waits.resumeLater(operation, report.until)
@@ -113,6 +127,16 @@ export class Steps implements AttemptHost {
       this.report(operation, this.stopped(operation))
     }
     this.toStart = this.toStart.filter((operation) => !operation.isStoppedBy(nth))
+  }
+
+  /** Steps that a race went on without: bodies see their signal, and are not heard any more. */
+  dropWithdrawn(): void {
+    for (const [operation, attempt] of this.running) {
+      if (!operation.settled) continue
+      this.running.delete(operation)
+      attempt.abandon(new CancelledError(`step '${operation.id}' was withdrawn: the race that it was part of is decided`))
+    }
+    this.toStart = this.toStart.filter(({ settled }) => !settled)
   }
 
   /**
@@ -152,9 +176,34 @@ export class Steps implements AttemptHost {
     this.owner.onHeartbeat({ step: operation.id, at, ...(details !== undefined && { details }) })
   }
 
+  private goOnAsking(operation: Operation): void {
+    const kept = keptRounds(this.run.waitingFor, operation.id)
+    if (!kept) return this.queue(operation)
+    operation.rounds = kept.rounds
+    this.waits.resumeLater(operation, kept.until)
+  }
+
+  /** Its end, if its time is up. Otherwise nothing is journaled but that there was a first round. */
+  private afterRound(operation: Operation, { startedAt, until, attempt, error }: RoundReport): EventOf<'step.completed' | 'step.failed'> | undefined {
+    const { id } = operation
+    const { timeoutMs } = (operation.request as StepRequest).rhythm!
+    if (!operation.facts?.repeating) {
+      const event: EventOf<'step.repeating'> = { type: 'step.repeating', id, ...(timeoutMs !== undefined && { until: startedAt + timeoutMs }) }
+      this.buffer.add(event)
+      operation.learn(event)
+    }
+    const by = operation.facts!.repeating!.until ?? Number.POSITIVE_INFINITY
+    if (this.clock.now() >= by) return error ? { type: 'step.failed', id, attempt, error } : { type: 'step.completed', id, timedOut: true }
+    if (error) this.whose.log('warn', `a round of '${id}' failed: ${error.message}`, { runId: this.run.id, workflow: this.run.workflow, attempt })
+    else this.asked = true
+    operation.rounds = error ? { ...operation.rounds, failures: attempt } : { vain: operation.rounds.vain + 1, failures: 0 }
+    this.waits.resumeLater(operation, Math.min(until, by))
+    return undefined
+  }
+
   private queue(operation: Operation): void {
     this.toStart.push(operation)
-    const request = operation.request as Extract<Request, { kind: 'step' }>
+    const request = operation.request as StepRequest
     if (request.options.semantics === 'at-most-once') {
       this.buffer.add({ type: 'step.started', id: operation.id, attempt: (operation.facts?.failures ?? 0) + 1 })
     }

@@ -111,7 +111,13 @@ export class Waits {
   describe(): Waiting[] {
     const waiting: Waiting[] = []
     for (const operation of this.replay.operations.values()) if (!operation.settled) waiting.push(describeWait(operation, this.timed.get(operation)))
-    return waiting
+    // Only the first ones are kept, and what is said of an `until` is said nowhere else.
+    return waiting.some(isRounds) ? [...waiting.filter(isRounds), ...waiting.filter((one) => !isRounds(one))] : waiting
+  }
+
+  /** How far each `until` has got. */
+  rounds(): Waiting[] {
+    return this.describe().filter(isRounds)
   }
 
   private nextTimer(now: number): Delivery | undefined | Promise<Delivery | undefined> {
@@ -337,7 +343,8 @@ function timedOut(id: string, how: string): Delivery {
   return { type: 'callback.failed', id, error: recordError(new TimeoutError(`callback '${id}' ${how}`)) }
 }
 
-function describeWait({ request, id, facts }: Operation, dueAt: number | undefined): Waiting {
+function describeWait(operation: Operation, dueAt: number | undefined): Waiting {
+  const { request, id, facts } = operation
   const until = dueAt === undefined ? {} : { until: dueAt }
   switch (request.kind) {
     case 'sleep':
@@ -351,8 +358,15 @@ function describeWait({ request, id, facts }: Operation, dueAt: number | undefin
     case 'task':
       return { kind: 'task', id, on: request.type }
     case 'step':
+      if (facts?.repeating) return describeRounds(operation, until)
       return { kind: facts?.paused ? 'pause' : 'retry', id, ...until }
   }
+}
+
+const isRounds = ({ kind }: Waiting): boolean => kind === 'until'
+
+function describeRounds({ id, rounds: { vain, failures } }: Operation, until: { until?: number }): Waiting {
+  return { kind: 'until', id, ...until, round: vain, ...(failures > 0 && { failures }) }
 }
 
 async function acceptChild(workflow: AnyWorkflow, input: unknown, what: string) {

@@ -349,13 +349,13 @@ describe('a patch', () => {
 describe('a map', () => {
   it('is noted where it is new, and compared where it is not', async () => {
     const live = replayOf()
-    live.checkMap('m', ['a', 'b'])
+    live.groups.checkMap('m', ['a', 'b'])
     const [noted, ...more] = live.takeNotes()
     expect(noted).toMatchObject({ type: 'map', id: 'm', count: 2 })
     expect(more).toEqual([])
     const compared = (items: unknown[]) => {
       const replay = replayOf([[noted!, done('x')]])
-      replay.checkMap('m', items)
+      replay.groups.checkMap('m', items)
       return replay.violation?.message
     }
     expect(compared(['a', 'b'])).toBeUndefined()
@@ -372,7 +372,7 @@ describe('a map', () => {
       ['n', ['d']],
       ['m', ['a']],
     ] as const)
-      live.checkMap(path, items)
+      live.groups.checkMap(path, items)
     const notes = live.takeNotes()
     expect(notes).toMatchObject([
       { id: 'm', count: 1 },
@@ -382,7 +382,7 @@ describe('a map', () => {
     ])
     const compared = (...rounds: string[][]) => {
       const replay = replayOf([[...notes, done('x')]])
-      for (const items of rounds) replay.checkMap('m', items)
+      for (const items of rounds) replay.groups.checkMap('m', items)
       return replay.violation?.message
     }
     expect(compared(['a'], ['b', 'c'], ['a'])).toBeUndefined()
@@ -392,10 +392,10 @@ describe('a map', () => {
 
   it('is not noted in replay, nor where its items cannot be written down', () => {
     const replay = replayOf([[done('x')]])
-    replay.checkMap('m', ['a'])
+    replay.groups.checkMap('m', ['a'])
     expect(replay.takeNotes()).toEqual([])
     const live = replayOf()
-    live.checkMap('m', [() => 1])
+    live.groups.checkMap('m', [() => 1])
     expect(live.takeNotes()).toEqual([])
   })
 })

@@ -7,7 +7,7 @@ import { NO_TROUBLE, type Trouble } from './trouble.ts'
 
 const approved = signal<string>('approved')
 
-/** Steps, parallel branches, a retry, a sleep, a signal, a child and a compensation, in one run. */
+/** Steps, parallel branches, a retry, a sleep, an until, a race, a signal, two children and a compensation, in one run. */
 function referenceRun(trouble: Trouble) {
   const effects = new Map<string, number>()
   const effect = <T>(key: string, value?: T): T => {
@@ -19,6 +19,7 @@ function referenceRun(trouble: Trouble) {
     await ctx.sleep('think', '5m')
     return doubled
   })
+  const slow = workflow('slow', async (ctx) => ctx.sleep('for long', '10d'))
   const reference = workflow('reference', async (ctx) => {
     const a = await ctx.step('a', ({ idempotencyKey }) => effect(idempotencyKey, 'A'))
     ctx.compensate('undo a', ({ idempotencyKey }) => void effect(idempotencyKey))
@@ -35,6 +36,8 @@ function referenceRun(trouble: Trouble) {
       ),
     ])
     await ctx.sleep('nap', '1h')
+    await ctx.until('in stock', ({ round, idempotencyKey }) => effect(idempotencyKey, round >= 2), { every: '2m' })
+    await ctx.race('slow or late', { slow: (c) => c.run(slow, undefined, { id: 'slow' }), late: (c) => c.sleep('1m') })
     const by = await ctx.waitFor(approved)
     const kid = await ctx.run(child, 21)
     try {
@@ -47,7 +50,7 @@ function referenceRun(trouble: Trouble) {
       throw error
     }
   })
-  const cloud = new LocalCloud({ seed: 'reference', trouble, deployments: () => [[reference, child]] })
+  const cloud = new LocalCloud({ seed: 'reference', trouble, deployments: () => [[reference, child, slow]] })
   return { cloud, effects }
 }
 
@@ -80,6 +83,7 @@ describe('a crash before and after every store call of a reference run', () => {
     const clean = await play(NO_TROUBLE)
     expect(clean.results).toMatchObject([
       { id: 'ref.child', status: 'completed', output: 42 },
+      { id: 'slow', status: 'cancelled' },
       { id: 'ref', status: 'failed', error: expect.stringContaining('no money') },
     ])
     expect(clean.calls).toBeGreaterThanOrEqual(20)

@@ -1,6 +1,16 @@
 import { FatalError } from '../../sdk/engine/errors.ts'
 import { SeededRandom } from '../../sdk/engine/random.ts'
-import { type AnyWorkflow, type Context, StepError, StepInterruptedError, type StepOptions, type StepTools, signal, workflow } from '../../sdk/index.ts'
+import {
+  type AnyWorkflow,
+  type CheckTools,
+  type Context,
+  StepError,
+  StepInterruptedError,
+  type StepOptions,
+  type StepTools,
+  signal,
+  workflow,
+} from '../../sdk/index.ts'
 import type { Schema } from '../../sdk/schema.ts'
 import type { ChildNode, Node, StepNode } from './program.ts'
 import { TICK } from './timetable.ts'
@@ -87,7 +97,9 @@ class Interpretation {
       case 'all':
         return Promise.all(node.items.map((item) => this.visit(ctx, item, path)))
       case 'race':
-        return Promise.race(node.items.map((item) => this.visit(ctx, item, path)))
+        if (node.at % 2 === 0) return Promise.race(node.items.map((item) => this.visit(ctx, item, path)))
+        return (await ctx.race(node.name, Object.fromEntries(node.items.map((item) => [`b${item.at}`, (inner: Context) => this.visit(inner, item, path)]))))
+          .value
       case 'map': {
         const items = Array.from({ length: node.count }, (_, i) => i)
         return ctx.map(node.name, items, (inner, i) => this.visit(inner, node.body, `${path}/${node.at}.${i}`), { concurrency: node.atOnce })
@@ -120,12 +132,21 @@ class Interpretation {
       ...(node.hangs && { timeout: HANGS_FOR_MS / 4 + node.ms }),
     }
     const seen = [...this.seen]
+    if (node.asks) return this.until(ctx, node, owner, seen)
     return ctx
       .step(node.name, (tools) => this.body(node, tools, owner, seen), options)
       .catch((error: unknown) => {
         if (error instanceof StepError && error.cause instanceof StepInterruptedError) return 'interrupted'
         throw error
       })
+  }
+
+  private until(ctx: Context, node: StepNode & { name: string }, owner: string, seen: readonly string[]): Promise<unknown> {
+    const check = async ({ round, idempotencyKey: key }: CheckTools) => {
+      await this.effects.run({ owner, seen, key, attempt: 1, ms: node.ms, isAtMostOnce: false })
+      return round >= 3 && `${node.name} came true`
+    }
+    return ctx.until(node.name, check, { every: node.pauses! })
   }
 
   private async body(node: StepNode & { name: string }, tools: StepTools, owner: string, seen: readonly string[]): Promise<unknown> {

@@ -32,6 +32,8 @@ export interface StepNode {
   checkpoints?: true
   /** Gives the runner up for so long and comes back. */
   pauses?: number
+  /** It is an `until` that comes true in its third round; `pauses` is the time between two. */
+  asks?: true
   /** Characters of its result, hard to compress. */
   size?: number
 }
@@ -191,7 +193,10 @@ class Author {
     } else if (this.chance(0.25)) step.outside = true
     else if (this.chance(0.06)) step.hangs = true
     else if (this.chance(0.1)) step.checkpoints = true
-    else if (this.chance(0.11)) step.pauses = this.duration()
+    else if (this.chance(0.11)) {
+      step.pauses = this.duration()
+      if (step.pauses % 2 === 1) step.asks = true
+    }
     if (!step.outside && this.chance(0.15)) step.size = this.size([600, 6_000])
     return step
   }
