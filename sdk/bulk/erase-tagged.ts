@@ -71,8 +71,8 @@ async function erasePage(
   cursor: string | undefined,
 ): Promise<{ erased: number; open: string[]; cursor: string | undefined }> {
   const { runs, cursor: next } = await pageOf(world, filter, cursor)
-  const outcomes = await inParallel(runs, ({ id }) => world.store.erase(id))
-  const open = runs.filter((_, i) => outcomes[i] === 'open').map(({ id }) => id)
+  const outcomes = await inParallel(runs, ({ runId }) => world.store.erase(runId))
+  const open = runs.filter((_, i) => outcomes[i] === 'open').map(({ runId }) => runId)
   return { erased: outcomes.filter((outcome) => outcome === 'erased').length, open, cursor: next }
 }
 
@@ -80,7 +80,7 @@ async function terminatePage(world: Needs, filter: EraseTagged, cursor: string |
   const { runs, cursor: next } = await pageOf(world, filter, cursor)
   await inParallel(
     runs.filter(({ endedAt }) => endedAt === undefined),
-    async ({ id }) => world.wakeups.send((await world.store.terminate(id, `everything tagged '${filter.tag}' is erased`)).wakes),
+    async ({ runId }) => world.wakeups.send((await world.store.terminate(runId, `everything tagged '${filter.tag}' is erased`)).wakes),
   )
   return { cursor: next }
 }

@@ -18,7 +18,7 @@ export interface StartOn<I = unknown, E = any> {
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export interface SignalOn<T = unknown, E = any> {
-  signal: Signal<T> | string
+  signal: Signal<unknown, T> | string
   runId: FromEvent<string | number, E>
   /** The signal's; none unless given. */
   payload?: FromEvent<NoInfer<T>, E>
