@@ -4,6 +4,7 @@ const LIBRARY = [
   'sdk/index.ts',
   'sdk/local.ts',
   'sdk/testing/index.ts',
+  'sdk/testing/vitest.ts',
   'sdk/definitions/index.ts',
   'sdk/events/index.ts',
   'sdk/worker/index.ts',

@@ -39,10 +39,10 @@ async function similar(client: OverwinterClient, runId: string): Promise<string>
   if (runs.length === 0) return '; there are no runs yet'
   for (let length = runId.length - 1; length > 0; length--) {
     const prefix = runId.slice(0, length)
-    const alike = runs.map(({ id }) => id).filter((id) => id.startsWith(prefix))
+    const alike = runs.map(({ runId }) => runId).filter((id) => id.startsWith(prefix))
     if (alike.length > 0) return `; ${alike.length === 1 ? '1 run starts' : `${alike.length} runs start`} with ${prefix}: ${named(alike)}`
   }
-  return `; the newest are ${named(runs.map(({ id }) => id))}`
+  return `; the newest are ${named(runs.map(({ runId }) => runId))}`
 }
 
 function named(ids: string[]): string {

@@ -44,7 +44,7 @@ export function statusText(status: RunStatus, width = 0): string {
 }
 
 export function runTable(runs: RunSummary[], now: number): string {
-  const rows = runs.map((run) => [run.id, run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)])
+  const rows = runs.map((run) => [run.runId, run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)])
   const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]!.length)))
   const line = (cells: string[]) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
   const coloured = (row: string[], run: RunSummary) => line(row).replace(run.status.padEnd(widths[2]!), statusText(run.status, widths[2]!))
@@ -60,7 +60,7 @@ function troubleOf({ status, error }: RunSummary): string {
 /** The run in a few lines, without its history. */
 export function runHead(run: RunView, now: number): string {
   const field = (name: string, value: string) => `  ${styleText('dim', name.padEnd(10))}${value}`
-  const lines = [`${styleText('bold', run.id)}  ${run.workflow} v${run.version}  ${statusText(run.status)}`]
+  const lines = [`${styleText('bold', run.runId)}  ${run.workflow} v${run.version}  ${statusText(run.status)}`]
   lines.push(field('created', `${clockTime(run.createdAt, now)} (${fromNow(run.createdAt, now)})`))
   if (run.tags.length > 0) lines.push(field('tags', run.tags.join(', ')))
   if (run.parent) lines.push(field('parent', run.parent.runId))
@@ -73,8 +73,8 @@ export function runHead(run: RunView, now: number): string {
 export function runEnd(run: RunView, now: number): string {
   const took = run.endedAt !== undefined && run.startedAt !== undefined ? ` after ${span(run.endedAt - run.startedAt)}` : ''
   if (run.status === 'completed') return `${statusText(run.status)}${took}: ${JSON.stringify(run.output) ?? 'no output'}`
-  if (run.status === 'failed') return `${statusText(run.status)}${took}\n${errorText(run.error)}\nTo let it go on from there: overwinter retry ${run.id}`
-  if (run.status === 'stuck') return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.id}`
+  if (run.status === 'failed') return `${statusText(run.status)}${took}\n${errorText(run.error)}\nTo let it go on from there: overwinter retry ${run.runId}`
+  if (run.status === 'stuck') return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.runId}`
   const waiting = waitsFor(run, now) + keptText(run.keptSignals)
   return waiting === '' ? `${statusText(run.status)}${took}` : `${statusText(run.status)}: waits for ${waiting}`
 }

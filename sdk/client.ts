@@ -5,16 +5,18 @@ import { Catalogue } from './definitions/catalogue.ts'
 import type { NamedHandler } from './definitions/define.ts'
 import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
-import { ConflictError, InvalidInputError } from './engine/errors.ts'
+import { ConflictError, InvalidInputError, UnknownSignalError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
 import { canonicalJson, type Json } from './engine/json.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
 import { encode } from './engine/values.ts'
-import { outputOf } from './output-of.ts'
-import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunStatus, type Wake, type World } from './ports.ts'
+import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
+import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunState, type RunStatus, type Wake, type World } from './ports.ts'
 import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
 import { accept, validateOrThrow } from './schema.ts'
+import { StartedRun } from './started-run.ts'
+import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
 import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
 
@@ -22,7 +24,8 @@ import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
 export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & { at: number }
 
 /** What `get` shows of a run. */
-export interface RunView extends Omit<RunRecord, 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'> {
+export interface RunView extends Omit<RunRecord, 'id' | 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'> {
+  runId: string
   /** Signals that were sent to the run and that it has not waited for so far: how many of each name. Only `get` tells. */
   keptSignals?: Record<string, number>
 }
@@ -73,17 +76,15 @@ export class Client {
   }
 
   /** The same id and input again give the first run; the same id with another input is a conflict. */
-  async start<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions = {}): Promise<{ runId: string; status: RunStatus; created: boolean }> {
+  async start<I, O>(workflow: Workflow<I, O> | string, ...[input, options = {}]: Giving<I, StartOptions>): Promise<StartedRun<O>> {
     const { definition, run } = await this.prepare(workflow, input, options)
-    const { runId, status, created } = await this.launch(definition, run)
-    return { runId, status, created }
+    return new StartedRun<O>(this, await this.launch(definition, run))
   }
 
   /** Starts a run and gives it back once it has ended or is stuck, or as it stands when the timeout has passed. */
   async startAndSettle<I, O>(
     workflow: Workflow<I, O> | string,
-    input: I,
-    { timeout, ...options }: StartOptions & { timeout?: Duration } = {},
+    ...[input, { timeout, ...options } = {}]: Giving<I, StartOptions & { timeout?: Duration }>
   ): Promise<{ run: RunView; created: boolean }> {
     const { definition, run } = await this.prepare(workflow, input, options)
     const until = this.until(run.id, timeout)
@@ -99,7 +100,7 @@ export class Client {
     }
   }
 
-  private async prepare<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions): Promise<{ definition: AnyWorkflow; run: NewRun }> {
+  private async prepare(workflow: AnyWorkflow | string, input: unknown, options: StartOptions): Promise<{ definition: AnyWorkflow; run: NewRun }> {
     const found = typeof workflow === 'string' ? this.definitions.toStart(workflow) : this.definitions.exact(workflow.name, workflow.version)
     const definition = found instanceof Promise ? await found : found
     return { definition, run: await this.newRun(definition, input, options) }
@@ -164,8 +165,12 @@ export class Client {
   }
 
   /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
-  async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {
-    return outputOf<O>(await this.settled(runId, options))
+  result<O = unknown>(runId: string, options?: { timeout?: Duration }): Promise<O>
+  /** The same, with the type of what the workflow returns. Rejects with a ConflictError when the run is of another workflow. */
+  result<O>(workflow: Workflow<never, O>, runId: string, options?: { timeout?: Duration }): Promise<O>
+  async result<O>(...asked: ResultArguments): Promise<O> {
+    const { workflow, runId, options } = resultArguments(asked)
+    return outputOf<O>(await this.settled(runId, options), workflow)
   }
 
   /** The run as soon as it has ended or is stuck, or as it stands when the timeout has passed. */
@@ -219,13 +224,23 @@ export class Client {
   }
 
   /** Kept until the run waits for it. With an idempotency key, a repeat is recognised and changes nothing. */
-  async signal<T>(runId: string, signal: Signal<T> | string, payload?: T, options: RepeatOptions = {}): Promise<{ accepted: boolean }> {
+  async signal<In>(runId: string, signal: Signal<unknown, In> | string, ...[payload, options = {}]: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
     const name = typeof signal === 'string' ? signal : signal.name
     checkName('a signal name', name)
     if (typeof signal !== 'string') await validateOrThrow(signal.schema, payload, `the payload of signal '${name}'`)
     const kept = encode(payload, `the payload of signal '${name}'`)
     const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('signal', `${name}\n${options.idempotencyKey}`)
-    return this.deliver(runId, { id, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }, options)
+    return this.deliver(runId, { id, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }, options, (run) => this.refuseUnknown(name, run))
+  }
+
+  /** Where the code says what it waits for. The code of stored definitions, and what is not deployed here, does not. */
+  private refuseUnknown(signal: string, { id, workflow, version }: RunState): void {
+    const known = this.registry.find(workflow, version)?.options.signals?.map(({ name }) => name)
+    if (!known || known.includes(signal)) return
+    throw new UnknownSignalError(
+      `run '${id}' of workflow '${workflow}' does not wait for signals named '${signal}'; known: ${known.join(', ') || 'none'}`,
+      known,
+    )
   }
 
   /** Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. Asked again, what it waits for since then rejects too. */
@@ -325,8 +340,8 @@ export class Client {
     await this.callbacks.heartbeat(token)
   }
 
-  private async deliver(runId: string, message: Message, options: RepeatOptions): Promise<{ accepted: boolean }> {
-    const { outcome, wakes } = await this.world.store.deliver(runId, message)
+  private async deliver(runId: string, message: Message, options: RepeatOptions, refuse?: (run: RunState) => void): Promise<{ accepted: boolean }> {
+    const { outcome, wakes } = await this.world.store.deliver(runId, message, refuse)
     if (outcome === 'missing') throw notFound(runId)
     if (outcome === 'ended') {
       // The first delivery may be what ended the run.
@@ -404,7 +419,8 @@ function cameFrom(event: JournalEvent): string | undefined {
   return event.type === 'sleep.completed' ? event.skippedBy : 'from' in event ? event.from : undefined
 }
 
-function viewOf({ secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, format: _f, parsed: _p, reparse: _r, ...view }: RunRecord): RunView {
+function viewOf({ id, secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, format: _f, parsed: _p, reparse: _r, ...rest }: RunRecord): RunView {
+  const view: RunView = { runId: id, ...rest }
   // What it waited for is on record until it is given up again, and nobody's business meanwhile.
   if (view.status === 'running') delete view.waitingFor
   return view

@@ -2,12 +2,16 @@ import type { Duration } from './engine/duration.ts'
 import type { OnParentEnd } from './engine/events.ts'
 import type { RetryPolicy } from './engine/retry.ts'
 import type { Schema } from './schema.ts'
-import type { Signal, Workflow } from './workflow.ts'
+import type { Giving, IfStorable } from './storable.ts'
+import type { AnySignal, Workflow } from './workflow.ts'
 
-/** What workflow code holds in its hand. Every method is an operation that a replay repeats from the journal. */
-export interface Context {
+/**
+ * What workflow code holds in its hand. Every method is an operation that a replay repeats from the journal. `I` is what the workflow takes, for `continueAsNew`.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a function that takes a context takes that of any workflow
+export interface Context<I = any> {
   /** Runs `body` once and journals its result. It runs again, under the same idempotency key, only after a failure or a crash. */
-  step<T>(name: string, body: (step: StepTools) => T | Promise<T>, options?: StepOptions): Promise<T>
+  step<T>(name: string, body: ((step: StepTools) => T | Promise<T>) & IfStorable<NoInfer<T>>, options?: StepOptions): Promise<T>
 
   /** Calls another function — on AWS, a Lambda function by name or ARN — as a step. The idempotency key goes along. */
   invoke<T = unknown>(functionName: string, payload?: unknown, options?: InvokeOptions): Promise<T>
@@ -22,8 +26,8 @@ export interface Context {
   sleepUntil(name: string, date: Date | string | number): Promise<void>
 
   /** The next unconsumed signal of this name, also one sent before the wait; `undefined` when the timeout passes first. */
-  waitFor<T>(signal: Signal<T>, options: WaitOptions & { timeout: Duration }): Promise<T | undefined>
-  waitFor<T>(signal: Signal<T>, options?: WaitOptions): Promise<T>
+  waitFor<T>(signal: AnySignal<T>, options: WaitOptions & { timeout: Duration }): Promise<T | undefined>
+  waitFor<T>(signal: AnySignal<T>, options?: WaitOptions): Promise<T>
 
   /**
    * Asks until `check` gives something truthy, and gives that. Holds nothing between two rounds, and the journal does not grow with
@@ -37,11 +41,11 @@ export interface Context {
   callback<T = unknown>(name: string, options?: CallbackOptions<T>): Callback<T>
 
   /** Runs another workflow as a run of its own. */
-  run<I, O>(child: Workflow<I, O>, input: I, options: ChildOptions & { detached: true }): Promise<{ runId: string }>
-  run<I, O>(child: Workflow<I, O>, input: I, options?: ChildOptions): Promise<O>
+  run<C, O>(child: Workflow<C, O>, input: C, options: ChildOptions & { detached: true }): Promise<{ runId: string }>
+  run<C, O>(child: Workflow<C, O>, ...given: Giving<C, ChildOptions>): Promise<O>
 
   /** A named branch: operations inside get identities of their own, whatever other branches do. */
-  scope<T>(name: string, body: (ctx: Context) => Promise<T>): Promise<T>
+  scope<T>(name: string, body: (ctx: Context<I>) => Promise<T>): Promise<T>
   /**
    * The branch that ends first, which may fail; with `need`, the first so many. The others are withdrawn: their waits, timers, children and tasks are taken
    * back, the signals of their steps aborted, and nothing that happens in them is heard of. Each branch has to use the context it is given.
@@ -49,19 +53,19 @@ export interface Context {
   race<B extends Branches>(name: string, branches: B, options: RaceOptions & { need: number }): Promise<Winner<B>[]>
   race<B extends Branches>(name: string, branches: B, options?: RaceOptions): Promise<Winner<B>>
   /** One scope per item, at most `concurrency` at a time. With `tolerate`, settled results; rejects once more than that many failed. */
-  map<I, O>(
+  map<T, O>(
     name: string,
-    items: readonly I[],
-    body: (ctx: Context, item: I, index: number) => Promise<O>,
+    items: readonly T[],
+    body: (ctx: Context<I>, item: T, index: number) => Promise<O>,
     options: MapOptions & { tolerate: number },
   ): Promise<PromiseSettledResult<O>[]>
-  map<I, O>(name: string, items: readonly I[], body: (ctx: Context, item: I, index: number) => Promise<O>, options?: MapOptions): Promise<O[]>
+  map<T, O>(name: string, items: readonly T[], body: (ctx: Context<I>, item: T, index: number) => Promise<O>, options?: MapOptions): Promise<O[]>
 
   /** Registers an undo. If the run fails or is cancelled, undos run as steps, last registered first. */
   compensate(name: string, undo: (step: StepTools) => unknown, options?: StepOptions): void
 
-  /** Ends this generation and starts the next one with a fresh journal, under the same run id. */
-  continueAsNew(input?: unknown): Promise<never>
+  /** Ends this generation and starts the next one with a fresh journal, under the same run id. The input is what the workflow's callers would pass. */
+  continueAsNew(...given: Giving<I, never>): Promise<never>
   /** True for code that is new to this run, false for a run that had already passed this point without it. */
   patched(id: string): boolean
 

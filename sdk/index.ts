@@ -1,4 +1,4 @@
-export { Client, type HistoryEvent, type ListOptions, type RunView, type StartOptions } from './client.ts'
+export { Client, type HistoryEvent, type ListOptions, type RepeatOptions, type RunView, type StartOptions } from './client.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
   Branches,
@@ -41,6 +41,7 @@ export {
   StepError,
   StepInterruptedError,
   TimeoutError,
+  UnknownSignalError,
   UnknownWorkflowError,
 } from './engine/errors.ts'
 export type { ErrorRecord, Frame, JournalEvent } from './engine/events.ts'
@@ -50,4 +51,16 @@ export { type InvocationTools, type LocalFunction, localFunction } from './local
 export type { RunPage, RunStatus, RunSummary, Waiting } from './ports.ts'
 export { type Schedule, type ScheduleOptions, schedule } from './schedule.ts'
 export { Schedules, type ScheduleView } from './schedules.ts'
-export { type AnyWorkflow, Registry, type Signal, signal, type Workflow, type WorkflowOptions, type WorkflowSource, workflow } from './workflow.ts'
+export { StartedRun } from './started-run.ts'
+export type { CannotBeStored, Giving, IfStorable } from './storable.ts'
+export {
+  type AnySignal,
+  type AnyWorkflow,
+  Registry,
+  type Signal,
+  signal,
+  type Workflow,
+  type WorkflowOptions,
+  type WorkflowSource,
+  workflow,
+} from './workflow.ts'

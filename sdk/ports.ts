@@ -213,8 +213,9 @@ export interface Inbox {
 /** A run as lists show it: never with a payload, which may be large and lie elsewhere. */
 export type RunSummary = Pick<
   RunRecord,
-  'id' | 'workflow' | 'version' | 'status' | 'generation' | 'attempt' | 'wakeAt' | 'waitingFor' | 'parent' | 'tags' | 'createdAt' | 'startedAt' | 'endedAt'
+  'workflow' | 'version' | 'status' | 'generation' | 'attempt' | 'wakeAt' | 'waitingFor' | 'parent' | 'tags' | 'createdAt' | 'startedAt' | 'endedAt'
 > & {
+  runId: string
   /** Why it failed or is stuck, where that is short enough to be kept with the run. */
   error?: Pick<ErrorRecord, 'name' | 'message'>
 }
@@ -250,8 +251,8 @@ export interface RunStore {
   list(filter: RunFilter): Promise<RunPage>
   /** The journal of the current generation. */
   frames(runId: string): Promise<Frame[]>
-  /** Puts a message into the run's inbox, once per message id, and marks the run as due. */
-  deliver(runId: string, message: Message): Promise<DeliverResult>
+  /** Puts a message into the run's inbox, once per message id, and marks the run as due. What `refuse` throws is thrown here; nothing has been written then. */
+  deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult>
   /**
    * Takes the run for one lease and loads it. Refused (undefined) for a run that is missing, ended, not due, or
    * leased by somebody else; in the last case the stimulus counter is bumped, so that the holder looks again.

@@ -3,6 +3,7 @@ import { InvalidInputError } from './engine/errors.ts'
 import { checkName } from './engine/names.ts'
 import { encode } from './engine/values.ts'
 import { nextTime, type Plan } from './scheduling/plan.ts'
+import type { Giving } from './storable.ts'
 import type { AnyWorkflow, Workflow } from './workflow.ts'
 
 export { withSchedules } from './scheduling/schedule-workflow.ts'
@@ -27,7 +28,7 @@ export interface Schedule {
   readonly plan: Plan
 }
 
-export function schedule<I, O>(name: string, options: ScheduleOptions, target: Workflow<I, O>, input: I): Schedule {
+export function schedule<I, O>(name: string, options: ScheduleOptions, target: Workflow<I, O>, ...[input]: Giving<I, never>): Schedule {
   checkName('a schedule name', name)
   const what = `schedule '${name}'`
   // Stores keep text as UTF-8, where two such names would become one.

@@ -24,6 +24,11 @@ export interface WorkflowOptions<In extends Schema | undefined = Schema | undefi
    * was forgotten here wherever the workflow runs. Unless given, any type may be handed out.
    */
   tasks?: readonly string[]
+  /**
+   * The signals that it waits for. Whoever declares them hears of a misspelt one when it is sent, not when nobody ever gets it; and of one that was forgotten here
+   * when the code waits for it. Unless given, every signal is kept, and `keptSignals` shows those that nobody waits for.
+   */
+  signals?: readonly AnySignal[]
   /** How long an ended run is kept. Default 30 days. With 0 everything of it goes a minute after its end, when whoever waits for it has its outcome. */
   retention?: Duration
 }
@@ -46,18 +51,29 @@ export type AnyWorkflow = Workflow<any, any>
 
 const DEFAULT_RETENTION = '30d'
 
-type Input<S> = S extends Schema ? SchemaIn<S> : unknown
-type Parsed<S> = S extends Schema ? SchemaOut<S> : unknown
+/** What the code returns is what the schema takes; whoever asks for the result gets what it makes of that. */
+type Body<I, Parsed, O> = (ctx: Context<NoInfer<I>>, input: Parsed) => Promise<O>
 
-export function workflow<In extends Schema, O, Out extends Schema | undefined = undefined>(
+export function workflow<In extends Schema, Out extends Schema>(
   name: string,
-  options: WorkflowOptions<In, Out> & { input: In },
-  body: (ctx: Context, input: Parsed<In>) => Promise<O>,
-): Workflow<Input<In>, Out extends Schema ? SchemaOut<Out> : O>
+  options: WorkflowOptions<In, Out> & { input: In; output: Out },
+  body: Body<SchemaIn<In>, SchemaOut<In>, SchemaIn<Out>>,
+): Workflow<SchemaIn<In>, SchemaOut<Out>>
+export function workflow<In extends Schema, O>(
+  name: string,
+  options: WorkflowOptions<In, undefined> & { input: In },
+  body: Body<SchemaIn<In>, SchemaOut<In>, O>,
+): Workflow<SchemaIn<In>, O>
 // biome-ignore lint/suspicious/noExplicitAny: without a schema the author's own annotation is the type
-export function workflow<O, I = any>(name: string, options: WorkflowOptions<undefined, undefined>, body: (ctx: Context, input: I) => Promise<O>): Workflow<I, O>
+export function workflow<Out extends Schema, I = any>(
+  name: string,
+  options: WorkflowOptions<undefined, Out> & { output: Out },
+  body: Body<I, I, SchemaIn<Out>>,
+): Workflow<I, SchemaOut<Out>>
 // biome-ignore lint/suspicious/noExplicitAny: as above
-export function workflow<O, I = any>(name: string, body: (ctx: Context, input: I) => Promise<O>): Workflow<I, O>
+export function workflow<O, I = any>(name: string, options: WorkflowOptions<undefined, undefined>, body: Body<I, I, O>): Workflow<I, O>
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export function workflow<O, I = any>(name: string, body: Body<I, I, O>): Workflow<I, O>
 export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow['body'], maybeBody?: Workflow['body']): AnyWorkflow {
   const [options, body] = typeof optionsOrBody === 'function' ? [{}, optionsOrBody] : [optionsOrBody, maybeBody]
   checkName('a workflow name', name)
@@ -77,12 +93,18 @@ export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow
   }
 }
 
-export interface Signal<T = unknown> {
+/** `T` is what the code gets of it, `In` what is sent. */
+export interface Signal<T = unknown, In = T> {
   readonly name: string
   readonly schema: Schema<unknown, T> | undefined
+  /** Only for inference. */
+  readonly '~sent'?: (payload: In) => void
 }
 
-export function signal<S extends Schema>(name: string, schema: S): Signal<SchemaOut<S>>
+/** A signal, whatever is sent with it. */
+export type AnySignal<T = unknown> = Signal<T, never>
+
+export function signal<S extends Schema>(name: string, schema: S): Signal<SchemaOut<S>, SchemaIn<S>>
 export function signal<T = unknown>(name: string): Signal<T>
 export function signal(name: string, schema?: Schema): Signal {
   checkName('a signal name', name)

@@ -7,7 +7,7 @@ const LETTERS = [
   { template: 'welcome', wait: '2d' },
   { template: 'follow-up', wait: '5d' },
   { template: 'last call', wait: '14d' },
-]
+] as const
 
 /** Letters over three weeks, until somebody has had enough. Between two letters the run holds nothing. */
 export const drip = workflow('drip', { input: z.object({ email: z.string() }) }, async (ctx, { email }) => {

@@ -1,4 +1,4 @@
-import { signal, workflow } from 'overwinter'
+import { type Duration, signal, workflow } from 'overwinter'
 import * as z from 'zod'
 
 export const acknowledged = signal('acknowledged', z.object({ by: z.string() }))
@@ -18,7 +18,7 @@ export const escalation = workflow('escalation', { input: Incident }, async (ctx
   const told: string[] = []
   for (const person of people) {
     told.push(await ctx.step('page', () => `${person} about ${incident}`))
-    const event = await Promise.race([reaction, tooLate.then(() => 'late' as const), ctx.sleep('patience', patience).then(() => 'next' as const)])
+    const event = await Promise.race([reaction, tooLate.then(() => 'late' as const), ctx.sleep('patience', patience as Duration).then(() => 'next' as const)])
     if (event === 'late') break
     if (event !== 'next') return { incident, told, acknowledgedBy: event.by }
   }

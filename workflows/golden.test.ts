@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { HistoryEvent } from 'overwinter'
-import { type RunHandle, replayHistory, type TestEnv, testEnv, toMatchHistory } from 'overwinter/testing'
+import { type RunHandle, replayHistory, type TestEnv, testEnv } from 'overwinter/testing'
+import 'overwinter/testing/vitest'
 import { describe, expect, test } from 'vitest'
 import { Registry } from '../sdk/workflow.ts'
 import { approval, decided } from './approval.ts'
@@ -18,14 +19,6 @@ import { parent } from './parent.ts'
 import { pipeline } from './pipeline.ts'
 import { rateLimitedPipeline } from './rate-limited-pipeline.ts'
 import { workflows } from './stages/cast.ts'
-
-expect.extend({ toMatchHistory })
-
-declare module 'vitest' {
-  interface Assertion {
-    toMatchHistory(file: string): void
-  }
-}
 
 const shopping = { id: 'o-1', cents: 4_200, address: 'Winter Road 1' }
 const incident = { incident: 'disk full', people: ['ann', 'bob', 'cleo'], deadline: '2026-01-01T01:00:00.000Z' }
@@ -92,7 +85,7 @@ test('the nightly report runs at half past two, Berlin’s time, without anybody
   await env.advance('1d')
   const { runs } = await env.client.list({ workflow: 'nightly-report' })
   expect(runs).toMatchObject([{ createdAt: Date.parse('2026-07-01T00:30:00Z') }])
-  expect(await env.client.result(runs[0]!.id)).toEqual({ day: '2026-07-01', total: 800 })
+  expect(await env.client.result(runs[0]!.runId)).toEqual({ day: '2026-07-01', total: 800 })
 })
 
 test('a flaky run that has given up goes on when it is retried by hand', async () => {

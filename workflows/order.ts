@@ -1,4 +1,4 @@
-import { FatalError, signal, workflow } from 'overwinter'
+import { type Duration, FatalError, signal, workflow } from 'overwinter'
 import * as z from 'zod'
 
 export const approved = signal('approved', z.object({ by: z.string() }))
@@ -17,7 +17,7 @@ export const order = workflow('order', { input: Order }, async (ctx, { id, cents
   ctx.compensate('refund', () => refund(payment))
   ctx.progress({ state: 'charged', payment })
 
-  const approval = await ctx.waitFor(approved, { timeout: patience })
+  const approval = await ctx.waitFor(approved, { timeout: patience as Duration })
   if (!approval) throw new FatalError(`nobody approved order '${id}' in time`)
   ctx.progress({ state: 'approved', by: approval.by })
 

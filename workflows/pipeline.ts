@@ -1,4 +1,4 @@
-import { RetryableError, workflow } from 'overwinter'
+import { type Duration, RetryableError, workflow } from 'overwinter'
 import * as z from 'zod'
 
 const Work = z.object({
@@ -12,7 +12,7 @@ const Work = z.object({
 export const pipeline = workflow('pipeline', { input: Work }, async (ctx, { pages, distance, coolDown }) => {
   let records = 0
   for (let page = 1; page <= pages; page++) {
-    if (page > 1) await ctx.sleep('cool-down', distance)
+    if (page > 1) await ctx.sleep('cool-down', distance as Duration)
     records += await ctx.step('fetch page', ({ attempt }) => fetchPage(page, attempt, coolDown), { timeout: '10s' })
     ctx.progress({ page, pages, records })
   }
@@ -21,6 +21,6 @@ export const pipeline = workflow('pipeline', { input: Work }, async (ctx, { page
 
 /** A stand-in for the API: the first request of every third page comes too soon. */
 function fetchPage(page: number, attempt: number, coolDown: string): number {
-  if (page % 3 === 0 && attempt === 1) throw new RetryableError('429: too many requests', { after: coolDown })
+  if (page % 3 === 0 && attempt === 1) throw new RetryableError('429: too many requests', { after: coolDown as Duration })
   return 100
 }

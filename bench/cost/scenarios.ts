@@ -1,4 +1,5 @@
 import type { Context } from '../../sdk/context.ts'
+import type { Duration } from '../../sdk/engine/duration.ts'
 import { type AnyWorkflow, workflow } from '../../sdk/workflow.ts'
 import type { Elsewhere } from './prices.ts'
 
@@ -12,7 +13,7 @@ export interface Scenario {
 
 const RESULT_BYTES = 100
 
-async function tenSteps(ctx: Context, sleep?: string): Promise<void> {
+async function tenSteps(ctx: Context, sleep?: Duration): Promise<void> {
   for (let i = 0; i < 10; i++) {
     await ctx.step(`step-${i}`, async () => result(i))
     if (i === 4 && sleep !== undefined) await ctx.sleep('pause', sleep)

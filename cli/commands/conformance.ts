@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { milliseconds } from '../../sdk/engine/duration.ts'
+import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
 import { type Checks, type Outcome, outcomeLine, tryOne } from '../conformance/checks.ts'
 import { Failure } from '../failure.ts'
 import { Session } from '../session.ts'
@@ -8,7 +8,7 @@ interface Flags {
   worker?: true
   workersUrl?: string
   workerToken?: string
-  within: string
+  within: Duration
   port: string
 }
 

@@ -63,8 +63,8 @@ async function follow(session: Session, filter: ListOptions): Promise<never> {
 
 function isNews(run: RunSummary, seen: Map<string, string>): boolean {
   const state = JSON.stringify([run.status, run.waitingFor])
-  if (seen.get(run.id) === state) return false
-  seen.set(run.id, state)
+  if (seen.get(run.runId) === state) return false
+  seen.set(run.runId, state)
   return true
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { runToJson } from '../../functions/http/run-json.ts'
+import type { Duration } from '../../sdk/engine/duration.ts'
 import { jsonArgument, listArgument } from '../arguments.ts'
 import { Failure } from '../failure.ts'
 import { runEnd } from '../run-text.ts'
@@ -9,10 +10,10 @@ interface StartFlags {
   input?: unknown
   id?: string
   key?: string
-  delay?: string
+  delay?: Duration
   at?: string
   tag?: string[]
-  wait?: string | true
+  wait?: Duration | true
 }
 
 export function addStart(program: Command): void {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { milliseconds } from '../../sdk/engine/duration.ts'
+import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
 import type { LiveWorker } from '../../sdk/tasks/directory.ts'
 import { checkTerms, TOKEN_SCOPES, type TokenScope, type TokenView } from '../../sdk/tasks/tokens.ts'
 import { Failure } from '../failure.ts'
@@ -72,7 +72,7 @@ interface CreateOptions {
   scope?: string
   workflow?: string
   types?: string
-  expires?: string
+  expires?: Duration
 }
 
 const listOf = (text: string): string[] => text.split(',').map((each) => each.trim())

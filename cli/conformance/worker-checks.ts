@@ -43,8 +43,8 @@ export function workerChecks({ client, directory, withinMs }: Surroundings): Che
     return run
   }
   /** What is journaled of its one task. */
-  const completion = async ({ id }: RunView) => {
-    const event = (await client.history(id)).find(({ type }) => type === 'task.completed')
+  const completion = async ({ runId }: RunView) => {
+    const event = (await client.history(runId)).find(({ type }) => type === 'task.completed')
     const { attempt = 1, iteration = 0 } = event as { attempt?: number; iteration?: number }
     return { attempt, iteration }
   }

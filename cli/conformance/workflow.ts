@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { workflow } from '../../sdk/index.ts'
+import { type TaskOptions, workflow } from '../../sdk/index.ts'
 
 const Options = z.strictObject({
   heartbeatTimeout: z.string().optional(),
@@ -11,5 +11,5 @@ const Options = z.strictObject({
 export const conformance = workflow(
   'conformance',
   { input: z.object({ type: z.string().default('conformance'), input: z.unknown().optional(), options: Options.optional() }) },
-  async (ctx, { type, input, options }) => ctx.task(type, input, options),
+  async (ctx, { type, input, options }) => ctx.task(type, input, options as TaskOptions | undefined),
 )

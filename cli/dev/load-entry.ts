@@ -28,7 +28,8 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
   const values = [...new Set(Object.values(exports))]
   const workflows = values.filter(isWorkflow)
   const handlers = handlersOf(exports)
-  if (workflows.length + handlers.length + values.filter(isSchedule).length === 0) throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
+  if (workflows.length + handlers.length + values.filter(isSchedule).length === 0)
+    throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
   return { workflows, schedules: values.filter(isSchedule), handlers, mappings: mappingsOf(exports), functions: localFunctionsOf(exports) }
 }
 

@@ -84,7 +84,7 @@ function verdict(name: string, looked: Looked, state: 'warn' | 'bad', what: stri
   const { runs, isAll } = looked
   if (runs.length === 0)
     return { name, state: 'ok', text: isAll ? `no run is ${name}` : `none of the newest runs is ${name}; there are more than were looked at` }
-  const some = runs.slice(0, MOST_NAMED).map(({ id }) => id)
+  const some = runs.slice(0, MOST_NAMED).map(({ runId }) => runId)
   return { name, state, text: `${count(looked)} ${what} (${[...some, ...(runs.length > MOST_NAMED ? ['…'] : [])].join(', ')})` }
 }
 

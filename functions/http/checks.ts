@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { milliseconds } from '../../sdk/engine/duration.ts'
+import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
 import { pathStep } from '../../sdk/engine/json.ts'
 import { checkName } from '../../sdk/engine/names.ts'
 import { InvalidInputError, type Problem } from '../../sdk/index.ts'
@@ -63,7 +63,7 @@ export function readWait(c: Context): number | undefined {
   const checks = new Checks()
   let ms = 0
   checks.check('?wait', () => {
-    ms = milliseconds(wait, 'wait')
+    ms = milliseconds(wait as Duration, 'wait')
   })
   checks.throwIfAny()
   return Math.min(ms, LONGEST_WAIT_MS)

@@ -1,4 +1,4 @@
-import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, UnknownWorkflowError } from '../../sdk/index.ts'
+import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, UnknownSignalError, UnknownWorkflowError } from '../../sdk/index.ts'
 import { HttpProblem } from './problem.ts'
 
 const DEFAULT_RETRY_AFTER_S = 1
@@ -36,6 +36,7 @@ export function problemOf(error: unknown, knownWorkflows: () => string[]): HttpP
   if (error instanceof GoneError) return new HttpProblem('gone', error.message)
   if (error instanceof InvalidInputError) return invalidInput(error)
   if (error instanceof UnknownWorkflowError) return new HttpProblem('unknown-workflow', error.message, { known: knownWorkflows() })
+  if (error instanceof UnknownSignalError) return new HttpProblem('unknown-signal', error.message, { known: error.known })
   if (error instanceof RunNotFoundError) return new HttpProblem('unknown-run', error.message)
   if (error instanceof ConflictError) return new HttpProblem('conflict', error.message)
   return busy(error)

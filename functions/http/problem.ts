@@ -11,6 +11,7 @@ export const PROBLEMS = {
   'unknown-run': { status: 404, title: 'No such run' },
   'unknown-schedule': { status: 404, title: 'No such schedule' },
   'unknown-definition': { status: 404, title: 'No such definition' },
+  'unknown-signal': { status: 404, title: 'No such signal' },
   'unknown-workflow': { status: 404, title: 'No such workflow' },
   'unknown-mapping': { status: 404, title: 'No such mapping' },
   'unknown-task': { status: 404, title: 'No such task in flight' },

@@ -20,7 +20,7 @@ export function runToJson(run: RunView, exposeStacks: boolean): RunJson {
 
 export function summaryToJson(run: RunSummary): RunSummaryJson {
   return {
-    runId: run.id,
+    runId: run.runId,
     workflow: run.workflow,
     version: run.version,
     status: run.status,

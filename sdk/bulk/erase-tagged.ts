@@ -96,15 +96,15 @@ interface ErasedPage {
 async function erasePage(world: Needs, filter: EraseTagged, cursor: string | undefined): Promise<ErasedPage> {
   const { runs, cursor: next } = await pageOf(world, filter, cursor)
   let failure: string | undefined
-  const outcomes = await inParallel(runs, ({ id }) =>
+  const outcomes = await inParallel(runs, ({ runId }) =>
     // One that cannot be erased must not keep the others from it.
-    world.store.erase(id).catch((error: unknown): 'failed' => {
-      failure = `run '${id}': ${asError(error).message}`
+    world.store.erase(runId).catch((error: unknown): 'failed' => {
+      failure = `run '${runId}': ${asError(error).message}`
       return 'failed'
     }),
   )
   const count = (wanted: (typeof outcomes)[number]) => outcomes.filter((outcome) => outcome === wanted).length
-  const open = runs.filter((_, i) => outcomes[i] === 'open').map(({ id }) => id)
+  const open = runs.filter((_, i) => outcomes[i] === 'open').map(({ runId }) => runId)
   return { erased: count('erased'), open, failed: count('failed'), ...(failure !== undefined && { failure }), cursor: next }
 }
 
@@ -112,7 +112,7 @@ async function terminatePage(world: Needs, filter: EraseTagged, cursor: string |
   const { runs, cursor: next } = await pageOf(world, filter, cursor)
   await inParallel(
     runs.filter(({ endedAt }) => endedAt === undefined),
-    async ({ id }) => world.wakeups.send((await world.store.terminate(id, `everything tagged '${filter.tag}' is erased`)).wakes),
+    async ({ runId }) => world.wakeups.send((await world.store.terminate(runId, `everything tagged '${filter.tag}' is erased`)).wakes),
   )
   return { cursor: next }
 }

@@ -78,8 +78,8 @@ class CodedRuns implements RunStore {
     return frames(await this.store.frames(runId), this.lenient)
   }
 
-  async deliver(runId: string, message: Message): Promise<DeliverResult> {
-    return this.store.deliver(runId, await this.encoder(runId).message(message))
+  async deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult> {
+    return this.store.deliver(runId, await this.encoder(runId).message(message), refuse)
   }
 
   async claim(runId: string, lease: Lease): Promise<Claimed | undefined> {

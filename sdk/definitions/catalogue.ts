@@ -99,7 +99,7 @@ export class Catalogue extends StoredWorkflows {
     do {
       const page = await this.world.store.list({ workflow, isOpen: true, limit: NAMED, ...(cursor !== undefined && { cursor }) })
       if (page.runs.length > 0) {
-        const some = page.runs.map(({ id, status }) => `'${id}' (${status})`).join(', ')
+        const some = page.runs.map(({ runId, status }) => `'${runId}' (${status})`).join(', ')
         throw new ConflictError(`runs of definition '${workflow}' are alive: ${some}${page.cursor === undefined ? '' : ' and more'}; end them first`)
       }
       cursor = page.cursor

@@ -1,9 +1,14 @@
 import { InvalidInputError } from './errors.ts'
 
-/** `'30s'`, `'1h 30m'`, milliseconds, or `{ hours: 24 }`. */
-export type Duration = string | number | { days?: number; hours?: number; minutes?: number; seconds?: number; milliseconds?: number }
+type Unit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w'
+type Part = `${number}${Unit}`
+/** What code writes down, with two parts at most: all the compiler can multiply out. Text from elsewhere (`text as Duration`) is checked where it is used. */
+type DurationText = Part | `${number} ${Unit}` | `${Part}${'' | ' '}${Part}`
 
-const UNIT_MS: Record<string, number> = {
+/** `'30s'`, `'1h 30m'`, milliseconds, or `{ hours: 24 }`. */
+export type Duration = DurationText | number | { days?: number; hours?: number; minutes?: number; seconds?: number; milliseconds?: number }
+
+const UNIT_MS: Record<Unit, number> = {
   ms: 1,
   s: 1000,
   m: 60_000,
@@ -11,11 +16,11 @@ const UNIT_MS: Record<string, number> = {
   d: 86_400_000,
   w: 604_800_000,
 }
-const FIELD_MS: Record<string, number> = { days: UNIT_MS.d!, hours: UNIT_MS.h!, minutes: UNIT_MS.m!, seconds: 1000, milliseconds: 1 }
+const FIELD_MS: Record<string, number> = { days: UNIT_MS.d, hours: UNIT_MS.h, minutes: UNIT_MS.m, seconds: 1000, milliseconds: 1 }
 
-export const MAX_WAIT_MS = 365 * UNIT_MS.d!
+export const MAX_WAIT_MS = 365 * UNIT_MS.d
 /** Waits above this are legal but worth a second look, so they are reported. */
-export const LONG_WAIT_MS = 30 * UNIT_MS.d!
+export const LONG_WAIT_MS = 30 * UNIT_MS.d
 
 /** Milliseconds of a duration; `what` names the thing in the error, as in "the sleep 'cool-off'". */
 export function milliseconds(duration: Duration, what: string): number {
@@ -68,7 +73,7 @@ function parseText(text: string, what: string): number {
   if (known !== undefined) return known
   if (!/^\s*(-?\d+(\.\d+)?\s*(ms|[smhdw])\s*)+$/.test(text)) throw malformed(text, what)
   let total = 0
-  for (const [, amount, unit] of text.matchAll(/(-?\d+(?:\.\d+)?)\s*(ms|[smhdw])/g)) total += Number(amount) * UNIT_MS[unit!]!
+  for (const [, amount, unit] of text.matchAll(/(-?\d+(?:\.\d+)?)\s*(ms|[smhdw])/g)) total += Number(amount) * UNIT_MS[unit as Unit]
   if (parsed.size < REMEMBERED) parsed.set(text, total)
   return total
 }

@@ -112,6 +112,17 @@ export class UnknownWorkflowError extends FatalError {
   override name = 'UnknownWorkflowError'
 }
 
+/** The workflow says which signals it waits for, and this is none of them. Nothing was written. */
+export class UnknownSignalError extends FatalError {
+  override name = 'UnknownSignalError'
+  readonly known: readonly string[]
+
+  constructor(message: string, known: readonly string[]) {
+    super(message)
+    this.known = known
+  }
+}
+
 export class RunNotFoundError extends FatalError {
   override name = 'RunNotFoundError'
 }

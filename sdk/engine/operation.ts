@@ -1,6 +1,6 @@
 import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../context.ts'
 import type { TaskPolicy } from '../tasks/task.ts'
-import type { AnyWorkflow, Signal } from '../workflow.ts'
+import type { AnySignal, AnyWorkflow } from '../workflow.ts'
 import type { FactEvent, OpKind } from './events.ts'
 import { applyFact, type Facts } from './journal.ts'
 import { NO_ROUNDS, type Rhythm, type Rounds } from './rounds.ts'
@@ -10,7 +10,7 @@ export type Request =
   | StepRequest
   /** `until` for a point in time, `ms` for a duration. */
   | { kind: 'sleep'; until?: number; ms?: number }
-  | { kind: 'wait'; signal: Signal; ms?: number }
+  | { kind: 'wait'; signal: AnySignal; ms?: number }
   | CallbackRequest
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
   | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy }

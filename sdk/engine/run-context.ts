@@ -18,7 +18,7 @@ import type {
   WaitOptions,
 } from '../context.ts'
 import type { Functions, LogLevel, LogSink } from '../ports.ts'
-import type { AnyWorkflow, Signal } from '../workflow.ts'
+import type { AnySignal, AnyWorkflow } from '../workflow.ts'
 import { Branch } from './branch.ts'
 import { callbackRequest } from './callback-request.ts'
 import { callbackToken, callbackUrl } from './callback-token.ts'
@@ -49,6 +49,8 @@ export interface Shared {
   functions: Functions | undefined
   /** What the URLs of callbacks begin with. */
   publicUrl: string | undefined
+  /** Those that the workflow declares, if it does. */
+  signals?: readonly AnySignal[]
   /** Bodies that stand in for steps of that name. */
   stubs: ReadonlyMap<string, StepBody> | undefined
 }
@@ -123,7 +125,7 @@ export class RunContext implements Context {
   }
 
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {
-    const [name, duration] = maybeDuration === undefined ? ['sleep', nameOrDuration] : [nameOrDuration as string, maybeDuration]
+    const [name, duration] = maybeDuration === undefined ? ['sleep', nameOrDuration as Duration] : [nameOrDuration as string, maybeDuration]
     checkName('a sleep name', name)
     const ms = millisecondsOrZero(duration, `the sleep '${name}'`)
     return this.replay.call(this.path, name, { kind: 'sleep', ms }, false, this.branch).promise as Promise<void>
@@ -136,7 +138,9 @@ export class RunContext implements Context {
     return this.replay.call(this.path, name, { kind: 'sleep', until }, false, this.branch).promise as Promise<void>
   }
 
-  waitFor<T>(signal: Signal<T>, options: WaitOptions = {}): Promise<T> {
+  waitFor<T>(signal: AnySignal<T>, options: WaitOptions = {}): Promise<T> {
+    const { signals } = this.shared
+    if (signals && !signals.some(({ name }) => name === signal.name)) throw undeclaredSignal(signal.name, signals)
     const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
     return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise as Promise<T>
   }
@@ -259,4 +263,9 @@ export function replayAwareLogger(replay: Replay, sink: LogSink): Logger {
       if (!replay.replaying) sink(level, message, { runId: replay.run.id, workflow: replay.run.workflow, ...fields })
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+function undeclaredSignal(name: string, declared: readonly AnySignal[]): FatalError {
+  const known = declared.map((each) => each.name).join(', ') || 'none'
+  return new FatalError(`the workflow does not declare signal '${name}', so nobody could send it; add it to its \`signals\`, which are: ${known}`)
 }

@@ -10,7 +10,7 @@ export interface BodyState {
 /** Starts the workflow function on a fresh context and takes it through the journal. */
 export async function runBody(workflow: AnyWorkflow, input: unknown, replay: Replay, shared: Omit<Shared, 'replay'>): Promise<BodyState> {
   const state: BodyState = { compensated: false }
-  const ctx = new RunContext({ ...shared, replay })
+  const ctx = new RunContext({ ...shared, replay, signals: workflow.options.signals })
   await replay.begin(async () => {
     try {
       return await workflow.body(ctx, input)

@@ -20,7 +20,7 @@ export interface StartOn<I = unknown, E = any> {
 export interface SignalOn<T = unknown, E = any> {
   /** Only runs of this one. Without it, whoever sends such an event may signal any run whose id it knows. */
   workflow?: AnyWorkflow | string
-  signal: Signal<T> | string
+  signal: Signal<unknown, T> | string
   runId: FromEvent<string | number, E>
   /** The signal's; none unless given. */
   payload?: FromEvent<NoInfer<T>, E>

@@ -6,10 +6,12 @@ import type { StepView } from '../definitions/step-states.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import { type Problem, recordError } from '../engine/errors.ts'
 import { encode } from '../engine/values.ts'
-import { outputOf } from '../output-of.ts'
+import { outputOf, type ResultArguments, resultArguments } from '../output-of.ts'
 import { hasEnded, type RunPage, type RunStatus } from '../ports.ts'
 import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
 import { validateOrThrow } from '../schema.ts'
+import { StartedRun } from '../started-run.ts'
+import type { Giving } from '../storable.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
 import type { AnyWorkflow, Signal, Workflow } from '../workflow.ts'
@@ -47,15 +49,14 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     this.transport = new Transport(options)
   }
 
-  async start<I, O>(workflow: Workflow<I, O> | string, input: I, options: StartOptions = {}): Promise<{ runId: string; status: RunStatus; created: boolean }> {
+  async start<I, O>(workflow: Workflow<I, O> | string, ...[input, options = {}]: Giving<I, StartOptions>): Promise<StartedRun<O>> {
     const { body, created } = await this.launch<{ runId: string; status: RunStatus }>(workflow, input, options, {})
-    return { ...body, created }
+    return new StartedRun<O>(this, { ...body, created })
   }
 
   async startAndSettle<I, O>(
     workflow: Workflow<I, O> | string,
-    input: I,
-    { timeout, ...options }: StartOptions & { timeout?: Duration } = {},
+    ...[input, { timeout, ...options } = {}]: Giving<I, StartOptions & { timeout?: Duration }>
   ): Promise<{ run: RunView; created: boolean }> {
     const until = timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(timeout, 'the timeout of a start')
     // In one request: the server hands a run that somebody waits for straight to a runner.
@@ -63,7 +64,7 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     const { body, created } = await this.launch<RunJson>(workflow, input, options, { wait: `${wait}ms` })
     const run = runFromJson(body)
     if (isSettled(run) || Date.now() >= until) return { run, created }
-    return { run: await this.settled(run.id, timeout === undefined ? {} : { timeout: Math.max(1, until - Date.now()) }), created }
+    return { run: await this.settled(run.runId, timeout === undefined ? {} : { timeout: Math.max(1, until - Date.now()) }), created }
   }
 
   private async launch<T>(
@@ -92,8 +93,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return { runs: runs.map(summaryFromJson), ...(cursor !== undefined && { cursor }) }
   }
 
-  async result<O = unknown>(runId: string, options: { timeout?: Duration } = {}): Promise<O> {
-    return outputOf<O>(await this.settled(runId, options))
+  result<O = unknown>(runId: string, options?: { timeout?: Duration }): Promise<O>
+  result<O>(workflow: Workflow<never, O>, runId: string, options?: { timeout?: Duration }): Promise<O>
+  async result<O>(...asked: ResultArguments): Promise<O> {
+    const { workflow, runId, options } = resultArguments(asked)
+    return outputOf<O>(await this.settled(runId, options), workflow)
   }
 
   async settled(runId: string, options: { timeout?: Duration } = {}): Promise<RunView> {
@@ -165,7 +169,7 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     await this.transport.send({ method: 'DELETE', path: definitionPath(name) })
   }
 
-  async signal<T>(runId: string, signal: Signal<T> | string, payload?: T, options?: RepeatOptions): Promise<{ accepted: boolean }> {
+  async signal<In>(runId: string, signal: Signal<unknown, In> | string, ...[payload, options]: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
     const { name, schema } = typeof signal === 'string' ? { name: signal, schema: undefined } : signal
     // The server knows signals by name only, so this is the place where the schema can be checked.
     await validateOrThrow(schema, payload, `the payload of signal '${name}'`)

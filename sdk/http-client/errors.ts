@@ -1,4 +1,4 @@
-import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, UnknownWorkflowError } from '../engine/errors.ts'
+import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, UnknownSignalError, UnknownWorkflowError } from '../engine/errors.ts'
 import { PROBLEM_BASE, type ProblemJson } from './wire.ts'
 
 /** An answer that has no error class of its own: not authorized, too large, throttled, a fault of the server. */
@@ -22,6 +22,7 @@ const REVIVED: Record<string, (problem: ProblemJson) => Error> = {
   'unknown-run': ({ detail }) => new RunNotFoundError(detail),
   'unknown-schedule': ({ detail }) => new RunNotFoundError(detail),
   'unknown-definition': ({ detail }) => new UnknownWorkflowError(detail),
+  'unknown-signal': ({ detail, known }) => new UnknownSignalError(detail, known ?? []),
   'unknown-workflow': ({ detail }) => new UnknownWorkflowError(detail),
   conflict: ({ detail }) => new ConflictError(detail),
 }

@@ -11,9 +11,11 @@ export {
   RunNotFoundError,
   StepError,
   TimeoutError,
+  UnknownSignalError,
   UnknownWorkflowError,
 } from '../engine/errors.ts'
 export type { RunPage, RunStatus, RunSummary } from '../ports.ts'
+export { StartedRun } from '../started-run.ts'
 export { OverwinterClient } from './client.ts'
 export { HttpError } from './errors.ts'
 export type { TransportOptions } from './transport.ts'

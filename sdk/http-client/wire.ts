@@ -13,8 +13,7 @@ import type { TokenView } from '../tasks/tokens.ts'
 
 type Times = 'createdAt' | 'startedAt' | 'endedAt' | 'wakeAt'
 
-export type RunJson = Omit<RunView, Times | 'id' | 'waitingFor' | 'heartbeat' | 'retentionMs'> & {
-  runId: string
+export type RunJson = Omit<RunView, Times | 'waitingFor' | 'heartbeat' | 'retentionMs'> & {
   createdAt: string
   startedAt?: string
   endedAt?: string
@@ -24,8 +23,7 @@ export type RunJson = Omit<RunView, Times | 'id' | 'waitingFor' | 'heartbeat' | 
 }
 
 /** A run in a list: no payloads. */
-export type RunSummaryJson = Pick<RunJson, 'runId' | 'waitingFor' | 'createdAt' | 'startedAt' | 'endedAt' | 'wakeAt'> &
-  Omit<RunSummary, Times | 'id' | 'waitingFor'>
+export type RunSummaryJson = Pick<RunJson, 'runId' | 'waitingFor' | 'createdAt' | 'startedAt' | 'endedAt' | 'wakeAt'> & Omit<RunSummary, Times | 'waitingFor'>
 
 export interface HistoryEventJson {
   type: HistoryEvent['type']
@@ -70,10 +68,9 @@ export function runFromJson({ heartbeat, ...json }: RunJson): RunView {
 }
 
 export function summaryFromJson<T extends RunSummaryJson | Omit<RunJson, 'heartbeat'>>(json: T) {
-  const { runId, createdAt, startedAt, endedAt, wakeAt, waitingFor, ...rest } = json
+  const { createdAt, startedAt, endedAt, wakeAt, waitingFor, ...rest } = json
   return {
     ...rest,
-    id: runId,
     createdAt: Date.parse(createdAt),
     ...(startedAt !== undefined && { startedAt: Date.parse(startedAt) }),
     ...(endedAt !== undefined && { endedAt: Date.parse(endedAt) }),

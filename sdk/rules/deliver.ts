@@ -1,12 +1,13 @@
-import { type DeliverResult, hasEnded, type Message, type RunStatus, type Wake } from '../ports.ts'
+import { type DeliverResult, hasEnded, type Message, type RunState, type RunStatus, type Wake } from '../ports.ts'
 import { isLeased } from './guard.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Change, Storage, StoredRun, Updated } from './storage.ts'
 
-export function* deliver(storage: Storage, runId: string, message: Message): Procedure<DeliverResult> {
+export function* deliver(storage: Storage, runId: string, message: Message, refuse?: (run: RunState) => void): Procedure<DeliverResult> {
   const run = yield* ask(storage.find(runId))
   if (!run) return { outcome: 'missing', wakes: [] }
   if (hasEnded(run.status)) return { outcome: 'ended', wakes: [] }
+  refuse?.(run)
   const put = yield* ask(storage.putMessage(run, message))
   if (put === 'consumed') return { outcome: 'duplicate', wakes: [] }
   // I6: the counter is bumped after the message is there. Also for a duplicate that still waits: whoever sent it

@@ -57,8 +57,8 @@ export class Runs implements RunStore {
     return this.storage.list(filter)
   }
 
-  deliver(runId: string, message: Message): Promise<DeliverResult> {
-    return this.storage.perform(() => deliver(this.storage, runId, message))
+  deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult> {
+    return this.storage.perform(() => deliver(this.storage, runId, message, refuse))
   }
 
   claim(runId: string, lease: Lease): Promise<Claimed | undefined> {

@@ -4,13 +4,13 @@ import type { RunSummary } from '../ports.ts'
 const LONGEST_MESSAGE = 500
 
 type Optional = 'wakeAt' | 'waitingFor' | 'parent' | 'startedAt' | 'endedAt'
-type Summarised = Omit<RunSummary, Optional | 'error'> & { [K in Optional]?: RunSummary[K] | undefined }
+type Summarised = Omit<RunSummary, Optional | 'error' | 'runId'> & { id: string } & { [K in Optional]?: RunSummary[K] | undefined }
 
 /** A run as lists show it, of what a world has of it at hand. */
 export function summaryOf(run: Summarised, error: RunSummary['error']): RunSummary {
   const { id, workflow, version, status, generation, attempt, wakeAt, waitingFor, parent, tags, createdAt, startedAt, endedAt } = run
   return {
-    id,
+    runId: id,
     workflow,
     version,
     status,

@@ -31,8 +31,8 @@ export class EarlierRuns {
     let cursor: string | undefined
     do {
       const page = await store.list({ workflow: SCHEDULE_WORKFLOW, isOpen: true, limit: PAGE, ...(cursor !== undefined && { cursor }) })
-      for (const { id } of page.runs) {
-        const run = await store.get(id)
+      for (const { runId } of page.runs) {
+        const run = await store.get(runId)
         const name = run && scheduleOf(run)
         if (!run || name === undefined || wanted.has(name) || stateOf(run).serial !== undefined || run.id !== earlierScheduleRunId(name)) continue
         await wakeups.send((await store.terminate(run.id, NO_LONGER)).wakes)

@@ -21,7 +21,7 @@ export function normaliseHistory(history: readonly HistoryEvent[]): unknown[] {
 }
 
 /**
- * A vitest or jest matcher: `expect.extend({ toMatchHistory })`, then
+ * A matcher: with vitest `import 'overwinter/testing/vitest'`, with jest `expect.extend({ toMatchHistory })`, then
  * `expect(await handle.history()).toMatchHistory('golden/order.json')`. The file is written when it does not exist,
  * or when the environment variable UPDATE_HISTORIES is set.
  */

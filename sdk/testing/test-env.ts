@@ -1,4 +1,4 @@
-import { Client, type HistoryEvent, type RunView, type StartOptions } from '../client.ts'
+import { Client, type HistoryEvent, type RepeatOptions, type RunView, type StartOptions } from '../client.ts'
 import type { Codec } from '../codec/codec.ts'
 import { withCodec } from '../codec/with-codec.ts'
 // Loaded ahead: to load it in the middle of a run takes longer than `settle` waits for a sign of life.
@@ -14,6 +14,7 @@ import type { DocumentStore, LogLevel, RunStatus, RunStore } from '../ports.ts'
 import { Runner } from '../runner.ts'
 import { type Schedule, withSchedules } from '../schedule.ts'
 import { Schedules } from '../schedules.ts'
+import type { Giving } from '../storable.ts'
 import { TaskBroker } from '../tasks/broker.ts'
 import type { TaskHandler } from '../worker/task.ts'
 import { Worker } from '../worker/worker.ts'
@@ -114,8 +115,8 @@ export class TestEnv {
     return new Schedules(this.client)
   }
 
-  async start<I, O>(workflow: Workflow<I, O>, input: I, options?: StartOptions): Promise<RunHandle<O>> {
-    const { runId } = await this.client.start(workflow, input, options)
+  async start<I, O>(workflow: Workflow<I, O>, ...given: Giving<I, StartOptions>): Promise<RunHandle<O>> {
+    const { runId } = await this.client.start(workflow, ...given)
     return new RunHandle<O>(this, runId)
   }
 
@@ -223,7 +224,7 @@ export class TestEnv {
     const { runs } = await this.client.list({ limit: 1_000 })
     const open = runs.filter((run) => run.endedAt === undefined)
     return (
-      open.map((run) => `run '${run.id}' is ${run.status} (${(run.waitingFor ?? []).map((w) => `${w.kind} '${w.id}'`).join(', ')})`).join('; ') ||
+      open.map((run) => `run '${run.runId}' is ${run.status} (${(run.waitingFor ?? []).map((w) => `${w.kind} '${w.id}'`).join(', ')})`).join('; ') ||
       'no run is open'
     )
   }
@@ -259,8 +260,8 @@ export class RunHandle<O = unknown> {
     return this.env.client.history(this.runId)
   }
 
-  async signal<T>(signal: Signal<T> | string, payload?: T, options?: { idempotencyKey?: string }): Promise<{ accepted: boolean }> {
-    return this.env.client.signal(this.runId, signal, payload, options)
+  async signal<In>(signal: Signal<unknown, In> | string, ...given: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
+    return this.env.client.signal(this.runId, signal, ...given)
   }
 
   async cancel(reason?: string): Promise<void> {

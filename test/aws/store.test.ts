@@ -205,7 +205,7 @@ describe('the DynamoDB store', () => {
     }
     const first = await store().list({ workflow, status: 'failed', limit: 3 })
     const second = await store().list({ workflow, status: 'failed', limit: 3, cursor: first.cursor })
-    expect([...first.runs, ...second.runs].map(({ id }) => id)).toEqual(ids)
+    expect([...first.runs, ...second.runs].map(({ runId }) => runId)).toEqual(ids)
     expect(second.cursor).toBeUndefined()
     await expect(store().list({ limit: 3, cursor: 'nonsense' })).rejects.toThrow(/not a cursor/)
   })

@@ -22,7 +22,7 @@ describe('erasing all runs with a tag', () => {
     const { runId } = await env.client.eraseTagged('customer:1')
     expect(await env.handle(runId).result()).toEqual({ erased: 125, open: 1, openRuns: [staying.runId] })
     const left = await env.client.list({ limit: 1_000 })
-    expect(left.runs.filter(({ tags }) => tags.includes('customer:1')).map(({ id }) => id)).toEqual([staying.runId])
+    expect(left.runs.filter(({ tags }) => tags.includes('customer:1')).map(({ runId }) => runId)).toEqual([staying.runId])
     expect(left.runs.filter(({ tags }) => tags.includes('customer:0'))).toHaveLength(125)
   })
 

@@ -109,7 +109,7 @@ async function allEnded(client: Client, world: LocalWorld, { transfers, log }: R
   let cursor: string | undefined
   do {
     const page = await client.list({ workflow: 'transfer', limit: 1_000, ...(cursor !== undefined && { cursor }) })
-    all.push(...(await Promise.all(page.runs.map(({ id }) => client.get(id)))))
+    all.push(...(await Promise.all(page.runs.map(({ runId: id }) => client.get(id)))))
     cursor = page.cursor
   } while (cursor !== undefined)
   return all
@@ -119,7 +119,7 @@ function problemsOf(transfers: Map<string, Transfer>, runs: RunView[], { balance
   const problems: string[] = []
   const expected = new Map<string, number>()
   const add = (account: string, cents: number) => expected.set(account, (expected.get(account) ?? 0) + cents)
-  const byId = new Map(runs.map((run) => [run.id, run]))
+  const byId = new Map(runs.map((run) => [run.runId, run]))
   for (const [id, { kind, from, to, cents }] of transfers) {
     const run = byId.get(id)
     const wanted = kind === 'doomed' ? 'failed' : 'completed'

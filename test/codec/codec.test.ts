@@ -64,7 +64,7 @@ describe('with a codec', () => {
     await client.signal(runId, sing, `${CANARY} sung`)
     for (let i = 0; i < 20; i++) {
       clock.moveTo(clock.now() + 1_000)
-      for (const { id, status } of (await client.list()).runs)
+      for (const { runId: id, status } of (await client.list()).runs)
         if (status !== 'completed') await runOnce(world, registry, id, { lease: { owner: 'o', ms: 500 } })
     }
     expect(await client.result(runId)).toEqual(SUNG)

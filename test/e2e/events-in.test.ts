@@ -62,7 +62,7 @@ describe('events from outside, with what the construct lets its functions do', (
     await new S3Client({ forcePathStyle: true }).send(new PutObjectCommand({ Bucket: outputs.ParcelBucket, Key: 'labels/a b.txt', Body: 'x' }))
     const run = await eventually('a run of the object', async () => {
       const { runs } = await client.list({ workflow: 'parcel', limit: 1_000 })
-      const all = await Promise.all(runs.map(({ id }) => client.get(id)))
+      const all = await Promise.all(runs.map(({ runId: id }) => client.get(id)))
       return all.find(({ input }) => (input as { id: string }).id === 'labels/a b.txt')
     })
     expect(run.input).toEqual({ id: 'labels/a b.txt', via: 'ObjectCreated:Put' })

@@ -66,7 +66,7 @@ async function completed(client: Deployment['client']): Promise<string[] | undef
   let cursor: string | undefined
   do {
     const page = await client.list({ tag: 'crowd', status: 'completed', limit: 250, cursor })
-    ids.push(...page.runs.map(({ id }) => id))
+    ids.push(...page.runs.map(({ runId }) => runId))
     cursor = page.cursor
   } while (cursor)
   return ids.length >= RUNS ? ids : undefined

@@ -66,7 +66,7 @@ describe.concurrent('trouble', () => {
     const stuck = await client.settled(runId, { timeout: PATIENCE_MS })
     // Whichever comes first: the next runner counts the dead ones, or the queue gives the message up.
     expect(stuck).toMatchObject({ status: 'stuck', error: { message: expect.stringMatching(/runners (in a row died|failed too often)/) } })
-    expect((await client.list({ status: 'stuck' })).runs.map(({ id }) => id)).toContain(runId)
+    expect((await client.list({ status: 'stuck' })).runs.map(({ runId }) => runId)).toContain(runId)
     await client.signal(runId, healed, { by: 'a fix' })
     await client.retry(runId)
     expect(await client.result(runId, { timeout: PATIENCE_MS })).toEqual({ antidote: { by: 'a fix' } })

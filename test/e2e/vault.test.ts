@@ -75,8 +75,8 @@ it('the workflow for failures is called once for a run that failed, and not for 
     const { runs } = await client.list({ workflow: 'tell', status: 'failed' })
     return runs.length > 0 && runs
   })
-  expect(called!.id).toMatch(/^failure~/)
-  const { error } = await client.get(called!.id)
+  expect(called!.runId).toMatch(/^failure~/)
+  const { error } = await client.get(called!.runId)
   expect(JSON.parse(error!.message)).toEqual({ runId, status: 'FAILED', error: 'TypeError' })
   // What it says of its own failure has gone the same way by now, if it has.
   const later = await client.start(falls, { customer: 6 })

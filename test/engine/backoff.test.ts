@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TaskOptions } from '../../sdk/context.ts'
+import type { Duration } from '../../sdk/engine/duration.ts'
 import { FatalError, RetryableError, TimeoutError } from '../../sdk/engine/errors.ts'
 import { checkRetryPolicy, type RetryPolicy, retryDelay } from '../../sdk/engine/retry.ts'
 import { taskPolicy } from '../../sdk/engine/task-policy.ts'
@@ -14,7 +15,7 @@ describe('the wait before the next attempt', () => {
   })
 
   it('grows by the factor that was asked for, up to the longest', () => {
-    const policy = { ...plain, attempts: 9, initial: '10s', factor: 3, max: '1m' }
+    const policy: RetryPolicy = { ...plain, attempts: 9, initial: '10s', factor: 3, max: '1m' }
     expect([1, 2, 3].map((attempt) => delay(policy, attempt))).toEqual([10_000, 30_000, 60_000])
   })
 
@@ -35,7 +36,7 @@ describe('the wait before the next attempt', () => {
   it('is what the error asks for', () => {
     expect(delay({}, 1, new RetryableError('busy', { after: '7s' }))).toBe(7_000)
     expect(delay(plain, 1, new RetryableError('busy'))).toBe(1_000)
-    expect(() => delay({}, 1, new RetryableError('busy', { after: 'soon' }))).toThrow("the 'after' of a RetryableError in step 'a'")
+    expect(() => delay({}, 1, new RetryableError('busy', { after: 'soon' as Duration }))).toThrow("the 'after' of a RetryableError in step 'a'")
     expect(delay({ attempts: 1 }, 1, new RetryableError('busy', { after: '7s' }))).toBeUndefined()
   })
 
@@ -57,14 +58,14 @@ describe('a retry policy', () => {
     [{ factor: 0.9 }, 'retry.factor must be at least 1, got 0.9'],
     [{ factor: Number.POSITIVE_INFINITY }, 'retry.factor must be at least 1'],
     [{ factor: Number.NaN }, 'retry.factor must be at least 1'],
-    [{ initial: 'soon' }, 'retry.initial'],
-    [{ max: 'late' }, 'retry.max'],
+    [{ initial: 'soon' as Duration }, 'retry.initial'],
+    [{ max: 'late' as Duration }, 'retry.max'],
   ])('%j is refused', (policy, why) => {
     expect(() => checkRetryPolicy(policy, "step 'a'")).toThrow(`step 'a': ${why}`)
   })
 
   it('may say as little or as much as it likes', () => {
-    for (const policy of [{}, { attempts: 1, factor: 1, initial: '1s', max: '1s' }]) expect(() => checkRetryPolicy(policy, 'x')).not.toThrow()
+    for (const policy of [{}, { attempts: 1, factor: 1, initial: '1s', max: '1s' } as const]) expect(() => checkRetryPolicy(policy, 'x')).not.toThrow()
   })
 })
 

@@ -64,7 +64,7 @@ describe('every value goes through every boundary unchanged', () => {
       const client = new Client(world, registry)
       const { runId } = await client.start(travels, { round: 0, value: values })
       const turn = async () => {
-        for (const { id, endedAt } of (await client.list()).runs)
+        for (const { runId: id, endedAt } of (await client.list()).runs)
           if (endedAt === undefined) await runOnce(world, registry, id, { lease: { owner: 'o', ms: 500 } })
         clock.moveTo(clock.now() + 1_000)
       }
@@ -109,7 +109,7 @@ describe('what a schema makes of a value', () => {
     })
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, { at: '2026-01-01' })
-    await run.signal(due, { at: '2026-01-02' as never })
+    await run.signal(due, { at: '2026-01-02' })
     await env.settle()
     await env.client.completeCallback(await tokenOf(env.client, run.runId, 'when'), { at: '2026-01-03' })
     await env.settle()

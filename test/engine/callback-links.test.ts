@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { deadlineOf } from '../../sdk/callback-journal.ts'
 import { beat } from '../../sdk/engine/callback-heartbeat.ts'
+import type { Duration } from '../../sdk/engine/duration.ts'
 import {
   type Callback,
   Client,
@@ -144,7 +145,7 @@ describe('a raw callback', () => {
 })
 
 describe('a callback with a heartbeat timeout', () => {
-  const watched = (timeout?: string) => asking((ctx) => ctx.callback('job', { heartbeatTimeout: '1m', ...(timeout !== undefined && { timeout }) }))
+  const watched = (timeout?: Duration) => asking((ctx) => ctx.callback('job', { heartbeatTimeout: '1m', ...(timeout !== undefined && { timeout }) }))
 
   it('fails without a sign of life, and says so', async () => {
     const { env, run, token } = await watched()

@@ -60,7 +60,7 @@ describe('get, list, result, history', () => {
     await env.client.start(other, undefined, { id: 'o1', tags: ['x'] })
     await env.client.start(nap, 2, { id: 'n2', tags: ['x'] })
     await env.settle()
-    const ids = async (filter: object) => (await env.client.list(filter)).runs.map(({ id }) => id)
+    const ids = async (filter: object) => (await env.client.list(filter)).runs.map(({ runId }) => runId)
     expect(await ids({})).toEqual(['n2', 'o1', 'n1'])
     expect(await ids({ workflow: 'nap' })).toEqual(['n2', 'n1'])
     expect(await ids({ tag: 'x' })).toEqual(['n2', 'o1'])
@@ -242,7 +242,7 @@ describe('erase', () => {
     })
     const env = await testEnv({ workflows: [many] })
     expect(await (await env.start(many, 100)).result()).toBe(100)
-    const { id } = (await env.client.list()).runs[0]!
+    const { runId: id } = (await env.client.list()).runs[0]!
     await env.client.erase(id)
     await expect(env.client.get(id)).rejects.toBeInstanceOf(RunNotFoundError)
     const next = await env.start(many, 3)
@@ -284,7 +284,7 @@ describe('tags', () => {
     await env.client.start(order, { customer: 42 }, { id: 'o-42', tags: ['rush'] })
     await env.client.start(order, { customer: 43 }, { id: 'o-43' })
     await (await env.start(parent, undefined)).result()
-    const tagged = async (tag: string) => (await env.client.list({ tag })).runs.map(({ id }) => id)
+    const tagged = async (tag: string) => (await env.client.list({ tag })).runs.map(({ runId }) => runId)
     expect(await tagged('customer:42')).toEqual(['o-42'])
     expect(await tagged('rush')).toEqual(['o-42'])
     expect(await tagged('customer:7')).toHaveLength(1)

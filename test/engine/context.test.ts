@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import type { Context, Logger, RunInfo, StepTools } from '../../sdk/context.ts'
 import { readCallbackToken } from '../../sdk/engine/callback-token.ts'
+import type { Duration } from '../../sdk/engine/duration.ts'
 import type { FrameEvent, JournalEvent } from '../../sdk/engine/events.ts'
 import { Journal } from '../../sdk/engine/journal.ts'
 import type { Request } from '../../sdk/engine/operation.ts'
@@ -147,7 +148,7 @@ describe('what ctx asks for', () => {
     ['a step name', (ctx) => ctx.step('', () => 1)],
     ['the second argument must be the function to run', (ctx) => ctx.step('a', 7 as never)],
     ["step 'a': retry.attempts", (ctx) => ctx.step('a', () => 1, { retry: { attempts: 0 } })],
-    ["the timeout of step 'a'", (ctx) => ctx.step('a', () => 1, { timeout: 'late' })],
+    ["the timeout of step 'a'", (ctx) => ctx.step('a', () => 1, { timeout: 'late' as Duration })],
     ["the payload for function 'f'", (ctx) => ctx.invoke('f', 1n)],
     ['a task type', (ctx) => ctx.task('')],
     ['a task name', (ctx) => ctx.task('mail', 1, { name: '' })],

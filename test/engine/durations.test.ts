@@ -19,7 +19,7 @@ describe('a duration', () => {
     ['12.25s', 12_250],
     ['1h 30m', 5_400_000],
     ['1h30m', 5_400_000],
-    [' 1 h  30 m ', 5_400_000],
+    [' 1 h  30 m ' as Duration, 5_400_000],
     ['2h -30m', 5_400_000],
     [{ days: 1, hours: 1, minutes: 1, seconds: 1, milliseconds: 1 }, DAY + 3_661_001],
     ['365d', MAX_WAIT_MS],
@@ -37,7 +37,7 @@ describe('a duration', () => {
   )
 
   it('must be positive, or not negative where none at all may be meant', () => {
-    for (const given of [0, '0s', -1, '-1s', 0.4]) expect(() => milliseconds(given, 'the sleep')).toThrow('the sleep: a duration must be positive')
+    for (const given of [0, '0s', -1, '-1s', 0.4] as const) expect(() => milliseconds(given, 'the sleep')).toThrow('the sleep: a duration must be positive')
     expect(millisecondsOrZero(0, 'x')).toBe(0)
     expect(millisecondsOrZero('30s', 'x')).toBe(30_000)
     expect(() => millisecondsOrZero(-1, 'the sleep')).toThrow('the sleep: a duration must not be negative, got -1')
@@ -51,7 +51,7 @@ describe('a duration', () => {
   })
 
   it('is shown in the error as it was given', () => {
-    expect(() => milliseconds('soon', 'x')).toThrow("'soon' is not a duration")
+    expect(() => milliseconds('soon' as Duration, 'x')).toThrow("'soon' is not a duration")
     expect(() => milliseconds({ hours: -1 }, 'x')).toThrow('got {"hours":-1}')
   })
 })

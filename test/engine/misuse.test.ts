@@ -37,12 +37,12 @@ describe('input that does not fit', () => {
   it('that cannot be stored is refused too', async () => {
     const w = workflow('w', async () => 1)
     const env = await testEnv({ workflows: [w] })
-    await expect(env.start(w, { when: () => 1 })).rejects.toThrow('$.when')
+    await expect(env.start(w, { when: () => 1 } as never)).rejects.toThrow('$.when')
     expect((await env.client.list()).runs).toEqual([])
   })
 
   it('an output that does not fit fails the run', async () => {
-    const w = workflow('w', { input: z.any(), output: z.object({ n: z.number() }) }, async () => ({ n: 'x' }))
+    const w = workflow('w', { input: z.any(), output: z.object({ n: z.number() }) }, async () => ({ n: 'x' as never }))
     const env = await testEnv({ workflows: [w] })
     await expect((await env.start(w, undefined)).result()).rejects.toThrow('$.n')
   })

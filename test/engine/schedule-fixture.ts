@@ -1,3 +1,4 @@
+import type { Duration } from '../../sdk/engine/duration.ts'
 import { Client, Registry, Schedules, schedule, workflow } from '../../sdk/index.ts'
 import type { World } from '../../sdk/ports.ts'
 import { withSchedules } from '../../sdk/schedule.ts'
@@ -13,7 +14,7 @@ export const other = schedule('other', { every: '1h' }, report, undefined)
 export const CODE = withSchedules([report], [hourly])
 export const deployed = () => testEnv({ workflows: CODE })
 
-export async function started(env: TestEnv, duration: string): Promise<number> {
+export async function started(env: TestEnv, duration: Duration): Promise<number> {
   const count = async () => (await env.client.list({ workflow: 'report', limit: 1000 })).runs.length
   await env.settle()
   const before = await count()
@@ -23,7 +24,7 @@ export async function started(env: TestEnv, duration: string): Promise<number> {
 
 export async function ownRuns(env: TestEnv) {
   const { runs } = await env.client.list({ workflow: SCHEDULE_WORKFLOW, limit: 1000 })
-  return runs.filter(({ endedAt }) => endedAt === undefined).map(({ id }) => id)
+  return runs.filter(({ endedAt }) => endedAt === undefined).map(({ runId }) => runId)
 }
 
 export const IS_WRITE = /^(store\.(create|deliver|terminate|revive)|documents\.(put|delete))$/

@@ -27,7 +27,7 @@ const scheduleWorkflow = (...targets: (typeof report)[]) =>
 
 async function openRuns(env: TestEnv): Promise<string[]> {
   const { runs } = await env.client.list({ workflow: SCHEDULE_WORKFLOW, limit: 1000 })
-  return runs.flatMap(({ id, endedAt }) => (endedAt === undefined ? [id] : [])).sort()
+  return runs.flatMap(({ runId: id, endedAt }) => (endedAt === undefined ? [id] : [])).sort()
 }
 
 /** A store in which 0.1.0 has left the run of a schedule as it was recorded. */
@@ -73,7 +73,7 @@ describe.each(OVERLAPS)('a schedule of 0.1.0 with overlap %s', (overlap) => {
     expect(await env.schedules.list()).toMatchObject([{ runId: 'schedule.hourly', nextDue: Date.parse('2026-01-01T12:00:00Z'), started: before.started }])
     await env.advance('6h')
     const { runs } = await env.client.list({ workflow: 'report' })
-    expect(runs.map(({ id }) => id)).toEqual([16, 14, 12].map((hour) => `schedule.hourly.2026-01-01T${hour}-00-00.000Z`))
+    expect(runs.map(({ runId }) => runId)).toEqual([16, 14, 12].map((hour) => `schedule.hourly.2026-01-01T${hour}-00-00.000Z`))
     expect(await env.schedules.list()).toMatchObject([{ started: before.started + 3, skipped: before.skipped }])
   })
 
@@ -130,7 +130,7 @@ describe('runs of 0.1.0', () => {
     ])
     await env.advance('1h')
     const { runs: reports } = await env.client.list({ workflow: 'report' })
-    expect((await Promise.all(reports.map(({ id }) => env.client.get(id)))).map(({ input }) => input).sort()).toEqual([1, 2])
+    expect((await Promise.all(reports.map(({ runId: id }) => env.client.get(id)))).map(({ input }) => input).sort()).toEqual([1, 2])
   })
 
   it('are taken over when the code was rolled back to 0.1.0 and forward again', async () => {

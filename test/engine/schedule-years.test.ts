@@ -57,16 +57,19 @@ describe('over ten years, a schedule', () => {
     expect(await env.schedules.list()).toMatchObject([{ nextDue: Date.UTC(2032, 1, 29) }])
   })
 
-  it.each([{ every: '100d' }, { cron: '0 0 11 4 *' }])('that is woken starts the next run now, and not another one in its time (%j)', async (options) => {
-    const { env, times } = await timesInYears(options, '2026-01-01T00:00:00Z', 0)
-    await env.advance('30d')
-    await env.client.wake('schedule.long')
-    await env.advance('80d')
-    expect(times).toEqual(['2026-01-31T00:00:00.000Z'])
-    expect(await env.schedules.list()).toMatchObject([{ started: 1 }])
-    await env.advance('365d')
-    expect(times[1]).toBe('every' in options ? '2026-07-20T00:00:00.000Z' : '2027-04-11T00:00:00.000Z')
-  })
+  it.each<ScheduleOptions>([{ every: '100d' }, { cron: '0 0 11 4 *' }])(
+    'that is woken starts the next run now, and not another one in its time (%j)',
+    async (options) => {
+      const { env, times } = await timesInYears(options, '2026-01-01T00:00:00Z', 0)
+      await env.advance('30d')
+      await env.client.wake('schedule.long')
+      await env.advance('80d')
+      expect(times).toEqual(['2026-01-31T00:00:00.000Z'])
+      expect(await env.schedules.list()).toMatchObject([{ started: 1 }])
+      await env.advance('365d')
+      expect(times[1]).toBe('every' in options ? '2026-07-20T00:00:00.000Z' : '2027-04-11T00:00:00.000Z')
+    },
+  )
 
   it('whose times are over starts nothing more, and can still be triggered', async () => {
     const { env, times } = await timesInYears({ cron: '0 0 0 1 1 * 2027' }, '2026-01-01T00:00:00Z', 3)
@@ -112,12 +115,12 @@ describe('a run that takes very long', () => {
     const env = await testEnv({ workflows: [], schedules: [schedule('busy', { every: '1h' }, endless, undefined)] })
     await env.advance('3h')
     await env.schedules.pause('busy')
-    for (const days of ['300d', '150d']) await env.advance(days)
+    for (const days of ['300d', '150d'] as const) await env.advance(days)
     // The one at two o'clock, before the pause.
     expect(await env.schedules.list()).toMatchObject([{ started: 1, skipped: 1 }])
   })
 
-  it.each([{ cron: '*/10 * * * *' }, { every: '10m' }])('counts the times beside it, and not the one at which it ends (%j)', (options) => {
+  it.each<ScheduleOptions>([{ cron: '*/10 * * * *' }, { every: '10m' }])('counts the times beside it, and not the one at which it ends (%j)', (options) => {
     const { plan } = schedule('busy', options, endless, undefined)
     const at = (minutes: number) => Date.UTC(2026, 0, 1, 0, minutes)
     expect(timesBetween(plan, at(0), at(9))).toEqual({ count: 0, last: at(0) })
@@ -142,7 +145,7 @@ describe('runs that follow each other without a gap', () => {
     expect([started, skipped]).toEqual([201, 0])
     expect(started + waiting).toBeGreaterThanOrEqual(299)
     const { runs } = await env.client.list({ workflow: 'slow', limit: 1000 })
-    expect(new Set(runs.map(({ id }) => id)).size).toBe(201)
+    expect(new Set(runs.map(({ runId }) => runId)).size).toBe(201)
   })
 
   it('wait while the schedule is paused, and follow when it is resumed', async () => {
@@ -184,7 +187,7 @@ describe('a run that cannot be started', () => {
     expect((await env.schedules.list())[0]).toMatchObject({ version: 2, started: 3 })
     expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
     const { runs } = await env.client.list({ workflow: 'report' })
-    expect(await Promise.all(runs.map(({ id }) => env.client.result(id)))).toEqual(['v2', 'v1'])
+    expect(await Promise.all(runs.map(({ runId: id }) => env.client.result(id)))).toEqual(['v2', 'v1'])
   })
 
   it('is started the next time when the code has its version again', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Duration } from '../../sdk/engine/duration.ts'
 import { type Schedule, schedule, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
@@ -8,7 +9,7 @@ const report = workflow('report', async (ctx, minutes: number) => {
   return 'done'
 })
 
-async function startTimes(schedules: Schedule[], startTime: string, duration: string) {
+async function startTimes(schedules: Schedule[], startTime: string, duration: Duration) {
   const env = await testEnv({ workflows: [], schedules, startTime })
   await env.advance(duration)
   const { runs } = await env.client.list({ workflow: 'report', limit: 100 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { StepOptions, StepTools } from '../../sdk/context.ts'
-import { milliseconds } from '../../sdk/engine/duration.ts'
+import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
 import { CancelledError, FatalError, TimeoutError } from '../../sdk/engine/errors.ts'
 import type { Facts } from '../../sdk/engine/journal.ts'
 import { Operation } from '../../sdk/engine/operation.ts'
@@ -271,7 +271,7 @@ describe('the tools of a body', () => {
   it('refuse a pause that makes no sense', () => {
     const { step, reports } = attempt(() => 7)
     expect(() => step.pause('', '1m')).toThrow("the pause of step 'pay'")
-    expect(() => step.pause('rest', 'soon')).toThrow("the pause 'rest' of step 'pay'")
+    expect(() => step.pause('rest', 'soon' as Duration)).toThrow("the pause 'rest' of step 'pay'")
     expect(() => step.pause('rest', '1m', () => 1)).toThrow("the data of pause 'rest' in step 'pay'")
     expect(reports).toEqual([])
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import type { Duration } from '../../sdk/engine/duration.ts'
 import { signal, TimeoutError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
@@ -92,10 +93,10 @@ describe('a sleep', () => {
     expect(await (await env.start(w, 0)).result()).toBe(before)
   })
 
-  it.each([
+  it.each<[string, Duration, string]>([
     ['negative', '-5s', 'negative'],
     ['NaN', Number.NaN, 'finite'],
-    ['nonsense', 'tomorrow', 'not a duration'],
+    ['nonsense', 'tomorrow' as Duration, 'not a duration'],
     ['over 365 days', '366d', '365 days'],
     ['an unknown field', { fortnights: 1 } as never, 'not a duration'],
   ])('of %s is refused before anything is written', async (_what, duration, message) => {

@@ -37,7 +37,7 @@ describe('a delivery', () => {
     env.client.world.store.create = async (run) => (run.id === 'o-2' ? Promise.reject(new Error('throttled')) : create.call(env.store, run))
     const Records = [queueRecord('m-1', good('o-1')), queueRecord('m-2', good('o-2')), queueRecord('m-3', 'garbage'), queueRecord('m-4', good('o-4'))]
     expect(await deliver({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'm-2' }] })
-    expect((await env.client.list()).runs.map(({ id }) => id).sort()).toEqual(['o-1', 'o-4'])
+    expect((await env.client.list()).runs.map(({ runId }) => runId).sort()).toEqual(['o-1', 'o-4'])
     expect(dead).toMatchObject([{ id: 'm-3', event: { body: 'garbage' }, reason: "mapping 'placed': id gave nothing for this event" }])
   })
 

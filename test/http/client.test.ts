@@ -61,7 +61,7 @@ test('it lists page by page', async () => {
   for (let i = 0; i < 3; i++) await api.client.start(sleeper, undefined, { id: `r${i}` })
   const first = await api.client.list({ workflow: 'sleeper', from: new Date(0), to: Date.now() + 60_000, limit: 2 })
   const second = await api.client.list({ workflow: 'sleeper', limit: 2, cursor: first.cursor })
-  expect([...first.runs, ...second.runs].map((run) => run.id)).toEqual(['r2', 'r1', 'r0'])
+  expect([...first.runs, ...second.runs].map((run) => run.runId)).toEqual(['r2', 'r1', 'r0'])
   expect(second.cursor).toBeUndefined()
 })
 
@@ -72,6 +72,19 @@ test('it signals, and checks the payload against the schema of the signal', asyn
   expect(await api.client.signal(runId, approved, { by: 'ann' }, { idempotencyKey: 'k' })).toEqual({ accepted: true })
   expect(await api.client.result(runId)).toBe('by ann')
   expect(await api.client.signal(runId, approved, { by: 'ann' }, { idempotencyKey: 'k' })).toEqual({ accepted: false })
+})
+
+test('a signal that the workflow does not declare is a 404 with the known names, and the error of the in-process client', async () => {
+  const picky = workflow('picky', { signals: [approved] }, (ctx) => ctx.waitFor(approved))
+  await using api = await open({ workflows: [picky] })
+  const run = await api.client.start(picky)
+  const answer = await fetch(`${api.server.url}/runs/${run.runId}/signals/aproved`, { method: 'POST' })
+  expect(answer.status).toBe(404)
+  expect(await answer.json()).toMatchObject({ type: expect.stringMatching(/unknown-signal$/), known: ['approved'] })
+  await expect(run.signal('aproved')).rejects.toMatchObject({ name: 'UnknownSignalError', known: ['approved'] })
+  await run.signal(approved, { by: 'ann' })
+  expect(await run.result()).toEqual({ by: 'ann' })
+  await expect(api.client.result(order, run.runId)).rejects.toThrow("is of workflow 'picky', not of 'order'")
 })
 
 test('it cancels, terminates, wakes, retries and reruns', async () => {

@@ -82,5 +82,5 @@ test('closing cuts requests that are only held, and leaves a world alone that it
   await fetch(`${server.url}/healthz`)
   await server.close(10)
   await expect(held).rejects.toThrow()
-  expect((await local.get(runId)).id).toBe(runId)
+  expect((await local.get(runId)).runId).toBe(runId)
 })

@@ -100,6 +100,7 @@ test('problem types are stable', () => {
       "404 unknown-run",
       "404 unknown-schedule",
       "404 unknown-definition",
+      "404 unknown-signal",
       "404 unknown-workflow",
       "404 unknown-mapping",
       "404 unknown-task",

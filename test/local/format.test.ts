@@ -91,7 +91,7 @@ describe.each(readdirSync(FIXTURES).filter((file) => file.endsWith('.db')))('run
 
     expect(await result('completed')).toBe(`hello Ada, by ${WRITER}`)
     await expect(result('failed')).rejects.toThrow('the card was declined')
-    expect((await local.list({ tag: 'kept' })).runs.map(({ id }) => id)).toEqual(['asleep', 'completed'])
+    expect((await local.list({ tag: 'kept' })).runs.map(({ runId }) => runId)).toEqual(['asleep', 'completed'])
     expect(await local.get('asleep')).toMatchObject({ status: 'sleeping', progress: { asleepFor: 60 }, wakeAt: START + 2 * HOUR })
     expect(await local.world.documents.get('notes', 'kept')).toMatchObject({ value: { text: 'a document' }, version: 1 })
 
@@ -121,7 +121,7 @@ describe.each(readdirSync(FIXTURES).filter((file) => file.endsWith('.db')))('run
     const second = 'schedule.hourly.2026-01-01T02-00-00.000Z'
     while ((await local.world.store.get(second))?.status !== 'completed') await new Promise((resolve) => setImmediate(resolve))
     const { runs } = await local.list({ workflow: 'greet', limit: 100 })
-    const ofSchedule = await Promise.all(runs.filter(({ id }) => id.startsWith('schedule.hourly.')).map(({ id }) => local.get(id)))
+    const ofSchedule = await Promise.all(runs.filter(({ runId: id }) => id.startsWith('schedule.hourly.')).map(({ runId: id }) => local.get(id)))
     const scheduled = ofSchedule.map((run) => [new Date(run.createdAt).toISOString(), run.output])
     expect(scheduled).toEqual([
       ['2026-01-01T02:00:00.000Z', `hello world, by ${TODAY}`],

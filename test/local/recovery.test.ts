@@ -73,7 +73,7 @@ describe('a local world that was down for a while', () => {
     await untilIdle(before)
     await before.close()
     const after = await open(START + 2 * HOUR)
-    expect((await after.list()).runs.map(({ id }) => id)).toEqual(['kept'])
+    expect((await after.list()).runs.map(({ runId }) => runId)).toEqual(['kept'])
     expect((await after.list({ tag: 't' })).runs).toEqual([])
     await after.close()
   })

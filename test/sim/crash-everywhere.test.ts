@@ -66,14 +66,14 @@ async function play(trouble: Trouble) {
   const { runs } = await world.store.list({ limit: 10 })
   const journals = Object.fromEntries(
     await Promise.all(
-      runs.map(async ({ id }) => {
+      runs.map(async ({ runId: id }) => {
         const events = (await world.store.frames(id)).flatMap((frame) => frame.events)
         // Times differ, because recovery takes some; what happened does not.
         return [id, events.map((event) => JSON.stringify(event, (key, value: unknown) => (['dt', 'until', 'stack', 'ms'].includes(key) ? undefined : value)))]
       }),
     ),
   )
-  const records = await Promise.all(runs.map(async ({ id }) => (await world.store.get(id))!))
+  const records = await Promise.all(runs.map(async ({ runId: id }) => (await world.store.get(id))!))
   const results = records.map(({ id, status, output, error }) => ({ id, status, output, error: error?.message }))
   return { failures: cloud.failures, calls: cloud.calls, journals, results, effects }
 }

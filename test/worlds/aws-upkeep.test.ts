@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import type { Duration } from '../../sdk/engine/duration.ts'
 import { FORMAT } from '../../sdk/engine/names.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, Registry, workflow } from '../../sdk/index.ts'
@@ -107,14 +108,14 @@ describe('a list', () => {
       const before = table.readUnits
       const page = await world.store.list({ status: 'running', limit: 50, ...(cursor !== undefined && { cursor }) })
       expect(table.readUnits - before).toBeLessThan(1_000)
-      found.push(...page.runs.map(({ id }) => id))
+      found.push(...page.runs.map(({ runId }) => runId))
       cursor = page.cursor
       pages++
     } while (cursor !== undefined)
     expect(found).toEqual([])
     expect(pages).toBeGreaterThan(1)
     const before = table.readUnits
-    expect((await world.store.list({ workflow: 'rare', limit: 50 })).runs.map(({ id }) => id)).toEqual(['r5'])
+    expect((await world.store.list({ workflow: 'rare', limit: 50 })).runs.map(({ runId }) => runId)).toEqual(['r5'])
     expect(table.readUnits - before).toBeLessThan(20)
   })
 
@@ -129,7 +130,7 @@ describe('a list', () => {
     let [cursor, pages] = [undefined as string | undefined, 0]
     do {
       const page = await world.store.list({ idPrefix: 'rare-', limit: 50, ...(cursor !== undefined && { cursor }) })
-      found.push(...page.runs.map(({ id }) => id))
+      found.push(...page.runs.map(({ runId }) => runId))
       cursor = page.cursor
       pages++
     } while (cursor !== undefined)
@@ -139,7 +140,7 @@ describe('a list', () => {
 
   it('has a run under its tags for as long as it waits, and not an earlier one that had its id', async () => {
     const { world, clock } = open()
-    const tagged = async () => (await world.store.list({ tag: 'customer:42', limit: 10 })).runs.map(({ id, createdAt }) => [id, createdAt])
+    const tagged = async () => (await world.store.list({ tag: 'customer:42', limit: 10 })).runs.map(({ runId: id, createdAt }) => [id, createdAt])
     const born = clock.now()
     await world.store.create(newRun(clock, { tags: ['customer:42'], wakeAt: clock.now() + 360 * DAY }))
     clock.moveTo(clock.now() + 350 * DAY)
@@ -198,7 +199,7 @@ describe('a task in its queue', () => {
 
 describe('a run that has to go on time', () => {
   const incompressible = () => randomBytes(600_000).toString('hex')
-  const start = async (options: { retention: number | string; large?: boolean; fails?: boolean }) => {
+  const start = async (options: { retention: Duration; large?: boolean; fails?: boolean }) => {
     const opened = open()
     const { world, aws, table } = opened
     const letter = workflow('letter', { retention: options.retention, tags: () => ['own'] }, async (ctx, { text }: { text: string }) => {

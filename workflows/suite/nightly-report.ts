@@ -13,7 +13,7 @@ export const describeNightlyReport = (on: () => Stage) =>
       expect(inBerlin.format(before!.nextDue)).toBe('02:30')
 
       await schedules.trigger(everyNight.name)
-      const { id } = await on().until('a report is made', async () => (await client.list({ workflow: 'nightly-report', limit: 1 })).runs[0])
+      const { runId: id } = await on().until('a report is made', async () => (await client.list({ workflow: 'nightly-report', limit: 1 })).runs[0])
       const run = new Performance<{ day: string; total: number }>(on(), id)
       const { day, total } = await run.output()
       expect(total).toBe(800)

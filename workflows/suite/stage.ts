@@ -1,4 +1,4 @@
-import type { HistoryEvent, RunStatus, RunView, Schedules, Signal, Waiting, Workflow } from 'overwinter'
+import type { Giving, HistoryEvent, RepeatOptions, RunStatus, RunView, Schedules, Signal, Waiting, Workflow } from 'overwinter'
 import type { OverwinterClient } from 'overwinter/client'
 
 /** Where the examples are tried: the test kit, the local world, a deployed stack. What they do is the same on each. */
@@ -65,8 +65,8 @@ export class Performance<O> {
     await this.stage.skipSleep(this.runId)
   }
 
-  signal<T>(signal: Signal<T>, payload?: T): Promise<{ accepted: boolean }> {
-    return this.stage.client.signal(this.runId, signal, payload)
+  signal<In>(signal: Signal<unknown, In>, ...given: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
+    return this.stage.client.signal(this.runId, signal, ...given)
   }
 
   async output(): Promise<O> {

@@ -23,7 +23,17 @@ export const postEvent: Route = {
     201: { description: 'A run was started.', schema: ref('EventTaken') },
     200: { description: 'A run was signalled or asked to stop, or the event had come before.', schema: ref('EventTaken') },
   },
-  problems: ['invalid-input', 'malformed-json', 'unknown-mapping', 'unknown-workflow', 'unknown-run', 'conflict', 'too-large', 'unsupported-media-type'],
+  problems: [
+    'invalid-input',
+    'malformed-json',
+    'unknown-mapping',
+    'unknown-workflow',
+    'unknown-run',
+    'unknown-signal',
+    'conflict',
+    'too-large',
+    'unsupported-media-type',
+  ],
   async handle(c, api) {
     const checks = new Checks()
     const { mapping, event } = readFields(await readJson(c, api.bodyLimit), ['mapping', 'event'], checks)

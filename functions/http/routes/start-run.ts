@@ -36,7 +36,7 @@ export const startRun: Route = {
         return json({ runId, status }, created ? 201 : 200, locationOf(runId))
       }
       const { run, created } = await api.client.startAndSettle(definition, input, { ...options, timeout })
-      return json(runToJson(run, api.exposeStacks), created ? 201 : 200, locationOf(run.id))
+      return json(runToJson(run, api.exposeStacks), created ? 201 : 200, locationOf(run.runId))
     } catch (error) {
       throw inTheBody(error)
     }

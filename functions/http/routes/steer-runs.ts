@@ -16,11 +16,12 @@ const signalRun: Route = {
   path: '/runs/{id}/signals/{name}',
   operationId: 'signalRun',
   needs: 'operate',
-  summary: 'Send a signal; it is kept until the run waits for it. The body is the payload and may be empty.',
+  summary:
+    'Send a signal; it is kept until the run waits for it. The body is the payload and may be empty. A workflow that declares its signals takes no other.',
   takesKey: true,
   body: {},
   responses: { 202: { description: '`accepted` is false for a repeat.', schema: ref('Accepted') } },
-  problems: ['invalid-input', 'unknown-run', 'conflict', ...BODY_PROBLEMS],
+  problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'conflict', ...BODY_PROBLEMS],
   async handle(c, api) {
     const payload = await readJson(c, api.bodyLimit)
     return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decode(payload as Json | undefined), readKey(c)), 202)
@@ -171,6 +172,6 @@ async function readReason(c: Context, api: Api): Promise<string | undefined> {
 }
 
 async function standing(c: Context, api: Api, code: number): Promise<Response> {
-  const { id, status } = await api.client.get(c.req.param('id')!)
-  return json({ runId: id, status }, code)
+  const { runId, status } = await api.client.get(c.req.param('id')!)
+  return json({ runId, status }, code)
 }

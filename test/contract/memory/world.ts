@@ -197,7 +197,7 @@ class MemoryStorage implements Storage {
     )
     const begin = cursor === undefined ? 0 : found.findIndex(({ id }) => id === cursor) + 1
     const runs = found.slice(begin, begin + limit).map((run) => summaryOf(run, run.error))
-    return { runs, ...(begin + limit < found.length && { cursor: runs.at(-1)!.id }) }
+    return { runs, ...(begin + limit < found.length && { cursor: runs.at(-1)!.runId }) }
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {

@@ -23,7 +23,7 @@ describe("a stack with api: 'rest'", () => {
   it('starts runs, waits for them and lists them', async () => {
     const { run } = await owner.startAndSettle(echo, { text: 'Zoë' }, { id: 'echo-1', timeout: PATIENCE_MS })
     expect(run).toMatchObject({ status: 'completed', output: { text: 'Zoë' } })
-    expect((await owner.list({ workflow: 'echo' })).runs.map(({ id }) => id)).toEqual(['echo-1'])
+    expect((await owner.list({ workflow: 'echo' })).runs.map(({ runId }) => runId)).toEqual(['echo-1'])
     expect((await owner.history('echo-1')).length).toBeGreaterThan(0)
   })
 

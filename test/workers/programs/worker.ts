@@ -8,7 +8,7 @@ const { URL: url, TOKEN: token, GRACE_S = '30', HEARTBEAT_S = '0.2', CONNECT = '
 const worker = new Worker({
   url: url!,
   token: token!,
-  heartbeat: `${HEARTBEAT_S}s`,
+  heartbeat: `${Number(HEARTBEAT_S)}s`,
   connect: CONNECT === 'yes',
   tasks: {
     echo: ({ input }) => input,
@@ -21,5 +21,5 @@ const worker = new Worker({
     large: () => 'x'.repeat(2 ** 20),
   },
 })
-process.on('SIGTERM', () => void worker.stop(`${GRACE_S}s`))
+process.on('SIGTERM', () => void worker.stop(`${Number(GRACE_S)}s`))
 await worker.done

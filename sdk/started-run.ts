@@ -1,0 +1,45 @@
+import type { Client, HistoryEvent, RepeatOptions } from './client.ts'
+import type { Duration } from './engine/duration.ts'
+import type { RunStatus } from './ports.ts'
+import type { Giving } from './storable.ts'
+import type { Signal } from './workflow.ts'
+
+/** What of a client a started run needs: whether it is in this process or behind HTTP is all the same. */
+type RunClient = Pick<Client, 'result' | 'signal' | 'cancel' | 'history'>
+
+/** What `start` gives: the run as it stood then, and what is done with a run most often. For everything else there is its `runId`. */
+export class StartedRun<O = unknown> {
+  readonly runId: string
+  /** When it was started. `client.get` knows how it stands now. */
+  readonly status: RunStatus
+  /** False for a run that had been started before, under the same id or key. */
+  readonly created: boolean
+  // Private to the class and not a field, so that a started run is shown, compared and sent as what it says.
+  readonly #client: RunClient
+
+  constructor(client: RunClient, { runId, status, created }: { runId: string; status: RunStatus; created: boolean }) {
+    this.#client = client
+    this.runId = runId
+    this.status = status
+    this.created = created
+  }
+
+  /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
+  result(options?: { timeout?: Duration }): Promise<O> {
+    return this.#client.result<O>(this.runId, options)
+  }
+
+  /** Kept until the run waits for it. */
+  signal<In>(signal: Signal<unknown, In> | string, ...[payload, options]: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
+    return this.#client.signal<unknown>(this.runId, signal as string, payload, options)
+  }
+
+  /** Asks the run to stop; its clean-up runs. */
+  cancel(reason?: string, options?: RepeatOptions): Promise<void> {
+    return this.#client.cancel(this.runId, reason, options)
+  }
+
+  history(): Promise<HistoryEvent[]> {
+    return this.#client.history(this.runId)
+  }
+}
