@@ -5,7 +5,7 @@ const conditions = ['overwinter-source', 'node', 'import', 'default']
 
 export default defineConfig({
   // As the bundler has it where there is no codec.
-  resolve: { conditions, alias: { 'overwinter-codec': new URL('functions/no-codec.ts', import.meta.url).pathname } },
+  resolve: { conditions, alias: { 'overwinter-coding': new URL('functions/no-codec.ts', import.meta.url).pathname } },
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],

@@ -1,4 +1,3 @@
-import { MetricUnit } from '@aws-lambda-powertools/metrics'
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
 import { eachMessage } from './each-message.ts'
@@ -12,7 +11,7 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   try {
     return await eachMessage(event, park)
   } finally {
-    metrics.publishStoredMetrics()
+    metrics.publish()
   }
 }
 
@@ -26,5 +25,5 @@ async function park({ body, attributes }: SQSRecord): Promise<void> {
   if (outcome === 'leased') throw new Error(`run '${runId}' is held by a runner; looking again later`)
   if (outcome === 'moved-on') return
   log('error', `run '${runId}' is stuck: ${message}`, { runId })
-  metrics.addMetric(METRIC.parked, MetricUnit.Count, 1)
+  metrics.add(METRIC.parked, 'Count', 1)
 }

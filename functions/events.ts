@@ -1,4 +1,3 @@
-import { MetricUnit } from '@aws-lambda-powertools/metrics'
 import * as entry from 'overwinter-workflows'
 import { Intake } from '../sdk/events/intake.ts'
 import { Client } from '../sdk/index.ts'
@@ -26,7 +25,7 @@ const intake = new Intake({
   async bury(dead) {
     await deadLetters.send(subscription.name, dead)
     log('error', `an event of '${subscription.name}' was put among the dead letters: ${dead.reason}`, { eventId: dead.id })
-    metrics.addMetric(METRIC.deadEvents, MetricUnit.Count, 1)
+    metrics.add(METRIC.deadEvents, 'Count', 1)
   },
   log,
 })
@@ -36,6 +35,6 @@ export async function handler(payload: unknown): Promise<object> {
   try {
     return await takeDelivery(payload, subscription, intake)
   } finally {
-    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics()
+    metrics.publish()
   }
 }

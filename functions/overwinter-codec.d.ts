@@ -1,2 +1,7 @@
-/** The user's codec, or `no-codec.ts`: the bundler puts it here (an alias), under a name that nothing in npm has. */
+/** The user's codec: the bundler puts it here (an alias), under a name that nothing in npm has. */
 declare module 'overwinter-codec'
+
+/** `user-codec.ts` where there is one, `no-codec.ts` where there is none, so that who has none does not carry it. */
+declare module 'overwinter-coding' {
+  export const coded: <W extends import('../sdk/ports.ts').World>(world: W) => W
+}

@@ -25,7 +25,7 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     if (response.batchItemFailures.length === event.Records.length) throw new Error('no wake-up of this batch could be served; each is in the log')
     return response
   } finally {
-    metrics.publishStoredMetrics()
+    metrics.publish()
   }
 }
 
@@ -42,7 +42,7 @@ async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise
       mostDeaths,
       unknownDelayMs: UNKNOWN_DELAY_MS,
     })
-    for (const measured of metricsOf(outcome, lag)) metrics.addMetric(...measured)
+    for (const measured of metricsOf(outcome, lag)) metrics.add(...measured)
   } catch (error) {
     log('error', `a wake-up could not be served: ${error}`, { body, messageId, stack: error instanceof Error ? error.stack : undefined })
     throw error

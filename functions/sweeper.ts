@@ -1,4 +1,3 @@
-import { MetricUnit } from '@aws-lambda-powertools/metrics'
 import { awsWorld, log } from './environment.ts'
 import { METRIC, metrics } from './metrics.ts'
 
@@ -15,7 +14,7 @@ export async function handler(): Promise<{ rescued: number }> {
   const overdue = await world.sweep(MOST_AT_ONCE)
   if (overdue.length > 0)
     log('warn', `${overdue.length} overdue runs were sent to the runners again`, { runIds: overdue.slice(0, 20).map(({ runId }) => runId) })
-  metrics.addMetric(METRIC.rescues, MetricUnit.Count, overdue.length)
-  metrics.publishStoredMetrics()
+  metrics.add(METRIC.rescues, 'Count', overdue.length)
+  metrics.publish()
   return { rescued: overdue.length }
 }

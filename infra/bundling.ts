@@ -34,7 +34,8 @@ const OURS: BundlingOptions = {
 }
 
 const codecAlias = ({ codec }: OverwinterProps): Record<string, string> => ({
-  '--alias:overwinter-codec': codec === undefined ? functionFile('no-codec') : resolve(codec),
+  '--alias:overwinter-coding': functionFile(codec === undefined ? 'no-codec' : 'user-codec'),
+  ...(codec !== undefined && { '--alias:overwinter-codec': resolve(codec) }),
 })
 
 /** Of a function that holds nothing of the user's, but for the codec. */
@@ -67,7 +68,7 @@ export function withEntry(props: OverwinterProps): BundlingOptions {
 const FIXED = ['format', 'target', 'mainFields', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
 const CONDITIONS = '--conditions'
 const FIXED_ARGS =
-  /^--(bundle|format|target|platform|main-fields|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-codec|@aws-sdk|@smithy).*)$/
+  /^--(bundle|format|target|platform|main-fields|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|@aws-sdk|@smithy).*)$/
 
 function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
   const fixed = FIXED.find((option) => bundling[option] !== undefined)

@@ -33,7 +33,7 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
   return { workflows, schedules: values.filter(isSchedule), handlers, mappings: mappingsOf(exports), functions: localFunctionsOf(exports) }
 }
 
-export async function loadCodec(file: string, onLoad: (file: string) => void): Promise<Codec | undefined> {
+export async function loadCodec(file: string, onLoad: (file: string) => void): Promise<Codec> {
   if (!existsSync(file)) throw new FinalError(`there is no file ${file}; name the one whose default export is your codec: overwinter dev --codec <file>`)
   return codecOf(await load(file, onLoad))
 }

@@ -15,10 +15,9 @@ export interface Codec {
   decode(encoded: string): string | Promise<string>
 }
 
-/** The codec that a module has as its default export. `null` stands for none; nothing at all is a mistake, which must not end in plain payloads. */
-export function codecOf(module: { default?: unknown }): Codec | undefined {
+/** The codec that a module has as its default export. One that has none is a mistake, which must not end in plain payloads. */
+export function codecOf(module: { default?: unknown }): Codec {
   const codec = module.default as Partial<Codec> | null | undefined
-  if (codec === null) return undefined
   if (typeof codec?.encode === 'function' && typeof codec.decode === 'function') return codec as Codec
   throw new InvalidInputError('the module of the codec must have a codec as its default export: an object with the functions `encode` and `decode`')
 }
