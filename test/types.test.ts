@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { describe, expectTypeOf, it } from 'vitest'
 import * as z from 'zod'
-import { type Client, type Context, signal, type Workflow, workflow } from '../sdk/index.ts'
+import { type Client, type Context, type MapOutcome, signal, type Workflow, workflow } from '../sdk/index.ts'
 
 /** Checked by the compiler (`npm run check`); at run time there is nothing to see. */
 describe('types are inferred end to end', () => {
@@ -35,7 +35,9 @@ describe('types are inferred end to end', () => {
       expectTypeOf(await ctx.run(order, { id: 'x' })).toEqualTypeOf<{ label: string }>()
       expectTypeOf(await ctx.run(order, { id: 'x' }, { detached: true })).toEqualTypeOf<{ runId: string }>()
       expectTypeOf(await ctx.map('m', [1, 2], async (_c, n) => String(n))).toEqualTypeOf<string[]>()
-      expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { tolerate: 1 })).toEqualTypeOf<PromiseSettledResult<number>[]>()
+      expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { tolerate: '30%' })).toEqualTypeOf<MapOutcome<number>>()
+      expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { need: 1 })).toEqualTypeOf<MapOutcome<number>>()
+      expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { key: (n) => n.toFixed(1) })).toEqualTypeOf<number[]>()
       // @ts-expect-error an input that does not fit does not compile
       await ctx.run(order, { id: 5 })
     }

@@ -63,9 +63,9 @@ export type JournalEvent =
   | { type: 'task.completed'; id: string; result?: Json; attempt?: number; iteration?: number }
   | { type: 'task.failed'; id: string; attempt: number; error: ErrorRecord }
   | { type: 'patch'; id: string }
-  /** What a map goes over: how many items, and a digest of them, so that a change is noticed. */
-  | { type: 'map'; id: string; count: number; digest: string }
-  /** A race is decided: who won, or failed, and which operations were withdrawn with the others. */
+  /** What a map goes over: how many items, and a digest of them, or of their keys, so that a change is noticed. */
+  | { type: 'map'; id: string; count: number; digest: string; isKeyed?: true }
+  /** A race, or a map, is decided: who won it, or failed, and which operations were withdrawn with the others. */
   | { type: 'decided'; id: string; won?: string[]; failed?: string; withdrawn?: string[] }
   /** The first event of a run that repeats another one: from there on it draws the numbers that the other one drew. */
   | { type: 'run.rerun'; of: string; generation: number; from: string }

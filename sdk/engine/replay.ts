@@ -353,6 +353,7 @@ export class Replay {
     if (event.type === 'run.timedOut') return this.stopWaits(new TimeoutError(`run '${this.run.id}' took longer than the timeout of its workflow`))
     const operation = this.operations.get(event.id)
     if (!operation) {
+      if (this.groups.isGone(event.id)) return
       this.wrong = this.unreached(event)
       return
     }
@@ -413,7 +414,7 @@ export class Replay {
   private findUnreached(): Error | undefined {
     if (this.reached === this.journal.facts.size) return undefined
     for (const [id, facts] of this.journal.facts) {
-      if (!this.operations.has(id)) return this.unreached({ id, kind: facts.kind })
+      if (!this.operations.has(id) && !this.groups.isGone(id)) return this.unreached({ id, kind: facts.kind })
     }
     return undefined
   }
