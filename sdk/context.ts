@@ -121,6 +121,8 @@ export interface StepOptions {
   timeout?: Duration
   /** `at-most-once` journals the attempt before it runs; an interrupted one fails with a StepInterruptedError. Default `at-least-once`. */
   semantics?: 'at-least-once' | 'at-most-once'
+  /** What the body works with. A digest of it is journaled with the result, and a run whose code has another one for this step since is parked. */
+  input?: unknown
 }
 
 export interface InvokeOptions extends StepOptions {

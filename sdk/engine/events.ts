@@ -28,14 +28,14 @@ export type OnParentEnd = 'cancel' | 'terminate' | 'abandon'
 export type JournalEvent =
   /** Only for at-most-once steps: the attempt is on record before its body runs. */
   | { type: 'step.started'; id: string; attempt: number }
-  /** `timedOut`: an `until` whose time was up. */
-  | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number; timedOut?: true }
+  /** `timedOut`: an `until` whose time was up. `inputDigest`, here and below: of what the code said the body works with. */
+  | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number; timedOut?: true; inputDigest?: string }
   /** The first round of an `until` was in vain. The others are not journaled. `until`: when it is over anyway. */
   | { type: 'step.repeating'; id: string; until?: number }
-  | { type: 'step.retrying'; id: string; attempt: number; error: ErrorRecord; until: number }
-  | { type: 'step.checkpoint'; id: string; data: Json }
-  | { type: 'step.paused'; id: string; name: string; until: number; data?: Json }
-  | { type: 'step.failed'; id: string; attempt: number; error: ErrorRecord; ms?: number }
+  | { type: 'step.retrying'; id: string; attempt: number; error: ErrorRecord; until: number; inputDigest?: string }
+  | { type: 'step.checkpoint'; id: string; data: Json; inputDigest?: string }
+  | { type: 'step.paused'; id: string; name: string; until: number; data?: Json; inputDigest?: string }
+  | { type: 'step.failed'; id: string; attempt: number; error: ErrorRecord; ms?: number; inputDigest?: string }
   | { type: 'sleep.started'; id: string; until: number; ms?: number }
   /** `skippedBy`: the message with which somebody outside woke the run before its time. */
   | { type: 'sleep.completed'; id: string; skippedBy?: string }

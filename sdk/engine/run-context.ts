@@ -25,9 +25,9 @@ import { callbackRequest } from './callback-request.ts'
 import { callbackToken, callbackUrl } from './callback-token.ts'
 import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
 import { FatalError, InvalidInputError } from './errors.ts'
-import type { Json } from './json.ts'
+import { canonicalJson, type Json } from './json.ts'
 import { mapAll, mapSome } from './map.ts'
-import { checkName, checkRunId, escapeName } from './names.ts'
+import { checkName, checkRunId, digest, escapeName } from './names.ts'
 import { checkRace, race } from './race.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
@@ -85,12 +85,15 @@ export class RunContext implements Context {
     checkName('a step name', name)
     if (typeof body !== 'function') throw new InvalidInputError(`step '${name}': the second argument must be the function to run`)
     let timeoutMs: number | undefined
+    let inputDigest: string | undefined
     if (options !== NO_OPTIONS) {
+      if (options.input !== undefined) inputDigest = digest(canonicalJson(encode(options.input, `the input of step '${name}'`)))
       if (options.retry) checkRetryPolicy(options.retry, `step '${name}'`)
       if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
     }
     const stub = this.shared.stubs?.get(name)
-    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }, this.isCleanUp, this.branch).promise as Promise<T>
+    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs, inputDigest }, this.isCleanUp, this.branch)
+      .promise as Promise<T>
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
