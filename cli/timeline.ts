@@ -34,6 +34,9 @@ const took = (ms: number | undefined) => (ms === undefined ? '' : ` in ${span(ms
 const gave = (value: unknown) => (value === undefined ? '' : ` → ${short(value)}`)
 const because = (error: ErrorRecord) => clip(`${error.name}: ${error.message.split('\n')[0]}`)
 
+const decision = ({ won, failed }: { won?: string[]; failed?: string }) =>
+  failed === undefined ? won && `won by ${won.join(', ')}` : `failed with '${failed}'`
+
 const retriedFrom = ({ ops, step }: { ops?: string[]; step?: string }) => {
   const from = ops ?? (step === undefined ? [] : [step])
   return from.length === 0 ? '' : clip(`from ${from.map((op) => `'${op}'`).join(', ')}`)
@@ -85,13 +88,7 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.terminated': (e) => ({ mark: 'bad', what: 'terminated', detail: e.reason ?? '' }),
   'run.continued': (e) => ({ mark: 'begin', what: 'continued as new', detail: e.input === undefined ? '' : short(e.input) }),
   'run.retrying': (e) => ({ mark: 'bad', what: 'runs again', detail: `attempt ${e.attempt}${until(e)}, after ${because(e.error)}` }),
-  decided: (e) => ({
-    mark: 'note',
-    what: e.id,
-    detail: clip(
-      `race ${e.failed === undefined ? `won by ${e.won?.join(', ')}` : `failed with '${e.failed}'`}${e.withdrawn ? `; withdrew ${e.withdrawn.join(', ')}` : ''}`,
-    ),
-  }),
+  decided: (e) => ({ mark: 'note', what: e.id, detail: clip([decision(e), e.withdrawn && `withdrew ${e.withdrawn.join(', ')}`].filter(Boolean).join('; ')) }),
   'run.rerun': (e) => ({ mark: 'note', what: 'rerun', detail: `of ${e.of}, from ${e.from}` }),
   'run.retried': (e) => ({ mark: 'note', what: 'retried by request', detail: retriedFrom(e) }),
 }

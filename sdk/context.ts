@@ -52,14 +52,17 @@ export interface Context<I = any> {
    */
   race<B extends Branches>(name: string, branches: B, options: RaceOptions & { need: number }): Promise<Winner<B>[]>
   race<B extends Branches>(name: string, branches: B, options?: RaceOptions): Promise<Winner<B>>
-  /** One scope per item, at most `concurrency` at a time. With `tolerate`, settled results; rejects once more than that many failed. */
+  /**
+   * One scope per item, at most `concurrency` at a time. The first failure fails the map, unless it is told what to `need` or `tolerate`:
+   * then it gives an outcome, whatever happens, and what still runs when it is decided is withdrawn, as the losers of a race are.
+   */
   map<T, O>(
     name: string,
     items: readonly T[],
-    body: (ctx: Context<I>, item: T, index: number) => Promise<O>,
-    options: MapOptions & { tolerate: number },
-  ): Promise<PromiseSettledResult<O>[]>
-  map<T, O>(name: string, items: readonly T[], body: (ctx: Context<I>, item: T, index: number) => Promise<O>, options?: MapOptions): Promise<O[]>
+    body: MapBody<T, O>,
+    options: MapOptions<T> & ({ need: number } | { tolerate: Tolerance }),
+  ): Promise<MapOutcome<O>>
+  map<T, O>(name: string, items: readonly T[], body: MapBody<T, O>, options?: MapOptions<T>): Promise<O[]>
 
   /** Registers an undo. If the run fails or is cancelled, undos run as steps, last registered first. */
   compensate(name: string, undo: (step: StepTools) => unknown, options?: StepOptions): void
@@ -122,6 +125,8 @@ export interface StepOptions {
   timeout?: Duration
   /** `at-most-once` journals the attempt before it runs; an interrupted one fails with a StepInterruptedError. Default `at-least-once`. */
   semantics?: 'at-least-once' | 'at-most-once'
+  /** What the body works with. A digest of it is journaled with the result, and a run whose code has another one for this step since is parked. */
+  input?: unknown
 }
 
 export interface InvokeOptions extends StepOptions {
@@ -222,7 +227,33 @@ export interface RaceOptions {
   need?: number
 }
 
-export interface MapOptions {
+export type MapBody<I, O> = (ctx: Context, item: I, index: number) => Promise<O>
+
+/** So many failures, or a share of the items, rounded down. */
+export type Tolerance = number | `${number}%`
+
+export interface MapOptions<I = unknown> {
   concurrency?: number
-  tolerate?: number
+  /** How many have to succeed. The map ends with the last of them, or as soon as too few are left. */
+  need?: number
+  /** How many may fail. The map ends with one more. Default: none; with `need`, as many as it leaves. */
+  tolerate?: Tolerance
+  /**
+   * What an item is known by, each by another text. Unless given that is its place, and a run whose list has changed is parked. With it, items may change places, come and go:
+   * those that were done are not done again, and what is gone is left alone.
+   */
+  key?: (item: I, index: number) => string
 }
+
+export interface MapOutcome<O> {
+  /** `all`: every item has ended. `enough`: as many as needed succeeded. `too many failed`: more than tolerated, or too few are left. */
+  reason: 'all' | 'enough' | 'too many failed'
+  succeeded: number
+  failed: number
+  /** Not begun, or taken back. */
+  withdrawn: number
+  /** In the order of the items. */
+  results: ItemResult<O>[]
+}
+
+export type ItemResult<O> = PromiseSettledResult<O> | { status: 'withdrawn' }

@@ -2,7 +2,18 @@ import * as v from 'valibot'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import * as z from 'zod'
 import type { OverwinterClient } from '../sdk/http-client/index.ts'
-import { type Client, type Context, type Duration, type RunStatus, type StartedRun, schedule, signal, type Workflow, workflow } from '../sdk/index.ts'
+import {
+  type Client,
+  type Context,
+  type Duration,
+  type MapOutcome,
+  type RunStatus,
+  type StartedRun,
+  schedule,
+  signal,
+  type Workflow,
+  workflow,
+} from '../sdk/index.ts'
 import type { TestEnv } from '../sdk/testing/index.ts'
 import '../sdk/testing/vitest.ts'
 
@@ -38,7 +49,9 @@ describe('types are inferred end to end', () => {
       expectTypeOf(await ctx.run(order, { id: 'x' })).toEqualTypeOf<{ label: string }>()
       expectTypeOf(await ctx.run(order, { id: 'x' }, { detached: true })).toEqualTypeOf<{ runId: string }>()
       expectTypeOf(await ctx.map('m', [1, 2], async (_c, n) => String(n))).toEqualTypeOf<string[]>()
-      expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { tolerate: 1 })).toEqualTypeOf<PromiseSettledResult<number>[]>()
+      expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { tolerate: '30%' })).toEqualTypeOf<MapOutcome<number>>()
+      expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { need: 1 })).toEqualTypeOf<MapOutcome<number>>()
+      expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { key: (n) => n.toFixed(1) })).toEqualTypeOf<number[]>()
       // @ts-expect-error an input that does not fit does not compile
       await ctx.run(order, { id: 5 })
     }

@@ -118,12 +118,14 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
         if (!Array.isArray(items)) throw new FatalError(`the items of map '${step.name}' are not a list: ${step.items}`)
         const given = { input, config: await fillIn(step.config, scope, ctx), parents: outputsOfParents() }
         const { concurrency, tolerate } = step
-        return ctx.map(
-          step.name,
-          items,
-          (inner, item, index) => inner.step('item', (tools) => handlerOf(parts, step.handler)(taskInput(tools, { ...given, item, index })), stepOptions(step)),
-          { ...(concurrency !== undefined && { concurrency }), ...(tolerate !== undefined && { tolerate }) },
-        )
+        const each = (inner: Context, item: unknown, index: number) =>
+          inner.step('item', (tools) => handlerOf(parts, step.handler)(taskInput(tools, { ...given, item, index })), stepOptions(step))
+        const lanes = concurrency === undefined ? {} : { concurrency }
+        if (tolerate === undefined) return ctx.map(step.name, items, each, lanes)
+        const { reason, results } = await ctx.map(step.name, items, each, { ...lanes, tolerate })
+        const failure = results.findLast((result) => result.status === 'rejected')
+        if (reason === 'too many failed') throw failure!.reason
+        return results
       }
       case 'branch': {
         const isTaken = Boolean(await evaluate(`$boolean(${step.condition})`, scope, ctx))

@@ -112,7 +112,7 @@ export function outgoingToWithdrawn(run: Ending, decided: EventOf<'decided'>, ev
   const isWithdrawn = new Set(decided.withdrawn)
   const before = events.slice(0, events.indexOf(decided))
   const children = childrenStillOpen(before).filter(({ op }) => isWithdrawn.has(op))
-  const reason = `its parent run '${run.id}' went on without it (race '${decided.id}')`
+  const reason = `its parent run '${run.id}' went on without it ('${decided.id}' is decided)`
   return [...children.map((child) => endChild(child, reason, 'withdrawn')), ...withdrawals(run, before, (op) => isWithdrawn.has(op))]
 }
 

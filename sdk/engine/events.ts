@@ -28,14 +28,14 @@ export type OnParentEnd = 'cancel' | 'terminate' | 'abandon'
 export type JournalEvent =
   /** Only for at-most-once steps: the attempt is on record before its body runs. */
   | { type: 'step.started'; id: string; attempt: number }
-  /** `timedOut`: an `until` whose time was up. */
-  | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number; timedOut?: true }
+  /** `timedOut`: an `until` whose time was up. `inputDigest`, here and below: of what the code said the body works with. */
+  | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number; timedOut?: true; inputDigest?: string }
   /** The first round of an `until` was in vain. The others are not journaled. `until`: when it is over anyway. */
   | { type: 'step.repeating'; id: string; until?: number }
-  | { type: 'step.retrying'; id: string; attempt: number; error: ErrorRecord; until: number }
-  | { type: 'step.checkpoint'; id: string; data: Json }
-  | { type: 'step.paused'; id: string; name: string; until: number; data?: Json }
-  | { type: 'step.failed'; id: string; attempt: number; error: ErrorRecord; ms?: number }
+  | { type: 'step.retrying'; id: string; attempt: number; error: ErrorRecord; until: number; inputDigest?: string }
+  | { type: 'step.checkpoint'; id: string; data: Json; inputDigest?: string }
+  | { type: 'step.paused'; id: string; name: string; until: number; data?: Json; inputDigest?: string }
+  | { type: 'step.failed'; id: string; attempt: number; error: ErrorRecord; ms?: number; inputDigest?: string }
   | { type: 'sleep.started'; id: string; until: number; ms?: number }
   /** `skippedBy`: the message with which somebody outside woke the run before its time. */
   | { type: 'sleep.completed'; id: string; skippedBy?: string }
@@ -63,9 +63,9 @@ export type JournalEvent =
   | { type: 'task.completed'; id: string; result?: Json; attempt?: number; iteration?: number }
   | { type: 'task.failed'; id: string; attempt: number; error: ErrorRecord }
   | { type: 'patch'; id: string }
-  /** What a map goes over: how many items, and a digest of them, so that a change is noticed. */
-  | { type: 'map'; id: string; count: number; digest: string }
-  /** A race is decided: who won, or failed, and which operations were withdrawn with the others. */
+  /** What a map goes over: how many items, and a digest of them, or of their keys, so that a change is noticed. */
+  | { type: 'map'; id: string; count: number; digest: string; isKeyed?: true }
+  /** A race, or a map, is decided: who won it, or failed, and which operations were withdrawn with the others. */
   | { type: 'decided'; id: string; won?: string[]; failed?: string; withdrawn?: string[] }
   /** The first event of a run that repeats another one: from there on it draws the numbers that the other one drew. */
   | { type: 'run.rerun'; of: string; generation: number; from: string }

@@ -1,7 +1,16 @@
 import type { Branch } from './branch.ts'
 import type { EventOf } from './events.ts'
 import { digestOf } from './json.ts'
+import { escapeName } from './names.ts'
 import type { Replay } from './replay.ts'
+
+/** Which map it is. */
+interface Checked {
+  id: string
+  known: ReadonlySet<string>
+}
+
+const NOTHING: ReadonlySet<string> = new Set()
 
 type Outcome = Pick<EventOf<'decided'>, 'id' | 'won' | 'failed'>
 
@@ -9,27 +18,62 @@ type Outcome = Pick<EventOf<'decided'>, 'id' | 'won' | 'failed'>
 export class Groups {
   private readonly replay: Replay
   private readonly repeats = new Map<string, number>()
+  /** Scopes of the items of today, by the path of a map whose list has changed. */
+  private readonly keyed = new Map<string, Set<string>>()
 
   constructor(replay: Replay) {
     this.replay = replay
   }
 
   /** Results of a map go to its items by position: items that have changed their places are noticed. */
-  checkMap(path: string, items: readonly unknown[]): void {
-    const { journal } = this.replay
+  checkMap(path: string, items: readonly unknown[]): Checked {
     const id = this.numbered('map', path)
-    const noted = journal.maps.get(id)
-    if (noted) {
+    const noted = this.replay.journal.maps.get(id)
+    if (!noted) this.noteMap({ id, count: items.length, digest: digestOf(items) })
+    else if (noted.isKeyed) this.replay.disagree(`map '${id}' knew its items by key`, 'the code knows them by their place')
+    else {
       const digest = items.length < noted.count ? undefined : digestOf(items.slice(0, noted.count))
       // Of runs from before, whose items were only looked at as JSON.
-      if (digest === noted.digest || (digest !== undefined && digestOf(items.slice(0, noted.count), (item) => item) === noted.digest)) return
+      const isAsBefore = digest === noted.digest || (digest !== undefined && digestOf(items.slice(0, noted.count), (item) => item) === noted.digest)
       const now = items.length < noted.count ? `the code has ${items.length}` : 'the code has others, or in another order'
-      return this.replay.disagree(`map '${id}' went over ${noted.count} items`, now)
+      if (!isAsBefore) this.replay.disagree(`map '${id}' went over ${noted.count} items`, now)
     }
-    const digest = this.replay.replaying ? undefined : digestOf(items)
-    if (digest === undefined) return
-    const event = { type: 'map' as const, id, count: items.length, digest }
-    journal.maps.set(id, event)
+    return { id, known: NOTHING }
+  }
+
+  /** By key they may change places, come and go. `known`: where they have, those of which the journal says something. */
+  checkKeys(path: string, keys: readonly string[]): Checked {
+    const id = this.numbered('map', path)
+    const noted = this.replay.journal.maps.get(id)
+    const digest = digestOf(keys)
+    if (!noted) this.noteMap({ id, count: keys.length, digest, isKeyed: true })
+    else if (!noted.isKeyed) this.replay.disagree(`map '${id}' knew its items by their place`, 'the code knows them by key')
+    else if (noted.digest !== digest) {
+      const scopes = new Set([...(this.keyed.get(path) ?? []), ...keys.map(escapeName)])
+      this.keyed.set(path, scopes)
+      const known = this.scopesInJournal(path)
+      return { id, known: new Set(keys.filter((key) => known.has(escapeName(key)))) }
+    }
+    return { id, known: NOTHING }
+  }
+
+  /** Of an item that is no longer in its list. */
+  isGone(op: string): boolean {
+    for (const [path, scopes] of this.keyed) if (op.startsWith(path) && !scopes.has(scopeOf(op, path))) return true
+    return false
+  }
+
+  private scopesInJournal(path: string): Set<string> {
+    const { facts, deliveries } = this.replay.journal
+    const ops = [...facts.keys(), ...deliveries.flatMap((event) => ('id' in event ? [event.id] : []))]
+    return new Set(ops.filter((op) => op.startsWith(path)).map((op) => scopeOf(op, path)))
+  }
+
+  /** Only of a run that is in this place for the first time: what it did here before, it may have done with another list. */
+  private noteMap({ digest, ...rest }: { id: string; count: number; digest: string | undefined; isKeyed?: true }): void {
+    if (this.replay.replaying || digest === undefined) return
+    const event = { type: 'map' as const, ...rest, digest }
+    this.replay.journal.maps.set(rest.id, event)
     this.replay.note(event)
   }
 
@@ -43,11 +87,22 @@ export class Groups {
    * others who read the journal, and to notice code that would decide otherwise.
    */
   decide(outcome: Outcome, losers: Iterable<Branch>): void {
-    const withdrawn = [...losers].flatMap((branch) => branch.withdraw())
-    this.replay.withdraw(withdrawn)
+    const withdrawn = this.withdraw(losers)
     const noted = this.replay.journal.decided.get(outcome.id)?.event
-    if (!noted) this.replay.note({ type: 'decided', ...outcome, ...(withdrawn.length > 0 && { withdrawn: withdrawn.map(({ id }) => id) }) })
+    if (!noted) this.replay.note({ type: 'decided', ...outcome, ...(withdrawn.length > 0 && { withdrawn }) })
     else if (say(noted) !== say(outcome)) this.replay.disagree(`race '${outcome.id}' ${say(noted)}`, `it ${say(outcome)}`)
+  }
+
+  /** The same for the items of a map that are not needed any more. Its outcome is in its results, so there is only something to note where something was taken back. */
+  takeBack(id: string, items: Iterable<Branch>): void {
+    const withdrawn = this.withdraw(items)
+    if (withdrawn.length > 0 && !this.replay.journal.decided.has(id)) this.replay.note({ type: 'decided', id, withdrawn })
+  }
+
+  private withdraw(branches: Iterable<Branch>): string[] {
+    const operations = [...branches].flatMap((branch) => branch.withdraw())
+    this.replay.withdraw(operations)
+    return operations.map(({ id }) => id)
   }
 
   private numbered(what: 'map' | 'race', path: string): string {
@@ -58,3 +113,6 @@ export class Groups {
 }
 
 const say = ({ won, failed }: Outcome): string => (failed === undefined ? `was won by ${won?.join(', ')}` : `failed with ${failed}`)
+
+/** The scope that an operation is in, below `path`. */
+const scopeOf = (op: string, path: string): string => op.slice(path.length, op.indexOf('/', path.length))

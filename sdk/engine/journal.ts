@@ -31,6 +31,8 @@ export interface Facts {
   until?: number
   paused?: boolean
   checkpoint?: Json
+  /** Of what a step was last tried with. */
+  inputDigest?: string
   /** Of an `until` whose first round was in vain; `until` when it is over anyway. */
   repeating?: { until?: number }
   /** An at-most-once attempt that began and never reported back. */
@@ -229,6 +231,7 @@ function merged(undone: readonly Undone[]): { from: number; to: number }[] {
 }
 
 export function applyFact(facts: Facts, event: FactEvent): Facts {
+  if ('inputDigest' in event) facts.inputDigest = event.inputDigest
   switch (event.type) {
     case 'sleep.started':
     case 'wait.started':

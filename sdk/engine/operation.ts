@@ -20,6 +20,8 @@ export interface StepRequest {
   body: (tools: StepTools) => unknown
   options: StepOptions
   timeoutMs: number | undefined
+  /** Of what the code says the body works with. */
+  inputDigest?: string | undefined
   /** It is asked again until its result is truthy. */
   rhythm?: Rhythm
 }

@@ -165,6 +165,7 @@ export class Replay {
     if (facts && facts.kind !== request.kind) {
       this.wrong ??= mismatch(this.run, `the journal has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
+    if (facts?.inputDigest !== undefined) this.checkInput(id, request, facts.inputDigest)
     const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
     this.operations.set(id, operation)
     branch?.note(operation)
@@ -353,6 +354,7 @@ export class Replay {
     if (event.type === 'run.timedOut') return this.stopWaits(new TimeoutError(`run '${this.run.id}' took longer than the timeout of its workflow`))
     const operation = this.operations.get(event.id)
     if (!operation) {
+      if (this.groups.isGone(event.id)) return
       this.wrong = this.unreached(event)
       return
     }
@@ -362,9 +364,17 @@ export class Replay {
       this.wrong = mismatch(this.run, `the journal has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
       return
     }
+    if ('inputDigest' in event && event.inputDigest !== undefined) this.checkInput(event.id, operation.request, event.inputDigest)
     this.lastTold = event
     this.open--
     this.settle(operation, event)
+  }
+
+  /** A result belongs to what it was made of. Code that no longer says what that is, is taken at its word. */
+  private checkInput(id: string, request: Request, journaled: string): void {
+    const now = request.kind === 'step' ? request.inputDigest : undefined
+    if (now !== undefined && now !== journaled)
+      this.disagree(`step '${id}' was run with another input`, `the code has one whose digest is ${now}, not ${journaled}`)
   }
 
   /** The code gets copies: what it does to them must not reach the journal, nor another replay of it. */
@@ -413,7 +423,7 @@ export class Replay {
   private findUnreached(): Error | undefined {
     if (this.reached === this.journal.facts.size) return undefined
     for (const [id, facts] of this.journal.facts) {
-      if (!this.operations.has(id)) return this.unreached({ id, kind: facts.kind })
+      if (!this.operations.has(id) && !this.groups.isGone(id)) return this.unreached({ id, kind: facts.kind })
     }
     return undefined
   }

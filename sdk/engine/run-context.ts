@@ -7,6 +7,7 @@ import type {
   Context,
   InvokeOptions,
   Logger,
+  MapBody,
   MapOptions,
   RaceOptions,
   RawCallbackOptions,
@@ -24,8 +25,9 @@ import { callbackRequest } from './callback-request.ts'
 import { callbackToken, callbackUrl } from './callback-token.ts'
 import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
 import { FatalError, InvalidInputError } from './errors.ts'
-import type { Json } from './json.ts'
-import { checkName, checkRunId, escapeName } from './names.ts'
+import { canonicalJson, type Json } from './json.ts'
+import { mapAll, mapSome } from './map.ts'
+import { checkName, checkRunId, digest, escapeName } from './names.ts'
 import { checkRace, race } from './race.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
@@ -85,12 +87,15 @@ export class RunContext implements Context {
     checkName('a step name', name)
     if (typeof body !== 'function') throw new InvalidInputError(`step '${name}': the second argument must be the function to run`)
     let timeoutMs: number | undefined
+    let inputDigest: string | undefined
     if (options !== NO_OPTIONS) {
+      if (options.input !== undefined) inputDigest = digest(canonicalJson(encode(options.input, `the input of step '${name}'`)))
       if (options.retry) checkRetryPolicy(options.retry, `step '${name}'`)
       if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
     }
     const stub = this.shared.stubs?.get(name)
-    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs }, this.isCleanUp, this.branch).promise as Promise<T>
+    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs, inputDigest }, this.isCleanUp, this.branch)
+      .promise as Promise<T>
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
@@ -188,31 +193,11 @@ export class RunContext implements Context {
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
-  async map<I, O>(name: string, items: readonly I[], body: (ctx: Context, item: I, index: number) => Promise<O>, options: MapOptions = {}): Promise<any> {
-    checkName('a map name', name)
-    const { concurrency = items.length, tolerate } = options
-    if (items.length > 0 && !(concurrency >= 1)) throw new InvalidInputError(`map '${name}': concurrency must be at least 1, got ${concurrency}`)
+  map<I, O>(name: string, items: readonly I[], body: MapBody<I, O>, options: MapOptions<I> = {}): Promise<any> {
     const outer = this.inside(name)
-    this.replay.groups.checkMap(outer.path, items)
-    const results: PromiseSettledResult<O>[] = new Array(items.length)
-    let next = 0
-    let failures = 0
-    let tooMany = false
-    const lane = async () => {
-      while (next < items.length && !tooMany) {
-        const index = next++
-        try {
-          results[index] = { status: 'fulfilled', value: await body(outer.inside(String(index)), items[index]!, index) }
-        } catch (reason) {
-          results[index] = { status: 'rejected', reason }
-          if (++failures <= (tolerate ?? 0)) continue
-          tooMany = true
-          throw reason
-        }
-      }
-    }
-    await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, lane))
-    return tolerate === undefined ? results.map((result) => (result as PromiseFulfilledResult<O>).value) : results
+    const inside = (key: string, branch: Branch | undefined) => outer.inside(key, this.isCleanUp, branch)
+    const request = { name, path: outer.path, items, body, options, branch: this.branch, inside }
+    return options.need === undefined && options.tolerate === undefined ? mapAll(this.replay, request) : mapSome(this.replay, request)
   }
 
   compensate(name: string, undo: StepBody, options?: StepOptions): void {

@@ -164,6 +164,8 @@ export class Steps implements AttemptHost {
   // --- AttemptHost
 
   report(operation: Operation, report: AttemptReport, durable?: () => void): void {
+    const { inputDigest } = operation.request as StepRequest
+    if (inputDigest !== undefined && report.type !== 'round') report.inputDigest = inputDigest
     this.reports.push({ operation, report, ...(durable && { durable }) })
     this.owner.onReport()
   }

@@ -118,7 +118,7 @@ describe('scope and map', () => {
 
   it('map tolerates as many failures as it is told to, and no more', async () => {
     const w = workflow('w', async (ctx, tolerate: number) => {
-      const results = await ctx.map(
+      const { reason, results } = await ctx.map(
         'item',
         [1, 2, 3, 4],
         (c, n) =>
@@ -128,11 +128,11 @@ describe('scope and map', () => {
           }),
         { tolerate },
       )
-      return results.map(({ status }) => status)
+      return [reason, ...results.map(({ status }) => status)]
     })
     const env = await testEnv({ workflows: [w] })
-    expect(await (await env.start(w, 2)).result()).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
-    await expect((await env.start(w, 1)).result()).rejects.toThrow('even 4')
+    expect(await (await env.start(w, 2)).result()).toEqual(['all', 'fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    expect(await (await env.start(w, 1)).result()).toEqual(['too many failed', 'fulfilled', 'rejected', 'fulfilled', 'rejected'])
   })
 })
 

@@ -210,14 +210,17 @@ describe('scopes and maps', () => {
     expect(first.ids).toEqual(['m/0/s1'])
     const tolerated = await code((ctx) => ctx.map('m', items, each, { tolerate: 1 }), [failed('m/0/s1'), settle('m/1/s2', 20), settle('m/2/s3', 30)])
     expect(tolerated.end).toMatchObject({
-      value: [
-        { status: 'rejected', reason: { step: 'm/0/s1' } },
-        { status: 'fulfilled', value: 20 },
-        { status: 'fulfilled', value: 30 },
-      ],
+      value: {
+        reason: 'all',
+        results: [
+          { status: 'rejected', reason: { step: 'm/0/s1' } },
+          { status: 'fulfilled', value: 20 },
+          { status: 'fulfilled', value: 30 },
+        ],
+      },
     })
     const tooMany = await code((ctx) => ctx.map('m', items, each, { tolerate: 1, concurrency: 1 }), [failed('m/0/s1'), failed('m/1/s2')])
-    expect(tooMany.end).toMatchObject({ kind: 'threw', error: { step: 'm/1/s2' } })
+    expect(tooMany.end).toMatchObject({ kind: 'returned', value: { reason: 'too many failed', failed: 2, withdrawn: 1 } })
     expect(tooMany.ids).toHaveLength(2)
     const others = await code((ctx) => ctx.map('m', items, each, { concurrency: 2 }).catch(() => ctx.sleep('1s')), [failed('m/0/s1'), settle('m/1/s2', 20)])
     expect(others.ids).not.toContain('m/2/s3')

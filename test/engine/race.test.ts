@@ -134,7 +134,7 @@ describe('a race', () => {
     const run = await env.start(w, undefined, { id: 'parent' })
     await run.result()
     await env.advance('1d')
-    expect(log).toEqual(["its parent run 'parent' went on without it (race 'r')", 'tidied'])
+    expect(log).toEqual(["its parent run 'parent' went on without it ('r' is decided)", 'tidied'])
   })
 
   it('does not begin a child that is no longer wanted when the run first stops', async () => {
