@@ -1,4 +1,12 @@
 #!/usr/bin/env node
-import { run } from './program.ts'
+import { tooOld } from './node-version.ts'
 
-process.exitCode = await run(process.argv)
+// Everything else is loaded after this: an old Node cannot even read it.
+const refusal = tooOld(process.versions.node)
+if (refusal === undefined) {
+  const { run } = await import('./program.ts')
+  process.exitCode = await run(process.argv)
+} else {
+  console.error(refusal)
+  process.exitCode = 1
+}

@@ -21,11 +21,18 @@ export function fromNow(at: number, now: number): string {
   return at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`
 }
 
-/** Local time, because that is what the reader's clock shows; with the date unless it is today. */
+/** Local time, because that is what the reader's clock shows, and which one that is, because somebody else may read it; with the date unless it is today. */
 export function clockTime(at: number, now: number): string {
   const pad = (n: number) => String(n).padStart(2, '0')
   const date = new Date(at)
   const day = (d: Date) => `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())}`
   const time = `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`
-  return day(date) === day(new Date(now)) ? time : `${day(date)} ${time}`
+  return `${day(date) === day(new Date(now)) ? '' : `${day(date)} `}${time} ${zoneOf(date)}`
+}
+
+/** "+02:00": what it is at that moment, summer time included. */
+function zoneOf(date: Date): string {
+  const minutes = -date.getTimezoneOffset()
+  const pad = (n: number) => String(n).padStart(2, '0')
+  return minutes === 0 ? 'UTC' : `${minutes < 0 ? '-' : '+'}${pad(Math.floor(Math.abs(minutes) / 60))}:${pad(Math.abs(minutes) % 60)}`
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { addCallbacks } from './commands/callbacks.ts'
 import { addConformance } from './commands/conformance.ts'
 import { addDefinitions } from './commands/definitions.ts'
 import { addDev } from './commands/dev.ts'
@@ -13,6 +14,7 @@ import { addSchedules } from './commands/schedules.ts'
 import { addShow } from './commands/show.ts'
 import { addStart } from './commands/start.ts'
 import { addSteering } from './commands/steer.ts'
+import { addTail } from './commands/tail.ts'
 import { addWorkers } from './commands/workers.ts'
 import { explain } from './failure.ts'
 import { Session } from './session.ts'
@@ -49,7 +51,7 @@ function overwinter(): Command {
   // Inherited by the commands that are added after it.
   program.exitOverride()
   const oversight = [addSchedules, addDefinitions, addLint, addGraph, addWorkers, addConformance, addDoctor]
-  for (const add of [addInit, addDev, addStart, addRuns, addShow, addSteering, ...oversight]) add(program)
+  for (const add of [addInit, addDev, addStart, addRuns, addShow, addTail, addSteering, addCallbacks, ...oversight]) add(program)
   return program
 }
 

@@ -18,9 +18,14 @@ const NAME_WIDTH = 24
 
 /** One line per event, its time counted from the run's start. */
 export function timelineLine(event: HistoryEvent, start: number): string {
-  const { mark, what, detail = '' } = describe(event)
   const time = `+${span(Math.max(0, event.at - start))}`.padStart(12)
-  return `${styleText('dim', time)}  ${styleText(COLOURS[mark], MARKS[mark])} ${what.padEnd(NAME_WIDTH)} ${styleText('dim', detail)}`.trimEnd()
+  return `${styleText('dim', time)}  ${eventText(event)}`
+}
+
+/** The same without a time. */
+export function eventText(event: HistoryEvent): string {
+  const { mark, what, detail = '' } = describe(event)
+  return `${styleText(COLOURS[mark], MARKS[mark])} ${what.padEnd(NAME_WIDTH)} ${styleText('dim', detail)}`.trimEnd()
 }
 
 function describe(event: HistoryEvent): Entry {

@@ -11,7 +11,7 @@ import {
   wasSettledAlike,
 } from './callback-journal.ts'
 import { beat } from './engine/callback-heartbeat.ts'
-import { type CallbackAddress, readCallbackToken } from './engine/callback-token.ts'
+import { type CallbackAddress, callbackToken, callbackUrl, readCallbackToken } from './engine/callback-token.ts'
 import { ConflictError, GoneError, MisfitError, RunNotFoundError, recordError, UnknownWorkflowError } from './engine/errors.ts'
 import type { Frame, JournalEvent } from './engine/events.ts'
 import type { CallbackRequest } from './engine/operation.ts'
@@ -19,6 +19,7 @@ import { replaySilently } from './engine/silent-replay.ts'
 import { decode, encode } from './engine/values.ts'
 import { hasEnded, type RunRecord, type World } from './ports.ts'
 import { RAW_REQUEST } from './raw-request.ts'
+import { recordOf } from './retrying.ts'
 import { validate } from './schema.ts'
 import type { AnyWorkflow, WorkflowSource } from './workflow.ts'
 
@@ -32,6 +33,16 @@ export interface Asked {
   until: number | undefined
   /** What only the code knows; undefined where this process does not have it. */
   terms(): Promise<Pick<CallbackRequest, 'schema' | 'question'> | undefined>
+}
+
+/** What a run waits for outside. Whoever has the token may answer. */
+export interface OpenCallback {
+  /** Scopes included. */
+  name: string
+  token: string
+  url: string
+  /** When it is too late. */
+  until?: number
 }
 
 /** `isRepeat`: it may have been sent before; then the same again is no conflict. */
@@ -54,6 +65,24 @@ export class Callbacks {
   constructor(world: World, workflows: WorkflowSource) {
     this.world = world
     this.workflows = workflows
+  }
+
+  /** What of a run can be answered now, in the order in which it was asked. */
+  async open(runId: string): Promise<OpenCallback[]> {
+    const run = await recordOf(this.world, runId)
+    const events = eventsOf(run, await this.world.store.frames(runId))
+    const names = new Set(events.flatMap((event) => (event.type === 'callback.created' ? [event.id] : [])))
+    return [...names].flatMap((name) => {
+      const token = callbackToken(run, name)
+      try {
+        this.refuseLate(run, readCallbackToken(token), events)
+      } catch (error) {
+        if (error instanceof GoneError || error instanceof ConflictError) return []
+        throw error
+      }
+      const until = deadlineOf(events, name)
+      return [{ name, token, url: callbackUrl(openingOf(events, name)?.address, token), ...(until !== undefined && { until }) }]
+    })
   }
 
   /** What is asked, while it can be answered. Changes nothing. */

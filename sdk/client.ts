@@ -1,5 +1,5 @@
 import { type EraseTagged, eraseTagged } from './bulk/erase-tagged.ts'
-import { Callbacks } from './callbacks.ts'
+import { Callbacks, type OpenCallback } from './callbacks.ts'
 import type { DefinedWorkflow } from './definitions/as-workflow.ts'
 import { Catalogue } from './definitions/catalogue.ts'
 import type { NamedHandler } from './definitions/define.ts'
@@ -324,6 +324,11 @@ export class Client {
     }
     const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('wake', options.idempotencyKey)
     await this.deliver(runId, { id, kind: 'wake' }, options)
+  }
+
+  /** The callbacks of a run that can be answered now, each with its token. */
+  listCallbacks(runId: string): Promise<OpenCallback[]> {
+    return this.callbacks.open(runId)
   }
 
   /** Refused with a GoneError when it comes too late, and with a MisfitError when it does not fit the callback's schema. */

@@ -1,3 +1,4 @@
+export type { OpenCallback } from './callbacks.ts'
 export { Client, type HistoryEvent, type ListOptions, type RepeatOptions, type RunView, type StartOptions } from './client.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {

@@ -18,10 +18,11 @@ export function addInit(program: Command): void {
     .summary('make a new project')
     .description('Makes a new project: a workflow, its test, and a CDK app that deploys it.')
     .argument('<folder>', 'a new or empty one')
-    .action((folder: string) => {
+    .option('--package <spec>', 'what the project depends on, where it is not this version: another one, or the path of a tarball')
+    .action((folder: string, options: { package?: string }) => {
       const path = resolve(folder)
       if (existsSync(path) && readdirSync(path).length > 0) throw new Failure(`${folder} is not empty; choose another folder`)
-      const files = templates(packageName(path), testedVersions())
+      const files = templates(packageName(path), { ...testedVersions(), ...(options.package !== undefined && { overwinter: dependencyOn(options.package) }) })
       for (const [name, text] of Object.entries(files)) {
         mkdirSync(dirname(join(path, name)), { recursive: true })
         writeFileSync(join(path, name), text)
@@ -29,6 +30,11 @@ export function addInit(program: Command): void {
       const next = `cd ${folder} && npm install && npm test`
       Session.of(command).print(`made ${folder}\nNext: ${next}\nThen: npm run dev`, { folder: path, files: Object.keys(files) })
     })
+}
+
+/** A path is meant from here, not from the new folder. */
+function dependencyOn(spec: string): string {
+  return existsSync(spec) ? `file:${resolve(spec)}` : spec
 }
 
 /** The versions that this release was tested with. */

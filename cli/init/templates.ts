@@ -1,3 +1,6 @@
+import { OLDEST_NODE } from '../node-version.ts'
+import { agents, llms } from './for-agents.ts'
+
 /** The files of a new project, by name. Each is a file that a person could have written, and short enough to be read. */
 export function templates(name: string, versions: Record<string, string>): Record<string, string> {
   return {
@@ -6,6 +9,8 @@ export function templates(name: string, versions: Record<string, string>): Recor
     '.gitignore': 'node_modules/\n.overwinter/\ncdk.out/\n',
     'cdk.json': `${JSON.stringify({ app: 'node infra/app.ts' }, null, 2)}\n`,
     'README.md': readme(name),
+    'AGENTS.md': agents(name),
+    'llms.txt': llms(name),
     'workflows/index.ts': INDEX,
     'workflows/sign-up.ts': SIGN_UP,
     'workflows/sign-up.test.ts': SIGN_UP_TEST,
@@ -19,6 +24,7 @@ function packageJson(name: string, versions: Record<string, string>): string {
     name,
     private: true,
     type: 'module',
+    engines: { node: `>=${OLDEST_NODE}` },
     scripts: {
       dev: 'overwinter dev',
       test: 'node --test "workflows/**/*.test.ts"',
@@ -60,7 +66,7 @@ import * as z from 'zod'
 export const confirmed = signal('confirmed', z.object({ plan: z.string() }))
 
 /** Somebody signs up, has three days to confirm, and is asked a day later how it goes. */
-export const signUp = workflow('sign-up', { input: z.object({ name: z.string() }) }, async (ctx, { name }) => {
+export const signUp = workflow('sign-up', { input: z.object({ name: z.string() }), signals: [confirmed] }, async (ctx, { name }) => {
   // A step runs once. After a crash or a failure it runs again, under the same idempotency key.
   await ctx.step('send-mail', ({ idempotencyKey }) => sendMail(\`Dear \${name}, please confirm\`, idempotencyKey))
 
@@ -131,6 +137,9 @@ Durable workflows with Overwinter.
 | \`npm test\` | runs the tests, under virtual time |
 | \`npm run dev\` | runs the workflows on this machine, on http://localhost:4400 |
 | \`npx overwinter runs --watch\` | shows the runs |
+| \`npx overwinter tail\` | tells what happens in all of them |
 | \`npm run deploy\` | puts everything into your AWS account, and prints the address of its API |
 | \`npx overwinter runs --url <address>\` | shows the runs there |
+
+AGENTS.md has the rules of workflow code, for coding agents and for people.
 `

@@ -124,6 +124,7 @@ export const SCHEMAS = {
   ),
   RunSummary: object(SUMMARY, SUMMARY_REQUIRED),
   RunPage: object({ runs: listOf({ $ref: '#/components/schemas/RunSummary' }), cursor: text }, ['runs']),
+  Callbacks: object({ callbacks: listOf(object({ name: text, token: text, url: text, until: time }, ['name', 'token', 'url'])) }, ['callbacks']),
   History: object({ events: listOf(object({ type: text, at: time }, ['type', 'at'], true)), cursor: text }, ['events']),
   Workflows: object({ workflows: listOf(object({ name: text, versions: listOf(whole), latest: whole }, ['name', 'versions', 'latest'])) }, ['workflows']),
   Definition: { type: 'object', description: 'Its JSON Schema is at /definitions/schema.json.' },

@@ -1,6 +1,6 @@
 import type { StepView } from '../../sdk/definitions/step-states.ts'
-import type { HistoryEventJson, RunJson, RunSummaryJson, StepJson } from '../../sdk/http-client/wire.ts'
-import type { HistoryEvent, RunView } from '../../sdk/index.ts'
+import type { HistoryEventJson, OpenCallbackJson, RunJson, RunSummaryJson, StepJson } from '../../sdk/http-client/wire.ts'
+import type { HistoryEvent, OpenCallback, RunView } from '../../sdk/index.ts'
 import type { RunSummary } from '../../sdk/ports.ts'
 
 type ErrorJson = NonNullable<RunJson['error']>
@@ -44,6 +44,10 @@ export function eventToJson(event: HistoryEvent, exposeStacks: boolean): History
   if ('until' in event) json.until = maybeIso(event.until)
   if ('error' in event) json.error = errorToJson(event.error, exposeStacks)
   return json
+}
+
+export function callbackToJson({ until, ...callback }: OpenCallback): OpenCallbackJson {
+  return { ...callback, until: maybeIso(until) }
 }
 
 export function stepToJson({ startedAt, endedAt, wakeAt, ...step }: StepView): StepJson {

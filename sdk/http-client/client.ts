@@ -1,4 +1,5 @@
 import type { EraseTagged } from '../bulk/erase-tagged.ts'
+import type { OpenCallback } from '../callbacks.ts'
 import type { Client, HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
 import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
@@ -17,9 +18,11 @@ import type { NewToken, TokenView } from '../tasks/tokens.ts'
 import type { AnyWorkflow, Signal, Workflow } from '../workflow.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 import {
+  callbackFromJson,
   type DefinitionSummaryJson,
   eventFromJson,
   type HistoryEventJson,
+  type OpenCallbackJson,
   type RunJson,
   type RunPageJson,
   runFromJson,
@@ -197,6 +200,12 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
 
   async wake(runId: string, options?: RepeatOptions): Promise<void> {
     await this.post(runPath(runId, '/wake'), undefined, options)
+  }
+
+  /** The callbacks of a run that can be answered now, each with its token. */
+  async listCallbacks(runId: string): Promise<OpenCallback[]> {
+    const { callbacks } = await this.read<{ callbacks: OpenCallbackJson[] }>(runPath(runId, '/callbacks'))
+    return callbacks.map(callbackFromJson)
   }
 
   async completeCallback(token: string, result?: unknown, options?: RepeatOptions): Promise<void> {

@@ -1,3 +1,4 @@
+export type { OpenCallback } from '../callbacks.ts'
 export type { HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
 export type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
 export type { StoredVersion } from '../definitions/definition-store.ts'

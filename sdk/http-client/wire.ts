@@ -1,3 +1,4 @@
+import type { OpenCallback } from '../callbacks.ts'
 import type { HistoryEvent, RunView } from '../client.ts'
 import type { DefinitionSummary } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
@@ -31,6 +32,10 @@ export interface HistoryEventJson {
   until?: string
   error?: ErrorRecord
 }
+
+export type OpenCallbackJson = Omit<OpenCallback, 'until'> & { until?: string }
+
+export const callbackFromJson = (json: OpenCallbackJson): OpenCallback => withEpochUntil(json)
 
 type StepTimes = 'startedAt' | 'endedAt' | 'wakeAt'
 

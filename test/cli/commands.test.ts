@@ -158,7 +158,7 @@ describe('looking', () => {
       '',
       '+0 ms ● started {"name":"Ada"}',
       expect.stringMatching(/^\+[\d.]+ m?s ✓ lie-down step( in [\d.]+ m?s)? → "Ada lies down"$/),
-      expect.stringMatching(/^\+[\d.]+ m?s ◌ night sleeps until .*\d\d:\d\d:\d\d$/),
+      expect.stringMatching(/^\+[\d.]+ m?s ◌ night sleeps until .*\d\d:\d\d:\d\d (UTC|[+-]\d\d:\d\d)$/),
       '',
       expect.stringMatching(/^sleeping: waits for the sleep 'night' until .* \(in (8 h|7 h 5\d min)\)$/),
       '',

@@ -10,6 +10,7 @@ const PROMISED = [
   'GET /workflows',
   'GET /runs',
   'GET /runs/{id}',
+  'GET /runs/{id}/callbacks',
   'GET /runs/{id}/history',
   'GET /runs/{id}/steps',
   'POST /runs/{id}/signals/{name}',

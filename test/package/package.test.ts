@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,10 +12,12 @@ const bin = (name: string) => join(root, 'node_modules/.bin', name)
 // The tools of this repository must not stand in for those that the project forgot.
 const PATH = [dirname(process.execPath), ...process.env.PATH!.split(delimiter).filter((path) => !path.includes('node_modules'))].join(delimiter)
 const INSTALL = ['install', '--prefer-offline', '--no-audit', '--no-fund']
+const README = readFileSync(join(root, 'README.md'), 'utf8')
 let tarball: string
+let createTarball: string
 
-async function runs(command: string, args: string[], cwd: string): Promise<string> {
-  await using process = new Running(command, args, { cwd, env: { PATH } })
+async function runs(command: string, args: string[], cwd: string, env: Record<string, string> = {}): Promise<string> {
+  await using process = new Running(command, args, { cwd, env: { PATH, ...env } })
   const code = await process.exited
   expect(code, `${command} ${args.join(' ')}\n${process.stdout}\n${process.stderr}`).toBe(0)
   return process.stdout
@@ -31,8 +33,11 @@ function project(name: string, files: Record<string, string>): string {
 beforeAll(async () => {
   await using packed = new Running('npm', ['pack', '--pack-destination', folder], { cwd: root })
   expect(await packed.exited, packed.stderr).toBe(0)
+  await using alsoPacked = new Running('npm', ['pack', '--pack-destination', folder], { cwd: join(root, 'create') })
+  expect(await alsoPacked.exited, alsoPacked.stderr).toBe(0)
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   tarball = join(folder, `overwinter-${version}.tgz`)
+  createTarball = join(folder, `create-overwinter-${version}.tgz`)
 }, LONG_TEST_MS)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -73,22 +78,35 @@ test('it installs into an empty project, type-checks there and runs', { timeout:
   expect(await runs('node', ['program.ts'], path)).toBe('hello Ada hello Bo function function FatalError function\n')
 })
 
-test('a project made by `overwinter init` passes its tests, type-checks, synthesises and serves', { timeout: LONG_TEST_MS }, async () => {
-  const path = join(folder, 'My Flows')
-  // The folder of the test before has the package, as `npx overwinter` would.
-  expect(await runs('npx', ['overwinter', 'init', path], join(folder, 'empty'))).toMatch(/npm install && npm test\nThen: npm run dev\n$/)
+test('README’s first hour: npm create, npm test, the first workflow as written, cdk synth and npm run dev, from tarballs, in an empty folder and home', {
+  timeout: LONG_TEST_MS,
+}, async () => {
+  const home = mkdtempSync(join(folder, 'home-'))
+  const env = { HOME: home, USERPROFILE: home }
+  const path = join(home, 'My Flows')
+  // What npm does for `npm create overwinter@latest`, with the tarballs in place of the registry.
+  const create = ['exec', '--yes', `--package=${createTarball}`, `--package=${tarball}`, '--', 'create-overwinter', 'My Flows', '--package', tarball]
+  expect(await runs('npm', create, home, env)).toMatch(/npm install && npm test\nThen: npm run dev\n$/)
   const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
-  expect(manifest).toMatchObject({ name: 'my-flows', dependencies: { overwinter: expect.stringMatching(/^\d/) } })
-  manifest.dependencies.overwinter = `file:${tarball}`
-  writeFileSync(join(path, 'package.json'), JSON.stringify(manifest))
-  await runs('npm', INSTALL, path)
+  expect(manifest).toMatchObject({ name: 'my-flows', dependencies: { overwinter: `file:${tarball}` } })
+  await runs('npm', INSTALL, path, env)
 
-  expect(await runs('npm', ['test'], path)).toMatch(/pass 2\n/)
-  await runs('npm', ['run', 'check'], path)
-  await runs('npm', ['run', 'synth'], path)
+  expect(await runs('npm', ['test'], path, env)).toMatch(/pass 2\n/)
+  await runs('npm', ['run', 'check'], path, env)
+  await runs('npm', ['run', 'synth'], path, env)
   expect(readFileSync(join(path, 'cdk.out/MyFlows.template.json'), 'utf8')).toContain('AWS::Lambda::Function')
 
-  await using dev = new Running('npm', ['run', 'dev'], { cwd: path, env: { PATH, PORT: '0' } })
+  // Where llms.txt leads is there.
+  const links = [...readFileSync(join(path, 'llms.txt'), 'utf8').matchAll(/\]\(([^)]+)\)/g)].map(([, file]) => file!)
+  expect(links.filter((file) => !existsSync(join(path, file)))).toEqual([])
+
+  const [, code] = /```ts\n([\s\S]*?)```/.exec(README)!
+  const [, printed] = /```console\n([\s\S]*?)```/.exec(README)!
+  const [file, command] = [/Save this as `(\S+)`/.exec(README)![1]!, /and run it:\n\n```sh\n(.*)\n/.exec(README)![1]!]
+  writeFileSync(join(path, file), code!)
+  expect(await runs('sh', ['-c', command], path, env)).toBe(printed)
+
+  await using dev = new Running('npm', ['run', 'dev'], { cwd: path, env: { PATH, ...env, PORT: '0' } })
   const [, url] = await dev.says(/on (http:\/\/localhost:\d+)/)
   const [, curl] = await dev.says(/^ +(curl .*)$/m)
   const { runId } = JSON.parse(await runs('sh', ['-c', `${curl} --silent`], path)) as { runId: string }

@@ -13,7 +13,7 @@ const CURL = /^ +(curl .*)$/m
 
 describe('README, followed to the letter in a clean clone', () => {
   const { opening, blocks } = readmeCommands(readFileSync(join(root, 'README.md'), 'utf8'))
-  const [install, dev] = blockWith(blocks, 'npm run dev')[0]!.split(' && ') as [string, string]
+  const [install, dev] = blockWith(blocks, 'npm ci && npm run dev')[0]!.split(' && ') as [string, string]
   const cleanUp = new DisposableStack()
   let clone: Clone
   let place: { port: number; env: Record<string, string> }

@@ -11,6 +11,7 @@ import { isForm, readForm } from '../form.ts'
 import { ref } from '../openapi-schemas.ts'
 import { problemOf } from '../problem-of.ts'
 import { json, type Route } from '../route.ts'
+import { callbackToJson } from '../run-json.ts'
 
 /** A webhook is small, and this one is kept in a journal. */
 const RAW_LIMIT = 1024 * 1024
@@ -80,7 +81,21 @@ const heartbeatCallback: Route = {
   },
 }
 
-export const callbacks: readonly Route[] = [showCallback, settleCallback, heartbeatCallback]
+/** A token is a right to answer, so this is not for those who may only read. */
+const listCallbacks: Route = {
+  method: 'GET',
+  path: '/runs/{id}/callbacks',
+  operationId: 'listCallbacks',
+  needs: 'operate',
+  summary: 'The callbacks of a run that can be answered now, each with its token.',
+  responses: { 200: { description: 'In the order in which the run asked.', schema: ref('Callbacks') } },
+  problems: ['unknown-run'],
+  async handle(c, api) {
+    return json({ callbacks: (await api.client.listCallbacks(c.req.param('id')!)).map(callbackToJson) })
+  },
+}
+
+export const callbacks: readonly Route[] = [listCallbacks, showCallback, settleCallback, heartbeatCallback]
 
 async function toShow(asked: Asked): Promise<QuestionPage> {
   const terms = await asked.terms()

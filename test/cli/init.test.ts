@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { templates } from '../../cli/init/templates.ts'
+import { overwinter } from './fixture.ts'
+
+const files = templates('my-flows', {})
+
+test('every command that AGENTS.md and README of a new project name is there', async () => {
+  const { scripts } = JSON.parse(files['package.json']!) as { scripts: Record<string, string> }
+  const { stdout: help } = await overwinter(['--help'])
+  const known = [...help.matchAll(/^ {2}([a-z]+)/gm)].map(([, command]) => command)
+  for (const page of ['AGENTS.md', 'README.md']) {
+    const text = files[page]!
+    const named = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, script]) => script!)
+    expect(named.length).toBeGreaterThan(2)
+    expect(named.filter((script) => !(script in scripts))).toEqual([])
+    const commands = [...text.matchAll(/npx overwinter (\w+)/g)].map(([, command]) => command!)
+    expect(commands.length).toBeGreaterThan(1)
+    expect(commands.filter((command) => !known.includes(command))).toEqual([])
+  }
+})
+
+test('what AGENTS.md says is there, is: files, and what ctx has', () => {
+  const text = files['AGENTS.md']!
+  for (const file of ['workflows/index.ts', 'infra/app.ts', 'llms.txt']) {
+    expect(text).toContain(file)
+    expect(files).toHaveProperty([file])
+  }
+})
