@@ -25,7 +25,7 @@ const WAITS_FOR: Record<Waiting['kind'], (waiting: Waiting) => string> = {
   child: ({ id, on }) => `child run ${on ?? id}`,
   retry: ({ id }) => `the next attempt of step '${id}'`,
   code: ({ id, on }) => `a runner that knows workflow '${id}' (version ${on})`,
-  until: ({ id, round }) => `'${id}' to come true, asked ${round === 1 ? 'once' : `${round} times`},`,
+  until: ({ id, round }) => `the next round of '${id}' (${round} in vain)`,
   pause: ({ id }) => `the end of step '${id}'s pause`,
 }
 

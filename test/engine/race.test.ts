@@ -207,6 +207,21 @@ describe('a race', () => {
     expect(done).toBe(0)
   })
 
+  it('asks no more for what a loser was asking for', async () => {
+    let rounds = 0
+    const w = workflow('w', async (ctx) => {
+      await ctx.race('r', { there: (c) => c.until('there', () => void rounds++, { every: '10m' }), late: (c) => c.sleep('25m') })
+      await ctx.sleep('rest', '1d')
+    })
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined)
+    await env.advance('1h')
+    await env.restart()
+    expect((await run.get()).waitingFor).toMatchObject([{ kind: 'sleep', id: 'rest' }])
+    await run.result()
+    expect(rounds).toBe(3)
+  })
+
   it('refuses an answer to the callback of a loser', async () => {
     let link = ''
     const w = workflow('w', async (ctx) => {

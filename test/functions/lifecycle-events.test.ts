@@ -41,6 +41,16 @@ describe('what a frame tells the outside', () => {
     })
   })
 
+  it('an until whose first round was in vain is a pause; what a race went on without is none', () => {
+    expect(
+      told(
+        { type: 'step.repeating', id: 'there', until: 9_000 },
+        { type: 'wait.started', id: 'r/a/go', signal: 'go' },
+        { type: 'decided', id: 'r', won: ['b'], withdrawn: ['r/a/go'] },
+      ),
+    ).toEqual([{ type: 'run.paused', waitingFor: [{ kind: 'until', id: 'there', until: 9_000 }], waits: 1 }])
+  })
+
   it('failures carry what went wrong, and neither stacks nor payloads', () => {
     const failure = { ...error, stack: 'at secret.ts:1', cause: error }
     expect(told({ type: 'step.failed', id: 'a', attempt: 3, error: failure }, { type: 'run.failed', error: failure })).toEqual([

@@ -102,7 +102,10 @@ class Interpretation {
           .value
       case 'map': {
         const items = Array.from({ length: node.count }, (_, i) => i)
-        return ctx.map(node.name, items, (inner, i) => this.visit(inner, node.body, `${path}/${node.at}.${i}`), { concurrency: node.atOnce })
+        const each = (inner: Context, i: number) => this.visit(inner, node.body, `${path}/${node.at}.${i}`)
+        if (node.need === undefined) return ctx.map(node.name, items, each, { concurrency: node.atOnce })
+        const { reason, results } = await ctx.map(node.name, items, each, { concurrency: node.atOnce, need: node.need, key: String })
+        return [reason, ...results.map(({ status }) => status)]
       }
       case 'catch':
         return this.caught(ctx, node.name, node.handler, owner, path)

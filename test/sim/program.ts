@@ -9,7 +9,8 @@ export type Node = { at: number; name: string } & (
   | { kind: 'callback'; timeout?: number; isChecked?: true }
   | ChildNode
   | { kind: 'seq' | 'all' | 'race'; items: Node[] }
-  | { kind: 'map'; count: number; atOnce: number; body: Node }
+  /** `need`: how many of them are enough. */
+  | { kind: 'map'; count: number; atOnce: number; body: Node; need?: number }
   /** A step that fails for good, and what is done about it. */
   | { kind: 'catch'; handler: Node }
   | { kind: 'undo' }
@@ -144,7 +145,10 @@ class Author {
 
   private group(roll: number, depth: number, inChild: boolean): Node {
     if (roll >= 32) {
-      return { ...this.named(), kind: 'map', count: 1 + this.int(4), atOnce: 1 + this.int(3), body: this.bodyOfMap() }
+      const map: Node = { ...this.named(), kind: 'map', count: 1 + this.int(4), atOnce: 1 + this.int(3), body: this.bodyOfMap() }
+      if (!this.isLoose || map.at % 2 === 0 || map.count === 1) return map
+      this.program.isDeterministic = false
+      return { ...map, need: map.count - 1 }
     }
     const kind = roll < 13 ? 'seq' : roll < 27 || !this.isLoose ? 'all' : 'race'
     if (kind === 'race') this.program.isDeterministic = false
