@@ -1,12 +1,13 @@
 import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../context.ts'
 import type { TaskPolicy } from '../tasks/task.ts'
 import type { AnySignal, AnyWorkflow } from '../workflow.ts'
+import type { AddCaller } from './call-sites.ts'
 import type { FactEvent, OpKind } from './events.ts'
 import { applyFact, type Facts } from './journal.ts'
 
 /** What the code asked for, by kind. */
 export type Request =
-  | { kind: 'step'; body: (tools: StepTools) => unknown; options: StepOptions; timeoutMs: number | undefined }
+  | { kind: 'step'; body: (tools: StepTools) => unknown; options: StepOptions; timeoutMs: number | undefined; addCaller?: AddCaller }
   /** `until` for a point in time, `ms` for a duration. */
   | { kind: 'sleep'; until?: number; ms?: number }
   | { kind: 'wait'; signal: AnySignal; ms?: number }

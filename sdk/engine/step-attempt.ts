@@ -2,7 +2,7 @@ import type { StepTools } from '../context.ts'
 import type { Clock, Ids, RunRecord } from '../ports.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { asError, CancelledError, recordError, TimeoutError } from './errors.ts'
-import type { EventOf } from './events.ts'
+import type { ErrorRecord, EventOf } from './events.ts'
 import type { Json } from './json.ts'
 import { checkName, idempotencyKey } from './names.ts'
 import type { Operation, Request } from './operation.ts'
@@ -161,8 +161,14 @@ export class StepAttempt implements StepTools {
     }
     const ms = this.finish()
     if (delay === undefined)
-      this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: recordError(last), ...(ms > 0 && { ms }) })
-    else this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, error: recordError(error), until: this.host.clock.now() + delay })
+      this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: this.recorded(last), ...(ms > 0 && { ms }) })
+    else
+      this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, error: this.recorded(error), until: this.host.clock.now() + delay })
+  }
+
+  private recorded(thrown: unknown): ErrorRecord {
+    const record = recordError(thrown)
+    return this.request.addCaller?.(record) ?? record
   }
 
   private timeOut(timeoutMs: number): void {

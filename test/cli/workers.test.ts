@@ -37,7 +37,7 @@ describe('workers and tokens', () => {
 
     const list = await cli('tokens', 'list')
     expect(list.stdout).toMatch(
-      /^TOKEN +NAME +SCOPE +FOR +STATE +CREATED +EXPIRES\n\S+ +gpu farm +work +llm, image +valid +\d\d:\d\d:\d\d +\d{4}-\d\d-\d\d \S+\n$/,
+      /^TOKEN +NAME +SCOPE +FOR +STATE +CREATED +EXPIRES\n\S+ +gpu farm +work +llm, image +valid +\d\d:\d\d:\d\d \S+ +\d{4}-\d\d-\d\d \S+ \S+\n$/,
     )
     expect(list.stdout).not.toContain(token.split('_')[2]!)
     const { tokens } = await json('tokens', 'list')
