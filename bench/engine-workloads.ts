@@ -40,7 +40,7 @@ async function cpuOf<T>(work: () => Promise<T>): Promise<{ result: T; cpuMs: num
 
 async function measure(name: Workload, n: number): Promise<Measured> {
   const target = workloads[name]
-  const env = await testEnv({ workflows: [target] })
+  const env = await testEnv({ workflows: [target], tracesCalls: false })
   const {
     result: handle,
     cpuMs,

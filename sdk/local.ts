@@ -2,6 +2,7 @@ import { Client } from './client.ts'
 import type { Codec } from './codec/codec.ts'
 import { withCodec } from './codec/with-codec.ts'
 import type { NamedHandler } from './definitions/define.ts'
+import type { RunStore } from './ports.ts'
 import { Runner, type RunnerOptions } from './runner.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
 import { Schedules } from './schedules.ts'
@@ -16,6 +17,8 @@ export type LocalOptions = LocalWorldOptions &
     schedules?: readonly Schedule[]
     /** Makes something else of payloads before they are stored. */
     codec?: Codec | undefined
+    /** Puts something around the store, to look on. */
+    aroundStore?: (store: RunStore) => RunStore
   }
 
 /** A world, a runner and a client in this process. */
@@ -31,7 +34,8 @@ export class Local extends Client {
   }
 
   static async open(options: LocalOptions): Promise<Local> {
-    const world = withCodec(new LocalWorld(options), options.codec)
+    const origin = withCodec(new LocalWorld(options), options.codec)
+    const world = options.aroundStore ? withStore(origin, options.aroundStore(origin.store)) : origin
     const schedules = options.schedules ?? []
     const workflows = withSchedules(options.workflows, schedules)
     const local = new Local(world, new Runner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
@@ -54,4 +58,9 @@ export class Local extends Client {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
+}
+
+/** The same world, the local one or one with a codec, with another store. */
+function withStore(world: LocalWorld, store: RunStore): LocalWorld {
+  return Object.assign(Object.create(Object.getPrototypeOf(world) as object), world, { store }) as LocalWorld
 }

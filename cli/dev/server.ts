@@ -8,6 +8,7 @@ import { exampleInput } from './example-input.ts'
 import { waitForPort } from './free-port.ts'
 import { FinalError, loadCodec, loadEntry } from './load-entry.ts'
 import type { ServerMessage, ServerOptions } from './messages.ts'
+import { Narrator } from './narrator.ts'
 
 /**
  * The process in which the workflows of `overwinter dev` run. It is replaced whenever their code changes, which is what
@@ -31,7 +32,12 @@ async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Pr
   const codec = codecFile === undefined ? undefined : await loadCodec(codecFile, watched)
   await waitForPort(port)
   const path = join(data, 'runs.db')
-  const local = await Local.open({ path, workflows, schedules, handlers, codec, functions, log, publicUrl: `http://localhost:${port}` })
+  const narrator = new Narrator((line) => console.log(line), Date.now)
+  const local = await Local.open({
+    ...{ path, workflows, schedules, handlers, codec, functions, log, publicUrl: `http://localhost:${port}` },
+    tracesCalls: true,
+    aroundStore: (store) => narrator.around(store),
+  })
   const workerToken = process.env.OVERWINTER_WORKER_TOKEN
   const server = await serveLocal({ local, port, exposeStacks: true, workerToken, mappings })
   const stop = async () => {

@@ -1,6 +1,7 @@
 import type { RunRecord } from '../ports.ts'
 import type { ErrorRecord } from './events.ts'
 import type { Json } from './json.ts'
+import { usersFrames } from './stacks.ts'
 import { CODED, decode, encodeIfPossible } from './values.ts'
 
 /**
@@ -198,7 +199,7 @@ export function recordError(thrown: unknown): ErrorRecord {
 
 function record(error: Error, depth: number): ErrorRecord {
   const kept: ErrorRecord = { name: String(error.name).slice(0, 200), message: String(error.message).slice(0, MOST_TEXT) }
-  if (typeof error.stack === 'string' && (!REVIVED.has(kept.name) || THROWN_BY_USERS.has(kept.name))) kept.stack = error.stack.slice(0, MOST_TEXT)
+  if (typeof error.stack === 'string' && (!REVIVED.has(kept.name) || THROWN_BY_USERS.has(kept.name))) kept.stack = usersFrames(error.stack).slice(0, MOST_TEXT)
   const { code } = error as { code?: unknown }
   if (typeof code === 'string' || typeof code === 'number') kept.code = code
   if (error instanceof StepError) Object.assign(kept, { step: error.step, attempts: error.attempts })

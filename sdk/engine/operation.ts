@@ -1,6 +1,7 @@
 import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../context.ts'
 import type { TaskPolicy } from '../tasks/task.ts'
 import type { AnySignal, AnyWorkflow } from '../workflow.ts'
+import type { AddCaller } from './call-sites.ts'
 import type { FactEvent, OpKind } from './events.ts'
 import { applyFact, type Facts } from './journal.ts'
 import { NO_ROUNDS, type Rhythm, type Rounds } from './rounds.ts'
@@ -24,6 +25,8 @@ export interface StepRequest {
   inputDigest?: string | undefined
   /** It is asked again until its result is truthy. */
   rhythm?: Rhythm
+  /** Adds the line that called it to the stack of an error. */
+  addCaller?: AddCaller
 }
 
 export interface CallbackRequest {

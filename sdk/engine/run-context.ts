@@ -21,6 +21,7 @@ import type {
 import type { Functions, LogLevel, LogSink } from '../ports.ts'
 import type { AnySignal, AnyWorkflow } from '../workflow.ts'
 import { Branch } from './branch.ts'
+import type { AddCaller } from './call-sites.ts'
 import { callbackRequest } from './callback-request.ts'
 import { callbackToken, callbackUrl } from './callback-token.ts'
 import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
@@ -28,6 +29,7 @@ import { FatalError, InvalidInputError } from './errors.ts'
 import { canonicalJson, type Json } from './json.ts'
 import { mapAll, mapSome } from './map.ts'
 import { checkName, checkRunId, digest, escapeName } from './names.ts'
+import type { StepRequest } from './operation.ts'
 import { checkRace, race } from './race.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
@@ -53,6 +55,8 @@ export interface Shared {
   publicUrl: string | undefined
   /** Those that the workflow declares, if it does. */
   signals?: readonly AnySignal[]
+  /** Failed steps are to show the lines that called them. */
+  traceCall?: () => AddCaller
   /** Bodies that stand in for steps of that name. */
   stubs: ReadonlyMap<string, StepBody> | undefined
 }
@@ -94,8 +98,11 @@ export class RunContext implements Context {
       if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
     }
     const stub = this.shared.stubs?.get(name)
-    return this.replay.call(this.path, name, { kind: 'step', body: stub ?? body, options, timeoutMs, inputDigest }, this.isCleanUp, this.branch)
-      .promise as Promise<T>
+    const request: StepRequest = { kind: 'step', body: stub ?? body, options, timeoutMs, inputDigest }
+    const operation = this.replay.call(this.path, name, request, this.isCleanUp, this.branch)
+    // Only for a body that is about to run: in replay there are very many that are not.
+    if (this.shared.traceCall && (!operation.facts || operation.facts.failures > 0)) request.addCaller = this.shared.traceCall()
+    return operation.promise as Promise<T>
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
@@ -144,8 +151,9 @@ export class RunContext implements Context {
   }
 
   waitFor<T>(signal: AnySignal<T>, options: WaitOptions = {}): Promise<T> {
-    const { signals } = this.shared
-    if (signals && !signals.some(({ name }) => name === signal.name)) throw undeclaredSignal(signal.name, signals)
+    const declared = this.shared.signals?.map(({ name }) => name)
+    if (declared?.includes(signal.name) === false)
+      throw new FatalError(`the workflow does not declare signal '${signal.name}'; add it to its signals: ${declared}`)
     const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
     return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise as Promise<T>
   }
@@ -248,9 +256,4 @@ export function replayAwareLogger(replay: Replay, sink: LogSink): Logger {
       if (!replay.replaying) sink(level, message, { runId: replay.run.id, workflow: replay.run.workflow, ...fields })
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-}
-
-function undeclaredSignal(name: string, declared: readonly AnySignal[]): FatalError {
-  const known = declared.map((each) => each.name).join(', ') || 'none'
-  return new FatalError(`the workflow does not declare signal '${name}', so nobody could send it; add it to its \`signals\`, which are: ${known}`)
 }

@@ -19,6 +19,7 @@ import type { RunInfo } from '../context.ts'
 import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
 import { type Validated, validate } from '../schema.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
+import type { AddCaller } from './call-sites.ts'
 import { Closing, deadly, type RunOutcome } from './closing.ts'
 import { outgoingAtCancel } from './ending.ts'
 import { InvalidInputError, UnknownWorkflowError } from './errors.ts'
@@ -48,6 +49,8 @@ export interface RunnerOptions {
   unknownDelayMs?: number
   /** Replaces the bodies of steps, by name; for tests. */
   stubs?: ReadonlyMap<string, StepBody>
+  /** Makes the stacks of failed steps show the lines that called `ctx.step`. */
+  traceCall?: () => AddCaller
 }
 
 /** No step is started in the last seconds before the deadline, and none is waited for in the very last. */
@@ -155,6 +158,7 @@ class RunLoop {
       functions: this.world.functions,
       publicUrl: this.world.publicUrl,
       stubs: this.options.stubs,
+      traceCall: this.options.traceCall,
     })
     this.waits.receive([...this.replay.takeReturned(), ...this.claimed.inbox])
 

@@ -176,9 +176,15 @@ export class StepAttempt implements StepTools, CheckTools {
     }
     const ms = this.finish()
     if (delay === undefined)
-      this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: recordError(last), ...(ms > 0 && { ms }) })
-    else if (this.request.rhythm) this.goRound(delay, recordError(error))
-    else this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, error: recordError(error), until: this.host.clock.now() + delay })
+      this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: this.recorded(last), ...(ms > 0 && { ms }) })
+    else if (this.request.rhythm) this.goRound(delay, this.recorded(error))
+    else
+      this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, error: this.recorded(error), until: this.host.clock.now() + delay })
+  }
+
+  private recorded(thrown: unknown): ErrorRecord {
+    const record = recordError(thrown)
+    return this.request.addCaller?.(record) ?? record
   }
 
   private goRound(delay: number, error?: ErrorRecord): void {

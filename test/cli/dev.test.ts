@@ -47,6 +47,34 @@ test('changed code is picked up on the same port; a run that sleeps across it go
   expect(readFileSync(project.path('effects'), 'utf8')).toBe('before\nafter\n')
 })
 
+test('the terminal tells the lives of runs: started, a step that failed and the line it did so on, asleep until when, done', async () => {
+  using project = new Project({
+    'flows.ts': `import { workflow } from 'overwinter'
+export const life = workflow('life', async (ctx) => {
+  await ctx.step('pay', ({ attempt }) => {
+    if (attempt === 1) throw new Error('card refused')
+  }, { retry: { initial: 1 } })
+  await ctx.sleep('night', '8h')
+  await ctx.step('wreck', () => { throw new TypeError('broken') }, { retry: { attempts: 1 } })
+})
+export const fine = workflow('fine', async () => 1)
+`,
+  })
+  await using dev = startDev(['flows.ts'], { cwd: project.folder, env: { PORT: '0' } })
+  const [, url] = await dev.says(URL_SAID)
+  await fetch(`${url}/workflows/life/runs`, { method: 'POST', body: JSON.stringify({ id: 'l' }) })
+  await dev.says(/^● life l started$/m)
+  await dev.says(/^✗ life l step 'pay' failed, attempt 1, next in .*: Error: card refused\n {4}at .*flows\.ts:4:\d+/m)
+  await dev.says(/^◌ life l asleep until .*\d\d:\d\d:\d\d (UTC|[+-]\d\d:\d\d) \(in (8 h|7 h 59 min)\): 'night'$/m)
+  await fetch(`${url}/runs/l/wake`, { method: 'POST' })
+  await dev.says(/^✗ life l step 'wreck' failed for good, attempt 1: TypeError: broken\n {4}at .*flows\.ts:7:\d+/m)
+  await dev.says(/^✗ life l failed: TypeError: broken/m)
+  const { error } = await get(`${url}/runs/l`)
+  expect(error.cause.stack).toMatch(/flows\.ts:7:\d+.*\n.*flows\.ts:7:\d+/)
+  await fetch(`${url}/workflows/fine/runs`, { method: 'POST', body: JSON.stringify({ id: 'f' }) })
+  await dev.says(/^✓ fine f done$/m)
+})
+
 test('events do what the mappings of the entry say', async () => {
   const mapping = `import { startOn } from 'overwinter/events'\nexport const rest = startOn('rest', { workflow: nap, id: 'detail.id', input: 'detail' })\n`
   using project = new Project({ 'flows.ts': `${counted('rested')}${mapping}` })

@@ -1,0 +1,92 @@
+import { styleText } from 'node:util'
+import type { ErrorRecord, JournalEvent } from '../../sdk/index.ts'
+import { type Commit, hasEnded, type RunStore } from '../../sdk/ports.ts'
+import { clockTime, span } from '../moments.ts'
+
+/** Tells the lives of runs as they are written down: when one starts, when a step fails, what it waits for, how it ends. */
+export class Narrator {
+  private readonly say: (line: string) => void
+  private readonly now: () => number
+  /** Runs under way, and when they were last told to wait: the same wait is told once. */
+  private readonly runs = new Map<string, { workflow: string; waits?: string }>()
+
+  constructor(say: (line: string) => void, now: () => number) {
+    this.say = say
+    this.now = now
+  }
+
+  /** The store itself, with somebody looking on. */
+  around(store: RunStore): RunStore {
+    const commit: RunStore['commit'] = async (said) => {
+      const result = await store.commit(said)
+      if (result.ok) this.committed(said, !('suspended' in result) || result.suspended)
+      return result
+    }
+    const claim: RunStore['claim'] = async (runId, lease) => {
+      const claimed = await store.claim(runId, lease)
+      if (claimed) this.claimed(runId, claimed.run.workflow, claimed.frames.length === 0 && claimed.run.generation === 0)
+      return claimed
+    }
+    return new Proxy(store, {
+      get(target, property) {
+        if (property === 'commit') return commit
+        if (property === 'claim') return claim
+        const member: unknown = Reflect.get(target, property, target)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+  }
+
+  private claimed(runId: string, workflow: string, isNew: boolean): void {
+    if (!this.runs.has(runId)) this.runs.set(runId, { workflow })
+    if (isNew) this.tell(runId, 'cyan', '●', 'started')
+  }
+
+  private committed({ runId, frame, next }: Commit, suspended: boolean): void {
+    for (const event of frame?.events ?? []) this.happened(runId, event)
+    if (next.kind === 'suspend' && suspended) {
+      const waits = next.waitingFor.map(({ kind, id, on }) => (kind === 'sleep' ? `'${id}'` : `${kind} '${on ?? id}'`)).join(', ')
+      const until = next.wakeAt === undefined ? '' : ` until ${clockTime(next.wakeAt, this.now())} (in ${span(Math.max(0, next.wakeAt - this.now()))})`
+      const run = this.runs.get(runId)
+      if (run?.waits === waits + next.wakeAt) return
+      if (run) run.waits = waits + next.wakeAt
+      this.tell(runId, 'yellow', '◌', `${next.status === 'sleeping' ? 'asleep' : 'waits'}${until}: ${waits}`)
+    }
+    if (next.kind === 'park') this.tell(runId, 'red', '✗', `stuck: ${textOf(next.error)}`)
+    if (next.kind === 'continue') this.tell(runId, 'cyan', '●', next.attempt > 1 ? `runs again, attempt ${next.attempt}` : 'continues as new')
+    if (next.kind === 'end') this.ended(runId, next.event)
+  }
+
+  private happened(runId: string, event: JournalEvent): void {
+    if (event.type === 'step.retrying') {
+      const wait = span(Math.max(0, event.until - this.now()))
+      this.tell(runId, 'red', '✗', `step '${event.id}' failed, attempt ${event.attempt}, next in ${wait}: ${textOf(event.error)}`)
+    }
+    if (event.type === 'step.failed') this.tell(runId, 'red', '✗', `step '${event.id}' failed for good, attempt ${event.attempt}: ${textOf(event.error)}`)
+  }
+
+  private ended(runId: string, event: Extract<Commit['next'], { kind: 'end' }>['event']): void {
+    const status = event.type.slice('run.'.length)
+    if (event.type === 'run.completed') this.tell(runId, 'green', '✓', 'done')
+    else
+      this.tell(
+        runId,
+        'red',
+        '✗',
+        event.type === 'run.failed' ? `failed: ${textOf(event.error)}` : `${status}${event.reason === undefined ? '' : `: ${event.reason}`}`,
+      )
+    if (hasEnded(status as Parameters<typeof hasEnded>[0])) this.runs.delete(runId)
+  }
+
+  private tell(runId: string, colour: 'cyan' | 'green' | 'red' | 'yellow', mark: string, what: string): void {
+    const { workflow = '' } = this.runs.get(runId) ?? {}
+    this.say(`${styleText(colour, mark)} ${workflow} ${styleText('dim', runId)} ${what}`)
+  }
+}
+
+/** The message, and the first line of the user's own that the error came from. */
+function textOf(error: ErrorRecord): string {
+  const root = error.name === 'StepError' && error.cause ? error.cause : error
+  const frame = root.stack?.split('\n').find((line) => /^\s+at .*(file:|\/|\\)/.test(line) && !line.includes('node_modules') && !line.includes('node:'))
+  return `${root.name}: ${root.message.split('\n')[0]}${frame === undefined ? '' : `\n    ${frame.trim()}`}`
+}
