@@ -24,7 +24,7 @@ export interface ErasedTagged {
 
 type State = EraseTagged & Partial<ErasedTagged> & { cursor?: string; hasTerminated?: boolean; hasErasedFormer?: boolean; erasedInPass?: number }
 
-export const ERASE_TAGGED = 'overwinter erase'
+const ERASE_TAGGED = 'overwinter erase'
 
 type Needs = Pick<World, 'store' | 'wakeups'>
 

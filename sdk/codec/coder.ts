@@ -100,7 +100,7 @@ export class Decoder extends Coder {
 
   async text(text: string): Promise<string> {
     if (!text.startsWith(`{"${CODED}":`)) return text
-    return this.decoded(isCodedText(text), (unreadable) => `(unreadable: ${unreadable['~unreadable']})`)
+    return this.decoded(codedIn(text), (unreadable) => `(unreadable: ${unreadable['~unreadable']})`)
   }
 
   async error(error: ErrorRecord): Promise<ErrorRecord> {
@@ -125,4 +125,5 @@ function isCoded(value: unknown): value is { [CODED]: string } {
   return typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[CODED] === 'string' && Object.keys(value).length === 1
 }
 
-const isCodedText = (text: string): string => (JSON.parse(text) as { [CODED]: string })[CODED]
+/** Of a text that `Encoder.text` made. */
+const codedIn = (text: string): string => (JSON.parse(text) as { [CODED]: string })[CODED]

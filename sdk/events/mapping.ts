@@ -103,7 +103,7 @@ const FIELDS: Record<MappingKind, Record<string, Field>> = {
 const KINDS = Object.keys(FIELDS) as MappingKind[]
 const isKind = (kind: unknown): kind is MappingKind => KINDS.some((known) => known === kind)
 
-export function findMappingProblems(kind: MappingKind, options: object, allowed: Allowed = { functions: true }): Problem[] {
+function findMappingProblems(kind: MappingKind, options: object, allowed: Allowed = { functions: true }): Problem[] {
   const fields = FIELDS[kind]
   const given = options as Record<string, unknown>
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))

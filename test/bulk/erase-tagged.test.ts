@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { StoredWorkflows } from '../../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, Registry, UnknownWorkflowError, workflow } from '../../sdk/index.ts'
-import { testEnv } from '../../sdk/testing/index.ts'
+import { testEnv, VirtualClock } from '../../sdk/testing/index.ts'
+import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
 
 const order = workflow('order', { tags: ({ customer }) => [`customer:${customer}`] }, async (ctx, { customer }: { customer: number }) => {
@@ -130,6 +131,22 @@ describe('what is past its retention and in no list any more', () => {
     await world.store.eraseFormer('customer:7')
     expect(await client.result(runId)).toBe('hello 7')
   })
+})
+
+it('in the local world, too, what is past its retention goes by its tag and by its id, before it is cleared away', async () => {
+  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
+  const world = new LocalWorld({ path: ':memory:', clock })
+  const client = new Client(world, new Registry([order]))
+  for (const id of ['a', 'b', 'c']) {
+    await client.start(order, { customer: id === 'c' ? 2 : 1 }, { id })
+    await client.terminate(id)
+  }
+  expect(await world.store.eraseFormer('customer:1')).toEqual({ erased: 0 })
+  clock.moveTo(clock.now() + 31 * 86_400_000)
+  expect(await world.store.eraseFormer('customer:1')).toMatchObject({ erased: 2 })
+  expect(await world.store.eraseFormer('customer:1')).toEqual({ erased: 0 })
+  expect([await world.store.erase('a'), await world.store.erase('c'), await world.store.erase('c')]).toEqual(['missing', 'erased', 'missing'])
+  world.close()
 })
 
 it('an erase that is broken off can be done again, and one run that cannot be erased does not keep the others', async () => {

@@ -67,7 +67,10 @@ describe('events from outside', () => {
     const alarms = Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties.AlarmDescription as string)
     expect(alarms.filter((says) => says.startsWith('Events from outside'))).toHaveLength(1)
     expect(alarms.filter((says) => says.startsWith('The function Events-'))).toHaveLength(10)
-    expect(overwinter.subscriptions.deadLetters).toBeDefined()
+    const letters = (of: typeof template) => Object.keys(of.findResources('AWS::SQS::Queue')).filter((id) => id.includes('EventDeadLetters'))
+    expect([letters(template).length, letters(plain.template).length]).toEqual([1, 0])
+    expect(overwinter.subscriptions.deadLetters).toBeInstanceOf(Queue)
+    expect(plain.overwinter.subscriptions.deadLetters).toBeUndefined()
   })
 
   it('count under the name of the construct', () => {

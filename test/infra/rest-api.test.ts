@@ -1,4 +1,6 @@
 import { Match, Template } from 'aws-cdk-lib/assertions'
+import { RestApi } from 'aws-cdk-lib/aws-apigateway'
+import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { describe, expect, it } from 'vitest'
@@ -55,7 +57,7 @@ describe("with api: 'rest'", () => {
 
   it('the log names routes and no paths, in which there are tokens', () => {
     const { AccessLogSetting } = stageOf(byIam)
-    expect(AccessLogSetting.DestinationArn).toBeDefined()
+    expect(AccessLogSetting.DestinationArn).toEqual({ 'Fn::GetAtt': [expect.stringMatching(/Log/), 'Arn'] })
     expect(AccessLogSetting.Format).toContain('$context.resourcePath')
     expect(AccessLogSetting.Format).not.toContain('$context.path')
     for (const { LoggingLevel = 'OFF', DataTraceEnabled = false } of stageOf(byIam).MethodSettings)
@@ -134,8 +136,10 @@ describe("with api: 'rest'", () => {
   })
 
   it('what is added to the API is added to either kind', () => {
-    expect(byIam.overwinter.api.rest?.deploymentStage.stageName).toBeDefined()
+    expect(byIam.overwinter.api.rest).toBeInstanceOf(RestApi)
     expect(byIam.overwinter.api.http).toBeUndefined()
-    expect(synthesise().overwinter.api.http).toBeDefined()
+    const { api } = synthesise().overwinter
+    expect(api.http).toBeInstanceOf(HttpApi)
+    expect(api.rest).toBeUndefined()
   })
 })
