@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { StoredWorkflows } from '../../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
-import { Client, Registry, UnknownWorkflowError, workflow } from '../../sdk/index.ts'
+import { type AnyWorkflow, Client, Registry, UnknownWorkflowError, workflow } from '../../sdk/index.ts'
 import { testEnv, VirtualClock } from '../../sdk/testing/index.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
@@ -11,6 +11,18 @@ const order = workflow('order', { tags: ({ customer }) => [`customer:${customer}
   return ctx.step('greet', () => `hello ${customer}`)
 })
 const visit = workflow('visit', { tags: ({ customer }) => [`customer:${customer}`] }, async (ctx, _: { customer: number }) => ctx.sleep('stay', '30d'))
+
+/** The AWS world in memory with these workflows, whose runs go on when somebody takes them. */
+function onAws(seed: string, ...workflows: AnyWorkflow[]) {
+  const opened = openAwsInMemory({ seed })
+  const registry = new Registry(workflows)
+  const source = new StoredWorkflows(opened.world, registry)
+  const take = async (id: string) => {
+    opened.clock.moveTo(opened.clock.now() + 1_000)
+    await runOnce(opened.world, source, id, { lease: { owner: 'o', ms: 500 } })
+  }
+  return { ...opened, client: new Client(opened.world, registry), take }
+}
 
 const open = () => testEnv({ workflows: [order, visit] })
 
@@ -66,14 +78,7 @@ describe('erasing all runs with a tag', () => {
   })
 
   it('leaves no item in the table', async () => {
-    const { world, clock, table } = openAwsInMemory({ seed: 'erase' })
-    const registry = new Registry([order])
-    const source = new StoredWorkflows(world, registry)
-    const client = new Client(world, registry)
-    const take = async (id: string) => {
-      clock.moveTo(clock.now() + 1_000)
-      await runOnce(world, source, id, { lease: { owner: 'o', ms: 500 } })
-    }
+    const { client, take, table } = onAws('erase', order)
     for (let i = 0; i < 30; i++) await take((await client.start(order, { customer: 1 })).runId)
     const { runId } = await client.eraseTagged('customer:1')
     for (let i = 0; i < 3; i++) await take(runId)
@@ -89,20 +94,14 @@ describe('what is past its retention and in no list any more', () => {
     return ctx.step('greet', () => `hello ${customer}`)
   })
   const ended = async () => {
-    const opened = openAwsInMemory({ seed: 'former' })
-    const registry = new Registry([brief])
-    const source = new StoredWorkflows(opened.world, registry)
-    const client = new Client(opened.world, registry)
-    const take = async (id: string) => {
-      opened.clock.moveTo(opened.clock.now() + 1_000)
-      await runOnce(opened.world, source, id, { lease: { owner: 'o', ms: 500 } })
-    }
+    const opened = onAws('former', brief)
+    const { client, take } = opened
     const { runId } = await client.start(brief, { customer: 7 })
     await take(runId)
     opened.clock.moveTo(opened.clock.now() + 31 * DAY)
     const left = () => JSON.stringify([...opened.table.items()].map(({ item }) => item).filter(({ pk }) => pk!.S !== 'WORKFLOWS'))
     expect(left()).toContain('hello 7')
-    return { ...opened, client, take, runId, left }
+    return { ...opened, runId, left }
   }
 
   it('goes with its tag', async () => {
@@ -150,17 +149,10 @@ it('in the local world, too, what is past its retention goes by its tag and by i
 })
 
 it('an erase that is broken off can be done again, and one run that cannot be erased does not keep the others', async () => {
-  const { world, clock, aws } = openAwsInMemory({ seed: 'broken off' })
   const large = workflow('large', { tags: ({ customer }) => [`customer:${customer}`] }, async (ctx, _: { customer: number }) =>
     ctx.step('big', () => randomBytes(600_000).toString('hex')),
   )
-  const registry = new Registry([large])
-  const source = new StoredWorkflows(world, registry)
-  const client = new Client(world, registry)
-  const take = async (id: string) => {
-    clock.moveTo(clock.now() + 1_000)
-    await runOnce(world, source, id, { lease: { owner: 'o', ms: 500 } })
-  }
+  const { client, take, aws } = onAws('broken off', large)
   const ids: string[] = []
   for (let i = 0; i < 3; i++) {
     const { runId } = await client.start(large, { customer: 1 })

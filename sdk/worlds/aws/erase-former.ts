@@ -34,7 +34,8 @@ async function eraseThem(aws: Aws, tag: string, entries: readonly IndexEntry[]):
   })
   await inParallel(former, async ({ runId, at }) => {
     const createdAt = Number(at.slice(0, at.indexOf('#')))
-    if (!(await eraseRemains(aws, runId))) await eraseOwned(aws, { id: runId, createdAt, tags: [tag], hasObjects: true })
+    if (!(await eraseRemains(aws, runId))) await eraseOwned(aws, { id: runId, createdAt, hasObjects: true })
+    // Last, or nobody would find again what is left.
     await deleteItems(aws, [{ pk: tagPartition(tag), sk: at }])
   })
   return former.length
