@@ -71,6 +71,8 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'wait.completed': (e) => ({ mark: 'done', what: e.id, detail: `signal${gave(e.payload)}` }),
   'wait.timedOut': (e) => ({ mark: 'note', what: e.id, detail: 'no signal in time' }),
   'signal.rejected': (e) => ({ mark: 'bad', what: e.id, detail: clip(`a signal did not fit: ${e.reason}`) }),
+  'request.replied': (e) => ({ mark: 'done', what: e.id, detail: `replied${gave(e.result)}` }),
+  'request.refused': (e) => ({ mark: 'note', what: e.id, detail: `refused, ${because(e.error)}` }),
   'callback.created': (e) => ({ mark: 'wait', what: e.id, detail: `waits for a callback${until(e)}` }),
   'callback.rejected': (e) => ({ mark: 'bad', what: e.id, detail: clip(`a result did not fit: ${e.reason}`) }),
   'callback.completed': (e) => ({ mark: 'done', what: e.id, detail: `callback${gave(e.result)}` }),

@@ -28,6 +28,8 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
   'wait.completed': 'end of wait',
   'wait.timedOut': 'end of wait',
   'signal.rejected': 'silent',
+  'request.replied': 'silent',
+  'request.refused': 'silent',
   'callback.created': 'start of wait',
   'callback.rejected': 'silent',
   'callback.completed': 'end of wait',

@@ -1,3 +1,4 @@
+import { awaitReply } from './asking.ts'
 import { type EraseTagged, eraseTagged } from './bulk/erase-tagged.ts'
 import { Callbacks, type OpenCallback } from './callbacks.ts'
 import type { DefinedWorkflow } from './definitions/as-workflow.ts'
@@ -13,12 +14,14 @@ import { journalUpTo } from './engine/rerun.ts'
 import { encode } from './engine/values.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunState, type RunStatus, type Wake, type World } from './ports.ts'
+import { contentOf } from './reply-content.ts'
 import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
+import { nextChange } from './run-changes.ts'
 import { accept, validateOrThrow } from './schema.ts'
 import { StartedRun } from './started-run.ts'
 import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
-import type { AnyWorkflow, Registry, Signal, Workflow } from './workflow.ts'
+import { type AnyWorkflow, isRequest, type Registry, type RunRequest, type Signal, type Workflow } from './workflow.ts'
 
 /** A line of a run's history: a journal event and when it was observed. */
 export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & { at: number }
@@ -58,6 +61,11 @@ export interface RepeatOptions {
   idempotencyKey?: string
 }
 
+export interface AskOptions extends RepeatOptions {
+  /** How long to wait for the reply. */
+  timeout?: Duration
+}
+
 /** Starts, watches and steers runs. */
 export class Client {
   readonly world: World
@@ -89,7 +97,7 @@ export class Client {
     const { definition, run } = await this.prepare(workflow, input, options)
     const until = this.until(run.id, timeout)
     // Watching from before it is there, so that there is no need to look before something happens.
-    const change = this.nextChange(run.id, until)
+    const change = nextChange(this.world, run.id, until)
     try {
       const { created, handedOver } = await this.launch(definition, run, until)
       // Whichever is first: a runner that cannot be reached must not keep anybody from a result that is there.
@@ -186,7 +194,7 @@ export class Client {
     const { clock } = this.world
     for (;;) {
       // Watching begins before reading, or a change between the two would be missed.
-      const change = this.nextChange(runId, until)
+      const change = nextChange(this.world, runId, until)
       const run = await this.record(runId).catch((error: unknown) => {
         change.cancel()
         throw error
@@ -229,23 +237,47 @@ export class Client {
     checkName('a signal name', name)
     if (typeof signal !== 'string') await validateOrThrow(signal.schema, payload, `the payload of signal '${name}'`)
     const kept = encode(payload, `the payload of signal '${name}'`)
-    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('signal', `${name}\n${options.idempotencyKey}`)
+    const id = this.messageId('signal', options, name)
     return this.deliver(runId, { id, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }, options, (run) => this.refuseUnknown(name, run))
   }
 
+  /**
+   * Sends a request and gives what the run replies, once the run gets to it. Rejects with a RequestRefusedError when it refuses, with a ConflictError when it ends without a reply,
+   * and with a TimeoutError when it takes too long.
+   */
+  async ask<In, Out>(runId: string, request: RunRequest<unknown, In, never, Out> | string, ...[payload, options = {}]: Giving<In, AskOptions>): Promise<Out> {
+    const name = typeof request === 'string' ? request : request.name
+    checkName('a request name', name)
+    if (typeof request !== 'string') await validateOrThrow(request.schema, payload, `the payload of request '${name}'`)
+    const kept = encode(payload, `the payload of request '${name}'`)
+    const messageId = this.messageId('ask', options, name)
+    const until = this.until(runId, options.timeout)
+    // Asked again, it may have its reply, and the run its end.
+    const isKnown = options.idempotencyKey !== undefined && (await this.world.store.reply(runId, messageId)) !== undefined
+    const message: Message = { id: messageId, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }
+    if (!isKnown) await this.deliver(runId, message, options, (run) => this.refuseUnknown(name, run, 'request'))
+    const question = { runId, request: name }
+    return contentOf(await awaitReply(this.world, question, messageId, until), question) as Out
+  }
+
+  private messageId(kind: Parameters<typeof keyedMessageId>[0], { idempotencyKey }: RepeatOptions, of?: string): string {
+    return idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId(kind, idempotencyKey, of)
+  }
+
   /** Where the code says what it waits for. The code of stored definitions, and what is not deployed here, does not. */
-  private refuseUnknown(signal: string, { id, workflow, version }: RunState): void {
-    const known = this.registry.find(workflow, version)?.options.signals?.map(({ name }) => name)
-    if (!known || known.includes(signal)) return
+  private refuseUnknown(name: string, { id, workflow, version }: RunState, kind: 'signal' | 'request' = 'signal'): void {
+    const declared = this.registry.find(workflow, version)?.options.signals
+    const known = declared?.filter((each) => kind === 'signal' || isRequest(each)).map((each) => each.name)
+    if (!known || known.includes(name)) return
     throw new UnknownSignalError(
-      `run '${id}' of workflow '${workflow}' does not wait for signals named '${signal}'; known: ${known.join(', ') || 'none'}`,
+      `run '${id}' of workflow '${workflow}' does not wait for ${kind}s named '${name}'; known: ${known.join(', ') || 'none'}`,
       known,
     )
   }
 
   /** Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. Asked again, what it waits for since then rejects too. */
   async cancel(runId: string, reason?: string, options: RepeatOptions = {}): Promise<void> {
-    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('cancel', options.idempotencyKey)
+    const id = this.messageId('cancel', options)
     await this.deliver(runId, { id, kind: 'cancel', ...(reason !== undefined && { reason }) }, options)
   }
 
@@ -322,7 +354,7 @@ export class Client {
       const why = run.startedAt === undefined ? 'has not started yet' : 'is about to begin anew'
       throw new ConflictError(`run '${runId}' ${why}, so there is no sleep to skip`)
     }
-    const id = options.idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId('wake', options.idempotencyKey)
+    const id = this.messageId('wake', options)
     await this.deliver(runId, { id, kind: 'wake' }, options)
   }
 
@@ -387,21 +419,6 @@ export class Client {
 
   private record(runId: string): Promise<RunRecord> {
     return recordOf(this.world, runId)
-  }
-
-  private nextChange(runId: string, until: number): { promise: Promise<void>; cancel: () => void } {
-    let cancel = () => {}
-    const promise = new Promise<void>((resolve) => {
-      const unwatch = this.world.store.watch(runId, () => done())
-      const stopTimer = this.world.clock.at(until, () => done())
-      const done = () => {
-        unwatch()
-        stopTimer()
-        resolve()
-      }
-      cancel = done
-    })
-    return { promise, cancel }
   }
 
   private alreadyEnded(run: RunRecord): ConflictError {

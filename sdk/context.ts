@@ -3,7 +3,7 @@ import type { OnParentEnd } from './engine/events.ts'
 import type { RetryPolicy } from './engine/retry.ts'
 import type { Schema } from './schema.ts'
 import type { Giving, IfStorable } from './storable.ts'
-import type { AnySignal, Workflow } from './workflow.ts'
+import type { AnyRequest, AnySignal, Workflow } from './workflow.ts'
 
 /**
  * What workflow code holds in its hand. Every method is an operation that a replay repeats from the journal. `I` is what the workflow takes, for `continueAsNew`.
@@ -25,6 +25,9 @@ export interface Context<I = any> {
   sleepUntil(date: Date | string | number): Promise<void>
   sleepUntil(name: string, date: Date | string | number): Promise<void>
 
+  /** The next request of this name, in the order they were asked. Whoever asked waits for `reply`; `undefined` when the timeout passes first. */
+  waitFor<P, R>(request: AnyRequest<P, R>, options: WaitOptions & { timeout: Duration }): Promise<Asked<P, R> | undefined>
+  waitFor<P, R>(request: AnyRequest<P, R>, options?: WaitOptions): Promise<Asked<P, R>>
   /** The next unconsumed signal of this name, also one sent before the wait; `undefined` when the timeout passes first. */
   waitFor<T>(signal: AnySignal<T>, options: WaitOptions & { timeout: Duration }): Promise<T | undefined>
   waitFor<T>(signal: AnySignal<T>, options?: WaitOptions): Promise<T>
@@ -148,6 +151,14 @@ export interface TaskOptions {
 
 export interface WaitOptions {
   timeout?: Duration
+}
+
+/** A request that the run has taken. Whoever asked gets the first thing that is said to it, once it is in the journal. */
+export interface Asked<P, R> {
+  readonly payload: P
+  reply(...given: undefined extends R ? [value?: R] : [value: R]): void
+  /** Whoever asked gets a RequestRefusedError with this as its cause. */
+  refuse(reason: unknown): void
 }
 
 export interface UntilOptions {

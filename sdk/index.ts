@@ -1,7 +1,8 @@
 export type { OpenCallback } from './callbacks.ts'
-export { Client, type HistoryEvent, type ListOptions, type RepeatOptions, type RunView, type StartOptions } from './client.ts'
+export { type AskOptions, Client, type HistoryEvent, type ListOptions, type RepeatOptions, type RunView, type StartOptions } from './client.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
+  Asked,
   Branches,
   Callback,
   CallbackOptions,
@@ -40,6 +41,7 @@ export {
   MisplacedCallError,
   NonDeterminismError,
   type Problem,
+  RequestRefusedError,
   RetryableError,
   RunFailedError,
   RunNotFoundError,
@@ -59,9 +61,12 @@ export { Schedules, type ScheduleView } from './schedules.ts'
 export { StartedRun } from './started-run.ts'
 export type { CannotBeStored, Giving, IfStorable } from './storable.ts'
 export {
+  type AnyRequest,
   type AnySignal,
   type AnyWorkflow,
   Registry,
+  type RunRequest,
+  request,
   type Signal,
   signal,
   type Workflow,

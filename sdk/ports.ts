@@ -138,6 +138,12 @@ export type Message = { id: string } & (
   | { kind: 'wake' }
 )
 
+/** What a run said to a request: a result, or why it refused. */
+export interface Reply {
+  result?: Json
+  error?: ErrorRecord
+}
+
 export interface Claimed {
   run: RunRecord
   /** The frames of the current generation, in order. */
@@ -171,7 +177,7 @@ export type Next =
   | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number }
   | { kind: 'park'; error: ErrorRecord }
 
-/** What a commit causes in other runs: done with the commit, or again by whoever recovers the run. */
+/** What a commit causes outside the run: done with the commit, or again by whoever recovers the run. */
 export type Outgoing =
   /** `isThere`: it was started before, and is only asked how it ended. */
   | { kind: 'start'; run: NewRun; isThere?: true }
@@ -179,6 +185,8 @@ export type Outgoing =
   | { kind: 'terminate'; run: string; reason: string }
   | { kind: 'dispatch'; task: NewTask }
   | { kind: 'withdraw'; task: Pick<NewTask, 'id' | 'life' | 'generation' | 'round'> }
+  /** `to`: the message that asked. The first reply counts. */
+  | { kind: 'reply'; to: string; reply: Reply }
 
 export interface Commit {
   runId: string
@@ -253,6 +261,8 @@ export interface RunStore {
   frames(runId: string): Promise<Frame[]>
   /** Puts a message into the run's inbox, once per message id, and marks the run as due. What `refuse` throws is thrown here; nothing has been written then. */
   deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult>
+  /** What the run said to the message that asked, where it has said something. */
+  reply(runId: string, messageId: string): Promise<Reply | undefined>
   /**
    * Takes the run for one lease and loads it. Refused (undefined) for a run that is missing, ended, not due, or
    * leased by somebody else; in the last case the stimulus counter is bumped, so that the holder looks again.

@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidInputError, type Problem } from './engine/errors.ts'
+import { FatalError, InvalidInputError, type Problem } from './engine/errors.ts'
 import { canonicalJson, type Json, pathStep } from './engine/json.ts'
 import { encode, encodeIfPossible } from './engine/values.ts'
 
@@ -13,13 +13,27 @@ export type Validated<T> = { ok: true; value: T } | { ok: false; problems: Probl
 /** Every problem at once, each with its path, so that a caller can mend all of them. */
 export async function validate<T>(schema: Schema<unknown, T> | undefined, value: unknown): Promise<Validated<T>> {
   if (!schema) return { ok: true, value: value as T }
-  const result = await schema['~standard'].validate(value)
+  return judged(await schema['~standard'].validate(value))
+}
+
+function judged<T>(result: StandardSchemaV1.Result<T>): Validated<T> {
   if (!result.issues) return { ok: true, value: result.value }
   return { ok: false, problems: result.issues.map((issue) => ({ path: jsonPath(issue.path), message: issue.message })) }
 }
 
 export async function validateOrThrow<T>(schema: Schema<unknown, T> | undefined, value: unknown, what: string): Promise<T> {
-  const result = await validate(schema, value)
+  return valueOrThrow(await validate(schema, value), what)
+}
+
+/** In the middle of workflow code, which may wait for nothing but its own operations. */
+export function validateNow<T>(schema: Schema<unknown, T> | undefined, value: unknown, what: string): T {
+  const result = schema?.['~standard'].validate(value)
+  if (result instanceof Promise)
+    throw new FatalError(`${what} has a schema that needs time to look at it (an async refinement, say). Check that in a step before`)
+  return valueOrThrow(result ? judged(result) : { ok: true, value: value as T }, what)
+}
+
+function valueOrThrow<T>(result: Validated<T>, what: string): T {
   if (!result.ok) throw new InvalidInputError(`${what} does not fit its schema`, result.problems)
   return result.value
 }

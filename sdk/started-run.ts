@@ -1,11 +1,11 @@
-import type { Client, HistoryEvent, RepeatOptions } from './client.ts'
+import type { AskOptions, Client, HistoryEvent, RepeatOptions } from './client.ts'
 import type { Duration } from './engine/duration.ts'
 import type { RunStatus } from './ports.ts'
 import type { Giving } from './storable.ts'
-import type { Signal } from './workflow.ts'
+import type { RunRequest, Signal } from './workflow.ts'
 
 /** What of a client a started run needs: whether it is in this process or behind HTTP is all the same. */
-type RunClient = Pick<Client, 'result' | 'signal' | 'cancel' | 'history'>
+type RunClient = Pick<Client, 'result' | 'signal' | 'ask' | 'cancel' | 'history'>
 
 /** What `start` gives: the run as it stood then, and what is done with a run most often. For everything else there is its `runId`. */
 export class StartedRun<O = unknown> {
@@ -32,6 +32,11 @@ export class StartedRun<O = unknown> {
   /** Kept until the run waits for it. */
   signal<In>(signal: Signal<unknown, In> | string, ...[payload, options]: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
     return this.#client.signal<unknown>(this.runId, signal as string, payload, options)
+  }
+
+  /** What the run replies to the request, once it gets to it. */
+  ask<In, Out>(request: RunRequest<unknown, In, never, Out> | string, ...[payload, options]: Giving<In, AskOptions>): Promise<Out> {
+    return this.#client.ask<unknown, Out>(this.runId, request as string, payload, options)
   }
 
   /** Asks the run to stop; its clean-up runs. */

@@ -25,10 +25,10 @@ export interface WorkflowOptions<In extends Schema | undefined = Schema | undefi
    */
   tasks?: readonly string[]
   /**
-   * The signals that it waits for. Whoever declares them hears of a misspelt one when it is sent, not when nobody ever gets it; and of one that was forgotten here
+   * The signals and requests that it waits for. Whoever declares them hears of a misspelt one when it is sent, not when nobody ever gets it; and of one that was forgotten here
    * when the code waits for it. Unless given, every signal is kept, and `keptSignals` shows those that nobody waits for.
    */
-  signals?: readonly AnySignal[]
+  signals?: readonly (AnySignal | AnyRequest)[]
   /** How long an ended run is kept. Default 30 days. With 0 everything of it goes a minute after its end, when whoever waits for it has its outcome. */
   retention?: Duration
 }
@@ -110,6 +110,34 @@ export function signal(name: string, schema?: Schema): Signal {
   checkName('a signal name', name)
   return { name, schema }
 }
+
+/** A signal that is replied to. `P` is what the code gets of it and `In` what is sent; `R` is what the code replies and `Out` what the asker gets. */
+export interface RunRequest<P = unknown, In = P, R = unknown, Out = R> {
+  readonly name: string
+  readonly schema: Schema<unknown, P> | undefined
+  readonly replySchema: Schema<unknown, Out> | undefined
+  readonly isRequest: true
+  /** Only for inference. */
+  readonly '~sent'?: (payload: In) => void
+  readonly '~replied'?: (value: R) => void
+}
+
+/** A request, whatever is sent with it and whoever gets the reply. */
+export type AnyRequest<P = unknown, R = never> = RunRequest<P, never, R, unknown>
+
+export function request<P extends Schema, R extends Schema>(
+  name: string,
+  schemas: { payload: P; reply: R },
+): RunRequest<SchemaOut<P>, SchemaIn<P>, SchemaIn<R>, SchemaOut<R>>
+export function request<P extends Schema>(name: string, schemas: { payload: P; reply?: undefined }): RunRequest<SchemaOut<P>, SchemaIn<P>>
+export function request<R extends Schema>(name: string, schemas: { payload?: undefined; reply: R }): RunRequest<unknown, unknown, SchemaIn<R>, SchemaOut<R>>
+export function request<P = unknown, R = unknown>(name: string): RunRequest<P, P, R>
+export function request(name: string, { payload, reply }: { payload?: Schema | undefined; reply?: Schema | undefined } = {}): RunRequest {
+  checkName('a request name', name)
+  return { name, schema: payload, replySchema: reply, isRequest: true }
+}
+
+export const isRequest = (signal: object): signal is RunRequest => 'isRequest' in signal
 
 /** Where workflows are found. What can be answered at once is: a run of a workflow in the code waits for nothing here. */
 export interface WorkflowSource {

@@ -8,6 +8,7 @@ import {
   type Duration,
   type MapOutcome,
   type RunStatus,
+  request,
   type StartedRun,
   schedule,
   signal,
@@ -32,6 +33,26 @@ describe('types are inferred end to end', () => {
     expectTypeOf(order).toMatchTypeOf<Workflow<{ id: string; cents?: number | undefined }, { label: string }>>()
   })
 
+  const cents = z.object({ cents: z.string().transform(Number) })
+  const price = request('price', { payload: z.object({ since: z.string().transform((text) => new Date(text)) }), reply: cents })
+  const plain = request<string, number>('plain')
+  const ping = request<undefined, undefined>('ping')
+
+  it('whoever asks gives what the schema takes, and gets what the other one makes of the reply', () => {
+    const ask = async (client: Client, remote: OverwinterClient, run: StartedRun) => {
+      expectTypeOf(await client.ask('r', price, { since: '2026' })).toEqualTypeOf<{ cents: number }>()
+      expectTypeOf(await remote.ask('r', price, { since: '2026' }, { timeout: '1m' })).toEqualTypeOf<{ cents: number }>()
+      expectTypeOf(await run.ask(plain, 'x')).toEqualTypeOf<number>()
+      expectTypeOf(await run.ask(ping)).toEqualTypeOf<undefined>()
+      // @ts-expect-error a payload that does not fit does not compile
+      await run.ask(price, { since: new Date() })
+      // @ts-expect-error nor does one that is missing
+      await run.ask(plain)
+    }
+    expectTypeOf(ask).toBeFunction()
+    expectTypeOf(workflow('declares', { signals: [price, plain, signal('s')] }, async () => 1)).not.toBeAny()
+  })
+
   it('results of steps, signals, callbacks and children', () => {
     const approved = signal('approved', v.object({ by: v.string() }))
     const body = async (ctx: Context) => {
@@ -52,6 +73,14 @@ describe('types are inferred end to end', () => {
       expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { tolerate: '30%' })).toEqualTypeOf<MapOutcome<number>>()
       expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { need: 1 })).toEqualTypeOf<MapOutcome<number>>()
       expectTypeOf(await ctx.map('m', [1], async (_c, n) => n, { key: (n) => n.toFixed(1) })).toEqualTypeOf<number[]>()
+      const asked = await ctx.waitFor(price)
+      expectTypeOf(asked.payload).toEqualTypeOf<{ since: Date }>()
+      expectTypeOf(asked.reply).parameters.toEqualTypeOf<[value: { cents: string }]>()
+      expectTypeOf(await ctx.waitFor(price, { timeout: '1h' })).toEqualTypeOf<typeof asked | undefined>()
+      expectTypeOf((await ctx.waitFor(plain)).payload).toEqualTypeOf<string>()
+      ;(await ctx.waitFor(ping)).reply()
+      // @ts-expect-error a reply that does not fit does not compile
+      asked.reply({ cents: 5 })
       // @ts-expect-error an input that does not fit does not compile
       await ctx.run(order, { id: 5 })
     }

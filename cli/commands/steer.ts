@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
+import { encode } from '../../sdk/engine/values.ts'
 import type { OverwinterClient } from '../../sdk/http-client/index.ts'
+import type { Duration } from '../../sdk/index.ts'
 import { jsonArgument } from '../arguments.ts'
 import { Failure, withRun } from '../failure.ts'
 import { Session } from '../session.ts'
@@ -18,6 +20,23 @@ export function addSteering(program: Command): void {
       const session = Session.of(signal)
       const { accepted } = await withRun(session.client, runId, () => session.client.signal(runId, name, payload, { idempotencyKey: key }))
       session.print(accepted ? `sent ${name} to ${runId}` : `${name} had been sent under this key before`, { runId, accepted })
+    })
+
+  const ask = program
+    .command('ask')
+    .summary('send a request to a run and print its reply')
+    .description('Sends a request, waits until the run has replied, and prints the reply.')
+    .argument('<run>', 'the id of the run')
+    .argument('<name>', 'the name of the request')
+    .option('-p, --payload <json>', 'JSON, @file, or - for standard input', jsonArgument)
+    .option('--timeout <duration>', 'how long to wait for the reply', '30s')
+    .option('--key <key>', 'an idempotency key: asked twice under it, the request counts once')
+    .action(async (runId: string, name: string, { payload, timeout, key }: { payload?: unknown; timeout: Duration; key?: string }) => {
+      const session = Session.of(ask)
+      const { client } = session
+      const result = await withRun(client, runId, () => client.ask(runId, name, payload, { timeout, ...(key !== undefined && { idempotencyKey: key }) }))
+      const json = encode(result, 'the reply')
+      session.print(JSON.stringify(json, undefined, 2) ?? '(nothing)', { result: json })
     })
 
   const cancel = program.command('cancel').summary('ask a run to stop; its clean-up runs').description('Asks a run to stop. Its clean-up runs.')

@@ -31,7 +31,7 @@ Run \`npm run check\` and \`npm test\` after every change. Do not run \`npm run 
 4. **\`ctx\` does not work inside a step's body.** One step is one thing that happened.
 5. **What a step returns is stored.** Plain data, dates, maps, sets and bytes; no functions, no instances of your own classes. Keep it small: ids instead of whole responses.
 6. **No state outside.** Module variables are not there after a restart, and are shared by all runs. What a run needs is in its input or in the results of its steps.
-7. **Wait with \`ctx.sleep('name', '3d')\`, \`ctx.waitFor(signal, { timeout })\` or \`ctx.callback(name)\`.** They hold nothing. Never poll in a loop with short sleeps where somebody could send a signal.
+7. **Wait with \`ctx.sleep('name', '3d')\`, \`ctx.waitFor(signal, { timeout })\` or \`ctx.callback(name)\`.** They hold nothing. Who asks a run something and wants the reply uses \`request\` and \`client.ask\`. Never poll in a loop with short sleeps where somebody could send a signal.
 8. **Side by side is \`Promise.all\` of \`ctx\` operations, or \`ctx.map\` for a list**, which gives every item names of its own.
 9. **Errors:** a step is retried unless it throws a \`FatalError\`. \`RetryableError(message, { after: '30s' })\` says when to try again. Undo with \`ctx.compensate(name, undo)\`.
 

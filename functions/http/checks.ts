@@ -8,7 +8,7 @@ import { HttpProblem } from './problem.ts'
 /** API Gateway gives a function this long: 29 seconds in a REST API, and 30 in an HTTP API. */
 export const GATEWAY_TIMEOUT_MS = 29_000
 /** What is left is for the rest of the request, and for a function that has to start first. */
-const LONGEST_WAIT_MS = GATEWAY_TIMEOUT_MS - 4_000
+export const LONGEST_WAIT_MS = GATEWAY_TIMEOUT_MS - 4_000
 
 /** Collects what is wrong with a request, so that a caller can mend all of it at once. */
 export class Checks {

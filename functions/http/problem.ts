@@ -1,5 +1,5 @@
 import { PROBLEM_BASE, type ProblemJson } from '../../sdk/http-client/wire.ts'
-import type { Problem } from '../../sdk/index.ts'
+import type { ErrorRecord, Problem } from '../../sdk/index.ts'
 
 /** Every kind of refusal. The key is part of the `type` URI, so it never changes once released. */
 export const PROBLEMS = {
@@ -19,6 +19,7 @@ export const PROBLEMS = {
   'unknown-route': { status: 404, title: 'No such resource' },
   'method-not-allowed': { status: 405, title: 'This resource does not take that method' },
   conflict: { status: 409, title: 'The request contradicts what is there' },
+  refused: { status: 409, title: 'The run refused' },
   gone: { status: 410, title: 'It is over' },
   'too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be JSON' },
@@ -33,6 +34,7 @@ export type ProblemKind = keyof typeof PROBLEMS
 interface Extras {
   problems?: readonly Problem[]
   known?: readonly string[]
+  error?: ErrorRecord
   headers?: Record<string, string>
 }
 
@@ -53,9 +55,9 @@ export class HttpProblem extends Error {
   }
 
   toResponse(): Response {
-    const { headers, problems, known } = this.extras
+    const { headers, problems, known, error } = this.extras
     const { status, title } = PROBLEMS[this.kind]
     const body: ProblemJson = { type: `${PROBLEM_BASE}${this.kind}`, title, status, detail: this.message }
-    return new Response(JSON.stringify({ ...body, problems, known }), { status, headers: { 'content-type': 'application/problem+json', ...headers } })
+    return new Response(JSON.stringify({ ...body, problems, known, error }), { status, headers: { 'content-type': 'application/problem+json', ...headers } })
   }
 }

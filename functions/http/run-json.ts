@@ -54,7 +54,7 @@ export function stepToJson({ startedAt, endedAt, wakeAt, ...step }: StepView): S
   return { ...step, startedAt: maybeIso(startedAt), endedAt: maybeIso(endedAt), wakeAt: maybeIso(wakeAt) }
 }
 
-function errorToJson(error: ErrorJson, exposeStacks: boolean): ErrorJson {
+export function errorToJson(error: ErrorJson, exposeStacks: boolean): ErrorJson {
   // What an error carried along may be anything, a request with its headers included.
   const { stack, fields, cause, errors, ...rest } = error
   return {

@@ -31,6 +31,8 @@ export const EVENT_PAYLOADS: Record<EventType, readonly PayloadField[]> = {
   'task.dispatched': ['input'],
   'task.completed': ['result'],
   'task.failed': ['error'],
+  'request.replied': ['result'],
+  'request.refused': ['error'],
   patch: [],
   map: [],
   decided: [],

@@ -11,6 +11,7 @@ import type {
   NewRun,
   Next,
   Outgoing,
+  Reply,
   RunFilter,
   RunPage,
   RunRecord,
@@ -80,6 +81,11 @@ class CodedRuns implements RunStore {
 
   async deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult> {
     return this.store.deliver(runId, await this.encoder(runId).message(message), refuse)
+  }
+
+  async reply(runId: string, messageId: string): Promise<Reply | undefined> {
+    const reply = await this.store.reply(runId, messageId)
+    return reply && this.lenient.fields(reply, ['result', 'error'])
   }
 
   async claim(runId: string, lease: Lease): Promise<Claimed | undefined> {
@@ -170,6 +176,8 @@ class CodedRuns implements RunStore {
         return { ...outgoing, message: await encoder.message(outgoing.message) }
       case 'dispatch':
         return { ...outgoing, task: await encoder.fields(outgoing.task, ['input']) }
+      case 'reply':
+        return { ...outgoing, reply: await encoder.fields(outgoing.reply, ['result', 'error']) }
       default:
         return outgoing
     }

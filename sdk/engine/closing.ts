@@ -9,6 +9,7 @@ import type { Journal } from './journal.ts'
 import type { Json } from './json.ts'
 import { isDetached, isElsewhere } from './operation.ts'
 import type { Replay } from './replay.ts'
+import { outgoingReply } from './requests.ts'
 import { retryDelay } from './retry.ts'
 import type { Waits } from './waits.ts'
 
@@ -124,6 +125,7 @@ export class Closing {
   ): Promise<RunOutcome> {
     this.buffer.add(event)
     for (const message of outgoingToStarted(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
+    for (const refusal of this.replay.requests.refuseOpen()) this.buffer.send(refusal)
     const result = await this.buffer.commit({ kind: 'continue', input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }), attempt, wakeAt })
     return { status: result.ok ? 'continued' : 'superseded' }
   }
@@ -134,6 +136,7 @@ export class Closing {
     for (const event of this.replay.takeNotes()) {
       if (event.type === 'map') this.buffer.addAside(event)
       else this.buffer.add(event)
+      if (event.type === 'request.replied' || event.type === 'request.refused') this.buffer.send(outgoingReply(event))
       if (event.type !== 'decided' || !event.withdrawn) continue
       hasWithdrawn = true
       if (event.withdrawn.some((id) => isElsewhere(this.replay.operations.get(id)))) this.takeBack(event)
@@ -146,8 +149,9 @@ export class Closing {
     for (const outgoing of outgoingToWithdrawn(this.run, decided, this.allEvents())) this.buffer.sendInstead(outgoing)
   }
 
-  /** A runner that died behind a frame may not have told those whom a race went on without. `lastGoodEpoch`: whoever came later died. */
-  takeBackAgain(lastGoodEpoch: number): void {
+  /** A runner that died behind a frame may not have told those whom a race went on without, nor those who asked. `lastGoodEpoch`: whoever came later died. */
+  tellAgain(lastGoodEpoch: number): void {
+    for (const { event, by } of this.journal.replied.values()) if (by > lastGoodEpoch) this.buffer.send(outgoingReply(event))
     for (const { event, by } of this.journal.decided.values()) if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
   }
 

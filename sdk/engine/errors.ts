@@ -128,6 +128,11 @@ export class RunNotFoundError extends FatalError {
   override name = 'RunNotFoundError'
 }
 
+/** The run would not do what it was asked for: its `cause` says why. */
+export class RequestRefusedError extends FatalError {
+  override name = 'RequestRefusedError'
+}
+
 /** The request contradicts what is already there: another input under the same id, a run that ended. */
 export class ConflictError extends FatalError {
   override name = 'ConflictError'

@@ -44,6 +44,9 @@ export type JournalEvent =
   | { type: 'wait.timedOut'; id: string }
   /** A signal that does not fit the schema of the wait that met it: kept on record, not delivered. */
   | { type: 'signal.rejected'; id: string; from: string; reason: string }
+  /** What the code said to the message that asked (`to`), through the wait that took it. */
+  | { type: 'request.replied'; id: string; to: string; result?: Json }
+  | { type: 'request.refused'; id: string; to: string; error: ErrorRecord }
   /**
    * `checked`: what completes it has to fit a schema. `raw`: it takes requests as they come. `beatMs`: how long it may be without a
    * sign of life, and `beatBy` when the first one is due. `address`: what its URL begins with, which may be another one today.
@@ -140,6 +143,8 @@ export const EVENT_ROLE = {
   'wait.completed': 'settles',
   'wait.timedOut': 'settles',
   'signal.rejected': 'remark',
+  'request.replied': 'remark',
+  'request.refused': 'remark',
   'callback.created': 'fact',
   'callback.rejected': 'remark',
   'callback.completed': 'settles',
@@ -181,6 +186,11 @@ export function isDelivery(event: JournalEvent): event is Delivery {
 }
 export const isFact = (event: JournalEvent): event is FactEvent => EVENT_ROLE[event.type] === 'fact'
 export const isRemark = (event: JournalEvent): event is Remark => EVENT_ROLE[event.type] === 'remark'
+
+/** As it is told to people. */
+export function describeDelivery(event: Delivery): string {
+  return 'id' in event ? `${OP_KIND[event.type]} '${event.id}'` : event.type === 'run.timedOut' ? 'the timeout of the run' : 'the cancellation of the run'
+}
 
 export type TerminalEvent = EventOf<'run.completed' | 'run.failed' | 'run.cancelled' | 'run.terminated'>
 

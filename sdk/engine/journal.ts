@@ -65,6 +65,8 @@ export class Journal {
   readonly maps = new Map<string, EventOf<'map'>>()
   /** Races that are decided, and by which claim that was written. */
   readonly decided = new Map<string, { event: EventOf<'decided'>; by: number }>()
+  /** What was said to requests, by the message that asked, and which claim said it. */
+  readonly replied = new Map<string, { event: EventOf<'request.replied' | 'request.refused'>; by: number }>()
   /** Detached children that the code was told of. In format 1 it was told nothing. */
   readonly accepted = new Set<string>()
   /** Messages whose content is in the journal. */
@@ -156,6 +158,10 @@ export class Journal {
         break
       case 'decided':
         this.decided.set(event.id, { event, by: epoch })
+        break
+      case 'request.replied':
+      case 'request.refused':
+        this.replied.set(event.to, { event, by: epoch })
         break
       case 'run.rerun':
         this.origin = { id: event.of, generation: event.generation }

@@ -1,11 +1,13 @@
 import type { Message, RunRecord, World } from '../ports.ts'
 import { type Schema, validate } from '../schema.ts'
+import { isRequest } from '../workflow.ts'
 import { asError, ChildRunError, InvalidInputError, recordError, reviveError } from './errors.ts'
 import type { Delivery } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import type { Json } from './json.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
+import { outgoingReply } from './requests.ts'
 import { decode, encode } from './values.ts'
 
 type SignalMessage = Extract<Message, { kind: 'signal' }>
@@ -163,13 +165,22 @@ export class Mailbox {
       const message = queue.shift()!
       this.buffer.consume(message.id)
       const { signal } = operation.request as Extract<Request, { kind: 'wait' }>
-      const fitted = await fitting(signal.schema, message.payload, `signal '${name}'`)
+      const kind = isRequest(signal) ? 'request' : 'signal'
+      const fitted = await fitting(signal.schema, message.payload, `${kind} '${name}'`)
       if (fitted.ok) return { type: 'wait.completed', id: operation.id, from: message.id, ...(fitted.json !== undefined && { payload: fitted.json }) }
       const { reason } = fitted
       this.buffer.add({ type: 'signal.rejected', id: operation.id, from: message.id, reason })
-      this.warn(`signal '${name}' does not fit its schema and was set aside; the history says why`, { signal: name, message: message.id })
+      if (kind === 'request') this.refuse(operation, message, reason)
+      this.warn(`${kind} '${name}' does not fit its schema and was set aside; the history says why`, { signal: name, message: message.id })
     }
     return undefined
+  }
+
+  /** Whoever asked hears why nobody will look at it. */
+  private refuse({ id }: Operation, { id: to }: SignalMessage, message: string): void {
+    const event = { type: 'request.refused' as const, id, to, error: { name: 'InvalidInputError', message } }
+    this.buffer.add(event)
+    this.buffer.send(outgoingReply(event))
   }
 
   /**

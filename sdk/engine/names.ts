@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { RunRecord } from '../ports.ts'
 import { InvalidInputError } from './errors.ts'
+import { OWN_KEY } from './own-key.ts'
 
 const MAX_NAME = 100
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -95,9 +96,10 @@ export function taskId({ id, format }: Pick<Identified, 'id' | 'format'>, opId: 
   return `${format === 1 ? id : id.replaceAll('~', '~0').replaceAll('.', '~1')}.${opId}`
 }
 
-/** The id of a message whose sender gave it a key: the same key again is the same message. */
-export function keyedMessageId(kind: 'signal' | 'wake' | 'cancel', key: string): string {
-  return `${KEYED[kind]}${digest(key)}`
+/** The id of a message whose sender gave it a key: the same key again is the same message. `of`: whose keys these are, where each name has its own. */
+export function keyedMessageId(kind: keyof typeof KEYED, key: string, of?: string): string {
+  const known = digest(of === undefined ? key : `${of}\n${key}`)
+  return key.startsWith(OWN_KEY) ? `once ${KEYED[kind]}${known}` : `${KEYED[kind]}${known}`
 }
 
 /** The key of what an event does: the same event through the same mapping is done once. */
@@ -106,10 +108,10 @@ export function eventKey(mapping: string, eventId: string): string {
 }
 
 /** What their ids begin with. They are as old as 0.1.0: a key counts across an upgrade too. */
-const KEYED = { signal: 'key ', wake: 'wake ', cancel: 'key cancel ' } as const
+const KEYED = { signal: 'key ', wake: 'wake ', cancel: 'key cancel ', ask: 'key ask ' } as const
 export const KEYED_BEGIN: readonly string[] = ['key ', 'wake ']
 
-/** Whether its sender may send it again after a long time. */
+/** Whether its sender may send it again after a long time: not under a key that its client made up for it. */
 export const isKeyed = (messageId: string): boolean => KEYED_BEGIN.some((begin) => messageId.startsWith(begin))
 
 export function digest(text: string): string {

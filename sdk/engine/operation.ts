@@ -1,6 +1,6 @@
 import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../context.ts'
 import type { TaskPolicy } from '../tasks/task.ts'
-import type { AnySignal, AnyWorkflow } from '../workflow.ts'
+import type { AnyRequest, AnySignal, AnyWorkflow } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
 import type { FactEvent, OpKind } from './events.ts'
 import { applyFact, type Facts } from './journal.ts'
@@ -11,7 +11,7 @@ export type Request =
   | StepRequest
   /** `until` for a point in time, `ms` for a duration. */
   | { kind: 'sleep'; until?: number; ms?: number }
-  | { kind: 'wait'; signal: AnySignal; ms?: number }
+  | { kind: 'wait'; signal: AnySignal | AnyRequest; ms?: number }
   | CallbackRequest
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
   | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy }

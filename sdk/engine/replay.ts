@@ -11,13 +11,14 @@ import {
   StepError,
   TimeoutError,
 } from './errors.ts'
-import { type Delivery, isDelivery, isFact, type JournalEvent, OP_KIND } from './events.ts'
+import { type Delivery, describeDelivery, isDelivery, isFact, type JournalEvent, OP_KIND } from './events.ts'
 import { Groups } from './groups.ts'
 import type { Forgotten, Journal } from './journal.ts'
 import { escapeName } from './names.ts'
 import { Operation, type Request } from './operation.ts'
 import { Origins } from './origins.ts'
 import { SeededRandom } from './random.ts'
+import { Requests } from './requests.ts'
 import { running } from './running.ts'
 import { decode } from './values.ts'
 
@@ -39,6 +40,7 @@ export class Replay {
   private readonly repeats = new Map<string, number>()
   readonly origins = new Origins()
   readonly groups = new Groups(this)
+  readonly requests = new Requests(this)
   private seeded: SeededRandom | undefined
   private draws = 0
   private fresh: Operation[] = []
@@ -70,7 +72,7 @@ export class Replay {
 
   /** Worked out when somebody asks: nearly nobody does. */
   private get lastDelivered(): string {
-    return this.lastTold ? describe(this.lastTold) : 'its start'
+    return this.lastTold ? describeDelivery(this.lastTold) : 'its start'
   }
 
   /** Operations called and not settled. */
@@ -304,7 +306,7 @@ export class Replay {
         const cursor = this.delivered
         if (cursor === deliveries.length) return resolve()
         if (this.ending) {
-          this.wrong = mismatch(this.run, `the journal goes on with ${describe(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
+          this.wrong = mismatch(this.run, `the journal goes on with ${describeDelivery(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
           return resolve()
         }
         this.delivered++
@@ -393,7 +395,7 @@ export class Replay {
       case 'wait.timedOut':
         return operation.resolve(undefined)
       case 'wait.completed':
-        return operation.resolve(decode(event.payload))
+        return operation.resolve(this.requests.isOne(operation) ? this.requests.take(operation, event) : decode(event.payload))
       case 'callback.failed':
       case 'child.failed':
         return this.reject(operation, reviveError(event.error))
@@ -429,7 +431,7 @@ export class Replay {
   }
 
   private unreached(journaled: Delivery | { id: string; kind: string }): NonDeterminismError {
-    const expected = 'type' in journaled ? describe(journaled) : `${journaled.kind} '${journaled.id}'`
+    const expected = 'type' in journaled ? describeDelivery(journaled) : `${journaled.kind} '${journaled.id}'`
     const waiting = [...this.operations.values()].filter((operation) => !operation.settled).map((operation) => `${operation.kind} '${operation.id}'`)
     const got = this.ending
       ? 'the code had already ended'
@@ -442,7 +444,3 @@ export class Replay {
 
 /** A reaction to it is a microtask, without all that `queueMicrotask` makes for each. */
 const SETTLED = Promise.resolve()
-
-function describe(event: Delivery): string {
-  return 'id' in event ? `${OP_KIND[event.type]} '${event.id}'` : event.type === 'run.timedOut' ? 'the timeout of the run' : 'the cancellation of the run'
-}

@@ -19,7 +19,7 @@ import type {
   WaitOptions,
 } from '../context.ts'
 import type { Functions, LogLevel, LogSink } from '../ports.ts'
-import type { AnySignal, AnyWorkflow } from '../workflow.ts'
+import type { AnyRequest, AnySignal, AnyWorkflow } from '../workflow.ts'
 import { Branch } from './branch.ts'
 import type { AddCaller } from './call-sites.ts'
 import { callbackRequest } from './callback-request.ts'
@@ -54,7 +54,7 @@ export interface Shared {
   /** What the URLs of callbacks begin with. */
   publicUrl: string | undefined
   /** Those that the workflow declares, if it does. */
-  signals?: readonly AnySignal[]
+  signals?: readonly (AnySignal | AnyRequest)[]
   /** Failed steps are to show the lines that called them. */
   traceCall?: () => AddCaller
   /** Bodies that stand in for steps of that name. */
@@ -150,12 +150,13 @@ export class RunContext implements Context {
     return this.replay.call(this.path, name, { kind: 'sleep', until }, false, this.branch).promise as Promise<void>
   }
 
-  waitFor<T>(signal: AnySignal<T>, options: WaitOptions = {}): Promise<T> {
+  // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
+  waitFor(signal: AnySignal | AnyRequest, options: WaitOptions = {}): Promise<any> {
     const declared = this.shared.signals?.map(({ name }) => name)
     if (declared?.includes(signal.name) === false)
       throw new FatalError(`the workflow does not declare signal '${signal.name}'; add it to its signals: ${declared}`)
     const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
-    return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise as Promise<T>
+    return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types

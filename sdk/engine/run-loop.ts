@@ -121,7 +121,7 @@ class RunLoop {
     const unwatch = this.world.store.watch(this.run.id, changed, this.run)
     try {
       // A runner before this one may have died between the last frame and closing the run.
-      if (this.claimed.recovered) this.closing.takeBackAgain(this.claimed.lastGoodEpoch)
+      if (this.claimed.recovered) this.closing.tellAgain(this.claimed.lastGoodEpoch)
       if (this.journal.terminal) return await this.closing.end(this.journal.terminal)
       const { deaths } = this.claimed
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))

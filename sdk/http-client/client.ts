@@ -1,21 +1,23 @@
 import type { EraseTagged } from '../bulk/erase-tagged.ts'
 import type { OpenCallback } from '../callbacks.ts'
-import type { Client, HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
+import type { AskOptions, Client, HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
 import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import { type Problem, recordError } from '../engine/errors.ts'
+import { ownKey } from '../engine/own-key.ts'
 import { encode } from '../engine/values.ts'
 import { outputOf, type ResultArguments, resultArguments } from '../output-of.ts'
 import { hasEnded, type RunPage, type RunStatus } from '../ports.ts'
+import { contentOf, tooLate } from '../reply-content.ts'
 import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
 import { validateOrThrow } from '../schema.ts'
 import { StartedRun } from '../started-run.ts'
 import type { Giving } from '../storable.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
-import type { AnyWorkflow, Signal, Workflow } from '../workflow.ts'
+import type { AnyWorkflow, RunRequest, Signal, Workflow } from '../workflow.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 import {
   callbackFromJson,
@@ -23,6 +25,7 @@ import {
   eventFromJson,
   type HistoryEventJson,
   type OpenCallbackJson,
+  type ReplyJson,
   type RunJson,
   type RunPageJson,
   runFromJson,
@@ -119,7 +122,7 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
 
   /** Starts a run that erases all runs with a tag; its result says how many there were. */
   async eraseTagged(tag: string, options: Omit<EraseTagged, 'tag'> & RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
-    const { idempotencyKey = crypto.randomUUID(), terminate, workflow } = options
+    const { idempotencyKey = ownKey(), terminate, workflow } = options
     const query = { tag, workflow, ...(terminate && { terminate: 'true' }) }
     return (await this.transport.send<{ runId: string; status: RunStatus }>({ method: 'DELETE', path: '/runs', query, idempotencyKey })).body
   }
@@ -170,6 +173,22 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   /** Refused while runs of it are alive. */
   async deleteDefinition(name: string): Promise<void> {
     await this.transport.send({ method: 'DELETE', path: definitionPath(name) })
+  }
+
+  async ask<In, Out>(runId: string, request: RunRequest<unknown, In, never, Out> | string, ...[payload, options = {}]: Giving<In, AskOptions>): Promise<Out> {
+    const { name, schema } = typeof request === 'string' ? { name: request, schema: undefined } : request
+    await validateOrThrow(schema, payload, `the payload of request '${name}'`)
+    const kept = encode(payload, `the payload of request '${name}'`)
+    const { idempotencyKey = ownKey(), timeout } = options
+    const until = timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(timeout, `the timeout of request '${name}'`)
+    const path = runPath(runId, `/requests/${encodeURIComponent(name)}`)
+    for (;;) {
+      const wait = Math.ceil(Math.max(1, Math.min(POLL_MS, until - Date.now())))
+      // Under one key: what is asked again is what was asked.
+      const { status, body } = await this.post<ReplyJson>(path, kept, { idempotencyKey }, { wait: `${wait}ms` })
+      if (status === 200) return contentOf(body, { runId, request: name }) as Out
+      if (Date.now() >= until) throw tooLate({ runId, request: name })
+    }
   }
 
   async signal<In>(runId: string, signal: Signal<unknown, In> | string, ...[payload, options]: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
@@ -270,7 +289,7 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   private post<T>(
     path: string,
     body: unknown,
-    { idempotencyKey = crypto.randomUUID() }: RepeatOptions = {},
+    { idempotencyKey = ownKey() }: RepeatOptions = {},
     query: Record<string, string> = {},
   ): Promise<{ status: number; body: T }> {
     return this.transport.send<T>({ method: 'POST', path, query, body, idempotencyKey })

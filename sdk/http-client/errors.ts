@@ -1,4 +1,14 @@
-import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, UnknownSignalError, UnknownWorkflowError } from '../engine/errors.ts'
+import {
+  ConflictError,
+  GoneError,
+  InvalidInputError,
+  MisfitError,
+  RequestRefusedError,
+  RunNotFoundError,
+  reviveError,
+  UnknownSignalError,
+  UnknownWorkflowError,
+} from '../engine/errors.ts'
 import { PROBLEM_BASE, type ProblemJson } from './wire.ts'
 
 /** An answer that has no error class of its own: not authorized, too large, throttled, a fault of the server. */
@@ -25,6 +35,7 @@ const REVIVED: Record<string, (problem: ProblemJson) => Error> = {
   'unknown-signal': ({ detail, known }) => new UnknownSignalError(detail, known ?? []),
   'unknown-workflow': ({ detail }) => new UnknownWorkflowError(detail),
   conflict: ({ detail }) => new ConflictError(detail),
+  refused: ({ detail, error }) => new RequestRefusedError(detail, error && { cause: reviveError(error) }),
 }
 
 /** The error that the in-process client would have thrown. */

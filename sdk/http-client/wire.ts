@@ -5,6 +5,7 @@ import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
 import type { Problem } from '../engine/errors.ts'
 import type { ErrorRecord } from '../engine/events.ts'
+import type { Json } from '../engine/json.ts'
 import type { RunSummary, Waiting } from '../ports.ts'
 import type { ScheduleView } from '../schedules.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
@@ -56,6 +57,11 @@ export interface RunPageJson {
   cursor?: string
 }
 
+/** What a run replied to a request. */
+export interface ReplyJson {
+  result?: Json
+}
+
 /** RFC 9457. `type` is stable; the words may change. */
 export interface ProblemJson {
   type: string
@@ -64,6 +70,8 @@ export interface ProblemJson {
   detail: string
   problems?: Problem[]
   known?: string[]
+  /** What a run refused a request with. */
+  error?: ErrorRecord
 }
 
 export const PROBLEM_BASE = 'urn:overwinter:problem:'

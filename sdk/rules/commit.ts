@@ -62,7 +62,7 @@ function* tidy(storage: Storage, run: StoredRun, { next, frame }: Commit): Proce
 const WAITS_SHOWN = 50
 
 /** What the run is to say from now on; undefined when it says nothing new. */
-function afterCommit(run: StoredRun, { epoch, next, progress, frame }: Commit, now: number): { change: Change; wakes: Wake[] } | undefined {
+function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }: Commit, now: number): { change: Change; wakes: Wake[] } | undefined {
   const shown: RunFields = progress === undefined ? {} : { progress }
   const change = (set: RunFields, rest: Partial<Change> = {}): Change => ({
     when: { heldBy: epoch },
@@ -73,6 +73,8 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame }: Commit, n
   const wakeAt = (at: number | undefined): Wake[] => (at === undefined ? [] : [{ runId: run.id, at }])
   switch (next.kind) {
     case 'keep':
+      // Somebody watches the run for a reply, and in some worlds that is all they can watch.
+      if (outgoing?.some(({ kind }) => kind === 'reply')) return { change: { when: { heldBy: epoch }, set: { status: 'running', ...shown } }, wakes: [] }
       return progress === undefined ? undefined : { change: { when: { heldBy: epoch }, set: shown }, wakes: [] }
     case 'suspend': {
       const set = { ...FREE, status: next.status, wakeAt: next.wakeAt, waitingFor: next.waitingFor.slice(0, WAITS_SHOWN) }

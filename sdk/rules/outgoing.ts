@@ -8,7 +8,7 @@ import type { Storage, StoredRun } from './storage.ts'
 import { dispatchTask, withdrawTask } from './tasks.ts'
 import { terminate } from './terminate.ts'
 
-/** What a commit causes in other runs. Each part may be done twice, so whoever recovers the sender does all of it again. */
+/** What a commit causes outside its run. Each part may be done twice, so whoever recovers the sender does all of it again. */
 export function* sendOutgoing(storage: Storage, from: StoredRun, outgoing: readonly Outgoing[]): Procedure<Wake[]> {
   const wakes = yield* together(outgoing.map((item) => send(storage, from, item)))
   return wakes.flat()
@@ -27,6 +27,9 @@ function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wak
       return []
     case 'withdraw':
       yield* withdrawTask(storage, item.task)
+      return []
+    case 'reply':
+      yield* ask(storage.putReply(from, item.to, item.reply))
       return []
   }
 }

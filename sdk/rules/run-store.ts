@@ -8,6 +8,7 @@ import type {
   Lease,
   Message,
   NewRun,
+  Reply,
   RunFilter,
   RunPage,
   RunRecord,
@@ -59,6 +60,10 @@ export class Runs implements RunStore {
 
   deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult> {
     return this.storage.perform(() => deliver(this.storage, runId, message, refuse))
+  }
+
+  reply(runId: string, messageId: string): Promise<Reply | undefined> {
+    return this.reading<Reply | undefined>(runId, (run) => ask(this.storage.findReply(run, messageId)), undefined)
   }
 
   claim(runId: string, lease: Lease): Promise<Claimed | undefined> {

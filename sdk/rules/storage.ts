@@ -1,6 +1,6 @@
 import type { ErrorRecord, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
-import type { Message, NewRun, ParentLink, RunFilter, RunPage, RunRecord, RunStatus, RunStore, Waiting, Wake } from '../ports.ts'
+import type { Message, NewRun, ParentLink, Reply, RunFilter, RunPage, RunRecord, RunStatus, RunStore, Waiting, Wake } from '../ports.ts'
 import type { NewTask, Task } from '../tasks/task.ts'
 import type { Procedure } from './procedure.ts'
 
@@ -81,7 +81,7 @@ export interface Change {
   frame?: number | undefined
 }
 
-/** Consumed messages sent before these times: those whose senders gave them a key, and the others. */
+/** Consumed messages sent, or replied to, before these times: those whose senders gave them a key, and the others. */
 export interface Forgotten {
   keyedBefore: number
   othersBefore: number
@@ -126,7 +126,10 @@ export interface Storage {
   messages(run: StoredRun): Answer<Message[]>
   /** The journal has their content; what stays is enough to recognise a repeat. */
   consume(run: StoredRun, ids: readonly string[]): Answer<void>
-  /** Nobody will read the run's mail any more; or only what is there to recognise repeats is too old to be of use. */
+  /** To a message that is there and has none. Whoever watches the run looks for it. */
+  putReply(run: StoredRun, messageId: string, reply: Reply): Answer<void>
+  findReply(run: StoredRun, messageId: string): Answer<Reply | undefined>
+  /** Nobody will read the run's mail any more, except what was replied; or only what is there to recognise repeats is too old to be of use. */
   clearMail(run: StoredRun, which: 'all' | Forgotten): Answer<void>
 
   findTask(taskId: string): Answer<Task | undefined>

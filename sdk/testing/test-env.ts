@@ -1,4 +1,4 @@
-import { Client, type HistoryEvent, type RepeatOptions, type RunView, type StartOptions } from '../client.ts'
+import { type AskOptions, Client, type HistoryEvent, type RepeatOptions, type RunView, type StartOptions } from '../client.ts'
 import type { Codec } from '../codec/codec.ts'
 import { withCodec } from '../codec/with-codec.ts'
 // Loaded ahead: to load it in the middle of a run takes longer than `settle` waits for a sign of life.
@@ -18,7 +18,7 @@ import type { Giving } from '../storable.ts'
 import { TaskBroker } from '../tasks/broker.ts'
 import type { TaskHandler } from '../worker/task.ts'
 import { Worker } from '../worker/worker.ts'
-import { type AnyWorkflow, Registry, type Signal, type Workflow } from '../workflow.ts'
+import { type AnyWorkflow, Registry, type RunRequest, type Signal, type Workflow } from '../workflow.ts'
 import { LocalWorld } from '../worlds/local/world.ts'
 import { brokerWire } from './broker-wire.ts'
 import { mortalStore } from './mortal-store.ts'
@@ -272,6 +272,11 @@ export class RunHandle<O = unknown> {
 
   async signal<In>(signal: Signal<unknown, In> | string, ...given: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
     return this.env.client.signal(this.runId, signal, ...given)
+  }
+
+  /** Skips time until the run has replied. */
+  async ask<In, Out>(request: RunRequest<unknown, In, never, Out> | string, ...given: Giving<In, AskOptions>): Promise<Out> {
+    return this.env.skipUntil(this.env.client.ask(this.runId, request, ...given))
   }
 
   async cancel(reason?: string): Promise<void> {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { bearer } from '../../functions/http/bearer.ts'
 import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
-import { signal, workflow } from '../../sdk/index.ts'
+import { request, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 import { freePort } from '../outside/free-port.ts'
 import { type Output, overwinter, Project, pause, Running, root } from './fixture.ts'
@@ -16,6 +16,14 @@ const nap = workflow('nap', { input: z.object({ name: z.string() }) }, async (ct
 })
 const approval = workflow('approval', async (ctx) => (await ctx.waitFor(approved, { timeout: '1d' }))?.by)
 const add = workflow('add', async (_ctx, numbers: number[]) => numbers.reduce((a, b) => a + b, 0))
+const price = request<string, { cents: number }>('price')
+const shop = workflow('shop', async (ctx) => {
+  for (;;) {
+    const { payload, reply, refuse } = await ctx.waitFor(price)
+    if (payload === 'fish') refuse(new Error('sold out'))
+    else reply({ cents: payload.length * 100 })
+  }
+})
 let isBroken = true
 const flaky = workflow('flaky', async (ctx) => {
   await ctx.step('first', () => 1)
@@ -25,7 +33,7 @@ const flaky = workflow('flaky', async (ctx) => {
 let local: Local
 let server: LocalServer
 beforeAll(async () => {
-  local = await Local.open({ path: ':memory:', workflows: [nap, approval, add, flaky], log: () => {} })
+  local = await Local.open({ path: ':memory:', workflows: [nap, approval, add, flaky, shop], log: () => {} })
   server = await serveLocal({ local, port: 0 })
 })
 afterAll(async () => {
@@ -43,7 +51,7 @@ describe('help', () => {
   test('names every command; a command names its options and where the API is looked for', async () => {
     const { code, stdout } = await overwinter(['--help'])
     expect(code).toBe(0)
-    for (const name of ['dev', 'start', 'runs', 'show', 'history', 'signal', 'cancel', 'terminate', 'retry', 'wake', 'rerun', 'doctor']) {
+    for (const name of ['dev', 'start', 'runs', 'show', 'history', 'signal', 'cancel', 'terminate', 'retry', 'wake', 'rerun', 'ask', 'doctor']) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} .* [a-z]`, 'm'))
     }
     const start = await overwinter(['start', '--help'])
@@ -212,6 +220,16 @@ describe('steering', () => {
     expect((await cli('terminate', 't')).stdout).toBe('t ended; it is terminated\n')
     const late = await cli('cancel', 't')
     expect(late).toMatchObject({ code: 1, stderr: "run 't' has already ended (terminated)\n" })
+  })
+
+  test('ask prints what the run replies, and says why it refuses or that it takes too long', async () => {
+    await local.start(shop, undefined, { id: 'shop' })
+    expect(await cli('ask', 'shop', 'price', '--payload', '"bread"')).toMatchObject({ code: 0, stdout: '{\n  "cents": 500\n}\n' })
+    expect(await json('ask', 'shop', 'price', '--payload', '"tea"')).toEqual({ result: { cents: 300 } })
+    expect(await cli('ask', 'shop', 'price', '--payload', '"fish"')).toMatchObject({ code: 1, stderr: "run 'shop' refused request 'price': sold out\n" })
+    const late = await cli('ask', 'shop', 'never', '--timeout', '50ms')
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringMatching(/^run 'shop' has not replied to request 'never' in time/) })
+    expect((await cli('show', 'shop')).stdout).toMatch(/replied → {"cents":500}[\s\S]*refused, .*sold out/)
   })
 
   test('erase removes an ended run, if one says so', async () => {

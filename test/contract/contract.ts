@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
+import type { Json } from '../../sdk/engine/json.ts'
 import { FORMAT } from '../../sdk/engine/names.ts'
 import type { Claimed, Commit, Lease, NewRun, Next, RunFilter, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
@@ -299,6 +300,77 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const { stimulus, messages } = await store().inbox(claim.run.id)
         expect(messages).toHaveLength(20)
         expect(stimulus).toBe(claim.run.stimulus + 20)
+      })
+    })
+
+    describe('replies', () => {
+      const big = 'x'.repeat(2_000_000)
+      const ask = (runId: string, id: string) => store().deliver(runId, { id, kind: 'signal', name: 'go' })
+      const reply = (to: string, result: Json) => ({ outgoing: [{ kind: 'reply' as const, to, reply: { result } }] })
+
+      it('are found by the message that asked, whoever consumes it when', async () => {
+        const claim = await started()
+        for (const id of ['a', 'b']) await ask(claim.run.id, id)
+        expect(await store().reply(claim.run.id, 'a')).toBeUndefined()
+        await commit(claim, { kind: 'keep' }, { ...reply('a', [1]), consumed: ['a'] })
+        expect(await store().reply(claim.run.id, 'a')).toEqual({ result: [1] })
+        await commit(claim, { kind: 'keep' }, { consumed: ['b'] })
+        await commit(claim, { kind: 'keep' }, { outgoing: [{ kind: 'reply', to: 'b', reply: { error: { name: 'Error', message: 'no' } } }] })
+        expect(await store().reply(claim.run.id, 'b')).toEqual({ error: { name: 'Error', message: 'no' } })
+        expect((await store().inbox(claim.run.id)).messages).toEqual([])
+      })
+
+      it('are given once: the first counts, and nobody hears of one to a message that never was', async () => {
+        const claim = await started()
+        await ask(claim.run.id, 'a')
+        await commit(claim, { kind: 'keep' }, reply('a', 1))
+        await commit(claim, { kind: 'keep' }, reply('a', 2))
+        await commit(claim, { kind: 'keep' }, reply('never', 3))
+        expect(await store().reply(claim.run.id, 'a')).toEqual({ result: 1 })
+        expect(await store().reply(claim.run.id, 'never')).toBeUndefined()
+        expect(await store().reply('nobody', 'a')).toBeUndefined()
+      })
+
+      it('stay when the run ends with them, and may be large', async () => {
+        const claim = await started()
+        await ask(claim.run.id, 'a')
+        const end = { type: 'run.completed' as const }
+        await commit(claim, { kind: 'end', event: end }, { ...reply('a', big), frame: frame(claim, 1, end), consumed: ['a'] })
+        expect(await store().reply(claim.run.id, 'a')).toEqual({ result: big })
+      })
+
+      it('are kept for a while when the run begins anew, and then go', async () => {
+        const claim = await started()
+        await ask(claim.run.id, 'a')
+        under.clock.moveTo(now() + 3_600_000)
+        const late = (await store().claim(claim.run.id, lease()))!
+        const again = (by: Claimed, seq: number) =>
+          commit(by, { kind: 'continue', input: 1, attempt: 1, wakeAt: now() }, { frame: frame(by, seq, { type: 'run.continued', input: 1 }) })
+        await commit(late, { kind: 'keep' }, { ...reply('a', 1), consumed: ['a'] })
+        await again(late, 1)
+        expect(await store().reply(claim.run.id, 'a')).toEqual({ result: 1 })
+        under.clock.moveTo(now() + 3_600_000)
+        await again(await claimed(claim.run.id), 2)
+        expect(await store().reply(claim.run.id, 'a')).toBeUndefined()
+      })
+
+      it('are heard of by those who watch the run', async () => {
+        const claim = await started()
+        await ask(claim.run.id, 'a')
+        let isHeard = () => {}
+        const heard = new Promise<void>((resolve) => {
+          isHeard = resolve
+        })
+        const unwatch = store().watch(
+          claim.run.id,
+          () =>
+            void store()
+              .reply(claim.run.id, 'a')
+              .then((found) => found && isHeard()),
+        )
+        await commit(claim, { kind: 'keep' }, reply('a', 1))
+        await heard
+        unwatch()
       })
     })
 

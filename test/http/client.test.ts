@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { beforeEach, expect, expectTypeOf, test } from 'vitest'
+import * as z from 'zod'
 import { bearer } from '../../functions/http/bearer.ts'
 import { type LocalServer, type ServeLocalOptions, serveLocal } from '../../functions/local/serve.ts'
 import {
@@ -12,7 +13,7 @@ import {
   RunNotFoundError,
   UnknownWorkflowError,
 } from '../../sdk/http-client/index.ts'
-import { StepError, signal, TimeoutError, workflow } from '../../sdk/index.ts'
+import { request, StepError, signal, TimeoutError, workflow } from '../../sdk/index.ts'
 import { approval, approved, asker, flaky, oddName, order, ran, sleeper, tokens } from './fixture.ts'
 
 const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName]
@@ -85,6 +86,47 @@ test('a signal that the workflow does not declare is a 404 with the known names,
   await run.signal(approved, { by: 'ann' })
   expect(await run.result()).toEqual({ by: 'ann' })
   await expect(api.client.result(order, run.runId)).rejects.toThrow("is of workflow 'picky', not of 'order'")
+})
+
+test('it asks and gets the reply, the reason of a refusal, or the word that it takes too long; a repeat under one key counts once', async () => {
+  const price = request('price', { payload: z.object({ item: z.string() }), reply: z.object({ at: z.date() }) })
+  let asked = 0
+  const shop = workflow('shop', { signals: [price, approved] }, async (ctx) => {
+    await ctx.waitFor(approved)
+    for (;;) {
+      const { payload, reply, refuse } = await ctx.waitFor(price)
+      asked++
+      if (payload.item === 'fish') refuse(Object.assign(new Error('sold out'), { code: 'E_FISH' }))
+      else reply({ at: new Date(5) })
+    }
+  })
+  await using api = await open({ workflows: [shop] })
+  const run = await api.client.start(shop)
+  const late = run.ask(price, { item: 'bread' }, { timeout: '50ms', idempotencyKey: 'k' })
+  await expect(late).rejects.toThrow(/^run '.*' has not replied to request 'price' in time, and may still do so/)
+  const post = (key: string) =>
+    fetch(`${api.server.url}/runs/${run.runId}/requests/price?wait=1ms`, {
+      method: 'POST',
+      body: '{"item":"bread"}',
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    })
+  const kept = await post('k')
+  expect([kept.status, await kept.json()]).toEqual([202, { accepted: true }])
+  await run.signal(approved, { by: 'ann' })
+  expect(await run.ask(price, { item: 'bread' }, { idempotencyKey: 'k' })).toEqual({ at: new Date(5) })
+  const again = await post('k')
+  expect([again.status, await again.json()]).toEqual([200, { result: { at: { '~date': '1970-01-01T00:00:00.005Z' } } }])
+  expect(asked).toBe(1)
+  const refused = {
+    name: 'RequestRefusedError',
+    message: `run '${run.runId}' refused request 'price': sold out`,
+    cause: { message: 'sold out', code: 'E_FISH' },
+  }
+  await expect(run.ask(price, { item: 'fish' })).rejects.toMatchObject(refused)
+  await expect(run.ask(price, {} as never)).rejects.toThrow(InvalidInputError)
+  await expect(run.ask('cost')).rejects.toMatchObject({ name: 'UnknownSignalError', known: ['price'] })
+  await run.cancel()
+  await expect(run.ask(price, { item: 'bread' })).rejects.toMatchObject({ name: 'ConflictError' })
 })
 
 test('it cancels, terminates, wakes, retries and reruns', async () => {

@@ -37,7 +37,7 @@ test('a POST is repeated under one and the same key, made up where none is given
   const replies = () => [new TypeError('fetch failed'), busy(503), Response.json({ runId: 'r', status: 'pending' }, { status: 200 })]
   const own = clientWith(replies())
   expect(await own.client.start('w', 1)).toEqual({ runId: 'r', status: 'pending', created: true })
-  expect(own.sent[0]!.key).toMatch(/^[0-9a-f-]{36}$/)
+  expect(own.sent[0]!.key).toMatch(/^once-[0-9a-f-]{36}$/)
   expect(new Set(own.sent.map((request) => request.key)).size).toBe(1)
   expect(new Set(own.sent.map((request) => request.body))).toEqual(new Set(['{"input":1}']))
   const given = clientWith(replies())

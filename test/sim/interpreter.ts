@@ -4,6 +4,7 @@ import {
   type AnyWorkflow,
   type CheckTools,
   type Context,
+  request,
   StepError,
   StepInterruptedError,
   type StepOptions,
@@ -12,7 +13,7 @@ import {
   workflow,
 } from '../../sdk/index.ts'
 import type { Schema } from '../../sdk/schema.ts'
-import type { ChildNode, Node, StepNode } from './program.ts'
+import { type ChildNode, isAsked, type Node, type StepNode } from './program.ts'
 import { TICK } from './timetable.ts'
 import { CHORE } from './workers.ts'
 
@@ -71,6 +72,12 @@ class Interpretation {
     this.stubborn = stubborn
   }
 
+  private async request(ctx: Context, { name, timeout }: Extract<Node, { kind: 'wait' }>): Promise<unknown> {
+    const asked = await ctx.waitFor(request<string, string>(name), timeout === undefined ? {} : { timeout })
+    asked?.reply(`${name} replied ${ctx.uuid()}`)
+    return asked?.payload ?? 'timed out'
+  }
+
   /** `path`: where among the scopes of maps. */
   async visit(ctx: Context, node: Node, path: string): Promise<unknown> {
     const owner = `${ctx.info.runId} ${ctx.info.generation} ${node.at}${path}`
@@ -84,6 +91,7 @@ class Interpretation {
         await ctx.sleep(node.name, node.ms)
         return 'slept'
       case 'wait':
+        if (isAsked(node.name)) return this.request(ctx, node)
         return (await ctx.waitFor(signal<string>(node.name), node.timeout === undefined ? {} : { timeout: node.timeout })) ?? 'timed out'
       case 'callback':
         return this.callback(ctx, node, owner)

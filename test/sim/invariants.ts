@@ -4,6 +4,7 @@ import { hasEnded, type RunRecord } from '../../sdk/ports.ts'
 import { type Cloud, lifeOf } from './cloud.ts'
 import type { Outside } from './outside.ts'
 import { calledByPrefix } from './prefixes.ts'
+import { isAsked } from './program.ts'
 import type { Trouble } from './trouble.ts'
 import type { Effect, Witness } from './witness.ts'
 
@@ -48,6 +49,7 @@ export async function check(run: RunRecord, { cloud, trouble, witness, outside }
   }
   checkTimers(events, trouble, fail)
   await checkSignals(run, cloud, outside, fail)
+  await checkReplies(run, cloud, outside, fail)
 
   const calls = await calledByPrefix(
     cloud.workflows.exact(run.workflow, run.version),
@@ -88,6 +90,26 @@ function checkTimers(events: { event: JournalEvent; at: number }[], trouble: Tro
   }
 }
 
+/** I9: who asks gets one reply, and can have it for as long as the question is known. */
+async function checkReplies(run: RunRecord, cloud: Cloud, outside: Outside, fail: (message: string) => void): Promise<void> {
+  const said = new Map<string, unknown>()
+  for (const event of cloud.ledger.eventsOf(lifeOf(run))) {
+    if (event.type !== 'request.replied') continue
+    if (said.has(event.to)) fail(`I9: question '${event.to}' was replied to twice`)
+    said.set(event.to, event.result)
+  }
+  const { store } = cloud.observer()
+  const frames = await store.frames(run.id)
+  const inJournal = (id: string) => frames.some(({ events }) => events.some((event) => event.type === 'request.replied' && event.to === id))
+  for (const [id, result] of said) {
+    const reply = await store.reply(run.id, id)
+    // A later generation may have forgotten it, after a month. Whoever ends a run from outside does not finish the work of a runner that died.
+    if (reply ? reply.result !== result : run.generation === 0 && !(run.status === 'terminated' && inJournal(id)))
+      fail(`I9: the reply to '${id}' is ${reply ? 'another one' : 'gone'}`)
+  }
+  for (const [key, reply] of run.id === 'root' ? outside.replies : []) if (![...said.values()].includes(reply)) fail(`I9: nobody gave '${key}' its reply`)
+}
+
 /** I9: over all generations. What was accepted is consumed once, or still there, or the run ended in a way that says so. */
 async function checkSignals(run: RunRecord, cloud: Cloud, outside: Outside, fail: (message: string) => void): Promise<void> {
   const consumed = new Set<string>()
@@ -101,7 +123,7 @@ async function checkSignals(run: RunRecord, cloud: Cloud, outside: Outside, fail
   for (const { runId, name, key, times } of outside.accepted.values()) {
     if (runId !== run.id) continue
     if (times > 1) fail(`I9: the signal with the key '${key}' was taken for a new one ${times} times`)
-    const id = keyedMessageId('signal', `${name}\n${key}`)
+    const id = keyedMessageId(isAsked(name) ? 'ask' : 'signal', key, name)
     // Nobody reads the mail of the others any more.
     if (run.status !== 'failed') continue
     if (!consumed.has(id) && !waiting.has(id)) fail(`I9: the accepted signal '${key}' is gone`)

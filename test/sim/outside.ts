@@ -4,7 +4,7 @@ import { SeededRandom } from '../../sdk/engine/random.ts'
 import { hasEnded } from '../../sdk/ports.ts'
 import type { Cloud } from './cloud.ts'
 import { BROKEN } from './interpreter.ts'
-import type { Program } from './program.ts'
+import { isAsked, type Program } from './program.ts'
 import { sync, syncTimes } from './timetable.ts'
 import type { Witness } from './witness.ts'
 
@@ -25,6 +25,8 @@ export interface Accepted {
 /** People and programs that start, signal and steer runs. A caller that got no answer asks again, with the same key. */
 export class Outside {
   readonly accepted = new Map<string, Accepted>()
+  /** What the root run said to those who asked. */
+  readonly replies = new Map<string, string>()
   /** Failed runs that cannot be told to go on. */
   readonly givenUp = new Set<string>()
   hasStarted = false
@@ -49,6 +51,7 @@ export class Outside {
     this.hasStarted = false
     this.outcome = undefined
     this.accepted.clear()
+    this.replies.clear()
     this.givenUp.clear()
     this.insist(begin, async (client) => {
       await client.start('play', { root: program.root, rounds: program.rounds }, { id: 'root' })
@@ -109,11 +112,25 @@ export class Outside {
   private signal(at: number, name: string, key: string): void {
     this.insist(at, (client) =>
       this.unlessEnded(client, async () => {
-        const { accepted } = await client.signal('root', name, `${name} arrived`, { idempotencyKey: key })
+        const accepted = isAsked(name)
+          ? await this.ask(client, name, key)
+          : (await client.signal('root', name, `${name} arrived`, { idempotencyKey: key })).accepted
         const known = this.accepted.get(key) ?? { runId: 'root', name, key, times: 0 }
         this.accepted.set(key, { ...known, times: known.times + (accepted ? 1 : 0) })
       }),
     )
+  }
+
+  /** Whoever has no reply by then has at least asked. All replies to one question are the same. */
+  private async ask(client: Client, name: string, key: string): Promise<boolean> {
+    const reply = await client.ask<unknown, string>('root', name, `${name} arrived`, { idempotencyKey: key, timeout: '1s' }).catch((error: Error) => {
+      if (error.name !== 'TimeoutError') throw error
+    })
+    const known = this.replies.get(key)
+    if (reply === undefined) return false
+    if (known !== undefined && known !== reply) this.cloud.failures.push(`I9: '${key}' was replied to with '${known}' and then with '${reply}'`)
+    this.replies.set(key, reply)
+    return false
   }
 
   /** One that failed will be told to go on, so whoever wants something of it tries again. */

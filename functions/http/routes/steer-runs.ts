@@ -1,12 +1,15 @@
 import type { Context } from 'hono'
+import { recordError } from '../../../sdk/engine/errors.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
-import { decode } from '../../../sdk/engine/values.ts'
+import { decode, encode } from '../../../sdk/engine/values.ts'
+import { RequestRefusedError, TimeoutError } from '../../../sdk/index.ts'
 import { readJson } from '../body.ts'
-import { Checks, readFields, readKey } from '../checks.ts'
+import { Checks, LONGEST_WAIT_MS, readFields, readKey, readWait } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
-import type { ProblemKind } from '../problem.ts'
+import { HttpProblem, type ProblemKind } from '../problem.ts'
 import { type Api, json, locationOf, type Route } from '../route.ts'
+import { errorToJson } from '../run-json.ts'
 
 const LONGEST_REASON = 1_000
 const BODY_PROBLEMS: ProblemKind[] = ['malformed-json', 'too-large', 'unsupported-media-type']
@@ -25,6 +28,37 @@ const signalRun: Route = {
   async handle(c, api) {
     const payload = await readJson(c, api.bodyLimit)
     return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decode(payload as Json | undefined), readKey(c)), 202)
+  },
+}
+
+const askRun: Route = {
+  method: 'POST',
+  path: '/runs/{id}/requests/{name}',
+  operationId: 'askRun',
+  needs: 'operate',
+  summary:
+    'Send a request and wait for what the run replies. The body is the payload and may be empty. Without a reply in time, ask again with the same Idempotency-Key: it counts once.',
+  query: {
+    wait: { description: `Holds the request until there is a reply, at most this long: '20s'. Cut to ${LONGEST_WAIT_MS / 1000} s, which is the default.` },
+  },
+  takesKey: true,
+  body: {},
+  responses: {
+    200: { description: 'What the run replied.', schema: ref('Reply') },
+    202: { description: 'The request is kept; there is no reply yet.', schema: ref('Accepted') },
+  },
+  problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'conflict', 'refused', 'gone', ...BODY_PROBLEMS],
+  async handle(c, api) {
+    const options = { ...readKey(c), timeout: readWait(c) ?? LONGEST_WAIT_MS }
+    const payload = decode((await readJson(c, api.bodyLimit)) as Json | undefined)
+    try {
+      const result = await api.client.ask(c.req.param('id')!, c.req.param('name')!, payload, options)
+      return json({ result: encode(result, 'the reply') })
+    } catch (error) {
+      if (error instanceof TimeoutError) return json({ accepted: true }, 202)
+      if (!(error instanceof RequestRefusedError)) throw error
+      throw new HttpProblem('refused', error.message, error.cause instanceof Error ? { error: errorToJson(recordError(error.cause), api.exposeStacks) } : {})
+    }
   },
 }
 
@@ -160,7 +194,7 @@ const eraseTagged: Route = {
   },
 }
 
-export const steerRuns = [signalRun, cancelRun, terminateRun, retryRun, rerunRun, wakeRun, eraseRun, eraseTagged]
+export const steerRuns = [signalRun, askRun, cancelRun, terminateRun, retryRun, rerunRun, wakeRun, eraseRun, eraseTagged]
 
 async function readReason(c: Context, api: Api): Promise<string | undefined> {
   const checks = new Checks()

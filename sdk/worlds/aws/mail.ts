@@ -1,11 +1,11 @@
 import { isKeyed } from '../../engine/names.ts'
-import type { Message } from '../../ports.ts'
+import type { Message, Reply } from '../../ports.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import type { Forgotten } from '../../rules/storage.ts'
 import { freeSlot } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
-import { change, exists } from './expressions.ts'
-import { deleteItems, putIf, queryRange, updateIf } from './items.ts'
+import { all, change, exists } from './expressions.ts'
+import { deleteItems, getItem, putIf, queryRange, updateIf } from './items.ts'
 import { AFTER_MESSAGES, FIRST_MESSAGE, type Key, messageKey, partition } from './keys.ts'
 import { ttlNow } from './lifetime.ts'
 import { isObject, type Packed } from './payloads.ts'
@@ -21,9 +21,11 @@ export interface MessageItem extends Key {
   delivery: string
   /** The run's stimulus counter when it was sent: one message sent after another has a higher one, whatever the clocks say. */
   after: number
-  /** When it was sent: parts those that were under way together. */
+  /** When it was sent: parts those that were under way together. Once there is a reply, when that was made. */
   at: number
   body?: Packed | { s3: string }
+  /** What the run said to it, where it asked. */
+  reply?: Packed | { s3: string }
   ttl?: number
 }
 
@@ -62,6 +64,19 @@ export async function loadMessages(aws: Aws, run: AwsRun): Promise<Message[]> {
 export async function consume(aws: Aws, runId: string, messageIds: readonly string[]): Promise<void> {
   // Only where there is one: the engine also names messages that it made up itself.
   await inParallel(messageIds, (id) => updateIf(aws, { pk: partition(runId), sk: messageKey(id) }, change({ body: undefined }), exists))
+}
+
+export async function putReply(aws: Aws, run: AwsRun, messageId: string, reply: Reply): Promise<void> {
+  const stored = await aws.payloads.storeInside(run, reply)
+  if (isObject(stored)) run.item.objects = true
+  const { life } = run.item
+  const isFirst = all(exists, { text: '#life = :life AND attribute_not_exists(#reply)', values: { ':life': life } })
+  await updateIf(aws, { pk: partition(run.id), sk: messageKey(messageId) }, change({ reply: stored, at: aws.clock.now() }), isFirst)
+}
+
+export async function findReply(aws: Aws, { id, item }: AwsRun, messageId: string): Promise<Reply | undefined> {
+  const found = await getItem<MessageItem>(aws, { pk: partition(id), sk: messageKey(messageId) })
+  return found?.reply === undefined || found.life !== item.life ? undefined : ((await aws.payloads.load(id, found.reply)) as Reply)
 }
 
 export async function forgetConsumed(aws: Aws, { id }: AwsRun, { keyedBefore, othersBefore }: Forgotten): Promise<void> {

@@ -1,7 +1,7 @@
 import { outcomeOf } from '../../engine/ending.ts'
 import type { Frame, TerminalEvent } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
-import type { Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { Message, NewRun, Reply, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { isGone } from '../../rules/guard.ts'
 import { refuseTooLarge, UnreadableRunError } from '../../rules/limits.ts'
 import { callByCall, type Procedure } from '../../rules/procedure.ts'
@@ -19,7 +19,7 @@ import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, 
 import { keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
 import { listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
-import { consume, forgetConsumed, loadMessages, type MessageItem, putMessage, toMessages } from './mail.ts'
+import { consume, findReply, forgetConsumed, loadMessages, type MessageItem, putMessage, putReply, toMessages } from './mail.ts'
 import { isObject, type Stored } from './payloads.ts'
 import { type AwsRun, type RunItem, toRecord, toRun } from './run-item.ts'
 import { findTask, putTask, toTask, writeTask } from './task-items.ts'
@@ -125,6 +125,14 @@ export class DynamoStorage implements Storage {
 
   consume({ id }: AwsRun, messageIds: readonly string[]): Promise<void> {
     return consume(this.aws, id, messageIds)
+  }
+
+  putReply(run: AwsRun, messageId: string, reply: Reply): Promise<void> {
+    return putReply(this.aws, run, messageId, reply)
+  }
+
+  findReply(run: AwsRun, messageId: string): Promise<Reply | undefined> {
+    return findReply(this.aws, run, messageId)
   }
 
   clearMail(run: AwsRun, which: 'all' | Forgotten): void | Promise<void> {

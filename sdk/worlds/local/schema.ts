@@ -99,11 +99,14 @@ DROP INDEX runs_due;
 CREATE INDEX runs_to_look_at ON runs (coalesce(lease_until, wake_at)) WHERE wake_at IS NOT NULL;
 `
 
+/** Requests are replied to where they were asked. */
+const FORMAT_3 = 'ALTER TABLE inbox ADD COLUMN reply TEXT;'
+
 /**
  * What leads from each format to the next: the first makes format 1 out of nothing, the second format 2 out of format 1. A step that
  * was released never changes; a new format is a new step at the end, and a file in test/local/fixtures, written before it.
  */
-const STEPS: readonly string[] = [FORMAT_1, FORMAT_2]
+const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3]
 
 /** The format of the file that this code reads and writes. */
 export const FILE_FORMAT = STEPS.length

@@ -1,6 +1,6 @@
 import type { Frame } from '../../engine/events.ts'
 import { KEYED_BEGIN } from '../../engine/names.ts'
-import type { Clock, Message, NewRun, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { Clock, Message, NewRun, Reply, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
 import { newRecord } from '../../rules/run-store.ts'
@@ -161,11 +161,24 @@ export class SqliteStorage implements Storage {
     for (const id of ids) this.db.run('UPDATE inbox SET body = NULL WHERE run = ? AND id = ?', row.key, id)
   }
 
+  putReply(row: Row, messageId: string, reply: Reply): void {
+    const sql = 'UPDATE inbox SET reply = ?, at = ? WHERE run = ? AND id = ? AND reply IS NULL'
+    if (this.db.run(sql, JSON.stringify(reply), this.now(), row.key, messageId) === 1) this.tell(row.id)
+  }
+
+  findReply(row: Row, messageId: string): Reply | undefined {
+    const found = this.db.row('SELECT reply FROM inbox WHERE run = ? AND id = ?', row.key, messageId)?.reply
+    return typeof found === 'string' ? (JSON.parse(found) as Reply) : undefined
+  }
+
   clearMail(row: Row, which: 'all' | Forgotten): void {
     if (row.stimulus === 0) return
-    if (which === 'all') this.db.run('DELETE FROM inbox WHERE run = ?', row.key)
-    // No call is ever repeated here, so what has no key need not be recognised again.
-    else this.db.run(`DELETE FROM inbox WHERE run = ? AND body IS NULL AND (at < ? OR ${HAS_NO_KEY})`, row.key, which.keyedBefore)
+    const { db } = this
+    if (which === 'all') return void db.run('DELETE FROM inbox WHERE run = ? AND reply IS NULL', row.key)
+    const { keyedBefore, othersBefore } = which
+    // No call is ever repeated here, so what has no key and no reply need not be recognised again.
+    const old = `at < ? OR (${HAS_NO_KEY} AND (reply IS NULL OR at < ?))`
+    db.run(`DELETE FROM inbox WHERE run = ? AND body IS NULL AND (${old})`, row.key, keyedBefore, othersBefore)
   }
 
   findTask(taskId: string): Task | undefined {

@@ -1,21 +1,7 @@
 import type { Frame } from '../../../sdk/engine/events.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { isKeyed } from '../../../sdk/engine/names.ts'
-import type {
-  Clock,
-  Document,
-  DocumentRange,
-  DocumentStore,
-  Message,
-  NewRun,
-  RunFilter,
-  RunPage,
-  RunRecord,
-  TaskNotice,
-  TaskStore,
-  Wake,
-  World,
-} from '../../../sdk/ports.ts'
+import type { Clock, Message, NewRun, Reply, RunFilter, RunPage, RunRecord, TaskNotice, TaskStore, Wake, World } from '../../../sdk/ports.ts'
 import { changed, holds, isGone, isLeased } from '../../../sdk/rules/guard.ts'
 import { inOneGo, type Procedure } from '../../../sdk/rules/procedure.ts'
 import { newRecord, Runs } from '../../../sdk/rules/run-store.ts'
@@ -24,6 +10,7 @@ import { summaryOf } from '../../../sdk/rules/summary.ts'
 import { settleTask } from '../../../sdk/rules/tasks.ts'
 import { asWaiting, type NewTask, type Task } from '../../../sdk/tasks/task.ts'
 import { consoleLog, systemIds } from '../../../sdk/worlds/system.ts'
+import { MemoryDocuments } from './documents.ts'
 
 /** What a world takes: primitives over a few maps. Everything that decides something is in sdk/rules. */
 
@@ -33,7 +20,7 @@ interface Held {
   state: StoredRun
   rest: RunRecord
   frames: Map<number, Frame>
-  mail: Map<string, { body: Message | undefined; at: number }>
+  mail: Map<string, { body: Message | undefined; at: number; reply?: Reply }>
 }
 
 class MemoryStorage implements Storage {
@@ -149,10 +136,23 @@ class MemoryStorage implements Storage {
     for (const each of ids) if (mail.has(each)) mail.set(each, { ...mail.get(each)!, body: undefined })
   }
 
+  putReply({ id }: StoredRun, messageId: string, reply: Reply): void {
+    const asked = this.runs.get(id)!.mail.get(messageId)
+    if (!asked || asked.reply) return
+    Object.assign(asked, { reply: copy(reply), at: this.now() })
+    this.tell(id)
+  }
+
+  findReply({ id }: StoredRun, messageId: string): Reply | undefined {
+    return copy(this.runs.get(id)!.mail.get(messageId)?.reply)
+  }
+
   clearMail({ id }: StoredRun, which: 'all' | Forgotten): void {
     const { mail } = this.runs.get(id)!
-    if (which === 'all') return mail.clear()
-    for (const [each, { body, at }] of mail) if (!body && at < (isKeyed(each) ? which.keyedBefore : which.othersBefore)) mail.delete(each)
+    for (const [each, { body, at, reply }] of mail) {
+      const isOld = which === 'all' ? !reply : !body && at < (isKeyed(each) ? which.keyedBefore : which.othersBefore)
+      if (isOld) mail.delete(each)
+    }
   }
 
   findTask = (taskId: string): Task | undefined => copy(this.tasks.get(taskId)?.task)
@@ -213,51 +213,6 @@ class MemoryStorage implements Storage {
 
   private tell(runId: string): void {
     for (const onChange of [...(this.watchers.get(runId) ?? [])]) queueMicrotask(onChange)
-  }
-}
-
-class MemoryDocuments implements DocumentStore {
-  private readonly all = new Map<string, Document & { collection: string }>()
-  private readonly clock: Clock
-
-  constructor(clock: Clock) {
-    this.clock = clock
-  }
-
-  async get(collection: string, key: string): Promise<Document | undefined> {
-    const found = this.all.get(`${collection}\n${key}`)
-    if (!found || (found.expiresAt !== undefined && found.expiresAt <= this.clock.now())) return undefined
-    const { collection: _, ...document } = copy(found)
-    return document
-  }
-
-  async list(collection: string, { after, limit, backwards = false }: DocumentRange = {}): Promise<Document[]> {
-    const keys = [...this.all.values()].filter((each) => each.collection === collection).map(({ key }) => key)
-    keys.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-    if (backwards) keys.reverse()
-    const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) * (backwards ? -1 : 1)
-    const wanted = keys.filter((key) => after === undefined || order(key, after) > 0)
-    const documents = (await Promise.all(wanted.map((key) => this.get(collection, key)))).filter((each) => each !== undefined)
-    return documents.slice(0, limit)
-  }
-
-  async put(collection: string, key: string, value: Json, options: { ifVersion?: number; expiresAt?: number } = {}): Promise<Document | undefined> {
-    const before = this.versionOf(collection, key) ?? 0
-    const { ifVersion, expiresAt } = options
-    if (ifVersion !== undefined && ifVersion !== before) return undefined
-    this.all.set(`${collection}\n${key}`, { collection, key, value: copy(value), version: before + 1, ...(expiresAt !== undefined && { expiresAt }) })
-    return this.get(collection, key)
-  }
-
-  async delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
-    const version = this.versionOf(collection, key)
-    if (version === undefined || (ifVersion !== undefined && ifVersion !== version)) return false
-    return this.all.delete(`${collection}\n${key}`)
-  }
-
-  private versionOf(collection: string, key: string): number | undefined {
-    const found = this.all.get(`${collection}\n${key}`)
-    return found && !(found.expiresAt !== undefined && found.expiresAt <= this.clock.now()) ? found.version : undefined
   }
 }
 
