@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withCodec } from '../../sdk/codec/with-codec.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
-import { Client, type Codec, type Context, GoneError, Registry, signal, workflow } from '../../sdk/index.ts'
+import { Client, type Codec, type Context, GoneError, Registry, request, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
@@ -12,6 +12,7 @@ import { shroud } from './shroud.ts'
 
 const CANARY = 'canary-7d1f'
 const sing = signal<string>('sing')
+const echo = request<string, string>('echo')
 
 const chick = workflow('chick', { tags: () => ['customer:1'] }, async (ctx, note: string) => {
   await ctx.step('grow', () => note)
@@ -31,6 +32,8 @@ const bird = workflow('bird', { tags: () => ['customer:1'], version: 1 }, async 
     .catch((error: Error) => (error.cause as Error).message)
   ctx.progress({ note })
   const sung = await ctx.waitFor(sing)
+  const asked = await ctx.waitFor(echo)
+  asked.reply(`${asked.payload} echoed`)
   const grown = await ctx.run(chick, note)
   return { heard, failed, sung, grown }
 })
@@ -43,6 +46,7 @@ describe('with a codec', () => {
     const local = await Local.open({ path: join(folder, 'runs.db'), workflows: [bird, chick], codec: shroud().codec, log: () => {} })
     const { runId } = await local.start(bird, CANARY)
     await local.signal(runId, sing, `${CANARY} sung`)
+    expect(await local.ask(runId, echo, CANARY)).toBe(`${CANARY} echoed`)
     expect(await local.result(runId)).toEqual(SUNG)
     expect((await local.history(runId)).find(({ type }) => type === 'step.failed')).toMatchObject({ error: { fields: { seed: CANARY } } })
     expect((await local.get(runId)).progress).toEqual({ note: CANARY })
@@ -62,12 +66,14 @@ describe('with a codec', () => {
     const client = new Client(world, registry)
     const { runId } = await client.start(bird, CANARY)
     await client.signal(runId, sing, `${CANARY} sung`)
+    const asked = client.ask(runId, echo, CANARY)
     for (let i = 0; i < 20; i++) {
       clock.moveTo(clock.now() + 1_000)
       for (const { runId: id, status } of (await client.list()).runs)
         if (status !== 'completed') await runOnce(world, registry, id, { lease: { owner: 'o', ms: 500 } })
     }
     expect(await client.result(runId)).toEqual(SUNG)
+    expect(await asked).toBe(`${CANARY} echoed`)
     const stored = JSON.stringify([...table.items()].map(({ item }) => item)) + JSON.stringify(aws.objects.list())
     expect(stored).not.toContain(CANARY)
     expect(stored).toContain('customer:1')
@@ -104,6 +110,7 @@ describe('with a codec', () => {
     await before.close()
     const after = await Local.open({ ...options, codec: shroud().codec })
     await after.signal(runId, sing, `${CANARY} sung`)
+    await after.ask(runId, echo, CANARY)
     expect(await after.result(runId)).toEqual(SUNG)
     await after.close()
     rmSync(folder, { recursive: true })

@@ -2,7 +2,19 @@ import { createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PATIENCE_MS } from '../outside/patience.ts'
 import { type Deployment, deployed, eventually } from './deployment.ts'
-import { byLink, SHARED_SECRET, watched, webhook } from './workflows.ts'
+import { byLink, priceOf, pricing, SHARED_SECRET, watched, webhook } from './workflows.ts'
+
+it('a deployed run replies to whoever asks, once under one key', async () => {
+  const { client } = await deployed()
+  const run = await client.start(pricing)
+  const ask = (item: string, idempotencyKey?: string) =>
+    run.ask(priceOf, { item }, { timeout: PATIENCE_MS, ...(idempotencyKey !== undefined && { idempotencyKey }) })
+  expect(await ask('bread', 'k')).toEqual({ cents: 500, at: new Date(0) })
+  expect(await ask('bread', 'k')).toEqual({ cents: 500, at: new Date(0) })
+  await expect(ask('fish')).rejects.toMatchObject({ name: 'RequestRefusedError', cause: { message: 'sold out' } })
+  expect((await run.history()).filter(({ type }) => type.startsWith('request.'))).toHaveLength(2)
+  await run.cancel()
+})
 
 /** Nothing here is signed: the API's authorizer is on, and would answer 403. */
 describe.concurrent('a callback of a deployed workflow', () => {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import { signal, workflow } from 'overwinter'
+import { request, signal, workflow } from 'overwinter'
 import { type QueueEvent, startOn } from 'overwinter/events'
 import * as z from 'zod'
 
@@ -75,6 +75,16 @@ export const watched = workflow('watched', async (ctx, input: { heartbeatMs: num
   const { url, promise } = ctx.callback<string>('job', { heartbeatTimeout: input.heartbeatMs })
   ctx.progress({ url })
   return promise.catch((error: Error) => error.message)
+})
+
+/** Replies to whoever asks, for as long as it lives. */
+export const priceOf = request('price-of', { payload: z.object({ item: z.string() }), reply: z.object({ cents: z.number(), at: z.date() }) })
+export const pricing = workflow('pricing', { signals: [priceOf] }, async (ctx) => {
+  for (;;) {
+    const { payload, reply, refuse } = await ctx.waitFor(priceOf)
+    if (payload.item === 'fish') refuse(new Error('sold out'))
+    else reply({ cents: await ctx.step('look up', () => payload.item.length * 100), at: new Date(0) })
+  }
 })
 
 /** Begun, told and called off by events from outside. */
