@@ -12,7 +12,7 @@ import {
 } from './callback-journal.ts'
 import { beat } from './engine/callback-heartbeat.ts'
 import { type CallbackAddress, callbackToken, callbackUrl, readCallbackToken } from './engine/callback-token.ts'
-import { ConflictError, GoneError, MisfitError, RunNotFoundError, recordError, UnknownWorkflowError } from './engine/errors.ts'
+import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, recordError, UnknownWorkflowError } from './engine/errors.ts'
 import type { Frame, JournalEvent } from './engine/events.ts'
 import type { CallbackRequest } from './engine/operation.ts'
 import { replaySilently } from './engine/silent-replay.ts'
@@ -220,6 +220,20 @@ async function refuseMisfit(asked: Asked, created: Created | undefined, message:
   const schema = created.raw ? RAW_REQUEST : (await asked.terms())?.schema
   const checked = await validate(schema, decode(message.result))
   if (!checked.ok) throw new MisfitError(`the result does not fit what callback '${message.op}' asks for; the run waits on`, checked.problems)
+  refuseUnstorable(checked.value, message.op)
+}
+
+/** The run would set it aside and wait on, and nobody would hear of it but the history. */
+function refuseUnstorable(made: unknown, op: string): void {
+  try {
+    encode(made, 'it')
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    throw new MisfitError(
+      `the result fits callback '${op}', but what its schema makes of it cannot be stored; the run waits on. Let the schema make what can be stored, and make the rest of it in the workflow, after the callback's promise`,
+      error.problems,
+    )
+  }
 }
 
 function settledBefore(): ConflictError {

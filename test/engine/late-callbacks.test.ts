@@ -32,6 +32,29 @@ describe('the result of a callback', () => {
     expect(await run.result()).toEqual({ paid: 5 })
   })
 
+  it('whose schema makes something of it that cannot be stored is refused, and the run waits on', async () => {
+    class Money {
+      readonly cents: number
+      constructor(cents: number) {
+        this.cents = cents
+      }
+    }
+    const schema = z.object({ cents: z.number() }).transform(({ cents }) => ({ paid: cents > 0 && new Money(cents) }))
+    const w = workflow('w', async (ctx) => (await ctx.callback('pay', { schema }).promise).paid === false)
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w)
+    await run.get()
+    const [asked] = await env.client.listCallbacks(run.runId)
+    const refusal = await env.client.completeCallback(asked!.token, { cents: 5 }).catch((error: unknown) => error)
+    expect(refusal).toBeInstanceOf(MisfitError)
+    expect((refusal as MisfitError).message).toMatch(
+      /^the result fits callback 'pay', but what its schema makes of it cannot be stored; the run waits on\. .*\n {2}\$\.paid: /,
+    )
+    expect((await run.history()).map(({ type }) => type)).toEqual(['run.started', 'callback.created'])
+    await env.client.completeCallback(asked!.token, { cents: 0 })
+    expect(await run.result()).toBe(true)
+  })
+
   it('that slips through all the same is set aside, and the next one counts', async () => {
     const { env, run, token } = await asked()
     await env.store.deliver(run.runId, { id: 'callback 0 pay', kind: 'callback', generation: 0, op: 'pay', result: 'nonsense' })
