@@ -32,9 +32,10 @@ export type JournalEvent =
   | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number; timedOut?: true; inputDigest?: string }
   /** The first round of an `until` was in vain. The others are not journaled. `until`: when it is over anyway. */
   | { type: 'step.repeating'; id: string; until?: number }
-  | { type: 'step.retrying'; id: string; attempt: number; error: ErrorRecord; until: number; inputDigest?: string }
+  /** `of`: how many attempts there are at most. `ms`, here and below: how long this one took. */
+  | { type: 'step.retrying'; id: string; attempt: number; of?: number; ms?: number; error: ErrorRecord; until: number; inputDigest?: string }
   | { type: 'step.checkpoint'; id: string; data: Json; inputDigest?: string }
-  | { type: 'step.paused'; id: string; name: string; until: number; data?: Json; inputDigest?: string }
+  | { type: 'step.paused'; id: string; name: string; ms?: number; until: number; data?: Json; inputDigest?: string }
   | { type: 'step.failed'; id: string; attempt: number; error: ErrorRecord; ms?: number; inputDigest?: string }
   | { type: 'sleep.started'; id: string; until: number; ms?: number }
   /** `skippedBy`: the message with which somebody outside woke the run before its time. */

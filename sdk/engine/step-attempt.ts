@@ -6,7 +6,7 @@ import type { ErrorRecord, EventOf } from './events.ts'
 import type { Json } from './json.ts'
 import { checkName, idempotencyKey } from './names.ts'
 import type { Operation, StepRequest } from './operation.ts'
-import { retryDelay } from './retry.ts'
+import { DEFAULTS, retryDelay } from './retry.ts'
 import { pauseAfter } from './rounds.ts'
 import { type Running, running } from './running.ts'
 import { decode, encode } from './values.ts'
@@ -136,9 +136,10 @@ export class StepAttempt implements StepTools, CheckTools {
     // A body that is to stop does not get a rest first.
     if (this.abortedWith) return Promise.reject(this.abortedWith)
     if (!this.over) {
-      this.finish()
+      const took = this.finish()
       const until = this.host.clock.now() + ms
-      this.host.report(this.operation, { type: 'step.paused', id: this.operation.id, name, until, ...(kept !== undefined && { data: kept }) })
+      const { id } = this.operation
+      this.host.report(this.operation, { type: 'step.paused', id, name, ...(took > 0 && { ms: took }), until, ...(kept !== undefined && { data: kept }) })
     }
     return new Promise(() => {})
   }
@@ -178,8 +179,11 @@ export class StepAttempt implements StepTools, CheckTools {
     if (delay === undefined)
       this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: this.recorded(last), ...(ms > 0 && { ms }) })
     else if (this.request.rhythm) this.goRound(delay, this.recorded(error))
-    else
-      this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, error: this.recorded(error), until: this.host.clock.now() + delay })
+    else {
+      const until = this.host.clock.now() + delay
+      const of = policy.attempts ?? DEFAULTS.attempts
+      this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, of, ...(ms > 0 && { ms }), error: this.recorded(error), until })
+    }
   }
 
   private recorded(thrown: unknown): ErrorRecord {

@@ -60,6 +60,7 @@ function closing({ end, run, ok = true, stop, journaled = [], terminal, operatio
     ...run,
   } as RunRecord
   const replay = {
+    requests: { refuseOpen: () => [] },
     run: record,
     journal: { terminal, lastSeq: 7, lastAt: 900 },
     end,

@@ -10,7 +10,7 @@ import type { RunRecord } from '../../sdk/ports.ts'
 const error = { name: 'Error', message: 'no' }
 const step = { kind: 'step', body: () => {}, options: {}, timeoutMs: undefined } as Request
 const sleep = { kind: 'sleep', ms: 1 } as Request
-const wait = { kind: 'wait' } as Request
+const wait = { kind: 'wait', signal: { name: 'w', schema: undefined } } as Request
 const done = (id: string, result: number | object = 1): JournalEvent => ({ type: 'step.completed', id, result }) as JournalEvent
 const never = () => new Promise<never>(() => {})
 

@@ -1,0 +1,77 @@
+import type { ErrorRecord } from '../engine/events.ts'
+
+/** What failures have in common that are one trouble, however often and in however many runs it comes. */
+export interface Fingerprint {
+  /** Short, and the same wherever it is worked out. */
+  id: string
+  workflow: string
+  /** Of the error that it began with. */
+  name: string
+  code?: string
+  /** Where it happened, without the count of repeats and the places of map items. */
+  step?: string
+  /** What the error says, without what differs from run to run; where it says nothing, the topmost line of the user's own code. */
+  says: string
+}
+
+const LONGEST = 200
+
+export function fingerprint(workflow: string, error: ErrorRecord): Fingerprint {
+  const root = rootOf(error)
+  const step = stepOf(error)
+  const says = withoutVariables(root.message.split('\n')[0]!) || topmostFrame(root.stack) || ''
+  const code = root.code === undefined ? undefined : String(root.code)
+  const id = hash([workflow, root.name, code ?? '', step ?? '', says].join('\n'))
+  return { id, workflow, name: root.name, ...(code !== undefined && { code }), ...(step !== undefined && { step }), says }
+}
+
+/** The error that it began with: those around it say which step and which child. */
+function rootOf(error: ErrorRecord): ErrorRecord {
+  let root = error
+  while (root.cause) root = root.cause
+  return root
+}
+
+/** The innermost step, `charge` for `orders/17/charge:2`. */
+function stepOf(error: ErrorRecord): string | undefined {
+  let step: string | undefined
+  for (let each: ErrorRecord | undefined = error; each; each = each.cause) step = each.step ?? step
+  return step
+    ?.split('/')
+    .map((part) => (/^\d+$/.test(part) ? '*' : part.replace(/:\d+$/, '')))
+    .join('/')
+}
+
+/** From the most to the least certain: what is matched first is not looked at again. */
+const VARIABLE: readonly RegExp[] = [
+  /\b[a-z][a-z0-9+.-]*:\/\/[^\s'"<>)]+/gi, // addresses
+  /\b[\w.+-]+@[\w-]+\.[\w.-]+/g, // mail addresses
+  /'[^']*'|"[^"]*"|`[^`]*`|“[^”]*”/g, // what is quoted
+  /[\w.:@+~=-]*\d[\w.:@+~=-]*/g, // ids, numbers, dates, times, addresses of machines
+]
+
+function withoutVariables(message: string): string {
+  let text = message
+  for (const variable of VARIABLE) text = text.replaceAll(variable, '…')
+  return text
+    .replaceAll(/…(?:[\s,;/]*…)+/g, '…')
+    .trim()
+    .slice(0, LONGEST)
+}
+
+/** Its function and file, not its line: that moves with every change above it. */
+function topmostFrame(stack: string | undefined): string | undefined {
+  const lines = stack?.split('\n').map((line) => line.trim()) ?? []
+  const own = lines.find((line) => line.startsWith('at ') && !/node:|node_modules|<anonymous>/.test(line))
+  return own
+    ?.replace(/:\d+:\d+/, '')
+    .replace(/^at (?:async )?/, 'at ')
+    .slice(0, LONGEST)
+}
+
+/** 64 bits of FNV-1a: enough to tell troubles apart, and the same in every browser. */
+function hash(text: string): string {
+  let value = 0xcbf29ce484222325n
+  for (const byte of new TextEncoder().encode(text)) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * 0x100000001b3n)
+  return value.toString(36).padStart(13, '0')
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { ChildRunError, recordError, StepError } from '../../sdk/engine/errors.ts'
+import { fingerprint } from '../../sdk/views/fingerprint.ts'
+
+const of = (message: string, step = 'charge', error: Error = new Error(message)) => fingerprint('order', recordError(new StepError(step, 3, error)))
+
+describe('a fingerprint', () => {
+  it('is one for a thousand failures that differ in ids, numbers, times, addresses and quoted values', () => {
+    const ids = Array.from({ length: 1_000 }, (_, i) => {
+      const uuid = `6f9619ff-8b86-d011-b42d-${String(i).padStart(12, '0')}`
+      const at = new Date(1_700_000_000_000 + i * 1_000).toISOString()
+      return of(
+        `no stock for order ord_${i}x of 'customer ${i}' (${uuid}) at ${at}, see https://shop.example/o/${i} or mail c${i}@shop.example`,
+        `orders/${i}/charge:${i}`,
+      ).id
+    })
+    expect(new Set(ids).size).toBe(1)
+  })
+
+  it('tells apart workflows, steps, kinds of errors, codes and what they say', () => {
+    const all = [
+      of('no stock'),
+      of('no money'),
+      of('no stock', 'ship'),
+      of('', 'charge', new TypeError('no stock')),
+      of('', 'charge', Object.assign(new Error('no stock'), { code: 'E_STOCK' })),
+      fingerprint('refund', recordError(new StepError('charge', 3, new Error('no stock')))),
+    ]
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+  })
+
+  it('is of the error that it began with, through steps and children', () => {
+    const { name, step, says } = fingerprint(
+      'order',
+      recordError(new StepError('ship', 1, new ChildRunError('c-7', 'failed', new StepError('pack:2', 3, new RangeError('no box of size 7 left'))))),
+    )
+    expect({ name, step, says }).toEqual({ name: 'RangeError', step: 'pack', says: 'no box of size … left' })
+  })
+
+  it('of an error that says nothing is where it was thrown: not the line, which moves with every edit, and not somebody else’s code', () => {
+    const thrown = (line: number, where = 'charge') => ({
+      name: 'Error',
+      message: '',
+      stack: `Error\n    at lib (/app/node_modules/lib/index.js:1:1)\n    at ${where} (/app/workflows/order.ts:${line}:9)`,
+    })
+    expect(fingerprint('order', thrown(5))).toEqual({ ...fingerprint('order', thrown(90)), says: 'at charge (/app/workflows/order.ts)' })
+    expect(fingerprint('order', thrown(5)).id).not.toBe(fingerprint('order', thrown(5, 'refund')).id)
+  })
+
+  it('stays what it is: people save links to it', () => {
+    expect(of('no stock for ord_1').id).toMatchInlineSnapshot(`"0na6syiwo3kq1"`)
+  })
+})
