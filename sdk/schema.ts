@@ -20,7 +20,7 @@ export async function validate<T>(schema: Schema<unknown, T> | undefined, value:
 
 export async function validateOrThrow<T>(schema: Schema<unknown, T> | undefined, value: unknown, what: string): Promise<T> {
   const result = await validate(schema, value)
-  if (!result.ok) throw new InvalidInputError(`${what} does not fit its schema`, result.problems)
+  if (!result.ok) throw new InvalidInputError(`${what} does not fit its schema; change what is listed here and try again`, result.problems)
   return result.value
 }
 

@@ -91,11 +91,14 @@ export class NonDeterminismError extends FatalError {
   override name = 'NonDeterminismError'
 }
 
-/** The code of today does not fit what was journaled: what was expected, what came, where, and what to do. */
+/** The code of today does not fit what was journaled: what was expected, what came, where, and what to do. Whether the code has changed, nobody knows here. */
 export function mismatch(run: Pick<RunRecord, 'id' | 'workflow' | 'version'>, expected: string, got: string, where: string): NonDeterminismError {
   return new NonDeterminismError(
-    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the journal of run '${run.id}': after ${where}, ${expected}, but ${got}. ` +
-      `The run is parked and nothing is lost. Restore the old order for runs under way (give the changed code a new version, or guard it with ctx.patched), deploy, and retry the run`,
+    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the history of run '${run.id}': after ${where}, ${expected}, but ${got}. ` +
+      `To go on, a run's code is run again from its start and must ask for the same as before. The run is stuck, and nothing is lost. ` +
+      `If the code was changed, put back the old order for runs under way (give the changed code a new version, or guard it with ctx.patched). ` +
+      `If it was not, it asks for something else each time: take the time from ctx.now() instead of Date.now(), chance from ctx.random() or ctx.uuid() ` +
+      `instead of Math.random(), and read everything else that may differ in a ctx.step. Then deploy and retry the run`,
   )
 }
 
@@ -182,10 +185,12 @@ export function asError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown
     if (typeof thrown === 'string') return new Error(thrown)
-    const error = new Error(`a value that is not an Error was thrown: ${preview(thrown)}`)
+    const error = new Error(
+      `a value that is not an Error was thrown: ${preview(thrown)}. Throw an Error, which knows the line it comes from: throw new Error('…')`,
+    )
     return typeof thrown === 'object' && thrown !== null ? Object.assign(error, fieldsOf(thrown)) : error
   } catch {
-    return new Error('a value was thrown that cannot be looked at')
+    return new Error("a value was thrown that cannot be looked at. Throw an Error, which knows the line it comes from: throw new Error('…')")
   }
 }
 

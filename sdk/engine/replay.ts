@@ -163,7 +163,7 @@ export class Replay {
     const facts = this.journal.facts.size > 0 ? this.journal.facts.get(id) : undefined
     if (facts) this.reached++
     if (facts && facts.kind !== request.kind) {
-      this.wrong ??= mismatch(this.run, `the journal has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
+      this.wrong ??= mismatch(this.run, `its history has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
     if (facts?.inputDigest !== undefined) this.checkInput(id, request, facts.inputDigest)
     const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
@@ -232,14 +232,14 @@ export class Replay {
     const step = running.getStore()?.step
     if (step !== undefined) {
       throw new MisplacedCallError(
-        `${what} was called inside the body of step '${step}'. A body's effects are not replayed, so ctx cannot work there: call it in the workflow function, before or after the step`,
+        `${what} was called inside the body of step '${step}'. Of a step only the result is recorded, so ctx cannot work inside one: call it in the workflow function, before or after the step`,
       )
     }
     if (this.closed !== undefined)
       throw new MisplacedCallError(`${what} was called after ${this.closed}. Await every operation before the workflow function returns`)
     if (!this.inTurn) {
       const error = new ForeignAwaitError(
-        `workflow '${this.run.workflow}' called ${what} after it had awaited something that is not a ctx operation (a fetch, a timer, a file), somewhere after ${this.lastDelivered}. A replay cannot repeat that: move it into ctx.step`,
+        `workflow '${this.run.workflow}' called ${what} after it had awaited something that is not a ctx operation (a fetch, a timer, a file), somewhere after ${this.lastDelivered}. ${WHY_FOREIGN} Move it into a ctx.step, deploy, and retry the run`,
       )
       this.wrong ??= error
       throw error
@@ -264,7 +264,7 @@ export class Replay {
   /** The code waits and there is nothing of ours that it could wait for. */
   foreignAwait(): ForeignAwaitError {
     return new ForeignAwaitError(
-      `workflow '${this.run.workflow}' awaits something that is not a ctx operation (a fetch, a timer, a promise nobody settles), after ${this.lastDelivered}. Nothing could wake the run, and a replay cannot repeat it: move it into ctx.step, or wait with ctx.sleep or ctx.waitFor`,
+      `workflow '${this.run.workflow}' awaits something that is not a ctx operation (a fetch, a timer, a promise nobody settles), after ${this.lastDelivered}. ${WHY_FOREIGN} Move it into a ctx.step, or wait with ctx.sleep or ctx.waitFor, deploy, and retry the run`,
     )
   }
 
@@ -304,7 +304,7 @@ export class Replay {
         const cursor = this.delivered
         if (cursor === deliveries.length) return resolve()
         if (this.ending) {
-          this.wrong = mismatch(this.run, `the journal goes on with ${describe(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
+          this.wrong = mismatch(this.run, `its history goes on with ${describe(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
           return resolve()
         }
         this.delivered++
@@ -361,7 +361,7 @@ export class Replay {
     if (operation.settled) return
     const kind = OP_KIND[event.type]
     if (kind !== operation.kind) {
-      this.wrong = mismatch(this.run, `the journal has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
+      this.wrong = mismatch(this.run, `its history has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
       return
     }
     if ('inputDigest' in event && event.inputDigest !== undefined) this.checkInput(event.id, operation.request, event.inputDigest)
@@ -374,7 +374,10 @@ export class Replay {
   private checkInput(id: string, request: Request, journaled: string): void {
     const now = request.kind === 'step' ? request.inputDigest : undefined
     if (now !== undefined && now !== journaled)
-      this.disagree(`step '${id}' was run with another input`, `the code has one whose digest is ${now}, not ${journaled}`)
+      this.disagree(
+        `step '${id}' has a result that was made of another input (its digest was ${journaled})`,
+        `the code gives the step an input whose digest is ${now}`,
+      )
   }
 
   /** The code gets copies: what it does to them must not reach the journal, nor another replay of it. */
@@ -436,9 +439,12 @@ export class Replay {
       : waiting.length > 0
         ? `the code waits for ${waiting.slice(0, 5).join(', ')}`
         : 'the code waits for nothing'
-    return mismatch(this.run, `the journal goes on with ${expected}`, got, this.lastDelivered)
+    return mismatch(this.run, `its history goes on with ${expected}`, got, this.lastDelivered)
   }
 }
+
+const WHY_FOREIGN =
+  'Only what goes through ctx is recorded, and only that can be repeated when the run goes on later or elsewhere. So the run is stuck, and nothing is lost.'
 
 /** A reaction to it is a microtask, without all that `queueMicrotask` makes for each. */
 const SETTLED = Promise.resolve()

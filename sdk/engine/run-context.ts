@@ -89,7 +89,8 @@ export class RunContext implements Context {
 
   step<T>(name: string, body: (tools: StepTools) => T | Promise<T>, options: StepOptions = NO_OPTIONS): Promise<T> {
     checkName('a step name', name)
-    if (typeof body !== 'function') throw new InvalidInputError(`step '${name}': the second argument must be the function to run`)
+    if (typeof body !== 'function')
+      throw new InvalidInputError(`step '${name}': the second argument must be the function to run, as in ctx.step('${name}', () => …)`)
     let timeoutMs: number | undefined
     let inputDigest: string | undefined
     if (options !== NO_OPTIONS) {
@@ -108,7 +109,8 @@ export class RunContext implements Context {
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions): Promise<any> {
     checkName('the name of an until', name)
-    if (typeof check !== 'function') throw new InvalidInputError(`until '${name}': the second argument must be the function that looks`)
+    if (typeof check !== 'function')
+      throw new InvalidInputError(`until '${name}': the second argument must be the function that looks, as in ctx.until('${name}', () => …, { every: '1m' })`)
     const rhythm = rhythmOf(options, `until '${name}'`)
     if (options.retry) checkRetryPolicy(options.retry, `until '${name}'`)
     const stepOptions = options.retry ? { retry: options.retry } : NO_OPTIONS
@@ -153,7 +155,9 @@ export class RunContext implements Context {
   waitFor<T>(signal: AnySignal<T>, options: WaitOptions = {}): Promise<T> {
     const declared = this.shared.signals?.map(({ name }) => name)
     if (declared?.includes(signal.name) === false)
-      throw new FatalError(`the workflow does not declare signal '${signal.name}'; add it to its signals: ${declared}`)
+      throw new FatalError(
+        `the workflow says which signals it waits for, and '${signal.name}' is none of them: ${declared.join(', ') || 'none'}. Add it to the workflow's \`signals\``,
+      )
     const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
     return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise as Promise<T>
   }

@@ -95,7 +95,7 @@ describe('a sleep', () => {
 
   it.each<[string, Duration, string]>([
     ['negative', '-5s', 'negative'],
-    ['NaN', Number.NaN, 'finite'],
+    ['NaN', Number.NaN, 'NaN is not a duration'],
     ['nonsense', 'tomorrow' as Duration, 'not a duration'],
     ['over 365 days', '366d', '365 days'],
     ['an unknown field', { fortnights: 1 } as never, 'not a duration'],

@@ -59,7 +59,9 @@ export async function toFrames(aws: Aws, { id, item }: AwsRun, items: readonly F
 export async function readFrame(aws: Aws, runId: string, seq: number): Promise<Frame> {
   const item = await getItem<FrameItem>(aws, { pk: partition(runId), sk: frameKey(seq) })
   if (!item)
-    throw new UnreadableRunError(`frame ${seq} of run '${runId}' is missing from the table. Restore the table to a point in time at which it was there`)
+    throw new UnreadableRunError(
+      `part ${seq} of the history of run '${runId}' is missing from the table. Restore the table to a point in time at which it was there`,
+    )
   return toFrame(runId, item, await aws.payloads.loadText(runId, item.events))
 }
 
