@@ -153,6 +153,7 @@ export class RunContext implements Context {
   }
 
   waitFor<T>(signal: AnySignal<T>, options: WaitOptions = {}): Promise<T> {
+    if (typeof signal?.name !== 'string') throw new InvalidInputError(`ctx.waitFor takes a signal, as in ctx.waitFor(signal('paid')), got ${shown(signal)}`)
     const declared = this.shared.signals?.map(({ name }) => name)
     if (declared?.includes(signal.name) === false)
       throw new FatalError(
@@ -175,6 +176,7 @@ export class RunContext implements Context {
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   run(workflow: AnyWorkflow, input: unknown, options: ChildOptions = {}): Promise<any> {
+    if (typeof workflow?.body !== 'function') throw new InvalidInputError(`ctx.run takes a workflow, the one that workflow(…) has made, got ${shown(workflow)}`)
     if (options.id !== undefined) checkRunId(options.id)
     const operation = this.replay.call(this.path, workflow.name, { kind: 'child', workflow, input, options }, false, this.branch)
     const opened = operation.facts?.opened
@@ -249,6 +251,8 @@ export class RunContext implements Context {
     return new RunContext(this.shared, `${this.path}${escapeName(name)}/`, isCleanUp, branch)
   }
 }
+
+const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : typeof value)
 
 const NO_OPTIONS: StepOptions = Object.freeze({})
 

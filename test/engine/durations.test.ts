@@ -70,6 +70,6 @@ describe('a point in time', () => {
   it('is a date', () => {
     expect(() => pointInTime('tomorrow', NOW, 'the sleep')).toThrow("the sleep: 'tomorrow' is not a point in time")
     expect(() => pointInTime(new Date('x'), NOW, 'x')).toThrow('an invalid Date is not a point in time')
-    expect(() => pointInTime(Number.NaN, NOW, 'x')).toThrow('NaN is not a date')
+    expect(() => pointInTime(Number.NaN, NOW, 'x')).toThrow('NaN is not a point in time')
   })
 })
