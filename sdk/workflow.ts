@@ -128,7 +128,9 @@ export class Registry implements WorkflowSource {
     for (const workflow of workflows) {
       const versions = this.byName.get(workflow.name) ?? new Map<number, AnyWorkflow>()
       if (versions.has(workflow.version))
-        throw new InvalidInputError(`two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another version`)
+        throw new InvalidInputError(
+          `two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another name, or another version if it is the same workflow with changed code`,
+        )
       versions.set(workflow.version, workflow)
       this.byName.set(workflow.name, versions)
     }
@@ -159,7 +161,9 @@ export class Registry implements WorkflowSource {
     const found = this.find(name, version)
     if (found) return found
     const what = this.whatIsMissing(name, version)
-    throw new UnknownWorkflowError(`${what}. Runs need the code they began with until they end: export it from the entry file again, deploy, and retry the run`)
+    throw new UnknownWorkflowError(
+      `${what}. Does the entry file export it? Runs need the code they began with until they end: once it is deployed again, retry those that are stuck`,
+    )
   }
 
   private whatIsMissing(name: string, version?: number): string {

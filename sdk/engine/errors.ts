@@ -54,7 +54,8 @@ export class StepError extends Error {
   readonly attempts: number
 
   constructor(step: string, attempts: number, cause: Error) {
-    super(`step '${step}' failed after ${attempts} attempt${attempts === 1 ? '' : 's'}: ${cause.message}`, { cause })
+    const how = attempts === 0 ? 'could not begin' : `failed after ${attempts} attempt${attempts === 1 ? '' : 's'}`
+    super(`step '${step}' ${how}: ${cause.message}`, { cause })
     this.step = step
     this.attempts = attempts
   }
