@@ -124,7 +124,9 @@ export class RunContext implements Context {
     const { name = functionName.slice(functionName.lastIndexOf(':') + 1), ...stepOptions } = options
     const call = ({ idempotencyKey, signal }: StepTools): Promise<unknown> => {
       if (!functions)
-        throw new FatalError(`this world has no functions, so ctx.invoke('${functionName}') cannot work here; give it some, or stub the step '${name}'`)
+        throw new FatalError(
+          `there are no functions here that ctx.invoke('${functionName}') could call; give some (\`functions\`), or in a test stub the step '${name}'`,
+        )
       return functions.invoke(functionName, plain, { idempotencyKey, signal })
     }
     return this.step(name, call, stepOptions) as Promise<T>

@@ -66,7 +66,7 @@ export async function readFrame(aws: Aws, runId: string, seq: number): Promise<F
 }
 
 function toFrame(runId: string, { sk, at, epoch, format = 1 }: FrameItem, events: string): Frame {
-  if (format > FORMAT) refuseNewer(`the journal of run '${runId}'`, format)
+  if (format > FORMAT) refuseNewer(`the history of run '${runId}'`, format)
   return { seq: seqOf(sk), at, epoch, events: JSON.parse(events) as JournalEvent[] }
 }
 
@@ -74,7 +74,9 @@ function toFrame(runId: string, { sk, at, epoch, format = 1 }: FrameItem, events
 export function refuseHoles({ id, baseSeq, item }: AwsRun, frames: readonly Frame[]): void {
   let expected = baseSeq + 1
   const missing = () =>
-    new UnreadableRunError(`the journal of run '${id}' has a hole: frame ${expected} is missing. Restore the table to a point in time at which it was there`)
+    new UnreadableRunError(
+      `part ${expected} of the history of run '${id}' is missing from the table. Restore the table to a point in time at which it was there`,
+    )
   for (const { seq } of frames) {
     if (seq !== expected) throw missing()
     expected++
