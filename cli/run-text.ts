@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import type { ErrorRecord, RunStatus, RunView, Waiting } from '../sdk/index.ts'
+import { retryPlan } from '../sdk/engine/undone.ts'
+import type { ErrorRecord, HistoryEvent, RunStatus, RunView, Waiting } from '../sdk/index.ts'
 import type { RunSummary } from '../sdk/ports.ts'
 import { clockTime, fromNow, span } from './moments.ts'
 
@@ -69,14 +70,23 @@ export function runHead(run: RunView, now: number): string {
   return lines.join('\n')
 }
 
-/** How it ended, or what it waits for and until when. */
-export function runEnd(run: RunView, now: number): string {
+/** How it ended, or what it waits for and until when; and what can be done about it. */
+export function runEnd(run: RunView, history: readonly HistoryEvent[], now: number): string {
   const took = run.endedAt !== undefined && run.startedAt !== undefined ? ` after ${span(run.endedAt - run.startedAt)}` : ''
   if (run.status === 'completed') return `${statusText(run.status)}${took}: ${JSON.stringify(run.output) ?? 'no output'}`
-  if (run.status === 'failed') return `${statusText(run.status)}${took}\n${errorText(run.error)}\nTo let it go on from there: overwinter retry ${run.runId}`
+  if (run.status === 'failed') return `${statusText(run.status)}${took}\n${errorText(run.error)}\n${afterFailure(run, history)}`
   if (run.status === 'stuck') return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.runId}`
   const waiting = waitsFor(run, now) + keptText(run.keptSignals)
   return waiting === '' ? `${statusText(run.status)}${took}` : `${statusText(run.status)}: waits for ${waiting}`
+}
+
+/** What `retry` would refuse is not suggested. */
+function afterFailure({ runId }: RunView, history: readonly HistoryEvent[]): string {
+  const plan = retryPlan(
+    runId,
+    history.filter((event) => event.type !== 'run.started'),
+  )
+  return 'refusal' in plan ? plan.refusal : `To let it go on from there: overwinter retry ${runId}`
 }
 
 /** A signal that nobody waits for may be one whose name was misspelt. */

@@ -47,6 +47,10 @@ const retriedFrom = ({ ops, step }: { ops?: string[]; step?: string }) => {
   return from.length === 0 ? '' : clip(`from ${from.map((op) => `'${op}'`).join(', ')}`)
 }
 
+/** Nobody awaited them; perhaps somebody forgot to. */
+const leftBehind = ({ abandoned = [] }: { abandoned?: string[] }) =>
+  abandoned.length === 0 ? '' : clip(`; did not wait for ${abandoned.map((op) => `'${op}'`).join(', ')}`)
+
 function short(value: unknown): string {
   return clip(JSON.stringify(value) ?? '')
 }
@@ -89,7 +93,7 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   changed: (e) => ({ mark: 'note', what: e.id, detail: `the code now says ${e.field} ${short(e.now)}; ${short(e.journaled)} stands` }),
   'run.cancelRequested': (e) => ({ mark: 'note', what: 'asked to stop', detail: e.reason ?? '' }),
   'run.timedOut': () => ({ mark: 'bad', what: 'out of time' }),
-  'run.completed': (e) => ({ mark: 'begin', what: 'completed', detail: e.output === undefined ? '' : short(e.output) }),
+  'run.completed': (e) => ({ mark: 'begin', what: 'completed', detail: `${e.output === undefined ? '' : short(e.output)}${leftBehind(e)}` }),
   'run.failed': (e) => ({ mark: 'bad', what: 'failed', detail: because(e.error) }),
   'run.cancelled': (e) => ({ mark: 'bad', what: 'cancelled', detail: e.reason ?? '' }),
   'run.terminated': (e) => ({ mark: 'bad', what: 'terminated', detail: e.reason ?? '' }),

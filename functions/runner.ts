@@ -22,7 +22,7 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
   try {
     const response = await eachMessage(event, (record) => takeUp(record, context))
     // An invocation that did nothing but fail counts as an error of the function, which an alarm watches.
-    if (response.batchItemFailures.length === event.Records.length) throw new Error('no wake-up of this batch could be served; each is in the log')
+    if (response.batchItemFailures.length === event.Records.length) throw new Error('none of these runs could be taken further; the log says why, run by run')
     return response
   } finally {
     metrics.publish()

@@ -34,13 +34,13 @@ export class Alarms extends Construct {
     this.add('RunsParked', {
       metric: ownMetric(overwinter, METRIC.parked, 'Sum'),
       at: 1,
-      says: 'A run is stuck: its code does not fit its journal or is not deployed, or its wake-ups failed too often. List runs with status=stuck, read the error, fix it, POST /runs/{id}/retry.',
+      says: 'A run is stuck: its code does not fit its history or is not deployed, or its wake-ups failed too often. List runs with status=stuck, read the error, fix it, POST /runs/{id}/retry.',
     })
     this.add('DeadLetters', {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
       at: 1,
       periods: 3,
-      says: 'Messages stay in the dead-letter queue: their runs could not be parked either, or they are no wake-ups at all. See the log of DeadLetters.',
+      says: 'Messages stay in the dead-letter queue: their runs could not be marked as stuck either, or they are messages of somebody else. See the log of DeadLetters.',
     })
     this.add('QueueAge', {
       metric: queue.metricApproximateAgeOfOldestMessage({ ...period, statistic: 'Maximum' }),

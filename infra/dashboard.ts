@@ -18,7 +18,7 @@ export function createDashboard(overwinter: Overwinter): Dashboard {
   dashboard.addWidgets(
     graph('What became of runs', ...OUTCOMES.map((outcome) => ownMetric(overwinter, outcome, 'Sum'))),
     graph('Wake lag (ms)', ownMetric(overwinter, METRIC.wakeLag, 'p50'), ownMetric(overwinter, METRIC.wakeLag, 'p99')),
-    graph('Rescued by the sweeper, parked as stuck', ownMetric(overwinter, METRIC.rescues, 'Sum'), ownMetric(overwinter, METRIC.parked, 'Sum')),
+    graph('Rescued by the sweeper, stuck', ownMetric(overwinter, METRIC.rescues, 'Sum'), ownMetric(overwinter, METRIC.parked, 'Sum')),
   )
   dashboard.addWidgets(
     graph('Due runs in the queue', wakeups.queue.metricApproximateNumberOfMessagesVisible(), wakeups.deadLetters.metricApproximateNumberOfMessagesVisible()),

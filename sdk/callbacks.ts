@@ -125,7 +125,7 @@ export class Callbacks {
     const { address, run, events, created } = await this.find(token)
     this.refuseLate(run, address, events)
     if (created?.beatMs === undefined) {
-      throw new ConflictError(`callback '${address.opId}' needs no signs of life: it was made without heartbeatTimeout`)
+      throw new ConflictError(`callback '${address.opId}' needs no signs of life: it was made without heartbeatTimeout. Just answer it`)
     }
     await beat(this.world.documents, run, address.opId, { at: this.world.clock.now(), ms: created.beatMs })
   }
@@ -133,7 +133,10 @@ export class Callbacks {
   private async find(token: string): Promise<Found> {
     const address = readCallbackToken(token)
     const run = await this.world.store.get(address.runId)
-    if (!run || !address.isFrom(run)) throw new RunNotFoundError('no run waits for this callback token: it is not genuine, or its run is gone')
+    if (!run || !address.isFrom(run))
+      throw new RunNotFoundError(
+        'no run waits for this callback: its token was changed on the way, or its run is gone. Use the token exactly as it was handed out',
+      )
     const frames = await this.world.store.frames(run.id)
     const events = eventsOf(run, frames)
     const created = openingOf(events, address.opId)
@@ -164,7 +167,7 @@ export class Callbacks {
   }
 
   private refuseLate(run: RunRecord, { generation, opId }: CallbackAddress, events: readonly JournalEvent[]): void {
-    if (run.generation > generation) throw new GoneError(`run '${run.id}' has begun anew since this token was handed out, and does not wait for it any more`)
+    if (run.generation > generation) throw new GoneError(`run '${run.id}' has begun anew since this link was handed out, and does not wait for it any more`)
     const settled = settlementOf(events, opId)
     if (settled?.type === 'callback.failed' && settled.error.name === 'TimeoutError') throw new GoneError(`too late: ${settled.error.message}`)
     if (settled) throw settledBefore()
@@ -237,5 +240,5 @@ function refuseUnstorable(made: unknown, op: string): void {
 }
 
 function settledBefore(): ConflictError {
-  return new ConflictError('this callback was settled before; the first result stands')
+  return new ConflictError('this callback has its answer already, and the first one counts')
 }

@@ -33,7 +33,7 @@ export class RunnersLog {
     this.kept = undefined
     this.isQuietUntil = this.world.clock.now() + EVERY_MS
     const { runId, error, count } = kept
-    const what = runId === undefined ? 'the store could not be read' : `run '${runId}' could not be taken further`
+    const what = runId === undefined ? 'the database could not be read' : `run '${runId}' could not be taken further`
     const more = count > 1 ? ` (and ${count - 1} times more in this second, with this run or others)` : ''
     this.world.log('error', `${what}: ${error instanceof Error ? error.message : error}${more}`, { ...(runId !== undefined && { runId }) })
   }

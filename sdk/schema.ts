@@ -34,7 +34,7 @@ export function validateNow<T>(schema: Schema<unknown, T> | undefined, value: un
 }
 
 function valueOrThrow<T>(result: Validated<T>, what: string): T {
-  if (!result.ok) throw new InvalidInputError(`${what} does not fit its schema`, result.problems)
+  if (!result.ok) throw new InvalidInputError(`${what} does not fit its schema; change what is listed here and try again`, result.problems)
   return result.value
 }
 

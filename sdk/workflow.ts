@@ -77,7 +77,8 @@ export function workflow<O, I = any>(name: string, body: Body<I, I, O>): Workflo
 export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow['body'], maybeBody?: Workflow['body']): AnyWorkflow {
   const [options, body] = typeof optionsOrBody === 'function' ? [{}, optionsOrBody] : [optionsOrBody, maybeBody]
   checkName('a workflow name', name)
-  if (typeof body !== 'function') throw new InvalidInputError(`workflow '${name}': the last argument must be its async function`)
+  if (typeof body !== 'function')
+    throw new InvalidInputError(`workflow '${name}': the last argument must be its function, as in workflow('${name}', async (ctx, input) => …)`)
   const version = options.version ?? 1
   if (!Number.isInteger(version) || version < 1) throw new InvalidInputError(`workflow '${name}': version must be a whole number from 1, got ${version}`)
   if (typeof options.tags !== 'function') for (const tag of options.tags ?? []) checkName(`a tag of workflow '${name}'`, tag)
@@ -155,7 +156,9 @@ export class Registry implements WorkflowSource {
     for (const workflow of workflows) {
       const versions = this.byName.get(workflow.name) ?? new Map<number, AnyWorkflow>()
       if (versions.has(workflow.version))
-        throw new InvalidInputError(`two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another version`)
+        throw new InvalidInputError(
+          `two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another name, or another version if it is the same workflow with changed code`,
+        )
       versions.set(workflow.version, workflow)
       this.byName.set(workflow.name, versions)
     }
@@ -163,12 +166,15 @@ export class Registry implements WorkflowSource {
 
   latest(name: string): AnyWorkflow {
     const versions = this.byName.get(name)
-    if (!versions) throw new UnknownWorkflowError(`no workflow is named '${name}'; known: ${this.names().join(', ') || 'none'}`)
+    if (!versions) throw new UnknownWorkflowError(`${this.whatIsMissing(name)}. Is it spelt right, and does the entry file export it?`)
     return versions.get(Math.max(...versions.keys()))!
   }
 
   toStart(name: string, version?: number): AnyWorkflow {
-    return version === undefined ? this.latest(name) : this.exact(name, version)
+    const latest = this.latest(name)
+    const found = version === undefined ? latest : this.find(name, version)
+    if (!found) throw new UnknownWorkflowError(`${this.whatIsMissing(name, version)}. Is it the right one, and does the entry file export it?`)
+    return found
   }
 
   has(name: string): boolean {
@@ -180,13 +186,18 @@ export class Registry implements WorkflowSource {
   }
 
   exact(name: string, version: number): AnyWorkflow {
-    const latest = this.latest(name)
-    const found = this.byName.get(name)!.get(version)
+    const found = this.find(name, version)
     if (found) return found
-    const known = [...this.byName.get(name)!.keys()].join(', ')
+    const what = this.whatIsMissing(name, version)
     throw new UnknownWorkflowError(
-      `workflow '${latest.name}' has no version ${version} here; known versions: ${known}. Deploy the module of version ${version} again so that its runs can go on`,
+      `${what}. Does the entry file export it? Runs need the code they began with until they end: once it is deployed again, retry those that are stuck`,
     )
+  }
+
+  private whatIsMissing(name: string, version?: number): string {
+    const versions = this.byName.get(name)
+    if (versions) return `workflow '${name}' has no version ${version}; known versions: ${[...versions.keys()].join(', ')}`
+    return `no workflow is named '${name}'; known: ${this.names().join(', ') || 'none'}`
   }
 
   names(): string[] {

@@ -38,7 +38,7 @@ async function showOnce(session: Session, runId: string): Promise<void> {
   const now = Date.now()
   const timeline = events.map((event) => timelineLine(event, run.startedAt ?? run.createdAt))
   const data = { ...runToJson(run, true), history: events.map((event) => eventToJson(event, true)) }
-  session.print([runHead(run, now), '', ...timeline, ...(timeline.length > 0 ? [''] : []), runEnd(run, now)].join('\n'), data)
+  session.print([runHead(run, now), '', ...timeline, ...(timeline.length > 0 ? [''] : []), runEnd(run, events, now)].join('\n'), data)
 }
 
 /** Events as they come, one a line. */
@@ -56,7 +56,7 @@ async function follow(session: Session, runId: string): Promise<void> {
     for (const event of events.slice(shown)) session.print(timelineLine(event, run.startedAt ?? run.createdAt), eventToJson(event, true))
     shown = events.length
     if (hasEnded(run.status) || run.status === 'stuck') {
-      if (!session.isJson) console.log(`\n${runEnd(run, Date.now())}`)
+      if (!session.isJson) console.log(`\n${runEnd(run, events, Date.now())}`)
       return
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))

@@ -43,6 +43,6 @@ async function start(workflow: string, flags: StartFlags, command: Command): Pro
   }
   const run = await client.settled(runId, wait === true ? {} : { timeout: wait })
   if (session.isJson) session.print('', runToJson(run, true))
-  if (run.status !== 'completed') throw new Failure(`run ${runId} has not completed. It is ${runEnd(run, Date.now())}`)
+  if (run.status !== 'completed') throw new Failure(`run ${runId} has not completed. It is ${runEnd(run, await client.history(runId), Date.now())}`)
   if (!session.isJson && run.output !== undefined) console.log(JSON.stringify(run.output, null, 2))
 }

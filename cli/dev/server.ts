@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { inspect, styleText } from 'node:util'
 import { serveLocal } from '../../functions/local/serve.ts'
-import { Local } from '../../sdk/local.ts'
+import { Local, LocalFileError } from '../../sdk/local.ts'
 import type { LogSink } from '../../sdk/ports.ts'
 import { Tokens } from '../../sdk/tasks/tokens.ts'
 import { exampleInput } from './example-input.ts'
@@ -38,6 +38,8 @@ async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Pr
     tracesCalls: true,
     aroundStore: (store) => narrator.around(store),
   })
+  const neighbours = local.world.residence.neighbours()
+  if (neighbours > 0) log('warn', sharedWith(neighbours, path), {})
   const workerToken = process.env.OVERWINTER_WORKER_TOKEN
   const server = await serveLocal({ local, port, exposeStacks: true, workerToken, mappings })
   const stop = async () => {
@@ -55,6 +57,15 @@ async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Pr
   })
 }
 
+/** Nothing breaks; but whoever has changed the code of one of them wonders why the old code still runs. */
+function sharedWith(neighbours: number, path: string): string {
+  const who = neighbours === 1 ? 'another process runs' : `${neighbours} other processes run`
+  return (
+    `${who} workflows in ${path} too (a second \`overwinter dev\`?). They share its runs: whoever is free takes a run, with its own code. ` +
+    'Stop one of them, or give this one a folder of its own: overwinter dev --data <folder>'
+  )
+}
+
 /** So that a worker can be tried without asking for a token first. Only its hash is kept, so it is made once and told once. */
 async function firstToken(tokens: Tokens): Promise<string | undefined> {
   return (await tokens.list()).length > 0 ? undefined : (await tokens.create({ name: 'dev' })).token
@@ -68,7 +79,7 @@ process.on('disconnect', () => process.exit(1))
 try {
   await serve(JSON.parse(process.argv[2]!) as ServerOptions)
 } catch (error) {
-  const isFinal = error instanceof FinalError
+  const isFinal = error instanceof FinalError || error instanceof LocalFileError
   // The stack of an error in the module shows where in it; that of ours shows nothing.
   await tell({ kind: 'failed', message: isFinal ? error.message : inspect(error), isFinal })
   process.exit(1)

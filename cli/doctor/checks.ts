@@ -54,7 +54,7 @@ export async function checkRuns(list: List, now = Date.now()): Promise<Check[]> 
   return [
     { name: 'open', state: 'ok', text: `${count(open)} waiting, ${due.length} of them due now` },
     verdict('overdue', overdue, 'bad', 'overdue: nobody has looked in time'),
-    verdict('stuck', together([stuck]), 'bad', 'stuck: the code does not fit the journal; `overwinter show <run>` says why'),
+    verdict('stuck', together([stuck]), 'bad', 'stuck: they wait for people; `overwinter show <run>` says why'),
     verdict('failed', together([failed]), 'warn', 'failed; `overwinter retry <run>` lets one go on'),
   ]
 }

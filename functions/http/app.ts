@@ -119,5 +119,5 @@ function unexpected(error: unknown, c: Context, log: LogSink): HttpProblem {
   // Who reads logs must not be able to answer callbacks.
   const path = c.req.path.replace(/^(\/callbacks\/)[^/]+/, '$1…')
   log('error', `${c.req.method} ${path} failed: ${error}`, { errorId, stack })
-  return new HttpProblem('internal', `an unexpected error was logged under ${errorId}`)
+  return new HttpProblem('internal', `something unexpected went wrong, and is in the server's log under ${errorId}; look there, or try again`)
 }

@@ -10,6 +10,9 @@ const MAX_DEPTH = 500
 /** What curl and fetch send when nobody told them otherwise is read as JSON too. */
 const READ_AS_JSON = /^(application\/([\w.+-]+\+)?json|text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i
 
+/** What goes wrong on a command line. */
+const HOW_TO_QUOTE = `Texts and names need double quotes, and in a shell all of it needs single ones: -d '{"input":{"name":"Ada"}}'`
+
 /** The body as JSON; undefined for an empty one. */
 export async function readJson(c: Context, limit: number): Promise<unknown> {
   return jsonOf(await readText(c, limit), c.req.header('content-type'))
@@ -17,12 +20,14 @@ export async function readJson(c: Context, limit: number): Promise<unknown> {
 
 export function jsonOf(text: string, type: string | undefined): unknown {
   if (text === '') return undefined
-  if (type !== undefined && !READ_AS_JSON.test(type)) throw new HttpProblem('unsupported-media-type', `send JSON as application/json, not '${type}'`)
+  if (type !== undefined && !READ_AS_JSON.test(type))
+    throw new HttpProblem('unsupported-media-type', `the body is to be JSON, sent as application/json, not as '${type}'`)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new HttpProblem('malformed-json', (error as Error).message, { problems: [{ path: '$', message: 'is not JSON' }] })
+    const why = (error as Error).message
+    throw new HttpProblem('malformed-json', `the body is not JSON: ${why}. ${HOW_TO_QUOTE}`, { problems: [{ path: '$', message: 'is not JSON' }] })
   }
   if (text.length > 2 * MAX_DEPTH && isTooDeep(text)) {
     throw new HttpProblem('invalid-input', 'the body is nested too deeply', { problems: [{ path: '$', message: `may be nested at most ${MAX_DEPTH} deep` }] })
@@ -57,7 +62,7 @@ async function read<T>(c: Context, limit: number, whole: () => Promise<T>, made:
     return await whole()
   } catch (error) {
     if (error instanceof HttpProblem) throw error
-    throw new HttpProblem('malformed-json', 'the body could not be read to its end')
+    throw new HttpProblem('malformed-json', 'the body broke off before its end; send it again')
   }
 }
 
@@ -74,7 +79,7 @@ async function readCapped(body: ReadableStream<Uint8Array> | null, limit: number
 }
 
 export function tooLarge(limit: number): HttpProblem {
-  return new HttpProblem('too-large', `a body may have at most ${limit} bytes; nothing was written`)
+  return new HttpProblem('too-large', `a body may have at most ${limit} bytes; nothing was written. Store what is larger elsewhere and send a link to it`)
 }
 
 /** Whether JSON is nested too deeply. Looks at the text: walking the value is what has to be avoided. */

@@ -12,7 +12,8 @@ export async function letIn(c: Context, route: Route, api: Api, authorize: NonNu
   // The token in its path is enough; who shows another one as well is bound by that.
   if (!caller && route.isCapability) return
   if (!caller) throw unauthorized()
-  if (!(await isAllowed(c, route, api, caller))) throw new HttpProblem('forbidden', `this token does not let its bearer ${c.req.method} ${c.req.path}`)
+  if (!(await isAllowed(c, route, api, caller)))
+    throw new HttpProblem('forbidden', `this token does not allow ${c.req.method} ${c.req.path}; use one whose scopes, workflows and types reach that far`)
 }
 
 async function permissionOf(c: Context, { workers }: Api): Promise<Permission | undefined> {

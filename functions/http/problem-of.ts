@@ -56,7 +56,7 @@ function busy(error: unknown): HttpProblem | undefined {
   if (THROTTLED.has(error.name) || $retryable?.throttling)
     return new HttpProblem('throttled', 'the service is at its limit; try again a little later', { headers })
   if (UNAVAILABLE.has(error.name) || typeof retryAfter === 'number' || SQLITE_BUSY.has(errcode as number)) {
-    return new HttpProblem('unavailable', 'the store cannot answer right now; try again a little later', { headers })
+    return new HttpProblem('unavailable', 'the database cannot answer right now; try again a little later', { headers })
   }
   return undefined
 }

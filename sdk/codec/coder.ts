@@ -77,7 +77,7 @@ export class Encoder extends Coder {
 
   private async coded(value: Json): Promise<string> {
     const coded = await this.codec.encode(JSON.stringify(value), await this.of())
-    if (typeof coded !== 'string') throw new FatalError(`the codec's encode gave ${typeof coded} and must give a string`)
+    if (typeof coded !== 'string') throw new FatalError(`the codec's encode gave ${typeof coded} and must give a string; mend the codec and retry`)
     return coded
   }
 }

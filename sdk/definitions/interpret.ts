@@ -104,18 +104,19 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
       case 'wait':
         if (step.durationMs !== undefined) return ctx.sleep(step.name, step.durationMs)
         if (step.untilTimestamp !== undefined) return ctx.sleepUntil(step.name, step.untilTimestamp)
-        throw new FatalError(`wait '${step.name}' has neither durationMs nor untilTimestamp`)
+        throw new FatalError(`wait '${step.name}' has neither durationMs nor untilTimestamp; give it one of them`)
       case 'signal':
         return ctx.scope(step.name, (inner) => inner.waitFor(signal(step.signal ?? step.name), step.timeoutMs === undefined ? {} : { timeout: step.timeoutMs }))
       case 'workflow': {
         const child = parts.workflows.get(step.workflow)
-        if (!child) throw new FatalError(`there is no workflow '${step.workflow}'`)
+        if (!child) throw new FatalError(`there is no workflow '${step.workflow}', which step '${step.name}' is to run; deploy it, or name another`)
         const childInput = step.config === undefined ? input : await fillIn(step.config, scope, ctx)
         return ctx.scope(step.name, (inner) => inner.run(child, childInput))
       }
       case 'map': {
         const items = await evaluate(step.items, scope, ctx)
-        if (!Array.isArray(items)) throw new FatalError(`the items of map '${step.name}' are not a list: ${step.items}`)
+        if (!Array.isArray(items))
+          throw new FatalError(`the items of map '${step.name}' are not a list; see what its expression makes of the input: ${step.items}`)
         const given = { input, config: await fillIn(step.config, scope, ctx), parents: outputsOfParents() }
         const { concurrency, tolerate } = step
         const each = (inner: Context, item: unknown, index: number) =>

@@ -82,10 +82,10 @@ export class Closing {
     event.abandoned = abandoned.map(({ id }) => id)
     const steps = abandoned.filter(({ kind }) => kind === 'step').map(({ id }) => id)
     if (steps.length > 0) {
-      this.world.log('warn', `workflow '${this.run.workflow}' ended while steps were pending; they were aborted. Is an await missing?`, {
-        runId: this.run.id,
-        steps,
-      })
+      const named = steps.map((id) => `'${id}'`).join(', ')
+      const why = `workflow '${this.run.workflow}' ended without waiting for ${steps.length === 1 ? 'step' : 'steps'} ${named}`
+      const what = `What had begun was told to stop, what had not will never run, and no result of it is kept`
+      this.world.log('warn', `${why}. ${what}. If that was not meant, an await is missing: await ctx.step(…)`, { runId: this.run.id, steps })
     }
   }
 
@@ -189,7 +189,7 @@ export class Closing {
 
 export function deadly({ id }: RunRecord, deaths: number): FatalError {
   return new FatalError(
-    `${deaths} runners in a row died with run '${id}' in their hands, or had no time left for its next step, without taking it any further: out of memory, killed, ended ` +
-      `by its own code, or busy for too long with a long journal. It is parked so that it takes no more of them along. See the runner's log, fix the cause and retry the run`,
+    `${deaths} times in a row the process that took up run '${id}' died, or had no time left for its next step, without getting any further: out of memory, killed, ended ` +
+      `by the run's own code, or busy for too long with a long history. The run is stuck, so that it takes no more processes along. See the runner's log, fix the cause and retry the run`,
   )
 }

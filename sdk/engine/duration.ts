@@ -32,22 +32,27 @@ export function milliseconds(duration: Duration, what: string): number {
 /** The same for a wait that code may have worked out to be none at all. */
 export function millisecondsOrZero(duration: Duration, what: string): number {
   const ms = finite(duration, what)
-  if (ms < 0) throw new InvalidInputError(`${what}: a duration must not be negative, got ${show(duration)}`)
+  if (ms < 0)
+    throw new InvalidInputError(
+      `${what}: a duration must not be negative, got ${show(duration)}; for a time that may have passed, use ctx.sleepUntil or Math.max(0, …)`,
+    )
   return ms
 }
 
 function finite(duration: Duration, what: string): number {
   const ms = Math.round(parse(duration, what))
-  if (!Number.isFinite(ms)) throw new InvalidInputError(`${what}: the duration ${show(duration)} is not a finite number`)
-  if (ms > MAX_WAIT_MS) throw new InvalidInputError(`${what}: a duration may be at most 365 days, got ${show(duration)}`)
+  if (!Number.isFinite(ms)) throw new InvalidInputError(`${what}: ${show(duration)} is not a duration; see what it was worked out from`)
+  if (ms > MAX_WAIT_MS) throw new InvalidInputError(`${what}: a duration may be at most 365 days, got ${show(duration)}; for more, wait several times`)
   return ms
 }
 
 /** The epoch milliseconds of a point in time. One that has passed is fine: it is due at once. */
 export function pointInTime(date: Date | string | number, now: number, what: string): number {
   const ms = date instanceof Date ? date.getTime() : typeof date === 'number' ? date : Date.parse(date)
-  if (!Number.isFinite(ms)) throw new InvalidInputError(`${what}: ${show(date)} is not a date; give a Date, epoch milliseconds or an ISO 8601 string`)
-  if (ms - now > MAX_WAIT_MS) throw new InvalidInputError(`${what}: ${new Date(ms).toISOString()} is more than 365 days away`)
+  if (!Number.isFinite(ms))
+    throw new InvalidInputError(`${what}: ${show(date)} is not a point in time; give a Date, milliseconds since 1970, or a text such as '2027-01-31T09:00:00Z'`)
+  if (ms - now > MAX_WAIT_MS)
+    throw new InvalidInputError(`${what}: ${new Date(ms).toISOString()} is more than 365 days away; wait until something sooner first`)
   return ms
 }
 

@@ -43,7 +43,7 @@ export async function terminalEvent(
   try {
     const what = `the output of workflow '${workflow.name}'`
     const checked = await validate(workflow.options.output, end.value)
-    if (!checked.ok) throw new InvalidInputError(`${what} does not fit its schema`, checked.problems)
+    if (!checked.ok) throw new InvalidInputError(`${what} does not fit its schema; change what the workflow returns, or the schema`, checked.problems)
     const output = encode(checked.value, what)
     return { type: 'run.completed', ...(output !== undefined && { output }) }
   } catch (error) {

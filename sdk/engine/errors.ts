@@ -54,7 +54,8 @@ export class StepError extends Error {
   readonly attempts: number
 
   constructor(step: string, attempts: number, cause: Error) {
-    super(`step '${step}' failed after ${attempts} attempt${attempts === 1 ? '' : 's'}: ${cause.message}`, { cause })
+    const how = attempts === 0 ? 'could not begin' : `failed after ${attempts} attempt${attempts === 1 ? '' : 's'}`
+    super(`step '${step}' ${how}: ${cause.message}`, { cause })
     this.step = step
     this.attempts = attempts
   }
@@ -91,17 +92,37 @@ export class NonDeterminismError extends FatalError {
   override name = 'NonDeterminismError'
 }
 
-/** The code of today does not fit what was journaled: what was expected, what came, where, and what to do. */
+/** The code of today does not fit what was journaled: what was expected, what came, where, and what to do. Whether the code has changed, nobody knows here. */
 export function mismatch(run: Pick<RunRecord, 'id' | 'workflow' | 'version'>, expected: string, got: string, where: string): NonDeterminismError {
   return new NonDeterminismError(
-    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the journal of run '${run.id}': after ${where}, ${expected}, but ${got}. ` +
-      `The run is parked and nothing is lost. Restore the old order for runs under way (give the changed code a new version, or guard it with ctx.patched), deploy, and retry the run`,
+    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the history of run '${run.id}': after ${where}, ${expected}, but ${got}. ` +
+      `To go on, a run's code is run again from its start and must ask for the same as before. The run is stuck, and nothing is lost. ` +
+      `If the code was changed, put back the old order for runs under way (give the changed code a new version, or guard it with ctx.patched). ` +
+      `If it was not, it asks for something else each time: take the time from ctx.now() instead of Date.now, chance from ctx.random() or ctx.uuid() ` +
+      `instead of Math.random, and read everything else that may differ in a ctx.step. Then deploy and retry the run`,
   )
 }
 
 /** Workflow code awaited something that no replay can repeat. The run is parked, not failed. */
 export class ForeignAwaitError extends FatalError {
   override name = 'ForeignAwaitError'
+}
+
+const WHY_FOREIGN =
+  'Only what goes through ctx is recorded, and only that can be repeated when the run goes on later or elsewhere. So the run is stuck, and nothing is lost.'
+
+/** The code waits, and there is nothing of ours that it could wait for. */
+export function foreignAwait({ workflow }: Pick<RunRecord, 'workflow'>, after: string): ForeignAwaitError {
+  return new ForeignAwaitError(
+    `workflow '${workflow}' awaits something that is not a ctx operation (a fetch, a timer, a promise nobody settles), after ${after}. ${WHY_FOREIGN} Move it into a ctx.step, or wait with ctx.sleep or ctx.waitFor, deploy, and retry the run`,
+  )
+}
+
+/** The code calls for something after it has waited for nothing of ours. */
+export function foreignCall({ workflow }: Pick<RunRecord, 'workflow'>, what: string, after: string): ForeignAwaitError {
+  return new ForeignAwaitError(
+    `workflow '${workflow}' called ${what} after it had awaited something that is not a ctx operation (a fetch, a timer, a file), somewhere after ${after}. ${WHY_FOREIGN} Move it into a ctx.step, deploy, and retry the run`,
+  )
 }
 
 /** `ctx` was used where it cannot work: in a step's body, or after its run ended. */
@@ -187,10 +208,12 @@ export function asError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown
     if (typeof thrown === 'string') return new Error(thrown)
-    const error = new Error(`a value that is not an Error was thrown: ${preview(thrown)}`)
+    const error = new Error(
+      `a value that is not an Error was thrown: ${preview(thrown)}. Throw an Error, which knows the line it comes from: throw new Error('…')`,
+    )
     return typeof thrown === 'object' && thrown !== null ? Object.assign(error, fieldsOf(thrown)) : error
   } catch {
-    return new Error('a value was thrown that cannot be looked at')
+    return new Error("a value was thrown that cannot be looked at. Throw an Error, which knows the line it comes from: throw new Error('…')")
   }
 }
 

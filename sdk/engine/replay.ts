@@ -3,7 +3,9 @@ import type { Branch } from './branch.ts'
 import {
   asError,
   CancelledError,
-  ForeignAwaitError,
+  type ForeignAwaitError,
+  foreignAwait,
+  foreignCall,
   MisplacedCallError,
   mismatch,
   type NonDeterminismError,
@@ -165,7 +167,7 @@ export class Replay {
     const facts = this.journal.facts.size > 0 ? this.journal.facts.get(id) : undefined
     if (facts) this.reached++
     if (facts && facts.kind !== request.kind) {
-      this.wrong ??= mismatch(this.run, `the journal has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
+      this.wrong ??= mismatch(this.run, `its history has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
     if (facts?.inputDigest !== undefined) this.checkInput(id, request, facts.inputDigest)
     const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
@@ -234,15 +236,13 @@ export class Replay {
     const step = running.getStore()?.step
     if (step !== undefined) {
       throw new MisplacedCallError(
-        `${what} was called inside the body of step '${step}'. A body's effects are not replayed, so ctx cannot work there: call it in the workflow function, before or after the step`,
+        `${what} was called inside the body of step '${step}'. Of a step only the result is recorded, so ctx cannot work inside one: call it in the workflow function, before or after the step`,
       )
     }
     if (this.closed !== undefined)
       throw new MisplacedCallError(`${what} was called after ${this.closed}. Await every operation before the workflow function returns`)
     if (!this.inTurn) {
-      const error = new ForeignAwaitError(
-        `workflow '${this.run.workflow}' called ${what} after it had awaited something that is not a ctx operation (a fetch, a timer, a file), somewhere after ${this.lastDelivered}. A replay cannot repeat that: move it into ctx.step`,
-      )
+      const error = foreignCall(this.run, what, this.lastDelivered)
       this.wrong ??= error
       throw error
     }
@@ -265,9 +265,7 @@ export class Replay {
 
   /** The code waits and there is nothing of ours that it could wait for. */
   foreignAwait(): ForeignAwaitError {
-    return new ForeignAwaitError(
-      `workflow '${this.run.workflow}' awaits something that is not a ctx operation (a fetch, a timer, a promise nobody settles), after ${this.lastDelivered}. Nothing could wake the run, and a replay cannot repeat it: move it into ctx.step, or wait with ctx.sleep or ctx.waitFor`,
-    )
+    return foreignAwait(this.run, this.lastDelivered)
   }
 
   private async turn(act: () => void): Promise<void> {
@@ -306,7 +304,7 @@ export class Replay {
         const cursor = this.delivered
         if (cursor === deliveries.length) return resolve()
         if (this.ending) {
-          this.wrong = mismatch(this.run, `the journal goes on with ${describeDelivery(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
+          this.wrong = mismatch(this.run, `its history goes on with ${describeDelivery(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
           return resolve()
         }
         this.delivered++
@@ -363,7 +361,7 @@ export class Replay {
     if (operation.settled) return
     const kind = OP_KIND[event.type]
     if (kind !== operation.kind) {
-      this.wrong = mismatch(this.run, `the journal has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
+      this.wrong = mismatch(this.run, `its history has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
       return
     }
     if ('inputDigest' in event && event.inputDigest !== undefined) this.checkInput(event.id, operation.request, event.inputDigest)
@@ -376,7 +374,10 @@ export class Replay {
   private checkInput(id: string, request: Request, journaled: string): void {
     const now = request.kind === 'step' ? request.inputDigest : undefined
     if (now !== undefined && now !== journaled)
-      this.disagree(`step '${id}' was run with another input`, `the code has one whose digest is ${now}, not ${journaled}`)
+      this.disagree(
+        `step '${id}' has a result that was made of another input (its digest was ${journaled})`,
+        `the code gives the step an input whose digest is ${now}`,
+      )
   }
 
   /** The code gets copies: what it does to them must not reach the journal, nor another replay of it. */
@@ -438,7 +439,7 @@ export class Replay {
       : waiting.length > 0
         ? `the code waits for ${waiting.slice(0, 5).join(', ')}`
         : 'the code waits for nothing'
-    return mismatch(this.run, `the journal goes on with ${expected}`, got, this.lastDelivered)
+    return mismatch(this.run, `its history goes on with ${expected}`, got, this.lastDelivered)
   }
 }
 

@@ -12,7 +12,7 @@ export function journalUpTo(step: string, run: RunRecord, frames: readonly Frame
   const until = events.findIndex((event) => 'id' in event && event.id === step && event.type !== 'patch')
   if (until === -1) {
     const known = [...new Set(events.flatMap((event) => ('id' in event && /^(step|task)\./.test(event.type) ? [event.id] : [])))]
-    throw new InvalidInputError(`run '${run.id}' has no step '${step}' in its journal; it has: ${known.join(', ') || 'none'}`)
+    throw new InvalidInputError(`run '${run.id}' has no step '${step}' in its history; it has: ${known.join(', ') || 'none'}`)
   }
   const before = events.slice(0, until)
   const settled = new Set(before.filter((event) => EVENT_ROLE[event.type] === 'settles').map((event) => (event as { id: string }).id))

@@ -89,7 +89,8 @@ export class RunContext implements Context {
 
   step<T>(name: string, body: (tools: StepTools) => T | Promise<T>, options: StepOptions = NO_OPTIONS): Promise<T> {
     checkName('a step name', name)
-    if (typeof body !== 'function') throw new InvalidInputError(`step '${name}': the second argument must be the function to run`)
+    if (typeof body !== 'function')
+      throw new InvalidInputError(`step '${name}': the second argument must be the function to run, as in ctx.step('${name}', () => …)`)
     let timeoutMs: number | undefined
     let inputDigest: string | undefined
     if (options !== NO_OPTIONS) {
@@ -108,7 +109,8 @@ export class RunContext implements Context {
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions): Promise<any> {
     checkName('the name of an until', name)
-    if (typeof check !== 'function') throw new InvalidInputError(`until '${name}': the second argument must be the function that looks`)
+    if (typeof check !== 'function')
+      throw new InvalidInputError(`until '${name}': the second argument must be the function that looks, as in ctx.until('${name}', () => …, { every: '1m' })`)
     const rhythm = rhythmOf(options, `until '${name}'`)
     if (options.retry) checkRetryPolicy(options.retry, `until '${name}'`)
     const stepOptions = options.retry ? { retry: options.retry } : NO_OPTIONS
@@ -122,7 +124,9 @@ export class RunContext implements Context {
     const { name = functionName.slice(functionName.lastIndexOf(':') + 1), ...stepOptions } = options
     const call = ({ idempotencyKey, signal }: StepTools): Promise<unknown> => {
       if (!functions)
-        throw new FatalError(`this world has no functions, so ctx.invoke('${functionName}') cannot work here; give it some, or stub the step '${name}'`)
+        throw new FatalError(
+          `there are no functions here that ctx.invoke('${functionName}') could call; give some (\`functions\`), or in a test stub the step '${name}'`,
+        )
       return functions.invoke(functionName, plain, { idempotencyKey, signal })
     }
     return this.step(name, call, stepOptions) as Promise<T>
@@ -152,9 +156,12 @@ export class RunContext implements Context {
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   waitFor(signal: AnySignal | AnyRequest, options: WaitOptions = {}): Promise<any> {
+    if (typeof signal?.name !== 'string') throw new InvalidInputError(`ctx.waitFor takes a signal, as in ctx.waitFor(signal('paid')), got ${shown(signal)}`)
     const declared = this.shared.signals?.map(({ name }) => name)
     if (declared?.includes(signal.name) === false)
-      throw new FatalError(`the workflow does not declare signal '${signal.name}'; add it to its signals: ${declared}`)
+      throw new FatalError(
+        `the workflow says which signals it waits for, and '${signal.name}' is none of them: ${declared.join(', ') || 'none'}. Add it to the workflow's \`signals\``,
+      )
     const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
     return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise
   }
@@ -172,6 +179,7 @@ export class RunContext implements Context {
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   run(workflow: AnyWorkflow, input: unknown, options: ChildOptions = {}): Promise<any> {
+    if (typeof workflow?.body !== 'function') throw new InvalidInputError(`ctx.run takes a workflow, the one that workflow(…) has made, got ${shown(workflow)}`)
     if (options.id !== undefined) checkRunId(options.id)
     const operation = this.replay.call(this.path, workflow.name, { kind: 'child', workflow, input, options }, false, this.branch)
     const opened = operation.facts?.opened
@@ -246,6 +254,8 @@ export class RunContext implements Context {
     return new RunContext(this.shared, `${this.path}${escapeName(name)}/`, isCleanUp, branch)
   }
 }
+
+const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : typeof value)
 
 const NO_OPTIONS: StepOptions = Object.freeze({})
 

@@ -133,7 +133,7 @@ class RunLoop {
       this.workflow = workflow
       const input = await this.input()
       if (input.ok) return await this.takeAsFarAsItGoes(input.value)
-      const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'; deploy a fix and retry the run`
+      const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'. The run is stuck, and nothing is lost: let the schema accept what it accepted before, deploy, and retry the run`
       return await this.closing.park(new InvalidInputError(why, input.problems))
     } finally {
       unwatch()
@@ -342,7 +342,8 @@ class RunLoop {
   }
 
   private beat(heartbeat: NonNullable<RunRecord['heartbeat']>): void {
-    const failed = (error: unknown) => this.world.log('warn', 'a heartbeat could not be stored', { runId: this.run.id, error: String(error) })
+    const failed = (error: unknown) =>
+      this.world.log('warn', 'a sign of life of a step could not be stored; the next one tries again', { runId: this.run.id, error: String(error) })
     this.renewLease(heartbeat).catch(failed)
   }
 }

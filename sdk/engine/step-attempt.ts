@@ -198,7 +198,9 @@ export class StepAttempt implements StepTools, CheckTools {
   }
 
   private timeOut(timeoutMs: number): void {
-    const error = new TimeoutError(`step '${this.operation.id}' took longer than its timeout of ${timeoutMs} ms`)
+    const error = new TimeoutError(
+      `step '${this.operation.id}' took longer than its timeout of ${timeoutMs} ms and was told to stop; raise the timeout if it needs more`,
+    )
     this.abort(error)
     this.fail(error)
   }

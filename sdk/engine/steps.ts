@@ -69,7 +69,7 @@ export class Steps implements AttemptHost {
     if (operation.isStoppedBy(this.replay.stopsRequested)) this.report(operation, this.stopped(operation))
     else if (facts?.underWay !== undefined) {
       const error = new StepInterruptedError(
-        `the runner of at-most-once step '${operation.id}' died during attempt ${facts.underWay}: whether its effect happened is unknown`,
+        `the process died in the middle of step '${operation.id}', attempt ${facts.underWay}, which may run at most once. So it is not run again, and nobody here knows whether it did its work: find out, and catch this error if the workflow can go on`,
       )
       this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
     } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)

@@ -59,7 +59,7 @@ export type RetryPlan = { ops: string[]; children: string[] } | { refusal: strin
  */
 export function retryPlan(runId: string, events: readonly JournalEvent[]): RetryPlan {
   const failed = events.at(-1)
-  if (failed?.type !== 'run.failed') return { refusal: `the journal of run '${runId}' does not end with its failure; look at its history` }
+  if (failed?.type !== 'run.failed') return { refusal: `run '${runId}' has not failed by the last word of its history; look at it again` }
   if (failed.compensated) {
     return {
       refusal: `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step`,

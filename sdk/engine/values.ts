@@ -14,14 +14,14 @@ export function encode(value: unknown, what: string): Json | undefined {
     return encoded(value, 0)
   } catch (error) {
     if (error !== REFUSED) throw error
-    throw new InvalidInputError(`${what} cannot be stored, so a replay could not see it as it is`, [problemIn(value, '$', [], false)!])
+    throw new InvalidInputError(`${what} cannot be stored, and a run can only go on later with what is stored`, [problemIn(value, '$', [], false)!])
   }
 }
 
 /** For those who take JSON and nothing else. */
 export function encodePlain(value: unknown, what: string): Json | undefined {
   const problem = problemIn(value, '$', [], true)
-  if (problem) throw new InvalidInputError(`${what} has to be JSON`, [problem])
+  if (problem) throw new InvalidInputError(`${what} has to be JSON, because it leaves for a program that may not know more`, [problem])
   return encode(value, what)
 }
 
@@ -56,7 +56,7 @@ export function decode(json: Json | undefined): unknown {
 
 const TILDE = 126
 const NO_CODEC =
-  'a payload was encoded by a codec that this code does not have. Nothing was changed: deploy with the `codec` that it was stored with, and retry the run'
+  'a value was encoded by a codec that this code does not have. Nothing was changed: deploy with the `codec` that it was stored with, and retry the run'
 /** Nobody means to store more levels; what goes in a circle has more. */
 const MOST_LEVELS = 1_000
 const REFUSED = Symbol('cannot be stored')
@@ -220,21 +220,22 @@ function fromBase64(base64: string): Uint8Array {
 
 /** Says where and why, and what to do instead. Only asked for when something is wrong, so it may take its time. */
 function problemIn(value: unknown, path: string, above: readonly object[], onlyPlain: boolean): Problem | undefined {
-  if (typeof value === 'function') return { path, message: 'a function cannot be stored; store what it is to be made of' }
-  if (typeof value === 'symbol') return { path, message: 'a symbol cannot be stored; store a string' }
+  if (typeof value === 'function') return { path, message: 'a function cannot be stored; give the data that it works with instead' }
+  if (typeof value === 'symbol') return { path, message: 'a symbol cannot be stored; give a string instead' }
   if (onlyPlain) {
-    if (typeof value === 'bigint') return { path, message: 'a BigInt; give a string' }
-    if (typeof value === 'number' && !Number.isFinite(value)) return { path, message: `${value} would become null` }
-    if (value === undefined && above.length > 0) return { path, message: 'undefined would become null' }
+    if (typeof value === 'bigint') return { path, message: 'a BigInt is no JSON; give a string' }
+    if (typeof value === 'number' && !Number.isFinite(value))
+      return { path, message: `${value} is no JSON and would become null; give a string, or leave it out` }
+    if (value === undefined && above.length > 0) return { path, message: 'undefined is no JSON and would become null; give null, or leave it out' }
   }
   if (typeof value !== 'object' || value === null) return undefined
-  if (above.includes(value)) return { path, message: 'a circular reference; store ids instead of what they stand for' }
-  if (above.length >= MOST_LEVELS) return { path, message: `more than ${MOST_LEVELS.toLocaleString('en')} levels; store it flatter` }
+  if (above.includes(value)) return { path, message: 'it refers back to what it is in, and would have no end; give an id instead' }
+  if (above.length >= MOST_LEVELS) return { path, message: `more than ${MOST_LEVELS.toLocaleString('en')} levels; give it fewer levels` }
   const parts = partsOf(value, path)
   if (!parts) return { path, message: unknownInstance(value) }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (onlyPlain && !Array.isArray(value) && prototype !== Object.prototype && prototype !== null)
-    return { path, message: `a ${nameOf(value)}; give ${value instanceof Date ? 'its toISOString()' : 'a plain object'}` }
+    return { path, message: `a ${nameOf(value)} is no JSON; give ${value instanceof Date ? 'its toISOString()' : 'a plain object'}` }
   for (const [part, at] of parts) {
     const problem = problemIn(part, at, [...above, value], onlyPlain)
     if (problem) return problem
@@ -264,5 +265,5 @@ const nameOf = (object: object): string => (Object.getPrototypeOf(object) as { c
 function unknownInstance(object: object): string {
   if (object instanceof Promise) return 'a Promise cannot be stored; await it'
   if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) return `a ${nameOf(object)} cannot be stored; store a Uint8Array of its bytes`
-  return `an instance of ${nameOf(object)} would lose its class; store a plain object, and make the instance of it where it is used`
+  return `an instance of ${nameOf(object)} would lose its class; give a plain object, and make the instance of it where it is used`
 }

@@ -325,7 +325,10 @@ export class Waits {
     const event = { type: 'changed' as const, id: operation.id, field, journaled: journaled ?? null, now: now ?? null }
     if (this.replay.journal.reported.has(changeKey(event))) return
     this.buffer.add(event)
-    this.warn(`the ${field} of '${operation.id}' is ${now ?? 'absent'} in the code and ${journaled ?? 'absent'} in the journal; the journaled one stands`, {})
+    this.warn(
+      `the ${field} of '${operation.id}' is ${now ?? 'absent'} in the code, and was ${journaled ?? 'absent'} when the run came to it, which stands for this run`,
+      {},
+    )
   }
 
   private warn(message: string, fields: Record<string, unknown>): void {

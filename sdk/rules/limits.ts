@@ -12,8 +12,8 @@ export class UnreadableRunError extends FatalError {
 export function refuseTooLarge(runId: string, bytes: number): void {
   if (bytes <= MOST_JOURNAL_BYTES) return
   throw new UnreadableRunError(
-    `the journal of run '${runId}' has ${Math.round(bytes / 1_048_576)} MB, and ${MOST_JOURNAL_BYTES / 1_048_576} MB can be loaded. ` +
-      'Keep large results elsewhere and return references to them, or begin a new journal now and then with ctx.continueAsNew',
+    `the history of run '${runId}', with all its results, has ${Math.round(bytes / 1_048_576)} MB, and ${MOST_JOURNAL_BYTES / 1_048_576} MB can be loaded. ` +
+      'Keep large results elsewhere and return references to them, or begin a new history now and then with ctx.continueAsNew',
   )
 }
 

@@ -42,7 +42,7 @@ test('callbacks are listed with their links and deadlines, completed by token or
   expect(await server.local.result('a')).toEqual([{ ok: true }, 'out of stock'])
 
   expect((await cli('callbacks', 'list', 'a')).stdout).toBe('a waits for no callback\n')
-  expect(await cli('callbacks', 'complete', first!.token)).toMatchObject({ code: 1, stderr: expect.stringContaining('settled before') })
+  expect(await cli('callbacks', 'complete', first!.token)).toMatchObject({ code: 1, stderr: expect.stringContaining('this callback has its answer already') })
   expect(await cli('callbacks', 'list', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('no run nobody') })
 })
 

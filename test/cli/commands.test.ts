@@ -30,10 +30,20 @@ const flaky = workflow('flaky', async (ctx) => {
   return ctx.step('second', () => (isBroken ? Promise.reject(new Error('out of order')) : 2), { retry: { attempts: 1 } })
 })
 
+const undone = workflow('undone', async (ctx) => {
+  ctx.compensate('give back', () => 1)
+  await ctx.step('take', () => Promise.reject(new Error('out of stock')), { retry: { attempts: 1 } })
+})
+
+const hasty = workflow('hasty', async (ctx) => {
+  void ctx.step('mail', () => 1)
+  return 'done'
+})
+
 let local: Local
 let server: LocalServer
 beforeAll(async () => {
-  local = await Local.open({ path: ':memory:', workflows: [nap, approval, add, flaky, shop], log: () => {} })
+  local = await Local.open({ path: ':memory:', workflows: [nap, approval, add, flaky, shop, undone, hasty], log: () => {} })
   server = await serveLocal({ local, port: 0 })
 })
 afterAll(async () => {
@@ -113,7 +123,7 @@ describe('start', () => {
     const failed = await cli('start', 'flaky', '--id', 'f0', '--wait')
     expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/run f0 has not completed. It is failed[\s\S]*out of order/) })
     const unknown = await cli('start', 'naps')
-    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('known: add, approval, flaky, nap') })
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('known: add, approval, flaky, hasty, nap, shop, undone') })
     const wrong = await cli('start', 'nap', '--input', '{"name":1}')
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('$.name') })
     const impatient = await cli('start', 'nap', '--input', '{"name":"Ada"}', '--wait', '5s')
@@ -251,6 +261,20 @@ describe('steering', () => {
     expect(await local.result('f2')).toBe(2)
     expect((await cli('rerun', 'f1', '--from', 'third')).code).toBe(1)
   })
+})
+
+test('retry is not suggested where it would be refused: after compensation', async () => {
+  const started = await cli('start', 'undone', '--id', 'u1', '--wait')
+  const shown = await cli('show', 'u1')
+  const { stderr: refusal } = await cli('retry', 'u1')
+  expect(refusal).toBe("run 'u1' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step\n")
+  expect([started.stderr, shown.stdout].map((text) => text.trimEnd().split('\n').at(-1))).toEqual([refusal.trimEnd(), refusal.trimEnd()])
+})
+
+test('a run that did not wait for its steps shows which', async () => {
+  await local.start(hasty, undefined, { id: 'h1' })
+  await asleep('h1', 'completed')
+  expect((await cli('show', 'h1')).stdout).toMatch(/● completed +"done"; did not wait for 'mail'$/m)
 })
 
 describe('the way to the API', () => {

@@ -35,7 +35,7 @@ describe('code that changed under a sleeping run', () => {
         await ctx.sleep('nap', '1h')
         return `${a}${b}`
       },
-      /after its start, the journal goes on with step 'a', but the code waits for step 'b'/,
+      /after its start, its history goes on with step 'a', but the code waits for step 'b'/,
     ],
     [
       'a step renamed',
@@ -44,7 +44,7 @@ describe('code that changed under a sleeping run', () => {
         await ctx.step('bee', () => 'B')
         await ctx.sleep('nap', '1h')
       },
-      /after step 'a', the journal goes on with step 'b', but the code waits for step 'bee'/,
+      /after step 'a', its history goes on with step 'b', but the code waits for step 'bee'/,
     ],
     [
       'a step removed',
@@ -52,14 +52,14 @@ describe('code that changed under a sleeping run', () => {
         await ctx.step('b', () => 'B')
         await ctx.sleep('nap', '1h')
       },
-      /the journal goes on with step 'a', but the code waits for step 'b'/,
+      /its history goes on with step 'a', but the code waits for step 'b'/,
     ],
     [
       'the last operations deleted',
       async (ctx) => {
         await ctx.step('a', () => 'A')
       },
-      /after step 'a', the journal goes on with step 'b', but the code had already ended/,
+      /after step 'a', its history goes on with step 'b', but the code had already ended/,
     ],
     [
       'only the sleep deleted',
@@ -67,7 +67,7 @@ describe('code that changed under a sleeping run', () => {
         await ctx.step('a', () => 'A')
         await ctx.step('b', () => 'B')
       },
-      /after step 'b', the journal goes on with sleep 'nap', but the code had already ended/,
+      /after step 'b', its history goes on with sleep 'nap', but the code had already ended/,
     ],
     [
       'a kind changed',
@@ -76,7 +76,7 @@ describe('code that changed under a sleeping run', () => {
         await ctx.sleep('b', '1h')
         await ctx.sleep('nap', '1h')
       },
-      /the journal has a step 'b', but the code calls a sleep of that name/,
+      /its history has a step 'b', but the code calls a sleep of that name/,
     ],
     [
       'a waiting operation of another kind',
@@ -85,7 +85,7 @@ describe('code that changed under a sleeping run', () => {
         await ctx.step('b', () => 'B')
         await ctx.waitFor(signal('nap'))
       },
-      /the journal has a sleep 'nap', but the code calls a wait of that name/,
+      /its history has a sleep 'nap', but the code calls a wait of that name/,
     ],
     [
       'a step inserted before a finished one',
@@ -95,7 +95,7 @@ describe('code that changed under a sleeping run', () => {
         await ctx.step('b', () => 'B')
         await ctx.sleep('nap', '1h')
       },
-      /after step 'a', the journal goes on with step 'b', but the code waits for step 'new'/,
+      /after step 'a', its history goes on with step 'b', but the code waits for step 'new'/,
     ],
     [
       'a step inserted before the sleep that is under way',
@@ -105,7 +105,7 @@ describe('code that changed under a sleeping run', () => {
         await ctx.step('new', () => 'N')
         await ctx.sleep('nap', '1h')
       },
-      /after step 'b', the journal goes on with sleep 'nap', but the code waits for step 'new'/,
+      /after step 'b', its history goes on with sleep 'nap', but the code waits for step 'new'/,
     ],
   ]
 
@@ -142,7 +142,7 @@ describe('code that changed under a sleeping run', () => {
     expect(await run.result()).toBe('AB!')
     const reports = (await run.history()).filter(({ type }) => type === 'changed')
     expect(reports).toMatchObject([{ id: 'nap', field: 'duration', journaled: 3_600_000, now: 777_600_000 }])
-    expect(env.logs.filter(({ message }) => message.includes('the journaled one stands'))).toHaveLength(1)
+    expect(env.logs.filter(({ message }) => message.includes('which stands for this run'))).toHaveLength(1)
   })
 
   it('a changed timeout of a wait is reported too', async () => {

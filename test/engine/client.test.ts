@@ -328,7 +328,7 @@ describe('rerun', () => {
     expect(await env.handle(again.runId).result()).toEqual([1, 3])
     expect(ran).toEqual(['a', 'b', 'b'])
     expect(await run.result()).toEqual([1, 2])
-    await expect(env.client.rerun(run.runId, { from: 'nope' })).rejects.toThrow("no step 'nope' in its journal; it has: a, b")
+    await expect(env.client.rerun(run.runId, { from: 'nope' })).rejects.toThrow("no step 'nope' in its history; it has: a, b")
   })
 
   it('draws the numbers that the first run drew, because the results it takes over were made with them', async () => {

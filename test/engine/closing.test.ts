@@ -121,7 +121,9 @@ describe('code that has ended', () => {
     const left = closing({ end: returned, operations: [called('nap', { kind: 'sleep' }), called('pay', { kind: 'step' }), over] })
     await left.finish()
     expect(left.commits[0]!.next).toMatchObject({ event: { abandoned: ['nap', 'pay'] } })
-    expect(left.said).toMatchObject([['warn', expect.stringContaining("workflow 'order' ended while steps were pending"), { runId: 'run', steps: ['pay'] }]])
+    expect(left.said).toMatchObject([
+      ['warn', expect.stringContaining("workflow 'order' ended without waiting for step 'pay'"), { runId: 'run', steps: ['pay'] }],
+    ])
     const quiet = closing({ end: returned, operations: [called('nap', { kind: 'sleep' })] })
     await quiet.finish()
     expect(quiet.said).toEqual([])
@@ -220,7 +222,7 @@ describe('parking', () => {
   })
 
   it('says how many runners died', () => {
-    expect(deadly({ id: 'run' } as RunRecord, 10).message).toContain("10 runners in a row died with run 'run'")
+    expect(deadly({ id: 'run' } as RunRecord, 10).message).toContain("10 times in a row the process that took up run 'run' died")
   })
 })
 

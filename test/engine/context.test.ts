@@ -121,7 +121,7 @@ describe('what ctx asks for', () => {
     await (requests[0] as Extract<Request, { kind: 'step' }>).body(tools)
     expect(calls).toEqual([['arn:aws:lambda:pay', { n: 1 }, tools]])
     const none = await code((ctx) => ctx.invoke('pay'))
-    expect(() => (none.requests[0] as Extract<Request, { kind: 'step' }>).body(tools)).toThrow("ctx.invoke('pay') cannot work here")
+    expect(() => (none.requests[0] as Extract<Request, { kind: 'step' }>).body(tools)).toThrow("there are no functions here that ctx.invoke('pay') could call")
   })
 
   it('is a child, which may be taken for granted where format 1 did', async () => {

@@ -23,7 +23,7 @@ describe('a workflow that declares its signals', () => {
   it('cannot wait for another, which nobody could send', async () => {
     const forgetful = workflow('forgetful', { signals: [withdrawn] }, (ctx) => ctx.waitFor(approved))
     const env = await testEnv({ workflows: [forgetful] })
-    await expect((await env.start(forgetful)).result()).rejects.toThrow("does not declare signal 'approved'")
+    await expect((await env.start(forgetful)).result()).rejects.toThrow("says which signals it waits for, and 'approved' is none of them")
   })
 })
 

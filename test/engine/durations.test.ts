@@ -44,7 +44,8 @@ describe('a duration', () => {
   })
 
   it('is finite and at most 365 days', () => {
-    for (const given of [Number.NaN, Number.POSITIVE_INFINITY]) expect(() => milliseconds(given, 'the sleep')).toThrow('is not a finite number')
+    for (const given of [Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => milliseconds(given, 'the sleep')).toThrow('is not a duration; see what it was worked out from')
     expect(milliseconds(MAX_WAIT_MS, 'x')).toBe(365 * DAY)
     expect(() => milliseconds(MAX_WAIT_MS + 1, 'the sleep')).toThrow('at most 365 days')
     expect(LONG_WAIT_MS).toBe(30 * DAY)
@@ -67,8 +68,8 @@ describe('a point in time', () => {
   })
 
   it('is a date', () => {
-    expect(() => pointInTime('tomorrow', NOW, 'the sleep')).toThrow("the sleep: 'tomorrow' is not a date")
-    expect(() => pointInTime(new Date('x'), NOW, 'x')).toThrow('an invalid Date is not a date')
-    expect(() => pointInTime(Number.NaN, NOW, 'x')).toThrow('NaN is not a date')
+    expect(() => pointInTime('tomorrow', NOW, 'the sleep')).toThrow("the sleep: 'tomorrow' is not a point in time")
+    expect(() => pointInTime(new Date('x'), NOW, 'x')).toThrow('an invalid Date is not a point in time')
+    expect(() => pointInTime(Number.NaN, NOW, 'x')).toThrow('NaN is not a point in time')
   })
 })

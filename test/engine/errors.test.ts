@@ -32,7 +32,7 @@ describe('messages', () => {
     ]
     expect(new InvalidInputError('bad', problems).message).toBe('bad\n  $.a: missing\n  $.b: too long')
     expect(mismatch({ id: 'run', workflow: 'order', version: 2 }, 'x', 'y', 'z').message).toContain(
-      "'order' (version 2) does not fit the journal of run 'run': after z, x, but y.",
+      "'order' (version 2) does not fit the history of run 'run': after z, x, but y.",
     )
   })
 
@@ -49,13 +49,14 @@ describe('whatever is thrown', () => {
     const error = new TypeError('x')
     expect(asError(error)).toBe(error)
     expect(asError('text').message).toBe('text')
-    expect(asError(7).message).toBe('a value that is not an Error was thrown: 7')
-    expect(asError(undefined).message).toBe('a value that is not an Error was thrown: undefined')
-    expect(asError(null).message).toBe('a value that is not an Error was thrown: null')
-    expect(asError({ status: 503 })).toMatchObject({ message: 'a value that is not an Error was thrown: {"status":503}', status: 503 })
-    expect(asError(10n).message).toBe('a value that is not an Error was thrown: [object BigInt]')
+    const said = (what: string) => `a value that is not an Error was thrown: ${what}. Throw an Error, which knows the line it comes from: throw new Error('…')`
+    expect(asError(7).message).toBe(said('7'))
+    expect(asError(undefined).message).toBe(said('undefined'))
+    expect(asError(null).message).toBe(said('null'))
+    expect(asError({ status: 503 })).toMatchObject({ message: said('{"status":503}'), status: 503 })
+    expect(asError(10n).message).toBe(said('[object BigInt]'))
     expect(asError('x'.repeat(300)).message).toHaveLength(300)
-    expect(asError(['x'.repeat(300)]).message).toBe(`a value that is not an Error was thrown: ["${'x'.repeat(198)}`)
+    expect(asError(['x'.repeat(300)]).message).toBe(said(`["${'x'.repeat(198)}`))
   })
 
   it('does no harm, even if it cannot be looked at', () => {
@@ -67,7 +68,9 @@ describe('whatever is thrown', () => {
         },
       },
     )
-    expect(asError(hostile).message).toBe('a value was thrown that cannot be looked at')
+    expect(asError(hostile).message).toBe(
+      "a value was thrown that cannot be looked at. Throw an Error, which knows the line it comes from: throw new Error('…')",
+    )
     const error = new Error('x')
     Object.defineProperty(error, 'message', {
       get: () => {

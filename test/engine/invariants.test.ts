@@ -182,7 +182,7 @@ describe('a runner near its deadline', () => {
     }
     await hurried(3)
     expect(await visit(60_000)).toEqual({ status: 'stuck' })
-    expect((await client.get('r')).error!.message).toMatch(/3 runners in a row died with run 'r' in their hands, or had no time left/)
+    expect((await client.get('r')).error!.message).toMatch(/3 times in a row the process that took up run 'r' died, or had no time left/)
     await client.retry('r')
     // Whatever takes the run further begins the count anew.
     await hurried(1)

@@ -216,7 +216,7 @@ describe('a run that kills its runners', () => {
     const outcome = await runOnce(world, registry, 'r', { lease: { owner: 'x', ms: 30_000 }, mostDeaths: 3 })
     expect(outcome).toEqual({ status: 'stuck' })
     expect(entered).toBe(4)
-    expect((await client.get('r')).error?.message).toMatch(/3 runners in a row died with run 'r'/)
+    expect((await client.get('r')).error?.message).toMatch(/3 times in a row the process that took up run 'r' died/)
     isDeadly = false
     await client.retry('r')
     expect(await runOnce(world, registry, 'r', { lease: { owner: 'x', ms: 30_000 }, mostDeaths: 3 })).toEqual({ status: 'completed' })

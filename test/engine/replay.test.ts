@@ -176,29 +176,29 @@ describe('replaying', () => {
 
   it('notices another kind under the same name', async () => {
     expect(await broken([[{ type: 'sleep.started', id: 'a', until: 9 }]], (replay) => call(replay, 'a'))).toContain(
-      "after its start, the journal has a sleep 'a', but the code calls a step of that name",
+      "after its start, its history has a sleep 'a', but the code calls a step of that name",
     )
     expect(await broken([[{ type: 'sleep.completed', id: 'a' }]], (replay) => call(replay, 'a'))).toContain(
-      "the journal has a sleep 'a', but the code calls a step of that name",
+      "its history has a sleep 'a', but the code calls a step of that name",
     )
   })
 
   it('notices what the code no longer asks for', async () => {
     const first = (replay: Replay) => call(replay, 'a')
     expect(await broken([[done('a')], [done('b')]], (replay) => first(replay).then(never))).toContain(
-      "after step 'a', the journal goes on with step 'b', but the code waits for nothing",
+      "after step 'a', its history goes on with step 'b', but the code waits for nothing",
     )
-    expect(await broken([[done('a')], [done('b')]], first)).toContain("the journal goes on with step 'b', but the code had already ended")
+    expect(await broken([[done('a')], [done('b')]], first)).toContain("its history goes on with step 'b', but the code had already ended")
     const six = async (replay: Replay) => Promise.all(['1', '2', '3', '4', '5', '6'].map((name) => call(replay, name)))
     expect(await broken([[done('b')]], six)).toContain(
-      "after its start, the journal goes on with step 'b', but the code waits for step '1', step '2', step '3', step '4', step '5'. ",
+      "after its start, its history goes on with step 'b', but the code waits for step '1', step '2', step '3', step '4', step '5'. ",
     )
     expect(await broken([[{ type: 'sleep.started', id: 'nap', until: 9 }]], first)).toContain(
-      "the journal goes on with sleep 'nap', but the code waits for step 'a'",
+      "its history goes on with sleep 'nap', but the code waits for step 'a'",
     )
     expect(await broken([[{ type: 'sleep.started', id: 'nap', until: 9 }]], async () => 7)).toContain("sleep 'nap', but the code had already ended")
-    expect(await broken([[{ type: 'run.cancelRequested', from: 'm' }]], async () => 7)).toContain('the journal goes on with the cancellation of the run, but')
-    expect(await broken([[{ type: 'run.timedOut' }]], async () => 7)).toContain('the journal goes on with the timeout of the run, but')
+    expect(await broken([[{ type: 'run.cancelRequested', from: 'm' }]], async () => 7)).toContain('its history goes on with the cancellation of the run, but')
+    expect(await broken([[{ type: 'run.timedOut' }]], async () => 7)).toContain('its history goes on with the timeout of the run, but')
   })
 
   it('stops at the first thing that does not fit', async () => {

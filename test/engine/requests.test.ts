@@ -89,9 +89,13 @@ describe('a request', () => {
 
   it('that does not fit is refused with what is wrong, at the sender and, sent by name, in the run', async () => {
     const { run } = await openShop()
-    await expect(run.ask(price, {} as never)).rejects.toThrow(/^the payload of request 'price' does not fit its schema\n {2}\$\.item: /)
+    await expect(run.ask(price, {} as never)).rejects.toThrow(
+      /^the payload of request 'price' does not fit its schema; change what is listed here and try again\n {2}\$\.item: /,
+    )
     await expect(run.ask('price', { item: 7 })).rejects.toMatchObject({ name: 'RequestRefusedError', cause: { name: 'InvalidInputError' } })
-    await expect(run.ask('price', { item: 7 })).rejects.toThrow(/run 'shop' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/)
+    await expect(run.ask('price', { item: 7 })).rejects.toThrow(
+      /run 'shop' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/,
+    )
     expect(await run.ask(price, { item: 'bread' })).toEqual({ cents: 500 })
   })
 
@@ -112,7 +116,9 @@ describe('a request', () => {
     const env = await testEnv({ workflows: [wrong] })
     const run = await env.start(wrong, undefined, { id: 'w' })
     await expect(run.ask(price, { item: 'x' })).rejects.toThrow("run 'w' has ended (failed) without a reply to request 'price'")
-    expect((await run.get()).error?.message).toMatch(/^the reply to request 'price' does not fit its schema\n {2}\$\.cents: /)
+    expect((await run.get()).error?.message).toMatch(
+      /^the reply to request 'price' does not fit its schema; change what is listed here and try again\n {2}\$\.cents: /,
+    )
   })
 
   it('has one reply: the second is a mistake, and a reply in a step too', async () => {

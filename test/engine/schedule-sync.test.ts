@@ -139,7 +139,9 @@ describe('syncing schedules', () => {
     )
     expect(error).toBeInstanceOf(AggregateError)
     expect(error!.errors).toHaveLength(2)
-    expect(error!.message).toMatch(/'invalid': the input of schedule 'invalid' does not fit its schema\n[^']*\n? *'taken': the store is away$/s)
+    expect(error!.message).toMatch(
+      /'invalid': the input of schedule 'invalid' does not fit its schema; change what is listed here and try again\n[^']*\n? *'taken': the store is away$/s,
+    )
     expect((await env.schedules.list()).map(({ name }) => name)).toEqual(['taken', 'tick'])
     await env.schedules.sync([later, hourly])
     await env.settle()

@@ -179,7 +179,7 @@ describe('a run that cannot be started', () => {
       {
         version: 1,
         nextDue: Date.parse('2026-01-01T03:00:00Z'),
-        lastError: { at: Date.parse('2026-01-01T02:00:00Z'), message: expect.stringContaining("workflow 'report' has no version 1 here; known versions: 2") },
+        lastError: { at: Date.parse('2026-01-01T02:00:00Z'), message: expect.stringContaining("workflow 'report' has no version 1; known versions: 2") },
       },
     ])
     await env.schedules.sync([onV2])

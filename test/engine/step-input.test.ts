@@ -33,7 +33,10 @@ describe('the input of a step', () => {
 
   it('parks a run whose results would go to other inputs than they were made of', async () => {
     const { status, error } = await (await deployed(greeting(['Ada', 'Bob']), greeting(['Bob', 'Ada']))).get()
-    expect({ status, error: error?.message }).toEqual({ status: 'stuck', error: expect.stringContaining("step 'greet' was run with another input") })
+    expect({ status, error: error?.message }).toEqual({
+      status: 'stuck',
+      error: expect.stringContaining("step 'greet' has a result that was made of another input"),
+    })
   })
 
   it('is the same whatever the order of its keys', async () => {

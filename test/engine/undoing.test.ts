@@ -81,7 +81,7 @@ describe('what it takes for a failed run to go on', () => {
   const plan = (...events: JournalEvent[]) => retryPlan('run', events)
 
   it('is that it failed, and has not undone its steps', () => {
-    expect(plan(done('a'))).toMatchObject({ refusal: expect.stringContaining("'run' does not end with its failure") })
+    expect(plan(done('a'))).toMatchObject({ refusal: expect.stringContaining("'run' has not failed by the last word of its history") })
     expect(plan()).toHaveProperty('refusal')
     expect(plan({ type: 'run.failed', error, compensated: true })).toMatchObject({ refusal: expect.stringContaining('has undone its steps') })
   })
@@ -364,7 +364,7 @@ describe('the journal of a rerun', () => {
 
   it('needs a step that there is, and says which there are', () => {
     expect(() => upTo('x', [done('a'), failed('b'), done('a'), { type: 'sleep.completed', id: 'nap' }])).toThrow(
-      "run 'run' has no step 'x' in its journal; it has: a, b",
+      "run 'run' has no step 'x' in its history; it has: a, b",
     )
     expect(() => upTo('x')).toThrow(/it has: none$/)
   })

@@ -110,24 +110,24 @@ const deep = () => {
 
 describe('what cannot be stored', () => {
   const refused: [unknown, string, string][] = [
-    [() => {}, '$', 'a function cannot be stored; store what it is to be made of'],
-    [Symbol('s'), '$', 'a symbol cannot be stored; store a string'],
-    [{ items: [{ price: () => 1 }] }, '$.items[0].price', 'a function cannot be stored; store what it is to be made of'],
-    [{ 'odd key': { '1st': Symbol.iterator } }, '$["odd key"]["1st"]', 'a symbol cannot be stored; store a string'],
-    [circle, '$.self', 'a circular reference; store ids instead of what they stand for'],
-    [new Money(), '$', 'an instance of Money would lose its class; store a plain object, and make the instance of it where it is used'],
-    [new Moment(0), '$', 'an instance of Moment would lose its class; store a plain object, and make the instance of it where it is used'],
-    [new List(), '$', 'an instance of List would lose its class; store a plain object, and make the instance of it where it is used'],
+    [() => {}, '$', 'a function cannot be stored; give the data that it works with instead'],
+    [Symbol('s'), '$', 'a symbol cannot be stored; give a string instead'],
+    [{ items: [{ price: () => 1 }] }, '$.items[0].price', 'a function cannot be stored; give the data that it works with instead'],
+    [{ 'odd key': { '1st': Symbol.iterator } }, '$["odd key"]["1st"]', 'a symbol cannot be stored; give a string instead'],
+    [circle, '$.self', 'it refers back to what it is in, and would have no end; give an id instead'],
+    [new Money(), '$', 'an instance of Money would lose its class; give a plain object, and make the instance of it where it is used'],
+    [new Moment(0), '$', 'an instance of Moment would lose its class; give a plain object, and make the instance of it where it is used'],
+    [new List(), '$', 'an instance of List would lose its class; give a plain object, and make the instance of it where it is used'],
     [
       new Map([['a', new Money()]]),
       '$.values()[0]',
-      'an instance of Money would lose its class; store a plain object, and make the instance of it where it is used',
+      'an instance of Money would lose its class; give a plain object, and make the instance of it where it is used',
     ],
     [new Set([Promise.resolve()]), '$.values()[0]', 'a Promise cannot be stored; await it'],
     [new Float64Array(1), '$', 'a Float64Array cannot be stored; store a Uint8Array of its bytes'],
     [new ArrayBuffer(1), '$', 'a ArrayBuffer cannot be stored; store a Uint8Array of its bytes'],
-    [new WeakMap(), '$', 'an instance of WeakMap would lose its class; store a plain object, and make the instance of it where it is used'],
-    [{ toJSON: () => 1 }, '$.toJSON', 'a function cannot be stored; store what it is to be made of'],
+    [new WeakMap(), '$', 'an instance of WeakMap would lose its class; give a plain object, and make the instance of it where it is used'],
+    [{ toJSON: () => 1 }, '$.toJSON', 'a function cannot be stored; give the data that it works with instead'],
   ]
 
   it.each(refused)('%o is named, with its place and what to do', (value, path, message) => {
@@ -167,10 +167,10 @@ describe('what cannot be stored', () => {
 describe('for those who take JSON only', () => {
   it.each<[unknown, string]>([
     [new Date(0), 'its toISOString()'],
-    [5n, 'a BigInt; give a string'],
-    [Number.NaN, 'NaN would become null'],
-    [[undefined], 'undefined would become null'],
-    [{ m: new Map() }, 'a Map; give a plain object'],
+    [5n, 'a BigInt is no JSON; give a string'],
+    [Number.NaN, 'NaN is no JSON and would become null'],
+    [[undefined], 'undefined is no JSON and would become null'],
+    [{ m: new Map() }, 'a Map is no JSON; give a plain object'],
   ])('%o is refused', (value, message) => {
     expect(() => encodePlain(value, 'the payload')).toThrow(message)
   })

@@ -95,7 +95,7 @@ describe('a sleep', () => {
 
   it.each<[string, Duration, string]>([
     ['negative', '-5s', 'negative'],
-    ['NaN', Number.NaN, 'finite'],
+    ['NaN', Number.NaN, 'NaN is not a duration'],
     ['nonsense', 'tomorrow' as Duration, 'not a duration'],
     ['over 365 days', '366d', '365 days'],
     ['an unknown field', { fortnights: 1 } as never, 'not a duration'],
@@ -234,7 +234,7 @@ describe('a callback', () => {
     await env.settle()
     const token = tokens.at(-1)!
     await env.client.completeCallback(token, { paid: 5 })
-    await expect(env.client.completeCallback(token, { paid: 6 })).rejects.toThrow(/settled before|ended/)
+    await expect(env.client.completeCallback(token, { paid: 6 })).rejects.toThrow(/has its answer already|ended/)
     expect(await run.result()).toEqual({ paid: 5 })
   })
 
@@ -257,7 +257,7 @@ describe('a callback', () => {
     await env.settle()
     const token = tokens.at(-1)!
     const forged = `${token.split('.')[0]}.${'A'.repeat(43)}`
-    await expect(env.client.completeCallback(forged, { paid: 1 })).rejects.toThrow('not genuine')
+    await expect(env.client.completeCallback(forged, { paid: 1 })).rejects.toThrow('its token was changed on the way')
     await expect(env.client.completeCallback('rubbish')).rejects.toThrow('not a callback token')
     expect(await run.status()).toBe('waiting')
   })

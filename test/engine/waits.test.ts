@@ -100,7 +100,9 @@ describe('a sleep', () => {
     await open('a', { kind: 'sleep', ms: 70 }, { opened: { type: 'sleep.started', id: 'a', until: NOW + 50, ms: 50 } })
     expect(all.nextDue()).toBe(NOW + 50)
     expect(journaled).toEqual([changed])
-    expect(warnings).toMatchObject([['warn', "the duration of 'a' is 70 in the code and 50 in the journal; the journaled one stands", { runId: 'run' }]])
+    expect(warnings).toMatchObject([
+      ['warn', "the duration of 'a' is 70 in the code, and was 50 when the run came to it, which stands for this run", { runId: 'run' }],
+    ])
     journal.reported.add(changeKey({ ...changed, id: 'b' }))
     await open('b', { kind: 'sleep', ms: 70 }, { opened: { type: 'sleep.started', id: 'b', until: NOW + 50, ms: 50 } })
     expect(journaled).toHaveLength(1)

@@ -191,7 +191,7 @@ describe('the form of a callback', () => {
     expect((await it.fill(GOOD)).status).toBe(202)
     await it.api.local.result(it.runId)
     expect((await it.fill(GOOD)).status).toBe(202)
-    expect(await it.fill({ ...GOOD, approved: 'false' })).toMatchObject({ status: 409, text: expect.stringContaining('the first result stands') })
+    expect(await it.fill({ ...GOOD, approved: 'false' })).toMatchObject({ status: 409, text: expect.stringContaining('the first one counts') })
   })
 
   it('of somebody else is an object of texts where no schema says otherwise', async () => {

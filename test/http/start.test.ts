@@ -71,7 +71,7 @@ test('an input that does not fit its schema is refused with the paths in the bod
   await using api = await Api.open()
   const { status, body } = await api.post('/workflows/order/runs', { input: { id: 'o1' } })
   expect(status).toBe(400)
-  expect(body.detail).toBe("the input of workflow 'order' does not fit its schema")
+  expect(body.detail).toBe("the input of workflow 'order' does not fit its schema; change what is listed here and try again")
   expect(body.problems).toHaveLength(1)
   expect(body.problems[0].path).toBe('$.input.cents')
 })

@@ -16,6 +16,10 @@ export class SmallDisk {
     execFileSync('mount', ['-o', `remount,size=${megabytes}m`, this.folder], { stdio: 'pipe' })
   }
 
+  makeReadOnly(): void {
+    execFileSync('mount', ['-o', 'remount,ro', this.folder], { stdio: 'pipe' })
+  }
+
   [Symbol.dispose](): void {
     // Lazily: a process that was killed a moment ago may still have a file open.
     execFileSync('umount', ['--lazy', this.folder])

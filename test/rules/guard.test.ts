@@ -107,7 +107,7 @@ describe('what cannot be loaded', () => {
     const most = 256 * 1_048_576
     expect(() => refuseTooLarge('run', most)).not.toThrow()
     expect(() => refuseTooLarge('run', most + 1)).toThrow(UnreadableRunError)
-    expect(() => refuseTooLarge('run', 300 * 1_048_576)).toThrow(/'run' has 300 MB, and 256 MB can be loaded/)
+    expect(() => refuseTooLarge('run', 300 * 1_048_576)).toThrow(/'run', with all its results, has 300 MB, and 256 MB can be loaded/)
   })
 
   it('is what a newer version wrote', () => {

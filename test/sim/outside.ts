@@ -83,7 +83,7 @@ export class Outside {
       const run = await store.get(id)
       if (run?.status === 'stuck') {
         const { name, message } = run.error!
-        const isDeadly = name === 'DeadLetterError' || message.includes('runners in a row died')
+        const isDeadly = name === 'DeadLetterError' || message.includes('times in a row the process that took up run')
         if (!isDeadly || ++this.revived * FEWEST_DEATHS > cloud.blows) cloud.failures.push(`run '${id}' is stuck: ${name}: ${message}`)
         else this.insist(cloud.clock.now(), (client) => client.retry(id).catch(() => {}))
       }

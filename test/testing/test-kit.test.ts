@@ -87,6 +87,6 @@ describe('golden histories', () => {
     const changed = workflow('w', async (ctx) => {
       await ctx.step('z', () => 1)
     })
-    await expect(replayHistory(changed, history)).rejects.toThrow("the journal goes on with step 'a'")
+    await expect(replayHistory(changed, history)).rejects.toThrow("its history goes on with step 'a'")
   })
 })

@@ -229,7 +229,10 @@ describe('a worker that falls silent', () => {
     await api.pass(2_000)
     await api.poll()
     const late = await api.resolve(id, { action: 'complete', output: 'old', attempt: 1 })
-    expect(late).toMatchObject({ status: 409, body: { detail: "task 'run-1.llm' has moved on: it is at attempt 2, iteration 0" } })
+    expect(late).toMatchObject({
+      status: 409,
+      body: { detail: "task 'run-1.llm' has moved on: it is at attempt 2, iteration 0. Drop it, and poll for the next" },
+    })
     expect((await api.resolve(id, { action: 'complete', output: 'new', attempt: 2 })).status).toBe(200)
     expect(await api.output('run-1')).toBe('new')
   })

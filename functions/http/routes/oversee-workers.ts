@@ -75,7 +75,7 @@ const revokeToken: Route = {
   problems: ['unknown-token'],
   async handle(c, { workers }) {
     const id = c.req.param('id')!
-    if (!(await workers.tokens.revoke(id))) throw new HttpProblem('unknown-token', `no token '${id}'`)
+    if (!(await workers.tokens.revoke(id))) throw new HttpProblem('unknown-token', `no token '${id}'; GET /v1/tokens lists them`)
     return new Response(null, { status: 204 })
   },
 }

@@ -129,7 +129,7 @@ const rerunRun: Route = {
   path: '/runs/{id}/rerun',
   operationId: 'rerunRun',
   needs: 'operate',
-  summary: 'A new run with the same input that takes over the journal up to, and without, the given step.',
+  summary: 'A new run with the same input that takes over the history up to, and without, the given step.',
   takesKey: true,
   body: ref('RerunRequest'),
   responses: {

@@ -59,12 +59,14 @@ export async function toFrames(aws: Aws, { id, item }: AwsRun, items: readonly F
 export async function readFrame(aws: Aws, runId: string, seq: number): Promise<Frame> {
   const item = await getItem<FrameItem>(aws, { pk: partition(runId), sk: frameKey(seq) })
   if (!item)
-    throw new UnreadableRunError(`frame ${seq} of run '${runId}' is missing from the table. Restore the table to a point in time at which it was there`)
+    throw new UnreadableRunError(
+      `part ${seq} of the history of run '${runId}' is missing from the table. Restore the table to a point in time at which it was there`,
+    )
   return toFrame(runId, item, await aws.payloads.loadText(runId, item.events))
 }
 
 function toFrame(runId: string, { sk, at, epoch, format = 1 }: FrameItem, events: string): Frame {
-  if (format > FORMAT) refuseNewer(`the journal of run '${runId}'`, format)
+  if (format > FORMAT) refuseNewer(`the history of run '${runId}'`, format)
   return { seq: seqOf(sk), at, epoch, events: JSON.parse(events) as JournalEvent[] }
 }
 
@@ -72,7 +74,9 @@ function toFrame(runId: string, { sk, at, epoch, format = 1 }: FrameItem, events
 export function refuseHoles({ id, baseSeq, item }: AwsRun, frames: readonly Frame[]): void {
   let expected = baseSeq + 1
   const missing = () =>
-    new UnreadableRunError(`the journal of run '${id}' has a hole: frame ${expected} is missing. Restore the table to a point in time at which it was there`)
+    new UnreadableRunError(
+      `part ${expected} of the history of run '${id}' is missing from the table. Restore the table to a point in time at which it was there`,
+    )
   for (const { seq } of frames) {
     if (seq !== expected) throw missing()
     expected++

@@ -21,7 +21,7 @@ export function selectFrames(db: Database, row: Row, fromSeq: number, toSeq = Nu
   const [first, count, bytes, largest, format, joined] = db.values(SHORT_JOURNAL, ...range)! as [number | null, number, number, number, number, string]
   if (first === null) return []
   if (count === SHORT || largest > SMALL) return selectLong(db, row, range, onBytes)
-  if (format > FORMAT) refuseNewer(`the journal of run '${row.id}'`, format)
+  if (format > FORMAT) refuseNewer(`the history of run '${row.id}'`, format)
   onBytes?.(bytes)
   return inFrames(joined, first)
 }
@@ -30,7 +30,7 @@ export function selectFrames(db: Database, row: Row, fromSeq: number, toSeq = Nu
 function selectLong(db: Database, row: Row, range: number[], onBytes?: (bytes: number) => void): Frame[] {
   const size = db.values(`SELECT min(seq), max(seq), sum(octet_length(events)), max(format) FROM frames WHERE ${RANGE}`, ...range)!
   const [first, last, bytes, format] = size as [number, number, number, number]
-  if (format > FORMAT) refuseNewer(`the journal of run '${row.id}'`, format)
+  if (format > FORMAT) refuseNewer(`the history of run '${row.id}'`, format)
   onBytes?.(bytes)
   if (bytes > MOST_AT_ONCE && first < last) {
     const middle = Math.floor((first + last) / 2)

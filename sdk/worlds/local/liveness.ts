@@ -49,13 +49,14 @@ function hold(path: string): DatabaseSync {
 
 /** Runners that left a lock file behind and no longer hold it. Their files are removed. */
 export function deadOwners(databasePath: string): string[] {
+  return owners(databasePath).filter((owner) => clearedAway(lockPath(databasePath, owner)))
+}
+
+/** Runners that have a lock file, dead or alive. */
+export function owners(databasePath: string): string[] {
   const prefix = `${basename(databasePath)}.runner-`
-  const dead: string[] = []
-  for (const file of readdirSync(dirname(databasePath))) {
-    if (!file.startsWith(prefix) || !file.endsWith('.lock')) continue
-    if (clearedAway(join(dirname(databasePath), file))) dead.push(file.slice(prefix.length, -'.lock'.length))
-  }
-  return dead
+  const files = readdirSync(dirname(databasePath)).filter((file) => file.startsWith(prefix) && file.endsWith('.lock'))
+  return files.map((file) => file.slice(prefix.length, -'.lock'.length))
 }
 
 /** False when somebody holds it, or has cleared it away before us. It is removed under its lock, so that its owner cannot take it in between. */

@@ -2,7 +2,7 @@ import type { Clock, LogSink, Residence, RunRecord, Wake } from '../../ports.ts'
 import type { Bulletin } from './bulletin.ts'
 import type { Database } from './database.ts'
 import type { SqliteDocuments } from './documents.ts'
-import { deadOwners, Liveness } from './liveness.ts'
+import { deadOwners, Liveness, owners } from './liveness.ts'
 import type { SqliteStorage } from './storage.ts'
 
 const PURGE_EVERY_MS = 3_600_000
@@ -48,6 +48,12 @@ export class SqliteResidence implements Residence {
     // Whoever is next need not wait for our leases to run out. What still runs here can write nothing any more.
     if (handBack) await this.free(owner, `status = 'pending', epoch = epoch + 1, claims = 0,`)
     this.liveness?.release()
+  }
+
+  /** How many others take runs of this file. Asked right after `enter`, which has cleared away the dead. */
+  neighbours(): number {
+    const { path, db } = this.parts
+    return db.isInMemory ? 0 : owners(path).length - 1
   }
 
   nextWake(now: number): number | undefined {

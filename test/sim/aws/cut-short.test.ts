@@ -81,6 +81,6 @@ describe('a request whose process dies half-way', () => {
     await client.completeCallback(token, 42, { idempotencyKey: 'once' })
     expect(await run()).toEqual({ status: 'completed' })
     await client.completeCallback(token, 42, { idempotencyKey: 'once' })
-    await expect(client.completeCallback(token, 43, { idempotencyKey: 'once' })).rejects.toThrow('the first result stands')
+    await expect(client.completeCallback(token, 43, { idempotencyKey: 'once' })).rejects.toThrow('the first one counts')
   })
 })

@@ -70,8 +70,9 @@ function readResolution(body: unknown): ResolveBody {
 }
 
 function refused(id: string, refusal: Refusal, task?: Extract<Resolved, { ok: false }>['task']): HttpProblem {
-  if (refusal === 'not in flight') return new HttpProblem('unknown-task', `no worker has task '${id}': it is unknown, waits for one, or is settled`)
+  if (refusal === 'not in flight')
+    return new HttpProblem('unknown-task', `no worker has task '${id}': it is unknown, waits for one, or is done. Drop it, and poll for the next`)
   const now = `it is at attempt ${task!.attempt}, iteration ${task!.iteration}`
-  if (refusal === 'moved on') return new HttpProblem('conflict', `task '${id}' has moved on: ${now}`)
+  if (refusal === 'moved on') return new HttpProblem('conflict', `task '${id}' has moved on: ${now}. Drop it, and poll for the next`)
   return new HttpProblem('conflict', `a worker lost task '${id}' by silence and may still speak, so say which one you have: send 'attempt' and 'iteration'`)
 }
