@@ -1,15 +1,17 @@
 import { awaitReply } from './asking.ts'
 import { type EraseTagged, eraseTagged } from './bulk/erase-tagged.ts'
 import { Callbacks, type OpenCallback } from './callbacks.ts'
+import { refuseUndeclared } from './declared-signals.ts'
 import type { DefinedWorkflow } from './definitions/as-workflow.ts'
 import { Catalogue } from './definitions/catalogue.ts'
 import type { NamedHandler } from './definitions/define.ts'
 import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
-import { ConflictError, InvalidInputError, UnknownSignalError } from './engine/errors.ts'
+import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
 import { canonicalJson, type Json } from './engine/json.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
+import { OWN_KEY } from './engine/own-key.ts'
 import { journalUpTo } from './engine/rerun.ts'
 import { encode } from './engine/values.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
@@ -21,7 +23,7 @@ import { accept, validateOrThrow } from './schema.ts'
 import { StartedRun } from './started-run.ts'
 import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
-import { type AnyWorkflow, isRequest, type Registry, type RunRequest, type Signal, type Workflow } from './workflow.ts'
+import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './workflow.ts'
 
 /** A line of a run's history: a journal event and when it was observed. */
 export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & { at: number }
@@ -238,7 +240,9 @@ export class Client {
     if (typeof signal !== 'string') await validateOrThrow(signal.schema, payload, `the payload of signal '${name}'`)
     const kept = encode(payload, `the payload of signal '${name}'`)
     const id = this.messageId('signal', options, name)
-    return this.deliver(runId, { id, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }, options, (run) => this.refuseUnknown(name, run))
+    return this.deliver(runId, { id, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }, options, (run) =>
+      refuseUndeclared(this.registry, run, name, 'signal'),
+    )
   }
 
   /**
@@ -250,29 +254,21 @@ export class Client {
     checkName('a request name', name)
     if (typeof request !== 'string') await validateOrThrow(request.schema, payload, `the payload of request '${name}'`)
     const kept = encode(payload, `the payload of request '${name}'`)
-    const messageId = this.messageId('ask', options, name)
+    const { idempotencyKey = `${OWN_KEY}${this.world.ids.messageId()}` } = options
+    const messageId = this.messageId('ask', { idempotencyKey }, name)
     const until = this.until(runId, options.timeout)
     // Asked again, it may have its reply, and the run its end.
     const isKnown = options.idempotencyKey !== undefined && (await this.world.store.reply(runId, messageId)) !== undefined
-    const message: Message = { id: messageId, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }
-    if (!isKnown) await this.deliver(runId, message, options, (run) => this.refuseUnknown(name, run, 'request'))
-    const question = { runId, request: name }
+    const message: Message = { id: messageId, kind: 'signal', name, ...(kept !== undefined && { payload: kept }), asks: true }
+    if (!isKnown) await this.deliver(runId, message, options, (run) => refuseUndeclared(this.registry, run, name, 'request'))
+    const question = { runId, request: name, idempotencyKey }
     return contentOf(await awaitReply(this.world, question, messageId, until), question) as Out
   }
 
   private messageId(kind: Parameters<typeof keyedMessageId>[0], { idempotencyKey }: RepeatOptions, of?: string): string {
-    return idempotencyKey === undefined ? this.world.ids.messageId() : keyedMessageId(kind, idempotencyKey, of)
-  }
-
-  /** Where the code says what it waits for. The code of stored definitions, and what is not deployed here, does not. */
-  private refuseUnknown(name: string, { id, workflow, version }: RunState, kind: 'signal' | 'request' = 'signal'): void {
-    const declared = this.registry.find(workflow, version)?.options.signals
-    const known = declared?.filter((each) => kind === 'signal' || isRequest(each)).map((each) => each.name)
-    if (!known || known.includes(name)) return
-    throw new UnknownSignalError(
-      `run '${id}' of workflow '${workflow}' does not wait for ${kind}s named '${name}'; known: ${known.join(', ') || 'none'}`,
-      known,
-    )
+    if (idempotencyKey === undefined) return this.world.ids.messageId()
+    checkName('an idempotency key', idempotencyKey)
+    return keyedMessageId(kind, idempotencyKey, of)
   }
 
   /** Asks the run to stop: its waits reject with a CancelledError and its clean-up runs. Asked again, what it waits for since then rejects too. */

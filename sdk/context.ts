@@ -245,13 +245,13 @@ export type Tolerance = number | `${number}%`
 
 export interface MapOptions<I = unknown> {
   concurrency?: number
-  /** How many have to succeed. The map ends with the last of them, or as soon as too few are left. */
+  /** How many have to succeed. The map ends with the last of them, or as soon as too few are left: at once where the list is shorter. */
   need?: number
   /** How many may fail. The map ends with one more. Default: none; with `need`, as many as it leaves. */
   tolerate?: Tolerance
   /**
    * What an item is known by, each by another text. Unless given that is its place, and a run whose list has changed is parked. With it, items may change places, come and go:
-   * those that were done are not done again, and what is gone is left alone.
+   * those that were done are not done again, and what is gone is left alone. Once the map has ended, items may still leave its list, and none may be added.
    */
   key?: (item: I, index: number) => string
 }

@@ -125,8 +125,8 @@ export interface NewRun {
 }
 
 /** What reaches a run from outside. `id` makes a repeated delivery recognisable. */
-export type Message = { id: string } & (
-  | { kind: 'signal'; name: string; payload?: Json }
+export type Message = { id: string } /** `asks`: whoever sent it waits for a reply. */ & (
+  | { kind: 'signal'; name: string; payload?: Json; asks?: true }
   | { kind: 'callback'; generation: number; op: string; result?: Json }
   | { kind: 'callback.failed'; generation: number; op: string; error: ErrorRecord }
   /** `generation`: of the parent that the child was started for. Absent in messages of format 1. */

@@ -8,6 +8,8 @@ import type { EndStatus, Reply } from './ports.ts'
 export interface Question {
   runId: string
   request: string
+  /** Under which it can be asked again, and counts once. */
+  idempotencyKey: string
 }
 
 export function contentOf({ result, error }: Reply, { runId, request }: Question): unknown {
@@ -17,9 +19,9 @@ export function contentOf({ result, error }: Reply, { runId, request }: Question
   return decode(result)
 }
 
-export function tooLate({ runId, request }: Question): TimeoutError {
+export function tooLate({ runId, request, idempotencyKey }: Question): TimeoutError {
   return new TimeoutError(
-    `run '${runId}' has not replied to request '${request}' in time, and may still do so; to wait on, ask again under the same idempotency key`,
+    `run '${runId}' has not replied to request '${request}' in time, and may still do so. To wait on, ask again with the idempotency key '${idempotencyKey}'`,
   )
 }
 
@@ -27,8 +29,8 @@ export function neverSaid({ runId, request }: Question, status: EndStatus): Conf
   return new ConflictError(`run '${runId}' has ended (${status}) without a reply to request '${request}'`)
 }
 
-export function isStuck({ runId, request }: Question): ConflictError {
+export function isStuck({ runId, request, idempotencyKey }: Question): ConflictError {
   return new ConflictError(
-    `run '${runId}' is stuck, so nobody can say when it replies to request '${request}'. The request is kept: look at the run's error, mend it and retry the run, then ask again under the same idempotency key`,
+    `run '${runId}' is stuck, so nobody can say when it replies to request '${request}'. The request is kept: look at the run's error, mend it and retry the run, then ask again with the idempotency key '${idempotencyKey}'`,
   )
 }

@@ -83,6 +83,7 @@ export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow
   if (!Number.isInteger(version) || version < 1) throw new InvalidInputError(`workflow '${name}': version must be a whole number from 1, got ${version}`)
   if (typeof options.tags !== 'function') for (const tag of options.tags ?? []) checkName(`a tag of workflow '${name}'`, tag)
   for (const type of options.tasks ?? []) checkName(`a task type of workflow '${name}'`, type)
+  checkSignals(name, options.signals ?? [])
   if (options.retry) checkRetryPolicy(options.retry, `workflow '${name}'`)
   return {
     name,
@@ -91,6 +92,16 @@ export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow
     timeoutMs: options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of workflow '${name}'`),
     retentionMs: millisecondsOrZero(options.retention ?? DEFAULT_RETENTION, `the retention of workflow '${name}'`),
     body,
+  }
+}
+
+function checkSignals(workflow: string, signals: readonly { name: string }[]): void {
+  const seen = new Set<string>()
+  for (const each of signals) {
+    if (typeof each?.name !== 'string')
+      throw new InvalidInputError(`workflow '${workflow}': \`signals\` is a list of signals and requests, as in [signal('paid')], got ${JSON.stringify(each)}`)
+    if (seen.has(each.name)) throw new InvalidInputError(`workflow '${workflow}': two of its signals are named '${each.name}'; give one of them another name`)
+    seen.add(each.name)
   }
 }
 
@@ -133,8 +144,11 @@ export function request<P extends Schema, R extends Schema>(
 export function request<P extends Schema>(name: string, schemas: { payload: P; reply?: undefined }): RunRequest<SchemaOut<P>, SchemaIn<P>>
 export function request<R extends Schema>(name: string, schemas: { payload?: undefined; reply: R }): RunRequest<unknown, unknown, SchemaIn<R>, SchemaOut<R>>
 export function request<P = unknown, R = unknown>(name: string): RunRequest<P, P, R>
-export function request(name: string, { payload, reply }: { payload?: Schema | undefined; reply?: Schema | undefined } = {}): RunRequest {
+export function request(name: string, schemas?: { payload?: Schema | undefined; reply?: Schema | undefined }): RunRequest {
+  const { payload, reply } = schemas ?? {}
   checkName('a request name', name)
+  if (payload === undefined && reply === undefined && schemas !== undefined && Object.keys(schemas).length > 0)
+    throw new InvalidInputError(`request '${name}': the second argument is { payload, reply }, each a schema; give { payload: yourSchema }`)
   return { name, schema: payload, replySchema: reply, isRequest: true }
 }
 

@@ -38,7 +38,7 @@ export function addTail(program: Command): void {
 /** What was there before is not told again. Of a run that ended before anybody looked, nothing is asked for. */
 async function follow(session: Session, run: RunSummary, seen: Map<string, Seen>, isFirst: boolean): Promise<void> {
   const { runId, generation } = run
-  const state = JSON.stringify([run.status, run.waitingFor, generation, run.attempt])
+  const state = JSON.stringify([run.status, run.waitingFor, generation, run.attempt, run.endedAt])
   const before = seen.get(runId)
   if (before?.state === state && run.status !== 'running') return
   if (isFirst && run.endedAt !== undefined) return void seen.set(runId, { state, generation, events: 0 })

@@ -104,6 +104,7 @@ export const SCHEMAS = {
   ),
   Accepted: object({ accepted: { type: 'boolean' } }, ['accepted']),
   Reply: object({ result: anything }),
+  Asked: object({ accepted: { type: 'boolean' }, idempotencyKey: text }, ['accepted', 'idempotencyKey']),
   Reason: object({ reason: text }),
   RerunRequest: object({ from: text, id: text }, ['from']),
   CallbackRequest: object({ result: anything, error: object({ message: text, name: text, code: anything }, ['message'], true) }),

@@ -20,7 +20,12 @@ export class Branch {
     this.calls.push(operation)
   }
 
-  /** What it, or a branch of its own, has called and was not told of. */
+  /** What it, or a branch of its own, has called. */
+  everything(): Operation[] {
+    return [...this.calls, ...this.inner.flatMap((branch) => branch.everything())]
+  }
+
+  /** What of that it was not told of. */
   withdraw(): Operation[] {
     if (this.withdrawn) return []
     this.withdrawn = true

@@ -100,9 +100,18 @@ export class Groups {
   }
 
   private withdraw(branches: Iterable<Branch>): string[] {
-    const operations = [...branches].flatMap((branch) => branch.withdraw())
+    const taken = [...branches]
+    this.replay.requests.refuseThoseOf(taken.flatMap((branch) => branch.everything()))
+    const operations = taken.flatMap((branch) => branch.withdraw())
     this.replay.withdraw(operations)
     return operations.map(({ id }) => id)
+  }
+
+  /** A second map of the same name has scopes of its own: by key, an item is known wherever it is in the list, and must not be taken for the other map's. */
+  keyedPath(path: string): string {
+    const repeat = this.repeats.get(`keyed ${path}`) ?? 0
+    this.repeats.set(`keyed ${path}`, repeat + 1)
+    return repeat === 0 ? path : `${path.slice(0, -1)}:${repeat}/`
   }
 
   private numbered(what: 'map' | 'race', path: string): string {

@@ -167,6 +167,7 @@ export class Mailbox {
       const { signal } = operation.request as Extract<Request, { kind: 'wait' }>
       const kind = isRequest(signal) ? 'request' : 'signal'
       const fitted = await fitting(signal.schema, message.payload, `${kind} '${name}'`)
+      if (fitted.ok && message.asks && kind === 'signal') this.refuse(operation, message, `the run takes '${name}' as a signal, to which there is no reply`)
       if (fitted.ok) return { type: 'wait.completed', id: operation.id, from: message.id, ...(fitted.json !== undefined && { payload: fitted.json }) }
       const { reason } = fitted
       this.buffer.add({ type: 'signal.rejected', id: operation.id, from: message.id, reason })

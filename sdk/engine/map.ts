@@ -1,6 +1,6 @@
 import type { ItemResult, MapBody, MapOptions, MapOutcome } from '../context.ts'
 import { Branch } from './branch.ts'
-import { InvalidInputError } from './errors.ts'
+import { CancelledError, InvalidInputError } from './errors.ts'
 import { checkName } from './names.ts'
 import type { Replay } from './replay.ts'
 import type { RunContext } from './run-context.ts'
@@ -49,12 +49,13 @@ export async function mapSome<I, O>(replay: Replay, request: MapRequest<I, O>): 
   const open = new Set<Branch>()
   const counts = { succeeded: 0, failed: 0 }
   let next = 0
+  const stopsBefore = replay.stopsRequested
   const reached = (): MapOutcome<O>['reason'] | undefined => {
     if (counts.failed > tolerated) return 'too many failed'
     if (options.need !== undefined && counts.succeeded >= options.need) return 'enough'
     return counts.succeeded + counts.failed === items.length ? 'all' : undefined
   }
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const endIfDecided = (): boolean => {
       const reason = reached()
       if (!reason) return false
@@ -71,6 +72,11 @@ export async function mapSome<I, O>(replay: Replay, request: MapRequest<I, O>): 
         const result = await settledBy(() => body(inside(key, branch), items[index]!, index))
         // Decided without it, by one that ended in the same turn.
         if (branch.isWithdrawn) return
+        // The run is to stop: that is no failure of the item, and must not be taken for one.
+        if (result.status === 'rejected' && replay.stopsRequested > stopsBefore && isStop(result.reason, replay)) {
+          next = order.length
+          return reject(result.reason)
+        }
         open.delete(branch)
         results[index] = result
         counts[result.status === 'fulfilled' ? 'succeeded' : 'failed']++
@@ -79,6 +85,14 @@ export async function mapSome<I, O>(replay: Replay, request: MapRequest<I, O>): 
     }
     if (!endIfDecided()) for (const isExtra of lanes) void lane(isExtra)
   })
+}
+
+/** Whether an error comes of a request to stop the run, be it as that of a step that was stopped by it. */
+function isStop(error: unknown, { stopRequested }: Replay): boolean {
+  for (let e = error, depth = 0; e instanceof Error && depth < 10; e = e.cause, depth++) {
+    if (e instanceof CancelledError || e.message === stopRequested?.message) return true
+  }
+  return false
 }
 
 async function settledBy<O>(body: () => Promise<O>): Promise<PromiseSettledResult<O>> {
@@ -102,6 +116,7 @@ interface Plan {
  */
 function planOf<I, O>(replay: Replay, { name, path, items, options }: MapRequest<I, O>): Plan {
   checkName('a map name', name)
+  if (!Array.isArray(items)) throw new InvalidInputError(`map '${name}': the second argument must be an array, as in [...items], got ${typeof items}`)
   const { concurrency = items.length, key } = options
   if (items.length > 0 && !(concurrency >= 1)) throw new InvalidInputError(`map '${name}': concurrency must be at least 1, got ${concurrency}`)
   const keys = key && keysOf(name, items, key)
@@ -125,9 +140,8 @@ function keysOf<I>(name: string, items: readonly I[], key: (item: I, index: numb
 }
 
 function toleratedBy<I, O>({ name, items, options: { need, tolerate } }: MapRequest<I, O>): number {
-  if (need !== undefined && !(Number.isInteger(need) && need >= 1 && need <= items.length)) {
-    throw new InvalidInputError(`map '${name}': need must be a whole number from 1 to ${items.length}, the number of its items, got ${need}`)
-  }
+  if (need !== undefined && !(Number.isInteger(need) && need >= 1))
+    throw new InvalidInputError(`map '${name}': need must be a whole number from 1, got ${need}`)
   const spare = need === undefined ? items.length : items.length - need
   if (tolerate === undefined) return spare
   const share = typeof tolerate === 'string' ? /^(\d+(?:\.\d+)?)%$/.exec(tolerate)?.[1] : undefined

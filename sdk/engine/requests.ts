@@ -13,8 +13,8 @@ type Replied = EventOf<'request.replied' | 'request.refused'>
 /** The requests that the code has taken, until it has said something to them. */
 export class Requests {
   private readonly replay: Replay
-  /** The names of those it has said nothing to, by the message that asked. */
-  private readonly open = new Map<string, string>()
+  /** Those it has said nothing to, by the message that asked: their names, and the waits that took them. */
+  private readonly open = new Map<string, { name: string; op: string }>()
 
   constructor(replay: Replay) {
     this.replay = replay
@@ -27,11 +27,13 @@ export class Requests {
   /** What `ctx.waitFor` gives for a request. */
   take({ id, request }: Operation, { from, payload }: EventOf<'wait.completed'>): Asked<unknown, unknown> {
     const { name, replySchema } = (request as { kind: 'wait'; signal: AnyRequest }).signal
-    this.open.set(from, name)
+    this.open.set(from, { name, op: id })
     return {
       payload: decode(payload),
       reply: (value?: unknown) => {
         this.assertOpen(from, name, 'reply')
+        // What was said once was good then, whatever the schema says today.
+        if (this.replay.journal.replied.has(from)) return void this.open.delete(from)
         const what = `the reply to request '${name}'`
         const result = encode(validateNow(replySchema, value, what), what)
         this.close(from, { type: 'request.replied', id, to: from, ...(result !== undefined && { result }) })
@@ -46,10 +48,21 @@ export class Requests {
   /** Nothing will be said any more to those that are open now: the next generation does not know them. */
   refuseOpen(): Outgoing[] {
     const { id } = this.replay.run
-    return [...this.open].map(([to, name]) => {
+    return [...this.open].map(([to, { name }]) => {
       const error = new ConflictError(`run '${id}' took request '${name}' and began anew without a reply; ask again`)
       return { kind: 'reply', to, reply: { error: recordError(error) } }
     })
+  }
+
+  /** Nor to those that were taken by code that was taken back: by the loser of a race, say. */
+  refuseThoseOf(operations: readonly Operation[]): void {
+    if (this.open.size === 0) return
+    const taken = new Set(operations.map(({ id }) => id))
+    for (const [to, { name, op }] of this.open) {
+      if (!taken.has(op)) continue
+      const error = new ConflictError(`the part of run '${this.replay.run.id}' that took request '${name}' lost its race before it replied; ask again`)
+      this.close(to, { type: 'request.refused', id: op, to, error: recordError(error) })
+    }
   }
 
   private assertOpen(messageId: string, name: string, what: 'reply' | 'refuse'): void {

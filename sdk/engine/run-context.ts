@@ -107,7 +107,7 @@ export class RunContext implements Context {
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
-  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions): Promise<any> {
+  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options = {} as UntilOptions): Promise<any> {
     checkName('the name of an until', name)
     if (typeof check !== 'function')
       throw new InvalidInputError(`until '${name}': the second argument must be the function that looks, as in ctx.until('${name}', () => …, { every: '1m' })`)
@@ -211,7 +211,8 @@ export class RunContext implements Context {
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   map<I, O>(name: string, items: readonly I[], body: MapBody<I, O>, options: MapOptions<I> = {}): Promise<any> {
-    const outer = this.inside(name)
+    const scope = this.inside(name)
+    const outer = options.key ? new RunContext(this.shared, this.replay.groups.keyedPath(scope.path), this.isCleanUp, this.branch) : scope
     const inside = (key: string, branch: Branch | undefined) => outer.inside(key, this.isCleanUp, branch)
     const request = { name, path: outer.path, items, body, options, branch: this.branch, inside }
     return options.need === undefined && options.tolerate === undefined ? mapAll(this.replay, request) : mapSome(this.replay, request)

@@ -181,13 +181,14 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     const kept = encode(payload, `the payload of request '${name}'`)
     const { idempotencyKey = ownKey(), timeout } = options
     const until = timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(timeout, `the timeout of request '${name}'`)
+    const question = { runId, request: name, idempotencyKey }
     const path = runPath(runId, `/requests/${encodeURIComponent(name)}`)
     for (;;) {
       const wait = Math.ceil(Math.max(1, Math.min(POLL_MS, until - Date.now())))
       // Under one key: what is asked again is what was asked.
       const { status, body } = await this.post<ReplyJson>(path, kept, { idempotencyKey }, { wait: `${wait}ms` })
-      if (status === 200) return contentOf(body, { runId, request: name }) as Out
-      if (Date.now() >= until) throw tooLate({ runId, request: name })
+      if (status === 200) return contentOf(body, question) as Out
+      if (Date.now() >= until) throw tooLate(question)
     }
   }
 

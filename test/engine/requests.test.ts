@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { FatalError, request, signal, workflow } from '../../sdk/index.ts'
+import { type AnyWorkflow, type Context, FatalError, request, signal, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 const price = request('price', { payload: z.object({ item: z.string(), since: z.coerce.date().optional() }), reply: z.object({ cents: z.number() }) })
@@ -93,9 +93,7 @@ describe('a request', () => {
       /^the payload of request 'price' does not fit its schema; change what is listed here and try again\n {2}\$\.item: /,
     )
     await expect(run.ask('price', { item: 7 })).rejects.toMatchObject({ name: 'RequestRefusedError', cause: { name: 'InvalidInputError' } })
-    await expect(run.ask('price', { item: 7 })).rejects.toThrow(
-      /run 'shop' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/,
-    )
+    await expect(run.ask('price', { item: 7 })).rejects.toThrow(/run 'shop' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/)
     expect(await run.ask(price, { item: 'bread' })).toEqual({ cents: 500 })
   })
 
@@ -201,7 +199,7 @@ describe('a request', () => {
     await env.restart([busy, shop])
     const run = await env.start(busy, undefined, { id: 'b' })
     await expect(run.ask(price, { item: 'x' }, { timeout: '10m', idempotencyKey: 'k' })).rejects.toThrow(
-      "run 'b' has not replied to request 'price' in time, and may still do so; to wait on, ask again under the same idempotency key",
+      "run 'b' has not replied to request 'price' in time, and may still do so. To wait on, ask again with the idempotency key 'k'",
     )
     expect(await run.ask(price, { item: 'x' }, { idempotencyKey: 'k' })).toEqual({ cents: 9 })
   })
@@ -219,7 +217,9 @@ describe('a request', () => {
     const { run } = await openShop()
     const known = "run 'shop' of workflow 'shop' does not wait for requests named"
     await expect(run.ask('cost')).rejects.toThrow(`${known} 'cost'; known: price`)
-    await expect(run.ask('next')).rejects.toThrow(`${known} 'next'; known: price`)
+    await expect(run.ask('next')).rejects.toThrow(
+      "run 'shop' of workflow 'shop' takes 'next' as a signal, to which there is no reply; send it with signal. Requests: price",
+    )
   })
 
   it('carries values of every kind, both ways', async () => {
@@ -243,6 +243,70 @@ describe('a request', () => {
         ['ids', sent.ids],
         ['nothing', undefined],
       ]),
+    )
+  })
+
+  it('that the loser of a race, or an item that is not needed any more, has taken is refused, and not left hanging', async () => {
+    const take = async (c: Context) => {
+      await c.waitFor(price)
+      await c.sleep('10d')
+    }
+    const raced = workflow('raced', (ctx) => ctx.race('r', { asked: take, late: (c) => c.sleep('1d') }))
+    const mapped = workflow('mapped', (ctx) => ctx.map('m', ['a', 'b'], (c, item) => (item === 'a' ? take(c) : c.sleep('1d')), { need: 1 }))
+    const env = await testEnv({ workflows: [raced, mapped] })
+    for (const w of [raced, mapped] as AnyWorkflow[]) {
+      const run = await env.start(w, undefined, { id: w.name })
+      const asked = run.ask(price, { item: 'x' })
+      await expect(asked).rejects.toThrow(`the part of run '${w.name}' that took request 'price' lost its race before it replied; ask again`)
+      expect(await run.status()).toBe('completed')
+    }
+  })
+
+  it('that was replied to long ago is not held against a schema of today', async () => {
+    const w = (reply: z.ZodType<{ cents: number }>) =>
+      workflow('w', async (ctx) => {
+        const asked = await ctx.waitFor(request('price', { reply }))
+        asked.reply({ cents: 5 })
+        await ctx.sleep('1d')
+        return 'done'
+      })
+    const before = w(z.object({ cents: z.number() }))
+    const env = await testEnv({ workflows: [before] })
+    const run = await env.start(before)
+    expect(await run.ask('price')).toEqual({ cents: 5 })
+    await env.restart([w(z.object({ cents: z.number().min(100) }))])
+    expect(await run.result()).toBe('done')
+  })
+
+  it('that the code takes as a plain signal is refused: nobody could reply to it', async () => {
+    const w = workflow('w', async (ctx) => ctx.waitFor(next))
+    const env = await testEnv({ workflows: [w] })
+    const run = await env.start(w, undefined, { id: 'w' })
+    await expect(run.ask('next', 5)).rejects.toThrow("run 'w' refused request 'next': the run takes 'next' as a signal, to which there is no reply")
+    expect(await run.result()).toBe(5)
+  })
+
+  it('that takes too long says under which key it can be followed up, also where nobody gave one', async () => {
+    const slow = workflow('slow', async (ctx) => {
+      await ctx.sleep('1h')
+      const { reply } = await ctx.waitFor(price)
+      reply({ cents: 1 })
+      return (await ctx.waitFor(price, { timeout: '1h' })) === undefined
+    })
+    const env = await testEnv({ workflows: [slow] })
+    const run = await env.start(slow)
+    const late = await run.ask(price, { item: 'x' }, { timeout: '1m' }).catch((error: Error) => error.message)
+    const [, idempotencyKey] = /idempotency key '(.+)'$/.exec(late as string)!
+    expect(await run.ask(price, { item: 'x' }, { idempotencyKey: idempotencyKey! })).toEqual({ cents: 1 })
+    expect(await run.result(), 'it was asked once').toBe(true)
+  })
+
+  it('and signals are declared as what they are, once each', () => {
+    const declare = (signals: unknown) => () => workflow('w', { signals: signals as never }, async () => 1)
+    expect(declare(['paid'])).toThrow("workflow 'w': `signals` is a list of signals and requests, as in [signal('paid')], got \"paid\"")
+    expect(declare([next, request('next')])).toThrow("workflow 'w': two of its signals are named 'next'; give one of them another name")
+    expect(() => request('q', z.string() as never)).toThrow(
+      "request 'q': the second argument is { payload, reply }, each a schema; give { payload: yourSchema }",
     )
   })
 })

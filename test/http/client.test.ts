@@ -111,7 +111,7 @@ test('it asks and gets the reply, the reason of a refusal, or the word that it t
       headers: { 'content-type': 'application/json', 'idempotency-key': key },
     })
   const kept = await post('k')
-  expect([kept.status, await kept.json()]).toEqual([202, { accepted: true }])
+  expect([kept.status, await kept.json()]).toEqual([202, { accepted: true, idempotencyKey: 'k' }])
   await run.signal(approved, { by: 'ann' })
   expect(await run.ask(price, { item: 'bread' }, { idempotencyKey: 'k' })).toEqual({ at: new Date(5) })
   const again = await post('k')

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { recordError } from '../../../sdk/engine/errors.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
+import { ownKey } from '../../../sdk/engine/own-key.ts'
 import { decode, encode } from '../../../sdk/engine/values.ts'
 import { RequestRefusedError, TimeoutError } from '../../../sdk/index.ts'
 import { readJson } from '../body.ts'
@@ -45,17 +46,18 @@ const askRun: Route = {
   body: {},
   responses: {
     200: { description: 'What the run replied.', schema: ref('Reply') },
-    202: { description: 'The request is kept; there is no reply yet.', schema: ref('Accepted') },
+    202: { description: 'The request is kept; there is no reply yet. To wait on, ask again with this key.', schema: ref('Asked') },
   },
   problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'conflict', 'refused', 'gone', ...BODY_PROBLEMS],
   async handle(c, api) {
-    const options = { ...readKey(c), timeout: readWait(c) ?? LONGEST_WAIT_MS }
+    const { idempotencyKey = ownKey() } = readKey(c)
+    const options = { idempotencyKey, timeout: readWait(c) ?? LONGEST_WAIT_MS }
     const payload = decode((await readJson(c, api.bodyLimit)) as Json | undefined)
     try {
       const result = await api.client.ask(c.req.param('id')!, c.req.param('name')!, payload, options)
       return json({ result: encode(result, 'the reply') })
     } catch (error) {
-      if (error instanceof TimeoutError) return json({ accepted: true }, 202)
+      if (error instanceof TimeoutError) return json({ accepted: true, idempotencyKey }, 202)
       if (!(error instanceof RequestRefusedError)) throw error
       throw new HttpProblem('refused', error.message, error.cause instanceof Error ? { error: errorToJson(recordError(error.cause), api.exposeStacks) } : {})
     }

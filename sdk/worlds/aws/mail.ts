@@ -71,7 +71,8 @@ export async function putReply(aws: Aws, run: AwsRun, messageId: string, reply: 
   if (isObject(stored)) run.item.objects = true
   const { life } = run.item
   const isFirst = all(exists, { text: '#life = :life AND attribute_not_exists(#reply)', values: { ':life': life } })
-  await updateIf(aws, { pk: partition(run.id), sk: messageKey(messageId) }, change({ reply: stored, at: aws.clock.now() }), isFirst)
+  // The journal has what it asked. An item has room for one of the two.
+  await updateIf(aws, { pk: partition(run.id), sk: messageKey(messageId) }, change({ reply: stored, at: aws.clock.now(), body: undefined }), isFirst)
 }
 
 export async function findReply(aws: Aws, { id, item }: AwsRun, messageId: string): Promise<Reply | undefined> {
