@@ -241,7 +241,7 @@ export class Client {
     const kept = encode(payload, `the payload of signal '${name}'`)
     const id = this.messageId('signal', options, name)
     return this.deliver(runId, { id, kind: 'signal', name, ...(kept !== undefined && { payload: kept }) }, options, (run) =>
-      refuseUndeclared(this.registry, run, name, 'signal'),
+      refuseUndeclared(this.registry, run, { kind: 'signal', name, payload: kept }),
     )
   }
 
@@ -260,7 +260,7 @@ export class Client {
     // Asked again, it may have its reply, and the run its end.
     const isKnown = options.idempotencyKey !== undefined && (await this.world.store.reply(runId, messageId)) !== undefined
     const message: Message = { id: messageId, kind: 'signal', name, ...(kept !== undefined && { payload: kept }), asks: true }
-    if (!isKnown) await this.deliver(runId, message, options, (run) => refuseUndeclared(this.registry, run, name, 'request'))
+    if (!isKnown) await this.deliver(runId, message, options, (run) => refuseUndeclared(this.registry, run, { kind: 'request', name, payload: kept }))
     const question = { runId, request: name, idempotencyKey }
     return contentOf(await awaitReply(this.world, question, messageId, until), question) as Out
   }

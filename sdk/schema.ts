@@ -27,10 +27,16 @@ export async function validateOrThrow<T>(schema: Schema<unknown, T> | undefined,
 
 /** In the middle of workflow code, which may wait for nothing but its own operations. */
 export function validateNow<T>(schema: Schema<unknown, T> | undefined, value: unknown, what: string): T {
-  const result = schema?.['~standard'].validate(value)
-  if (result instanceof Promise)
-    throw new FatalError(`${what} has a schema that needs time to look at it (an async refinement, say). Check that in a step before`)
-  return valueOrThrow(result ? judged(result) : { ok: true, value: value as T }, what)
+  const checked = validateIfNow(schema, value)
+  if (!checked) throw new FatalError(`${what} has a schema that needs time to look at it (an async refinement, say). Check that in a step before`)
+  return valueOrThrow(checked, what)
+}
+
+/** Undefined for a schema that needs time to look. */
+export function validateIfNow<T>(schema: Schema<unknown, T> | undefined, value: unknown): Validated<T> | undefined {
+  if (!schema) return { ok: true, value: value as T }
+  const result = schema['~standard'].validate(value)
+  return result instanceof Promise ? undefined : judged(result)
 }
 
 function valueOrThrow<T>(result: Validated<T>, what: string): T {

@@ -87,13 +87,17 @@ describe('a request', () => {
     expect((await run.history()).filter(({ type }) => type === 'request.replied')).toHaveLength(2)
   })
 
-  it('that does not fit is refused with what is wrong, at the sender and, sent by name, in the run', async () => {
-    const { run } = await openShop()
+  it('that does not fit is refused with what is wrong, at the sender and, where nothing is declared, in the run', async () => {
+    const { env, run } = await openShop()
     await expect(run.ask(price, {} as never)).rejects.toThrow(
       /^the payload of request 'price' does not fit its schema; change what is listed here and try again\n {2}\$\.item: /,
     )
-    await expect(run.ask('price', { item: 7 })).rejects.toMatchObject({ name: 'RequestRefusedError', cause: { name: 'InvalidInputError' } })
-    await expect(run.ask('price', { item: 7 })).rejects.toThrow(/run 'shop' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/)
+    await expect(run.ask('price', { item: 7 })).rejects.toMatchObject({ name: 'MisfitError', problems: [{ path: '$.item' }] })
+    const undeclared = workflow('undeclared', shop.body)
+    await env.restart([shop, undeclared])
+    const other = await env.start(undeclared, undefined, { id: 'other' })
+    await expect(other.ask('price', { item: 7 })).rejects.toMatchObject({ name: 'RequestRefusedError', cause: { name: 'InvalidInputError' } })
+    await expect(other.ask('price', { item: 7 })).rejects.toThrow(/run 'other' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/)
     expect(await run.ask(price, { item: 'bread' })).toEqual({ cents: 500 })
   })
 

@@ -83,8 +83,15 @@ test('a signal that the workflow does not declare is a 404 with the known names,
   expect(answer.status).toBe(404)
   expect(await answer.json()).toMatchObject({ type: expect.stringMatching(/unknown-signal$/), known: ['approved'] })
   await expect(run.signal('aproved')).rejects.toMatchObject({ name: 'UnknownSignalError', known: ['approved'] })
+  const misfit = await fetch(`${api.server.url}/runs/${run.runId}/signals/approved`, {
+    method: 'POST',
+    body: '{"by":7}',
+    headers: { 'content-type': 'application/json' },
+  })
+  expect([misfit.status, await misfit.json()]).toMatchObject([422, { type: expect.stringMatching(/misfit$/), problems: [{ path: '$.by' }] }])
   await run.signal(approved, { by: 'ann' })
   expect(await run.result()).toEqual({ by: 'ann' })
+  expect((await run.history()).some(({ type }) => type === 'signal.rejected')).toBe(false)
   await expect(api.client.result(order, run.runId)).rejects.toThrow("is of workflow 'picky', not of 'order'")
 })
 

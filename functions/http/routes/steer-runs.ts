@@ -25,7 +25,7 @@ const signalRun: Route = {
   takesKey: true,
   body: {},
   responses: { 202: { description: '`accepted` is false for a repeat.', schema: ref('Accepted') } },
-  problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'conflict', ...BODY_PROBLEMS],
+  problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'misfit', 'conflict', ...BODY_PROBLEMS],
   async handle(c, api) {
     const payload = await readJson(c, api.bodyLimit)
     return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decode(payload as Json | undefined), readKey(c)), 202)
@@ -48,7 +48,7 @@ const askRun: Route = {
     200: { description: 'What the run replied.', schema: ref('Reply') },
     202: { description: 'The request is kept; there is no reply yet. To wait on, ask again with this key.', schema: ref('Asked') },
   },
-  problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'conflict', 'refused', 'gone', ...BODY_PROBLEMS],
+  problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'misfit', 'conflict', 'refused', 'gone', ...BODY_PROBLEMS],
   async handle(c, api) {
     const { idempotencyKey = ownKey() } = readKey(c)
     const options = { idempotencyKey, timeout: readWait(c) ?? LONGEST_WAIT_MS }
