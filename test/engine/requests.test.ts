@@ -93,9 +93,7 @@ describe('a request', () => {
       /^the payload of request 'price' does not fit its schema; change what is listed here and try again\n {2}\$\.item: /,
     )
     await expect(run.ask('price', { item: 7 })).rejects.toMatchObject({ name: 'RequestRefusedError', cause: { name: 'InvalidInputError' } })
-    await expect(run.ask('price', { item: 7 })).rejects.toThrow(
-      /run 'shop' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/,
-    )
+    await expect(run.ask('price', { item: 7 })).rejects.toThrow(/run 'shop' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/)
     expect(await run.ask(price, { item: 'bread' })).toEqual({ cents: 500 })
   })
 
