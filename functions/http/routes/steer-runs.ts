@@ -2,13 +2,13 @@ import type { Context } from 'hono'
 import { recordError } from '../../../sdk/engine/errors.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
-import { decode, encode } from '../../../sdk/engine/values.ts'
+import { decodeUncoded, encode } from '../../../sdk/engine/values.ts'
 import { RequestRefusedError, TimeoutError } from '../../../sdk/index.ts'
 import { readJson } from '../body.ts'
 import { Checks, LONGEST_WAIT_MS, readFields, readKey, readWait } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
 import { HttpProblem, type ProblemKind } from '../problem.ts'
-import { type Api, json, locationOf, type Route } from '../route.ts'
+import { type Api, json, jsonWithPayloads, locationOf, type Route } from '../route.ts'
 import { errorToJson } from '../run-json.ts'
 
 const LONGEST_REASON = 1_000
@@ -27,7 +27,7 @@ const signalRun: Route = {
   problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'conflict', ...BODY_PROBLEMS],
   async handle(c, api) {
     const payload = await readJson(c, api.bodyLimit)
-    return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decode(payload as Json | undefined), readKey(c)), 202)
+    return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decodeUncoded(payload as Json | undefined), readKey(c)), 202)
   },
 }
 
@@ -50,10 +50,10 @@ const askRun: Route = {
   problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'conflict', 'refused', 'gone', ...BODY_PROBLEMS],
   async handle(c, api) {
     const options = { ...readKey(c), timeout: readWait(c) ?? LONGEST_WAIT_MS }
-    const payload = decode((await readJson(c, api.bodyLimit)) as Json | undefined)
+    const payload = decodeUncoded((await readJson(c, api.bodyLimit)) as Json | undefined)
     try {
       const result = await api.client.ask(c.req.param('id')!, c.req.param('name')!, payload, options)
-      return json({ result: encode(result, 'the reply') })
+      return jsonWithPayloads({ result: encode(result, 'the reply') }, api)
     } catch (error) {
       if (error instanceof TimeoutError) return json({ accepted: true }, 202)
       if (!(error instanceof RequestRefusedError)) throw error
