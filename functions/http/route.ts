@@ -1,10 +1,13 @@
 import type { Context } from 'hono'
+import type { Json } from '../../sdk/engine/json.ts'
+import { ERROR } from '../../sdk/engine/values.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
 import type { Client } from '../../sdk/index.ts'
 import type { Clock } from '../../sdk/ports.ts'
 import type { TokenScope } from '../../sdk/tasks/tokens.ts'
 import type { Workers } from '../../sdk/tasks/workers.ts'
 import type { ProblemKind } from './problem.ts'
+import { withoutStacks } from './without-stacks.ts'
 
 /** What the handlers for workers work with. */
 export interface WorkerApi {
@@ -54,8 +57,18 @@ export interface Route<A = Api> {
 /** One that asks for a worker's token, and nothing else. */
 export type WorkerRoute = Route<WorkerApi>
 
-export function json(body: unknown, status = 200, headers?: Record<string, string>): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
+export function json(body: unknown, status?: number, headers?: Record<string, string>): Response {
+  return response(JSON.stringify(body), status, headers)
+}
+
+/** With payloads in it, which may have errors among them. Only where the text says so are they looked for. */
+export function jsonWithPayloads(body: unknown, { exposeStacks }: Api, status?: number, headers?: Record<string, string>): Response {
+  const text = JSON.stringify(body)
+  return response(exposeStacks || !text.includes(`"${ERROR}":`) ? text : JSON.stringify(withoutStacks(body as Json)), status, headers)
+}
+
+function response(text: string, status = 200, headers?: Record<string, string>): Response {
+  return new Response(text, { status, headers: { 'content-type': 'application/json', ...headers } })
 }
 
 export function locationOf(runId: string): Record<string, string> {

@@ -1,7 +1,7 @@
 import { FatalError } from '../engine/errors.ts'
 import type { ErrorRecord, Frame, JournalEvent } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
-import { CODED } from '../engine/values.ts'
+import { CODED, isCoded } from '../engine/values.ts'
 import type { Message } from '../ports.ts'
 import { inParallel } from '../rules/procedure.ts'
 import { type Codec, type PayloadOf, Unreadable } from './codec.ts'
@@ -119,10 +119,6 @@ export class Decoder extends Coder {
       throw new Error(`a payload could not be decoded: ${reason}`, { cause: error })
     }
   }
-}
-
-function isCoded(value: unknown): value is { [CODED]: string } {
-  return typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[CODED] === 'string' && Object.keys(value).length === 1
 }
 
 /** Of a text that `Encoder.text` made. */

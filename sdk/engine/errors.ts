@@ -2,7 +2,7 @@ import type { RunRecord } from '../ports.ts'
 import type { ErrorRecord } from './events.ts'
 import type { Json } from './json.ts'
 import { usersFrames } from './stacks.ts'
-import { CODED, decode, encodeIfPossible } from './values.ts'
+import { CODED, decode, decodeUncoded, encodeIfPossible, isCoded } from './values.ts'
 
 /**
  * Errors a user has to learn: `FatalError` (never retried) and `RetryableError` (retried, optionally
@@ -264,12 +264,13 @@ function fieldsOf(thrown: object): { [key: string]: Json } {
   const fields: [string, Json][] = []
   let bytes = 0
   for (const key of Object.keys(thrown)) {
-    if (LEFT_OUT.has(key)) continue
+    // The last is where a codec keeps all of them.
+    if (LEFT_OUT.has(key) || key === CODED) continue
     try {
       const value = (thrown as Record<string, unknown>)[key]
       // What has a class is still worth its JSON.
-      const kept = encodeIfPossible(value) ?? { json: JSON.parse(JSON.stringify(value)) as Json }
-      if (kept.json === undefined || (bytes += JSON.stringify(kept.json).length) > MOST_FIELD_BYTES) continue
+      const kept = encodeIfPossible(value) ?? encodeIfPossible(JSON.parse(JSON.stringify(value)))
+      if (kept?.json === undefined || (bytes += JSON.stringify(kept.json).length) > MOST_FIELD_BYTES) continue
       fields.push([key, kept.json])
     } catch {
       // A getter that throws, a circle: the error is worth more than this field of it.
@@ -282,9 +283,10 @@ function fieldsOf(thrown: object): { [key: string]: Json } {
 export function reviveError(kept: ErrorRecord): Error {
   const cause = kept.cause === undefined ? undefined : reviveError(kept.cause)
   const error = revived(kept, cause)
-  if (kept.fields && CODED in kept.fields) decode(kept.fields)
+  // It says what is missing.
+  if (isCoded(kept.fields)) decode(kept.fields)
   for (const [key, value] of Object.entries(kept.fields ?? {})) {
-    Object.defineProperty(error, key, { value: decode(value), enumerable: true, configurable: true, writable: true })
+    Object.defineProperty(error, key, { value: decodeUncoded(value), enumerable: true, configurable: true, writable: true })
   }
   if (kept.code !== undefined) Object.assign(error, { code: kept.code })
   if (kept.stack !== undefined) error.stack = kept.stack

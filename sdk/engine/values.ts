@@ -1,4 +1,4 @@
-import { FatalError, InvalidInputError, type Problem, recordError, reviveError } from './errors.ts'
+import { asError, FatalError, InvalidInputError, type Problem, recordError, reviveError } from './errors.ts'
 import type { ErrorRecord } from './events.ts'
 import { type Json, pathStep } from './json.ts'
 
@@ -12,9 +12,8 @@ export function encode(value: unknown, what: string): Json | undefined {
   if (value === undefined) return undefined
   try {
     return encoded(value, 0)
-  } catch (error) {
-    if (error !== REFUSED) throw error
-    throw new InvalidInputError(`${what} cannot be stored, and a run can only go on later with what is stored`, [problemIn(value, '$', [], false)!])
+  } catch {
+    throw new InvalidInputError(`${what} cannot be stored, and a run can only go on later with what is stored`, [problemIn(value, '$', [], false) ?? UNSTEADY])
   }
 }
 
@@ -29,36 +28,45 @@ export function encodePlain(value: unknown, what: string): Json | undefined {
 export function encodeIfPossible(value: unknown): { json: Json | undefined } | undefined {
   try {
     return { json: value === undefined ? undefined : encoded(value, 0) }
-  } catch (error) {
-    if (error === REFUSED) return undefined
-    throw error
+  } catch {
+    return undefined
   }
 }
 
+/** Of what is stored. */
 export function decode(json: Json | undefined): unknown {
+  if (isCoded(json)) throw new FatalError(NO_CODEC)
+  return decodeUncoded(json)
+}
+
+/** Of what no codec has made: parts of a payload, and what somebody sends. What looks like a codec's work is data there, and `encode` says so. */
+export function decodeUncoded(json: Json | undefined): unknown {
   if (typeof json !== 'object' || json === null) return json
   if (Array.isArray(json)) {
     const copy: unknown[] = new Array(json.length)
-    for (let i = 0; i < json.length; i++) copy[i] = decode(json[i])
+    for (let i = 0; i < json.length; i++) copy[i] = decodeUncoded(json[i])
     return copy
   }
   const keys = Object.keys(json)
   if (keys.length === 1 && keys[0]!.charCodeAt(0) === TILDE) {
-    if (keys[0] === CODED) throw new FatalError(NO_CODEC)
     const kind = KINDS.get(keys[0]!)
     const revived = kind && revive(kind, json[keys[0]!]!)
     if (revived) return revived.value
   }
   const copy: Record<string, unknown> = {}
-  for (const key of keys) setOwn(copy, key, decode(json[key]))
+  for (const key of keys) setOwn(copy, key, decodeUncoded(json[key]))
   return copy
 }
 
 const TILDE = 126
+export const ERROR = '~error'
+export const PLAIN = '~plain'
 const NO_CODEC =
   'a value was encoded by a codec that this code does not have. Nothing was changed: deploy with the `codec` that it was stored with, and retry the run'
 /** Nobody means to store more levels; what goes in a circle has more. */
 const MOST_LEVELS = 1_000
+/** To write and to read a number takes the square of its digits. */
+const MOST_DIGITS = 10_000
 const REFUSED = Symbol('cannot be stored')
 
 function encoded(value: unknown, level: number): Json {
@@ -73,11 +81,19 @@ function encoded(value: unknown, level: number): Json {
     case 'undefined':
       return { '~undefined': true }
     case 'bigint':
-      return { '~bigint': String(value) }
+      return encodedBigInt(value)
     default:
       throw REFUSED
   }
 }
+
+function encodedBigInt(value: bigint): Json {
+  if (!isShort(value)) throw REFUSED
+  return { '~bigint': String(value) }
+}
+
+const LONGEST = 10n ** BigInt(MOST_DIGITS)
+const isShort = (value: bigint): boolean => -LONGEST < value && value < LONGEST
 
 function encodedObject(object: object, level: number): Json {
   if (level >= MOST_LEVELS) throw REFUSED
@@ -99,12 +115,13 @@ function encodedObject(object: object, level: number): Json {
     count++
     last = key
   }
-  return count === 1 && last.charCodeAt(0) === TILDE ? { '~plain': copy } : copy
+  return count === 1 && last.charCodeAt(0) === TILDE ? { [PLAIN]: copy } : copy
 }
 
 interface Kind {
   key: string
   is(object: object): boolean
+  /** `level` is that of what is written; as JSON it may have several itself. */
   write(object: never, level: number): Json
   /** Undefined for what was never written like this: it is somebody's plain object then. */
   read(json: Json): { value: unknown } | undefined
@@ -122,19 +139,23 @@ const INSTANCES: readonly Kind[] = [
     key: '~date',
     is: isExactly(Date),
     write: (date: Date) => (Number.isNaN(date.getTime()) ? null : date.toISOString()),
-    read: (json) => (json === null || typeof json === 'string' ? { value: new Date(json ?? Number.NaN) } : undefined),
+    read: (json) => {
+      if (json === null) return { value: new Date(Number.NaN) }
+      const date = new Date(typeof json === 'string' ? json : Number.NaN)
+      return Number.isNaN(date.getTime()) ? undefined : { value: date }
+    },
   },
   {
     key: '~map',
     is: isExactly(Map),
-    write: (map: Map<unknown, unknown>, level) => Array.from(map, ([key, value]) => [encoded(key, level), encoded(value, level)]),
-    read: (json) => (isPairs(json) ? { value: new Map(json.map(([key, value]) => [decode(key), decode(value)])) } : undefined),
+    write: (map: Map<unknown, unknown>, level) => Array.from(map, ([key, value]) => [encoded(key, level + 2), encoded(value, level + 2)]),
+    read: (json) => (isPairs(json) ? { value: new Map(json.map(([key, value]) => [decodeUncoded(key), decodeUncoded(value)])) } : undefined),
   },
   {
     key: '~set',
     is: isExactly(Set),
-    write: (set: Set<unknown>, level) => Array.from(set, (each) => encoded(each, level)),
-    read: (json) => (Array.isArray(json) ? { value: new Set(json.map(decode)) } : undefined),
+    write: (set: Set<unknown>, level) => Array.from(set, (each) => encoded(each, level + 1)),
+    read: (json) => (Array.isArray(json) ? { value: new Set(json.map(decodeUncoded)) } : undefined),
   },
   { key: '~url', is: isExactly(URL), write: (url: URL) => url.href, read: text((href) => new URL(href)) },
   {
@@ -152,7 +173,7 @@ const INSTANCES: readonly Kind[] = [
     read: text((base64) => (typeof Buffer === 'undefined' ? fromBase64(base64) : Buffer.from(base64, 'base64'))),
   },
   {
-    key: '~error',
+    key: ERROR,
     is: (object) => object instanceof Error,
     write: (error: Error) => JSON.parse(JSON.stringify(recordError(error))) as Json,
     // One that came without a stack must not get that of this line.
@@ -162,13 +183,21 @@ const INSTANCES: readonly Kind[] = [
 
 const OTHERS: readonly Pick<Kind, 'key' | 'read'>[] = [
   { key: '~number', read: (json) => (json === '-0' || json === 'NaN' || json === 'Infinity' || json === '-Infinity' ? { value: Number(json) } : undefined) },
-  { key: '~bigint', read: (json) => (typeof json === 'string' && /^-?\d{1,10000}$/.test(json) ? { value: BigInt(json) } : undefined) },
+  {
+    key: '~bigint',
+    read: (json) => (typeof json === 'string' && /^-?\d+$/.test(json) && json.length <= MOST_DIGITS + 1 ? { value: BigInt(json) } : undefined),
+  },
   { key: '~undefined', read: (json) => (json === true ? { value: undefined } : undefined) },
-  { key: '~plain', read: (json) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { value: plain(json) } : undefined) },
+  { key: PLAIN, read: (json) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { value: plain(json) } : undefined) },
 ]
 
-/** How a codec marks what it made. Whoever meets it here has the journal and not the codec, and would take it for data. */
+/** How a codec marks what it made, which is always a whole payload. */
 export const CODED = '~coded'
+
+/** Whoever meets it without the codec would take it for data. */
+export function isCoded(value: unknown): value is { [CODED]: string } {
+  return typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[CODED] === 'string' && Object.keys(value).length === 1
+}
 
 const KINDS: ReadonlyMap<string, Pick<Kind, 'read'>> = new Map([...INSTANCES, ...OTHERS].map((kind) => [kind.key, kind]))
 
@@ -189,7 +218,7 @@ function revive({ read }: Pick<Kind, 'read'>, json: Json): { value: unknown } | 
 
 function plain(json: { [key: string]: Json }): unknown {
   const copy: Record<string, unknown> = {}
-  for (const key of Object.keys(json)) setOwn(copy, key, decode(json[key]))
+  for (const key of Object.keys(json)) setOwn(copy, key, decodeUncoded(json[key]))
   return copy
 }
 
@@ -218,10 +247,31 @@ function fromBase64(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 }
 
+/** Of what is refused though nothing is wrong wherever one looks. */
+const UNSTEADY: Problem = {
+  path: '$',
+  message:
+    'has too many levels, one within the other, or says something else each time it is read; give plain data of fewer levels, such as a copy by structuredClone',
+}
+
 /** Says where and why, and what to do instead. Only asked for when something is wrong, so it may take its time. */
 function problemIn(value: unknown, path: string, above: readonly object[], onlyPlain: boolean): Problem | undefined {
+  try {
+    return problemFound(value, path, above, onlyPlain)
+  } catch (error) {
+    // A getter or a proxy may throw, whoever looks.
+    return { path, message: `it cannot be read: ${asError(error).message}; give plain data instead` }
+  }
+}
+
+function problemFound(value: unknown, path: string, above: readonly object[], onlyPlain: boolean): Problem | undefined {
   if (typeof value === 'function') return { path, message: 'a function cannot be stored; give the data that it works with instead' }
   if (typeof value === 'symbol') return { path, message: 'a symbol cannot be stored; give a string instead' }
+  if (typeof value === 'bigint' && !onlyPlain && !isShort(value))
+    return {
+      path,
+      message: `a BigInt of more than ${MOST_DIGITS.toLocaleString('en')} digits cannot be stored; give its bytes, or keep it elsewhere and give a link to it`,
+    }
   if (onlyPlain) {
     if (typeof value === 'bigint') return { path, message: 'a BigInt is no JSON; give a string' }
     if (typeof value === 'number' && !Number.isFinite(value))
@@ -245,7 +295,7 @@ function problemIn(value: unknown, path: string, above: readonly object[], onlyP
 
 /** What is in it, and where; undefined for what cannot be stored whatever is in it. */
 function partsOf(object: object, path: string): [unknown, string][] | undefined {
-  if (Array.isArray(object)) return Object.getPrototypeOf(object) === Array.prototype ? object.map((part, i) => [part, `${path}[${i}]`]) : undefined
+  if (Array.isArray(object)) return Object.getPrototypeOf(object) === Array.prototype ? Array.from(object, (part, i) => [part, `${path}[${i}]`]) : undefined
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype === Object.prototype || prototype === null) {
     const entries = Object.entries(object).filter(([, part]) => part !== undefined)

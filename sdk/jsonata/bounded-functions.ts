@@ -134,12 +134,32 @@ export function withCharge(name: string, original: BuiltIn, boundsOf: (evaluatio
     charge(bounds, ...args)
     if (name === 'shuffle') return shuffled(args[0], this.environment.base.lookup('random') as () => number)
     if (name === 'sort' && args[1] === undefined && isOfOneKind(args[0])) return sorted(args[0])
+    if (name === 'eval') return evaluated(bounds, () => original.implementation.apply(this, args) as Promise<unknown>)
+    if (name === 'error' || name === 'assert') return original.implementation.apply(this, args.map(cut))
     return original.implementation.apply(this, name === 'replace' ? withChargedMatches(bounds, args) : args)
   }
   // Both are how JSONata learns what arguments there are.
   Object.defineProperty(implementation, 'length', { value: original.implementation.length })
   implementation.toString = () => original.implementation.toString()
   return { ...original, implementation }
+}
+
+/** Of the message of an error, in characters. */
+const MOST_TOLD = 1_000
+
+/** JSONata puts values where a message has their names in braces, for every such name in a message of the expression's own too. */
+const cut = (value: unknown): unknown => (typeof value === 'string' && value.length > MOST_TOLD ? `${value.slice(0, MOST_TOLD)}…` : value)
+
+/** An expression in an expression quotes the error of the inner one, and escapes it, which doubles it each time. What went beyond a bound is told as it is. */
+async function evaluated(bounds: ExpressionBounds, evaluate: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await bounds.eval(evaluate)
+  } catch (thrown) {
+    // JSONata throws plain objects: an Error is a bound's.
+    const { value, error } = thrown as { value?: unknown; error?: { code?: string } }
+    if (thrown instanceof Error) throw thrown
+    throw error instanceof Error || error?.code === 'D2015' ? error : { ...(thrown as object), value: cut(value) }
+  }
 }
 
 /** What can be put in order without a function that says how. */

@@ -16,6 +16,9 @@ interface Node {
   rhs?: Node
   condition?: Node
   body?: Node
+  expression?: Node
+  update?: Node
+  delete?: Node
   expressions?: Node[]
   group?: { lhs: [Node, Node][] }
   predicate?: { expr: Node }[]
@@ -28,7 +31,7 @@ interface Environment {
 }
 
 /** What a value is going to be used for, as far as that costs something. */
-type Use = 'compared' | 'written out' | 'gone through' | 'group key'
+type Use = 'compared' | 'written out' | 'gone through' | 'group key' | 'quoted'
 
 const BEFORE = Symbol.for('jsonata.__evaluate_entry') as unknown as string
 const AFTER = Symbol.for('jsonata.__evaluate_exit') as unknown as string
@@ -112,6 +115,8 @@ function lookAhead(node: Node): void {
   use('gone through', node.condition, ...[...(node.predicate ?? []), ...(node.stages ?? [])].map(({ expr }) => expr))
   // Functions that take functions ask whether what they gave is true.
   if (node.type === 'lambda') use('gone through', node.body)
+  // Where JSONata wants something else, its message has all of it.
+  use('quoted', node.type === 'unary' ? node.expression : undefined, node.update, node.delete)
   const groups = [...(node.group?.lhs ?? []), ...(node.type === 'unary' && node.value === '{' ? (node.lhs as [Node, Node][]) : [])]
   use('group key', ...groups.map(([key]) => key))
 }
@@ -138,7 +143,11 @@ function after(node: Node, _input: unknown, { base }: Environment, result: unkno
       if (Array.isArray(result)) bounds.work(bounds.measure(result).spread)
       return
     case 'group key':
+      // Anything else than a text is quoted.
+      if (typeof result !== 'string') bounds.whole(result)
       return bounds.groupKey()
+    case 'quoted':
+      bounds.whole(result)
   }
 }
 

@@ -7,6 +7,8 @@ export const MOST = {
   steps: 200_000,
   /** Evaluations begun and not ended: calls within calls, and members of lists and objects, which are made side by side. */
   underWay: 20_000,
+  /** Calls of `$eval` begun and not ended. For each, JSONata has made a parser of its own. */
+  evals: 1_000,
   /** Items and characters that functions and operators go through, in units of a few nanoseconds. */
   work: 20_000_000,
   items: 300_000,
@@ -41,6 +43,7 @@ export class ExpressionBounds {
   private steps = 0
   private worked = 0
   private groupKeys = 0
+  private evals = 0
   private readonly measures = new WeakMap<object, Measure>()
   private readonly scope: object
   private scopeSize: number | undefined
@@ -53,6 +56,17 @@ export class ExpressionBounds {
     if (++this.steps > MOST.steps) throw new ExpressionBoundError(`it takes more than ${MOST.steps} steps`)
     if (underWay > MOST.underWay)
       throw new ExpressionBoundError(`more than ${MOST.underWay} of its parts are under way at once, one within the other or side by side`)
+  }
+
+  async eval<T>(evaluate: () => Promise<T>): Promise<T> {
+    if (this.evals >= MOST.evals)
+      throw new ExpressionBoundError(`more than ${MOST.evals} calls of $eval are under way at once, one within the other or side by side`)
+    this.evals++
+    try {
+      return await evaluate()
+    } finally {
+      this.evals--
+    }
   }
 
   work(amount: number): void {

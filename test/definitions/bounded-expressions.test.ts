@@ -23,6 +23,9 @@ const refusal = (expression: string, input?: unknown): Promise<unknown> =>
 /** Applies `step` to `$x` so many times over. */
 const again = (times: number, step: string, first = '1'): string => `($f := function($n, $x) { $n = 0 ? $x : $f($n - 1, ${step}) }; $f(${times}, ${first}))`
 
+/** `$x` is short, and long when it is written out. */
+const GATHERED = '$v := $map([1..1000], function($i) { $i }); $big := {"v": $v}; $x := [1..9000].($big);'
+
 /** Each would take seconds, hours or gigabytes without bounds. */
 const HOSTILE: [what: string, expression: string][] = [
   ['a text padded', '$length($pad("", 300000000))'],
@@ -51,6 +54,12 @@ const HOSTILE: [what: string, expression: string][] = [
   ['a long picture', '$formatNumber(1, $pad("", 100000, "#"))'],
   ['a Roman number', '$formatInteger(1e15, "I")'],
   ['a long expression in an expression', '$eval($pad("", 900000, "(1)+"))'],
+  ['an expression in itself without an end', '($e := "$eval($e)"; $eval($e))'],
+  ['a list in an expression in an expression', '$eval("$eval(\\"$append([1..200000], [1..200000])\\")")'],
+  ['a key that is no text and large', `(${GATHERED} { $x: 1 })`],
+  ['what is no number and large, negated', `(${GATHERED} -$x)`],
+  ['what is no object and large, to update with', `(${GATHERED} {} ~> |$|$x|)`],
+  ['what is no name and large, to delete', `(${GATHERED} {} ~> |$|{}, $x|)`],
   ['a recursion without an end', '($f := function($n) { 1 + $f($n + 1) }; $f(0))'],
   ['a loop without an end', '($f := function($n) { $f($n + 1) }; $f(0))'],
   ['a regular expression on one text many times', '($t := $pad("", 100000, "a"); $count($map([1..1000], function() { $contains($t, /(a|b)*c/) })))'],
@@ -62,6 +71,20 @@ describe('an expression is bounded', () => {
     expect(refused).toBeInstanceOf(ExpressionBoundError)
     expect(refused.message).toContain(BOUND)
     expect(await refusal(expression)).toEqual(refused)
+  })
+
+  it.each([
+    ['of errors in expressions in expressions', '($f := function($n) { $n = 0 ? $error("\\"x") : $eval("$f(" & $string($n - 1) & ")") }; $f(40))'],
+    ['that asks for itself', '$error($pad("", 50000, "{{message}}"))'],
+    ['of an assertion that asks for itself', '$assert(false, $pad("", 50000, "{{message}}"))'],
+  ])('and so is a message: one %s', async (_what, expression) => {
+    const { message } = (await refusal(expression)) as Error
+    expect(message.length).toBeLessThan(200_000)
+  })
+
+  it('and an expression in an expression still says what is wrong with it', async () => {
+    expect(await refusal('$eval("1 + \\"a\\"")')).toMatchObject({ code: 'D3121', message: expect.stringContaining('must evaluate to a number') })
+    expect(await refusal('$eval("1 +")')).toMatchObject({ code: 'D3120', message: expect.stringContaining('Unexpected end') })
   })
 
   it.each([/^(a+)+$/, /^(a|a)*$/, /(.*)*x/])('and %s takes no longer than another', async (regex) => {

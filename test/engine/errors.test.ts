@@ -17,6 +17,15 @@ import type { ErrorRecord } from '../../sdk/engine/events.ts'
 /** Through the journal and back. */
 const again = (error: unknown): Error => reviveError(JSON.parse(JSON.stringify(recordError(error))))
 
+it('an error with a field that looks like the work of a codec can be read again', () => {
+  class Odd {
+    '~coded' = 'x'
+  }
+  const error = Object.assign(new Error('no'), { '~coded': 'x', odd: new Odd(), own: { '~coded': 'x' } })
+  expect(again(error)).toMatchObject({ message: 'no', odd: { '~coded': 'x' }, own: { '~coded': 'x' } })
+  expect(again(Object.assign(new Error('no'), { '~coded': 'x' })).message).toBe('no')
+})
+
 describe('messages', () => {
   it('say what happened', () => {
     expect(new StepError('pay', 1, new Error('no')).message).toBe("step 'pay' failed after 1 attempt: no")

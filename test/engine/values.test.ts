@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { InvalidInputError } from '../../sdk/engine/errors.ts'
 import type { Json } from '../../sdk/engine/json.ts'
-import { decode, encode, encodePlain } from '../../sdk/engine/values.ts'
+import { decode, decodeUncoded, encode, encodePlain } from '../../sdk/engine/values.ts'
 import { anyValue } from './arbitrary-values.ts'
 
 const throughStore = (value: unknown): unknown => {
@@ -75,6 +75,7 @@ describe('values', () => {
   it('that only look like ours are plain: whoever wrote them meant something else', () => {
     const lookalikes: Json[] = [
       { '~date': 5 },
+      { '~date': 'the day after' },
       { '~map': [[1]] },
       { '~url': 'no url' },
       { '~regexp': '/(/' },
@@ -82,8 +83,19 @@ describe('values', () => {
       { '~bigint': '1.5' },
       { '~unknown': 1 },
       { '~bytes': '%' },
+      { '~coded': 1 },
+      { a: [{ '~coded': 'not by a codec, which codes the whole' }] },
     ]
     for (const json of lookalikes) expect(decode(json)).toEqual(json)
+  })
+
+  it('that somebody sends are never taken for what a codec made, wherever that is in them', () => {
+    const lookalikes: Json[] = [{ '~coded': 'x' }, { '~set': [{ '~coded': 'x' }] }, { '~error': { name: 'E', message: 'm', fields: { '~coded': 'x' } } }]
+    for (const sent of lookalikes) {
+      const value = decodeUncoded(sent)
+      expect(throughStore(value)).toEqual(value)
+    }
+    expect(() => decode({ '~coded': 'x' })).toThrow('encoded by a codec')
   })
 
   it('keep a key named __proto__ a key', () => {
@@ -108,6 +120,27 @@ const deep = () => {
   return value
 }
 
+/** What holds itself. */
+function within<T>(holder: T, put: (holder: T, it: T) => void): T {
+  put(holder, holder)
+  return holder
+}
+
+function fickle(): unknown {
+  let times = 0
+  return {
+    get a() {
+      return times++ === 0 ? () => 1 : 1
+    },
+  }
+}
+
+function revoked(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
 describe('what cannot be stored', () => {
   const refused: [unknown, string, string][] = [
     [() => {}, '$', 'a function cannot be stored; give the data that it works with instead'],
@@ -129,6 +162,43 @@ describe('what cannot be stored', () => {
     [new WeakMap(), '$', 'an instance of WeakMap would lose its class; give a plain object, and make the instance of it where it is used'],
     [{ toJSON: () => 1 }, '$.toJSON', 'a function cannot be stored; give the data that it works with instead'],
   ]
+
+  it.each<[string, () => unknown, string, string]>([
+    ['a Map that is in itself', () => within(new Map(), (map, it) => map.set('a', it)), '$.values()[0]', 'it refers back to what it is in'],
+    ['a Set that is in itself', () => within(new Set(), (set, it) => set.add(it)), '$.values()[0]', 'it refers back to what it is in'],
+    ['a function in a list with holes', () => Object.assign([], { 2: () => 1 }), '$[2]', 'a function cannot be stored'],
+    ['a getter that gives something else each time', fickle, '$', 'says something else each time it is read'],
+    [
+      'a getter that throws',
+      () => ({
+        a: {
+          get b() {
+            throw new Error('not now')
+          },
+        },
+      }),
+      '$.a',
+      'it cannot be read: not now; give plain data instead',
+    ],
+    ['a proxy that was revoked', () => ({ a: revoked() }), '$.a', 'it cannot be read'],
+    ['a BigInt that is too long', () => [10n ** 10_000n], '$[0]', 'a BigInt of more than 10,000 digits cannot be stored'],
+    ['one below zero', () => [-(10n ** 10_000n)], '$[0]', 'a BigInt of more than 10,000 digits cannot be stored'],
+    ['Maps in Maps', () => Array.from({ length: 400 }).reduce((inner) => new Map([['a', inner]]), 1), '$', 'has too many levels'],
+  ])('%s is refused, and not by what goes wrong on the way', (_what, make, path, message) => {
+    try {
+      encode(make(), 'the result')
+      expect.unreachable()
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'InvalidInputError', problems: [{ path, message: expect.stringContaining(message) }] })
+    }
+  })
+
+  it('begins after the longest BigInt and the deepest Maps', () => {
+    const longest = 10n ** 10_000n - 1n
+    expect(throughStore([longest, -longest])).toEqual([longest, -longest])
+    const maps = Array.from({ length: 300 }).reduce((inner) => new Map([['a', inner]]), 1)
+    deepStrictEqual(throughStore(maps), maps)
+  })
 
   it.each(refused)('%o is named, with its place and what to do', (value, path, message) => {
     const failing = () => encode(value, 'the result')

@@ -380,3 +380,20 @@ describe('what is refused', () => {
     expect(await api.output('run-1')).toBe(input)
   })
 })
+
+describe('what a worker sends', () => {
+  it.each([
+    [{ '~coded': 'x' }, { '~plain': { '~coded': 'x' } }],
+    [{ answer: { '~coded': 'x' } }, { answer: { '~plain': { '~coded': 'x' } } }],
+    [{ '~date': 'tomorrow' }, { '~plain': { '~date': 'tomorrow' } }],
+    [{ '~date': '2026-06-01' }, { '~date': '2026-06-01T00:00:00.000Z' }],
+  ])('is data, whatever it looks like: %j', async (sent, kept) => {
+    await using api = await WorkerApi.open()
+    const taskId = await api.taken('run-1')
+    expect((await api.resolve(taskId, { action: 'pause', name: 'p', duration_ms: 1, checkpoint: sent })).status).toBe(200)
+    await api.pass(1_000)
+    expect((await api.poll()).body[0].checkpoint).toEqual(kept)
+    expect((await api.resolve(taskId, { action: 'complete', output: sent })).status).toBe(200)
+    expect(await api.output('run-1')).toEqual(kept)
+  })
+})

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { Answer, Asked } from '../../../sdk/callbacks.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
-import { decode } from '../../../sdk/engine/values.ts'
+import { decodeUncoded } from '../../../sdk/engine/values.ts'
 import { ConflictError, type RawRequest } from '../../../sdk/index.ts'
 import { jsonOf, readBytes, tooLarge } from '../body.ts'
 import { resultOf, shapeOf } from '../callback-page/fields.ts'
@@ -163,7 +163,7 @@ function jsonAnswer(c: Context, bytes: Uint8Array): Answer {
   const error = fields.error === undefined ? undefined : readError(fields.error, checks)
   checks.throwIfAny()
   const isRepeat = readKey(c).idempotencyKey !== undefined
-  return error ? { error, isRepeat } : { result: decode(fields.result as Json | undefined), isRepeat }
+  return error ? { error, isRepeat } : { result: decodeUncoded(fields.result as Json | undefined), isRepeat }
 }
 
 function readError(value: unknown, checks: Checks): Error {

@@ -4,7 +4,7 @@ import { ConflictError, type ListOptions, type RunStatus } from '../../../sdk/in
 import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
 import { fitting } from '../pages.ts'
-import { json, type Route } from '../route.ts'
+import { json, jsonWithPayloads, type Route } from '../route.ts'
 import { eventToJson, runToJson, stepToJson, summaryToJson } from '../run-json.ts'
 
 const listRuns: Route = {
@@ -50,7 +50,7 @@ const getRun: Route = {
     const timeout = readWait(c)
     const id = c.req.param('id')!
     const run = await (timeout === undefined ? api.client.get(id) : api.client.settled(id, { timeout }))
-    return json(runToJson(run, api.exposeStacks))
+    return jsonWithPayloads(runToJson(run, api.exposeStacks), api)
   },
 }
 
@@ -69,7 +69,7 @@ const getHistory: Route = {
     const from = readPlace(c, id, generation)
     const rest = (await api.client.history(id)).slice(from).map((event) => eventToJson(event, api.exposeStacks))
     const events = fitting(rest)
-    return json({ events, ...(events.length < rest.length && { cursor: `${generation}.${from + events.length}` }) })
+    return jsonWithPayloads({ events, ...(events.length < rest.length && { cursor: `${generation}.${from + events.length}` }) }, api)
   },
 }
 

@@ -2,13 +2,13 @@ import type { Context } from 'hono'
 import { type Duration, milliseconds, pointInTime } from '../../../sdk/engine/duration.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName, checkRunId, FAILURE_RUNS } from '../../../sdk/engine/names.ts'
-import { decode } from '../../../sdk/engine/values.ts'
+import { decodeUncoded } from '../../../sdk/engine/values.ts'
 import { type AnyWorkflow, InvalidInputError, type StartOptions } from '../../../sdk/index.ts'
 import { validate } from '../../../sdk/schema.ts'
 import { readJson } from '../body.ts'
 import { Checks, readFields, readKey, readWait, WAIT_PARAM } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
-import { type Api, json, locationOf, type Route } from '../route.ts'
+import { type Api, json, jsonWithPayloads, locationOf, type Route } from '../route.ts'
 import { runToJson } from '../run-json.ts'
 
 const FIELDS = ['input', 'id', 'startAt', 'delay', 'tags', 'version'] as const
@@ -36,7 +36,7 @@ export const startRun: Route = {
         return json({ runId, status }, created ? 201 : 200, locationOf(runId))
       }
       const { run, created } = await api.client.startAndSettle(definition, input, { ...options, timeout })
-      return json(runToJson(run, api.exposeStacks), created ? 201 : 200, locationOf(run.runId))
+      return jsonWithPayloads(runToJson(run, api.exposeStacks), api, created ? 201 : 200, locationOf(run.runId))
     } catch (error) {
       throw inTheBody(error)
     }
@@ -50,7 +50,7 @@ async function readStart(c: Context, api: Api): Promise<{ definition: AnyWorkflo
   const body = await readJson(c, api.bodyLimit)
   const checks = new Checks()
   const { input: sent, id, startAt, delay, tags, version } = readFields(body, FIELDS, checks, ". The workflow's own input goes under 'input'")
-  const input = decode(sent as Json | undefined)
+  const input = decodeUncoded(sent as Json | undefined)
   if (version !== undefined) {
     checks.require('$.version', Number.isInteger(version), 'must be a whole number')
     if (Number.isInteger(version)) definition = await definitions.toStart(name, version as number)

@@ -3,13 +3,13 @@ import { recordError } from '../../../sdk/engine/errors.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
 import { ownKey } from '../../../sdk/engine/own-key.ts'
-import { decode, encode } from '../../../sdk/engine/values.ts'
+import { decodeUncoded, encode } from '../../../sdk/engine/values.ts'
 import { RequestRefusedError, TimeoutError } from '../../../sdk/index.ts'
 import { readJson } from '../body.ts'
 import { Checks, LONGEST_WAIT_MS, readFields, readKey, readWait } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
 import { HttpProblem, type ProblemKind } from '../problem.ts'
-import { type Api, json, locationOf, type Route } from '../route.ts'
+import { type Api, json, jsonWithPayloads, locationOf, type Route } from '../route.ts'
 import { errorToJson } from '../run-json.ts'
 
 const LONGEST_REASON = 1_000
@@ -28,7 +28,7 @@ const signalRun: Route = {
   problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'misfit', 'conflict', ...BODY_PROBLEMS],
   async handle(c, api) {
     const payload = await readJson(c, api.bodyLimit)
-    return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decode(payload as Json | undefined), readKey(c)), 202)
+    return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decodeUncoded(payload as Json | undefined), readKey(c)), 202)
   },
 }
 
@@ -52,10 +52,10 @@ const askRun: Route = {
   async handle(c, api) {
     const { idempotencyKey = ownKey() } = readKey(c)
     const options = { idempotencyKey, timeout: readWait(c) ?? LONGEST_WAIT_MS }
-    const payload = decode((await readJson(c, api.bodyLimit)) as Json | undefined)
+    const payload = decodeUncoded((await readJson(c, api.bodyLimit)) as Json | undefined)
     try {
       const result = await api.client.ask(c.req.param('id')!, c.req.param('name')!, payload, options)
-      return json({ result: encode(result, 'the reply') })
+      return jsonWithPayloads({ result: encode(result, 'the reply') }, api)
     } catch (error) {
       if (error instanceof TimeoutError) return json({ accepted: true, idempotencyKey }, 202)
       if (!(error instanceof RequestRefusedError)) throw error

@@ -1,3 +1,5 @@
+import type { Json } from '../../../../sdk/engine/json.ts'
+import { decodeUncoded, encode } from '../../../../sdk/engine/values.ts'
 import type { Resolved } from '../../../../sdk/tasks/broker.ts'
 import type { Refusal } from '../../../../sdk/tasks/lifecycle.ts'
 import { MOST_PAYLOAD_BYTES } from '../../../../sdk/tasks/task.ts'
@@ -62,11 +64,15 @@ function readResolution(body: unknown): ResolveBody {
     checks.require('$.duration_ms', isWhole(duration_ms, 1, LONGEST_PAUSE_MS), `must be a whole number from 1 to ${LONGEST_PAUSE_MS} (an hour)`)
   }
   checks.throwIfAny()
+  const payloads: Partial<Record<(typeof PAYLOADS)[number], unknown>> = {}
   for (const name of PAYLOADS) {
-    const size = fields[name] === undefined ? 0 : Buffer.byteLength(JSON.stringify(fields[name]))
+    if (fields[name] === undefined) continue
+    const payload = encode(decodeUncoded(fields[name] as Json), name)
+    const size = Buffer.byteLength(JSON.stringify(payload))
     if (size > MOST_PAYLOAD_BYTES) throw new HttpProblem('too-large', `${name} has ${size} bytes, and ${MOST_PAYLOAD_BYTES} are the most; nothing was written`)
+    payloads[name] = payload
   }
-  return fields as unknown as ResolveBody
+  return { ...fields, ...payloads } as unknown as ResolveBody
 }
 
 function refused(id: string, refusal: Refusal, task?: Extract<Resolved, { ok: false }>['task']): HttpProblem {
