@@ -14,15 +14,18 @@ import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/
 import { OWN_KEY } from './engine/own-key.ts'
 import { journalUpTo } from './engine/rerun.ts'
 import { encode } from './engine/values.ts'
+import { explain } from './explaining.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunState, type RunStatus, type Wake, type World } from './ports.ts'
 import { contentOf } from './reply-content.ts'
 import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
 import { nextChange } from './run-changes.ts'
+import { keptSignals, viewOf } from './run-view.ts'
 import { accept, validateOrThrow } from './schema.ts'
 import { StartedRun } from './started-run.ts'
 import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
+import type { Why } from './views/why.ts'
 import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './workflow.ts'
 
 /** A line of a run's history: a journal event and when it was observed. */
@@ -149,16 +152,8 @@ export class Client {
 
   async get(runId: string): Promise<RunView> {
     const run = await this.record(runId)
-    const keptSignals = run.stimulus > 0 && !(hasEnded(run.status) && run.status !== 'failed') ? await this.keptSignals(runId) : undefined
-    return { ...viewOf(run), ...(keptSignals && { keptSignals }) }
-  }
-
-  /** A signal that nobody waits for may be one whose name was misspelt. */
-  private async keptSignals(runId: string): Promise<Record<string, number> | undefined> {
-    const kept = new Map<string, number>()
-    const { messages } = await this.world.store.inbox(runId)
-    for (const message of messages) if (message.kind === 'signal') kept.set(message.name, (kept.get(message.name) ?? 0) + 1)
-    return kept.size === 0 ? undefined : Object.fromEntries(kept)
+    const kept = run.stimulus > 0 && !(hasEnded(run.status) && run.status !== 'failed') ? await keptSignals(this.world, runId) : undefined
+    return { ...viewOf(run), ...(kept && { keptSignals: kept }) }
   }
 
   /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor: no more is read for one than is reasonable. */
@@ -220,6 +215,11 @@ export class Client {
         .map(({ dt = 0, ...event }) => ({ ...event, at: frame.at + dt }) as HistoryEvent),
     )
     return run.startedAt === undefined ? events : [started, ...events]
+  }
+
+  /** Why the run stands where it stands, in words, and what can be done about it. */
+  why(runId: string): Promise<Why> {
+    return explain(this, runId)
   }
 
   /** Where each step of a run of a definition stands. */
@@ -435,11 +435,4 @@ function isSameStart(existing: RunRecord, run: NewRun): boolean {
 /** The message that an event took over, if it is of that kind. */
 function cameFrom(event: JournalEvent): string | undefined {
   return event.type === 'sleep.completed' ? event.skippedBy : 'from' in event ? event.from : undefined
-}
-
-function viewOf({ id, secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, format: _f, parsed: _p, reparse: _r, ...rest }: RunRecord): RunView {
-  const view: RunView = { runId: id, ...rest }
-  // What it waited for is on record until it is given up again, and nobody's business meanwhile.
-  if (view.status === 'running') delete view.waitingFor
-  return view
 }

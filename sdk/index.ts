@@ -60,6 +60,7 @@ export { type Schedule, type ScheduleOptions, schedule } from './schedule.ts'
 export { Schedules, type ScheduleView } from './schedules.ts'
 export { StartedRun } from './started-run.ts'
 export type { CannotBeStored, Giving, IfStorable } from './storable.ts'
+export type { Remedy, WaitReason, Why } from './views/why.ts'
 export {
   type AnyRequest,
   type AnySignal,

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import { eventToJson, runToJson } from '../../functions/http/run-json.ts'
+import { eventToJson, runToJson, whyToJson } from '../../functions/http/run-json.ts'
 import { hasEnded } from '../../sdk/ports.ts'
 import { withRun } from '../failure.ts'
 import { runEnd, runHead } from '../run-text.ts'
 import { Session } from '../session.ts'
 import { timelineLine } from '../timeline.ts'
+import { whyText } from '../why-text.ts'
 
 const LOOK_EVERY_MS = 200
 
@@ -18,6 +19,17 @@ export function addShow(program: Command): void {
     .action((runId: string, { watch }: { watch?: boolean }) => {
       const session = Session.of(show)
       return withRun(session.client, runId, () => (watch ? follow(session, runId) : showOnce(session, runId)))
+    })
+
+  const why = program
+    .command('why')
+    .summary('say why a run stands where it stands, and what to do')
+    .description('Says what a run waits for, since when and until when, what is known about that, and what can be done.')
+    .argument('<run>', 'its id')
+    .action(async (runId: string) => {
+      const session = Session.of(why)
+      const reasons = await withRun(session.client, runId, () => session.client.why(runId))
+      session.print(whyText(runId, reasons, Date.now()), whyToJson(reasons))
     })
 
   const history = program

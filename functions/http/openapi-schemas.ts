@@ -103,6 +103,21 @@ export const SCHEMAS = {
     ['schedules'],
   ),
   Accepted: object({ accepted: { type: 'boolean' } }, ['accepted']),
+  Why: object(
+    {
+      reason: text,
+      waits: listOf(
+        object({ kind: text, id: text, on: text, what: text, since: time, until: time, overdueMs: whole, evidence: listOf(text) }, [
+          'kind',
+          'id',
+          'what',
+          'evidence',
+        ]),
+      ),
+      remedies: listOf(object({ what: text, command: text }, ['what'])),
+    },
+    ['reason', 'waits', 'remedies'],
+  ),
   Reply: object({ result: anything }),
   Asked: object({ accepted: { type: 'boolean' }, idempotencyKey: text }, ['accepted', 'idempotencyKey']),
   Reason: object({ reason: text }),

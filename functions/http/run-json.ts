@@ -1,6 +1,6 @@
 import type { StepView } from '../../sdk/definitions/step-states.ts'
-import type { HistoryEventJson, OpenCallbackJson, RunJson, RunSummaryJson, StepJson } from '../../sdk/http-client/wire.ts'
-import type { HistoryEvent, OpenCallback, RunView } from '../../sdk/index.ts'
+import type { HistoryEventJson, OpenCallbackJson, RunJson, RunSummaryJson, StepJson, WhyJson } from '../../sdk/http-client/wire.ts'
+import type { HistoryEvent, OpenCallback, RunView, Why } from '../../sdk/index.ts'
 import type { RunSummary } from '../../sdk/ports.ts'
 
 type ErrorJson = NonNullable<RunJson['error']>
@@ -44,6 +44,10 @@ export function eventToJson(event: HistoryEvent, exposeStacks: boolean): History
   if ('until' in event) json.until = maybeIso(event.until)
   if ('error' in event) json.error = errorToJson(event.error, exposeStacks)
   return json
+}
+
+export function whyToJson({ waits, ...rest }: Why): WhyJson {
+  return { ...rest, waits: waits.map(({ since, until, ...wait }) => ({ ...wait, since: maybeIso(since), until: maybeIso(until) })) }
 }
 
 export function callbackToJson({ until, ...callback }: OpenCallback): OpenCallbackJson {

@@ -17,6 +17,7 @@ import { StartedRun } from '../started-run.ts'
 import type { Giving } from '../storable.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
+import type { Why } from '../views/why.ts'
 import type { AnyWorkflow, RunRequest, Signal, Workflow } from '../workflow.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 import {
@@ -38,7 +39,9 @@ import {
   summaryFromJson,
   type TokenJson,
   tokenFromJson,
+  type WhyJson,
   type WorkerJson,
+  whyFromJson,
 } from './wire.ts'
 
 /** One request is held this long at most; the server cuts at 25 s. */
@@ -136,6 +139,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
       cursor = page.cursor
     } while (cursor !== undefined)
     return events
+  }
+
+  /** Why the run stands where it stands, in words, and what can be done about it. */
+  async why(runId: string): Promise<Why> {
+    return whyFromJson(await this.read<WhyJson>(runPath(runId, '/why')))
   }
 
   async steps(runId: string): Promise<StepView[]> {

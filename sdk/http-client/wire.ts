@@ -10,6 +10,7 @@ import type { RunSummary, Waiting } from '../ports.ts'
 import type { ScheduleView } from '../schedules.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { TokenView } from '../tasks/tokens.ts'
+import type { WaitReason, Why } from '../views/why.ts'
 
 /** What goes over the wire: the types of the in-process client, with every time as an ISO 8601 string. */
 
@@ -55,6 +56,13 @@ export type StoredVersionJson = Omit<StoredVersion, 'createdAt'> & { createdAt: 
 export interface RunPageJson {
   runs: RunSummaryJson[]
   cursor?: string
+}
+
+export type WhyJson = Omit<Why, 'waits'> & { waits: (Omit<WaitReason, 'since' | 'until'> & { since?: string; until?: string })[] }
+
+export function whyFromJson({ waits, ...rest }: WhyJson): Why {
+  const times = ({ since, until }: WhyJson['waits'][number]) => ({ ...(since && { since: Date.parse(since) }), ...(until && { until: Date.parse(until) }) })
+  return { ...rest, waits: waits.map(({ since, until, ...wait }) => ({ ...wait, ...times({ since, until, ...wait } as WhyJson['waits'][number]) })) }
 }
 
 /** What a run replied to a request. */

@@ -61,7 +61,7 @@ describe('help', () => {
   test('names every command; a command names its options and where the API is looked for', async () => {
     const { code, stdout } = await overwinter(['--help'])
     expect(code).toBe(0)
-    for (const name of ['dev', 'start', 'runs', 'show', 'history', 'signal', 'cancel', 'terminate', 'retry', 'wake', 'rerun', 'ask', 'doctor']) {
+    for (const name of ['dev', 'start', 'runs', 'show', 'history', 'signal', 'cancel', 'terminate', 'retry', 'wake', 'rerun', 'ask', 'why', 'doctor']) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} .* [a-z]`, 'm'))
     }
     const start = await overwinter(['start', '--help'])
@@ -240,6 +240,18 @@ describe('steering', () => {
     const late = await cli('ask', 'shop', 'never', '--timeout', '50ms')
     expect(late).toMatchObject({ code: 1, stderr: expect.stringMatching(/^run 'shop' has not replied to request 'never' in time/) })
     expect((await cli('show', 'shop')).stdout).toMatch(/replied → {"cents":500}[\s\S]*refused, .*sold out/)
+  })
+
+  test('why says what a run waits for, what is known about it and what to do', async () => {
+    await local.start(approval, undefined, { id: 'why' })
+    await asleep('why', 'waiting')
+    await local.signal('why', 'aproved')
+    const { stdout } = await cli('why', 'why')
+    expect(stdout).toMatch(
+      /^why waits for signal 'approved'\n {2}◌ signal 'approved', for .*, until .* \(in .*\)\n {6}signal 'aproved' came, .* misspelt\?\n\nWhat can be done:\n {2}send it what it waits for: overwinter signal why approved --payload '…'\n$/,
+    )
+    expect(await json('why', 'why')).toMatchObject({ reason: "waits for signal 'approved'" })
+    expect((await cli('why', 'nobody')).code).toBe(1)
   })
 
   test('erase removes an ended run, if one says so', async () => {

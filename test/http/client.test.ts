@@ -136,6 +136,28 @@ test('it asks and gets the reply, the reason of a refusal, or the word that it t
   await expect(run.ask(price, { item: 'bread' })).rejects.toMatchObject({ name: 'ConflictError' })
 })
 
+test('it says why a run waits, as the in-process client does', async () => {
+  await using api = await open()
+  const run = await api.client.start(approval, undefined, { id: 'a' })
+  while ((await api.client.get('a')).status !== 'waiting') await new Promise((resolve) => setImmediate(resolve))
+  await run.signal('aproved')
+  expect(await api.client.why('a')).toEqual({
+    reason: "waits for signal 'approved'",
+    waits: [
+      {
+        kind: 'signal',
+        id: 'approved',
+        on: 'approved',
+        what: "signal 'approved'",
+        since: expect.any(Number),
+        evidence: ["signal 'aproved' came, which it does not wait for: is one of the two misspelt?"],
+      },
+    ],
+    remedies: [{ what: 'send it what it waits for', command: "overwinter signal a approved --payload '…'" }],
+  })
+  await expect(api.client.why('nobody')).rejects.toThrow(RunNotFoundError)
+})
+
 test('it cancels, terminates, wakes, retries and reruns', async () => {
   await using api = await open()
   const { client } = api

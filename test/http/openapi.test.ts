@@ -13,6 +13,7 @@ const PROMISED = [
   'GET /runs/{id}/callbacks',
   'GET /runs/{id}/history',
   'GET /runs/{id}/steps',
+  'GET /runs/{id}/why',
   'POST /runs/{id}/signals/{name}',
   'POST /runs/{id}/requests/{name}',
   'POST /runs/{id}/cancel',

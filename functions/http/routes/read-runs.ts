@@ -5,7 +5,7 @@ import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
 import { fitting } from '../pages.ts'
 import { json, jsonWithPayloads, type Route } from '../route.ts'
-import { eventToJson, runToJson, stepToJson, summaryToJson } from '../run-json.ts'
+import { eventToJson, runToJson, stepToJson, summaryToJson, whyToJson } from '../run-json.ts'
 
 const listRuns: Route = {
   method: 'GET',
@@ -98,7 +98,20 @@ const getSteps: Route = {
   },
 }
 
-export const readRuns = [listRuns, getRun, getHistory, getSteps]
+const getWhy: Route = {
+  method: 'GET',
+  path: '/runs/{id}/why',
+  operationId: 'getWhy',
+  needs: 'read',
+  summary: 'Why a run stands where it stands: what it waits for, since when, what is known about that, and what can be done.',
+  responses: { 200: { description: 'In words for people.', schema: ref('Why') } },
+  problems: ['unknown-run'],
+  async handle(c, api) {
+    return json(whyToJson(await api.client.why(c.req.param('id')!)))
+  },
+}
+
+export const readRuns = [listRuns, getRun, getHistory, getSteps, getWhy]
 
 function readFilter(c: Context): ListOptions {
   const { workflow, status, tag, idPrefix, from, to, cursor, limit } = c.req.query()

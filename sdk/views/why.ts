@@ -1,0 +1,198 @@
+import type { HistoryEvent, RunView } from '../client.ts'
+import type { ErrorRecord } from '../engine/events.ts'
+import type { Waiting } from '../ports.ts'
+import { nearest } from './nearest.ts'
+
+/** Why a run stands where it stands, for people: each part is a sentence. */
+export interface Why {
+  /** What it is at: `waits for signal 'approved'`. */
+  reason: string
+  waits: WaitReason[]
+  /** What can be done about it, most likely first. */
+  remedies: Remedy[]
+}
+
+export interface WaitReason {
+  kind: Waiting['kind'] | 'start'
+  /** Of the operation. */
+  id: string
+  /** The signal's name, the child's run id, or the task's type. */
+  on?: string
+  what: string
+  since?: number
+  until?: number
+  /** By how much its time has passed without anybody looking at it, in milliseconds. */
+  overdueMs?: number
+  /** What is known about it. */
+  evidence: string[]
+}
+
+export interface Remedy {
+  what: string
+  /** For the shell, where there is one. */
+  command?: string
+}
+
+/** What the run itself does not know. */
+export interface Facts {
+  /** Children that it waits for, by their run id. */
+  children?: ReadonlyMap<string, Pick<RunView, 'runId' | 'status' | 'error'> & { reason?: string }>
+  /** How many workers are alive, by the type of task that they take. */
+  workers?: ReadonlyMap<string, number>
+}
+
+/** A runner may take so long to get to a run that is due. */
+const GRACE_MS = 60_000
+
+export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts, now: number): Why {
+  if (run.status === 'stuck' || run.status === 'failed') return ofTrouble(run, events)
+  if (run.status === 'completed') return { reason: 'has completed', waits: [], remedies: [] }
+  if (run.status === 'cancelled' || run.status === 'terminated') return { reason: `was ${run.status}${because(endReason(events))}`, waits: [], remedies: [] }
+  const waits = (run.waitingFor ?? []).map((waiting) => explain(waiting, run, events, facts, now))
+  if (run.status === 'pending') waits.unshift(...startOf(run, now))
+  const remedies = [...new Map(waits.flatMap((wait) => remediesFor(wait, run)).map((remedy) => [remedy.what, remedy])).values()]
+  return { reason: reasonOf(run, waits), waits, remedies }
+}
+
+function reasonOf(run: RunView, waits: readonly WaitReason[]): string {
+  if (run.status === 'running') return `is running${run.heartbeat ? `; step '${run.heartbeat.step}' gave the last sign of life` : ''}`
+  if (waits.length === 0) return run.status === 'pending' ? 'is about to start' : `is ${run.status}`
+  const [first, ...others] = waits
+  return `waits for ${first!.what}${others.length === 0 ? '' : ` and ${others.length} more`}`
+}
+
+const WHAT: Record<Waiting['kind'], (waiting: Waiting) => string> = {
+  sleep: ({ id }) => `the end of sleep '${id}'`,
+  signal: ({ id, on }) => `signal '${on ?? id}'`,
+  callback: ({ id }) => `an answer to callback '${id}'`,
+  task: ({ id, on }) => `a worker to do '${id}' (${on})`,
+  child: ({ id, on }) => `child run '${on ?? id}'`,
+  retry: ({ id }) => `the next attempt of step '${id}'`,
+  pause: ({ id }) => `the end of the pause of step '${id}'`,
+  until: ({ id }) => `the next look of '${id}'`,
+  code: ({ id, on }) => `a runner that knows workflow '${id}' (version ${on})`,
+}
+
+function explain(waiting: Waiting, run: RunView, events: readonly HistoryEvent[], facts: Facts, now: number): WaitReason {
+  const { kind, id, on, until } = waiting
+  const since = waiting.since ?? openedAt(id, events)
+  const overdueMs = until === undefined ? 0 : now - until
+  return {
+    kind,
+    id,
+    ...(on !== undefined && { on }),
+    what: WHAT[kind](waiting),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+    ...(overdueMs > GRACE_MS && { overdueMs }),
+    evidence: EVIDENCE[kind]?.(waiting, { run, events, facts }) ?? [],
+  }
+}
+
+interface Known {
+  run: RunView
+  events: readonly HistoryEvent[]
+  facts: Facts
+}
+
+const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => string[] } = {
+  signal: signalEvidence,
+  retry: ({ id }, { events }) => {
+    const last = findLast(events, (event) => event.type === 'step.retrying' && event.id === id)
+    if (last?.type !== 'step.retrying') return []
+    return [`attempt ${last.attempt}${last.of === undefined ? '' : ` of ${last.of}`} failed: ${oneLine(last.error)}`]
+  },
+  pause: ({ id }, { events }) => {
+    const last = findLast(events, (event) => event.type === 'step.paused' && event.id === id)
+    return last?.type === 'step.paused' ? [`the step pauses as '${last.name}'`] : []
+  },
+  until: ({ round, failures }) => [`${round ?? 0} looks in vain${failures ? `, the last ${failures} of them failed` : ''}`],
+  child: ({ id, on }, { facts }) => {
+    const child = facts.children?.get(on ?? id)
+    if (!child) return []
+    return [`it is ${child.status}${child.error ? `: ${oneLine(child.error)}` : ''}${child.reason === undefined ? '' : `; it ${child.reason}`}`]
+  },
+  task: ({ on }, { facts }) => {
+    const alive = facts.workers?.get(on ?? '') ?? 0
+    if (!facts.workers) return []
+    return [
+      alive === 0
+        ? `no worker that takes '${on}' has given a sign of life`
+        : `${alive} worker${alive === 1 ? '' : 's'} that take${alive === 1 ? 's' : ''} '${on}' ${alive === 1 ? 'is' : 'are'} alive`,
+    ]
+  },
+  callback: ({ id }, { events }) => {
+    const last = findLast(events, (event) => event.type === 'callback.rejected' && event.id === id)
+    return last?.type === 'callback.rejected' ? [`an answer came that did not fit: ${firstLine(last.reason)}`] : []
+  },
+}
+
+function signalEvidence({ id, on = id }: Waiting, { run, events }: Known): string[] {
+  const evidence: string[] = []
+  const rejected = findLast(events, (event) => event.type === 'signal.rejected' && event.id === id)
+  if (rejected?.type === 'signal.rejected') evidence.push(`one came that did not fit: ${firstLine(rejected.reason)}`)
+  const kept = Object.keys(run.keptSignals ?? {}).filter((name) => name !== on)
+  const alike = nearest(on, kept)
+  if (alike !== undefined) evidence.push(`signal '${alike}' came, which it does not wait for: is one of the two misspelt?`)
+  else if (kept.length > 0) evidence.push(`these came, which it does not wait for: ${kept.map((name) => `'${name}'`).join(', ')}`)
+  return evidence
+}
+
+function remediesFor({ kind, id, on = id, overdueMs }: WaitReason, { runId }: RunView): Remedy[] {
+  const late: Remedy[] =
+    overdueMs === undefined ? [] : [{ what: 'its time has passed and nobody has looked at it: is a runner alive?', command: 'overwinter doctor' }]
+  switch (kind) {
+    case 'sleep':
+      return [...late, { what: 'end its sleeps now', command: `overwinter wake ${runId}` }]
+    case 'signal':
+      return [...late, { what: 'send it what it waits for', command: `overwinter signal ${runId} ${on} --payload '…'` }]
+    case 'callback':
+      return [...late, { what: 'see its link, and answer', command: `overwinter callbacks list ${runId}` }]
+    case 'child':
+      return [...late, { what: 'look at the child', command: `overwinter why ${on}` }]
+    case 'task':
+      return [...late, { what: 'start a worker that takes it; who is alive', command: 'overwinter workers' }]
+    case 'code':
+      return [...late, { what: 'deploy the code that it began with, or start a program that has it' }]
+    default:
+      return late
+  }
+}
+
+function startOf(run: RunView, now: number): WaitReason[] {
+  if (run.wakeAt === undefined || run.waitingFor?.some(({ kind }) => kind === 'code')) return []
+  const overdueMs = now - run.wakeAt
+  const what = run.attempt > 1 ? `attempt ${run.attempt} of the whole run` : 'its start'
+  return [{ kind: 'start', id: '', what, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }), evidence: [] }]
+}
+
+function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {
+  const error = run.error ?? { name: 'Error', message: 'it does not say why' }
+  const last = findLast(events, ({ type }) => type === 'run.failed')
+  const isUndone = last?.type === 'run.failed' && last.compensated === true
+  const what = run.status === 'stuck' ? 'mend the code or what it depends on, deploy, and let it try again' : 'let it go on from what failed'
+  const remedies: Remedy[] = isUndone
+    ? [{ what: 'its steps were undone, so it cannot go on: start it anew' }]
+    : [{ what, command: `overwinter retry ${run.runId}` }]
+  return { reason: `${run.status === 'stuck' ? 'is stuck' : 'failed'}: ${oneLine(error)}`, waits: [], remedies }
+}
+
+function endReason(events: readonly HistoryEvent[]): string | undefined {
+  const last = events.at(-1)
+  return last && 'reason' in last ? last.reason : undefined
+}
+
+const OPENS = /^(?:wait|sleep|child)\.started$|^callback\.created$|^task\.dispatched$|^step\.(?:retrying|paused|repeating)$/
+
+function openedAt(id: string, events: readonly HistoryEvent[]): number | undefined {
+  return findLast(events, (event) => 'id' in event && event.id === id && OPENS.test(event.type))?.at
+}
+
+function findLast(events: readonly HistoryEvent[], isIt: (event: HistoryEvent) => boolean): HistoryEvent | undefined {
+  for (let i = events.length - 1; i >= 0; i--) if (isIt(events[i]!)) return events[i]
+  return undefined
+}
+
+const because = (reason: string | undefined): string => (reason === undefined ? '' : `: ${reason}`)
+const firstLine = (text: string): string => text.split('\n')[0]!
+const oneLine = ({ name, message }: Pick<ErrorRecord, 'name' | 'message'>): string => `${name}: ${firstLine(message)}`
