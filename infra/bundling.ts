@@ -28,6 +28,7 @@ const OURS: BundlingOptions = {
     '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials'),
     '--alias:@smithy/core/event-streams': functionFile('left-out-of-aws-sdk'),
     '--alias:@aws-sdk/middleware-endpoint-discovery': functionFile('left-out-of-aws-sdk'),
+    '--alias:@aws/lambda-invoke-store': functionFile('left-out-of-aws-sdk'),
     // `module` would be lost if it were not named. The second is for `imports` in our package.json.
     '--conditions': `module,overwinter-lambda${isFromSource ? ',overwinter-source' : ''}`,
   },

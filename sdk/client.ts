@@ -14,7 +14,6 @@ import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/
 import { OWN_KEY } from './engine/own-key.ts'
 import { journalUpTo } from './engine/rerun.ts'
 import { encode } from './engine/values.ts'
-import { explain } from './explaining.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunState, type RunStatus, type Wake, type World } from './ports.ts'
 import { contentOf } from './reply-content.ts'
@@ -218,7 +217,9 @@ export class Client {
   }
 
   /** Why the run stands where it stands, in words, and what can be done about it. */
-  why(runId: string): Promise<Why> {
+  async why(runId: string): Promise<Why> {
+    // Loaded late: it is asked for where people look, not where runs are run.
+    const { explain } = await import('./explaining.ts')
     return explain(this, runId)
   }
 

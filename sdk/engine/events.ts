@@ -98,32 +98,8 @@ export type OpKind = 'step' | 'sleep' | 'wait' | 'callback' | 'child' | 'task'
 
 type OperationEvent = Extract<JournalEvent, { type: `${OpKind}.${string}` }>
 
-/** Which kind of operation an event speaks of. */
-export const OP_KIND: Record<OperationEvent['type'], OpKind> = {
-  'step.started': 'step',
-  'step.completed': 'step',
-  'step.retrying': 'step',
-  'step.checkpoint': 'step',
-  'step.paused': 'step',
-  'step.repeating': 'step',
-  'step.failed': 'step',
-  'sleep.started': 'sleep',
-  'sleep.completed': 'sleep',
-  'wait.started': 'wait',
-  'wait.completed': 'wait',
-  'wait.timedOut': 'wait',
-  'callback.created': 'callback',
-  'callback.rejected': 'callback',
-  'callback.completed': 'callback',
-  'callback.failed': 'callback',
-  'child.started': 'child',
-  'child.detached': 'child',
-  'child.completed': 'child',
-  'child.failed': 'child',
-  'task.dispatched': 'task',
-  'task.completed': 'task',
-  'task.failed': 'task',
-}
+/** Which kind of operation an event speaks of: its name begins with it. */
+export const opKindOf = (type: OperationEvent['type']): OpKind => type.slice(0, type.indexOf('.')) as OpKind
 
 /**
  * What replay does with an event. `fact`: it is looked up when its operation is called. `settles`: it is
@@ -190,7 +166,7 @@ export const isRemark = (event: JournalEvent): event is Remark => EVENT_ROLE[eve
 
 /** As it is told to people. */
 export function describeDelivery(event: Delivery): string {
-  return 'id' in event ? `${OP_KIND[event.type]} '${event.id}'` : event.type === 'run.timedOut' ? 'the timeout of the run' : 'the cancellation of the run'
+  return 'id' in event ? `${opKindOf(event.type)} '${event.id}'` : event.type === 'run.timedOut' ? 'the timeout of the run' : 'the cancellation of the run'
 }
 
 export type TerminalEvent = EventOf<'run.completed' | 'run.failed' | 'run.cancelled' | 'run.terminated'>

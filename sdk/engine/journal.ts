@@ -8,8 +8,8 @@ import {
   isRemark,
   isTerminal,
   type JournalEvent,
-  OP_KIND,
   type OpKind,
+  opKindOf,
   type Remark,
   type TerminalEvent,
 } from './events.ts'
@@ -176,7 +176,7 @@ export class Journal {
     const known = this.facts.get(event.id)
     if (known) applyFact(known, event).openedBy = epoch
     // With a place for what nearly all of them get: a journal may have very many.
-    else this.facts.set(event.id, applyFact({ kind: OP_KIND[event.type], opened: undefined, openedAt: at, openedBy: epoch, failures: 0 }, event))
+    else this.facts.set(event.id, applyFact({ kind: opKindOf(event.type), opened: undefined, openedAt: at, openedBy: epoch, failures: 0 }, event))
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */

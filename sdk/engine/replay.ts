@@ -13,7 +13,7 @@ import {
   StepError,
   TimeoutError,
 } from './errors.ts'
-import { type Delivery, describeDelivery, isDelivery, isFact, type JournalEvent, OP_KIND } from './events.ts'
+import { type Delivery, describeDelivery, isDelivery, isFact, type JournalEvent, opKindOf } from './events.ts'
 import { Groups } from './groups.ts'
 import type { Forgotten, Journal } from './journal.ts'
 import { escapeName } from './names.ts'
@@ -359,7 +359,7 @@ export class Replay {
       return
     }
     if (operation.settled) return
-    const kind = OP_KIND[event.type]
+    const kind = opKindOf(event.type)
     if (kind !== operation.kind) {
       this.wrong = mismatch(this.run, `its history has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
       return

@@ -8,7 +8,7 @@ import type { RunRecord } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 
-/** A history as a golden file keeps it: times count from the start, stacks and measured durations are left out. */
+/** A history as a golden file keeps it: times count from the start; stacks, measured durations and how many attempts there may be are left out. No replay looks at them. */
 export function normaliseHistory(history: readonly HistoryEvent[]): unknown[] {
   const start = history[0]?.at ?? 0
   return history.map((event) => {
@@ -16,6 +16,7 @@ export function normaliseHistory(history: readonly HistoryEvent[]): unknown[] {
     copy.at = event.at - start
     if (typeof copy.until === 'number') copy.until = copy.until - start
     if (String(copy.type).startsWith('step.')) delete copy.ms
+    if (copy.type === 'step.retrying') delete copy.of
     return copy
   })
 }
