@@ -1,7 +1,8 @@
 import { styleText } from 'node:util'
-import { retryPlan } from '../sdk/engine/undone.ts'
-import type { ErrorRecord, HistoryEvent, RunStatus, RunView, Waiting } from '../sdk/index.ts'
+import type { ErrorRecord, HistoryEvent, RunStatus, RunView } from '../sdk/index.ts'
 import type { RunSummary } from '../sdk/ports.ts'
+import { awaited } from '../sdk/views/awaited.ts'
+import { refusalOfRetry } from '../sdk/views/why.ts'
 import { clockTime, fromNow, span } from './moments.ts'
 
 const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = {
@@ -18,18 +19,6 @@ const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = 
 const HEADINGS = ['RUN', 'WORKFLOW', 'STATUS', 'CREATED', 'WAITS FOR']
 const LONGEST_ERROR = 80
 
-const WAITS_FOR: Record<Waiting['kind'], (waiting: Waiting) => string> = {
-  sleep: ({ id }) => `the sleep '${id}'`,
-  signal: ({ id, on }) => `signal '${on ?? id}'`,
-  callback: ({ id }) => `callback '${id}'`,
-  task: ({ id, on }) => `a worker to do '${id}' (${on})`,
-  child: ({ id, on }) => `child run ${on ?? id}`,
-  retry: ({ id }) => `the next attempt of step '${id}'`,
-  code: ({ id, on }) => `a runner that knows workflow '${id}' (version ${on})`,
-  until: ({ id, round }) => `the next round of '${id}' (${round} in vain)`,
-  pause: ({ id }) => `the end of step '${id}'s pause`,
-}
-
 /** What would move the run on, and when; empty for one that has ended. */
 export function waitsFor(run: RunSummary, now: number): string {
   const when = (until: number | undefined) => (until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`)
@@ -37,7 +26,7 @@ export function waitsFor(run: RunSummary, now: number): string {
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now && !isForCode)
     return `${run.attempt > 1 ? `its attempt ${run.attempt}` : 'its start'} at ${clockTime(run.wakeAt, now)} (${fromNow(run.wakeAt, now)})`
   if (run.status !== 'sleeping' && run.status !== 'waiting' && !isForCode) return ''
-  return (run.waitingFor ?? []).map((waiting) => WAITS_FOR[waiting.kind](waiting) + when(waiting.until)).join(', ')
+  return (run.waitingFor ?? []).map((waiting) => awaited(waiting) + when(waiting.until)).join(', ')
 }
 
 export function statusText(status: RunStatus, width = 0): string {
@@ -82,11 +71,8 @@ export function runEnd(run: RunView, history: readonly HistoryEvent[], now: numb
 
 /** What `retry` would refuse is not suggested. */
 function afterFailure({ runId }: RunView, history: readonly HistoryEvent[]): string {
-  const plan = retryPlan(
-    runId,
-    history.filter((event) => event.type !== 'run.started'),
-  )
-  return 'refusal' in plan ? plan.refusal : `To let it go on from there: overwinter retry ${runId}`
+  const refusal = refusalOfRetry(runId, history)
+  return refusal ?? `To let it go on from there: overwinter retry ${runId}`
 }
 
 /** A signal that nobody waits for may be one whose name was misspelt. */

@@ -61,8 +61,7 @@ export interface RunPageJson {
 export type WhyJson = Omit<Why, 'waits'> & { waits: (Omit<WaitReason, 'since' | 'until'> & { since?: string; until?: string })[] }
 
 export function whyFromJson({ waits, ...rest }: WhyJson): Why {
-  const times = ({ since, until }: WhyJson['waits'][number]) => ({ ...(since && { since: Date.parse(since) }), ...(until && { until: Date.parse(until) }) })
-  return { ...rest, waits: waits.map(({ since, until, ...wait }) => ({ ...wait, ...times({ since, until, ...wait } as WhyJson['waits'][number]) })) }
+  return { ...rest, waits: waits.map(withEpochTimes) }
 }
 
 /** What a run replied to a request. */
@@ -97,7 +96,7 @@ export function summaryFromJson<T extends RunSummaryJson | Omit<RunJson, 'heartb
     ...(endedAt !== undefined && { endedAt: Date.parse(endedAt) }),
     ...(wakeAt !== undefined && { wakeAt: Date.parse(wakeAt) }),
     ...(waitingFor && {
-      waitingFor: waitingFor.map(({ since, ...waiting }) => ({ ...withEpochUntil(waiting), ...(since !== undefined && { since: Date.parse(since) }) })),
+      waitingFor: waitingFor.map(withEpochTimes),
     }),
   }
 }
@@ -113,6 +112,14 @@ export function stepFromJson({ startedAt, endedAt, wakeAt, ...step }: StepJson):
     ...(endedAt !== undefined && { endedAt: Date.parse(endedAt) }),
     ...(wakeAt !== undefined && { wakeAt: Date.parse(wakeAt) }),
   }
+}
+
+function withEpochTimes<T extends { since?: string; until?: string }>({
+  since,
+  until,
+  ...rest
+}: T): Omit<T, 'since' | 'until'> & { since?: number; until?: number } {
+  return { ...rest, ...(since !== undefined && { since: Date.parse(since) }), ...(until !== undefined && { until: Date.parse(until) }) }
 }
 
 function withEpochUntil<T extends { until?: string }>({ until, ...rest }: T): Omit<T, 'until'> & { until?: number } {

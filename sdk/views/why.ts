@@ -1,6 +1,8 @@
 import type { HistoryEvent, RunView } from '../client.ts'
 import type { ErrorRecord } from '../engine/events.ts'
+import { retryPlan } from '../engine/undone.ts'
 import type { Waiting } from '../ports.ts'
+import { awaited } from './awaited.ts'
 import { nearest } from './nearest.ts'
 
 /** Why a run stands where it stands, for people: each part is a sentence. */
@@ -61,18 +63,6 @@ function reasonOf(run: RunView, waits: readonly WaitReason[]): string {
   return `waits for ${first!.what}${others.length === 0 ? '' : ` and ${others.length} more`}`
 }
 
-const WHAT: Record<Waiting['kind'], (waiting: Waiting) => string> = {
-  sleep: ({ id }) => `the end of sleep '${id}'`,
-  signal: ({ id, on }) => `signal '${on ?? id}'`,
-  callback: ({ id }) => `an answer to callback '${id}'`,
-  task: ({ id, on }) => `a worker to do '${id}' (${on})`,
-  child: ({ id, on }) => `child run '${on ?? id}'`,
-  retry: ({ id }) => `the next attempt of step '${id}'`,
-  pause: ({ id }) => `the end of the pause of step '${id}'`,
-  until: ({ id }) => `the next look of '${id}'`,
-  code: ({ id, on }) => `a runner that knows workflow '${id}' (version ${on})`,
-}
-
 function explain(waiting: Waiting, run: RunView, events: readonly HistoryEvent[], facts: Facts, now: number): WaitReason {
   const { kind, id, on, until } = waiting
   const since = waiting.since ?? openedAt(id, events)
@@ -81,7 +71,7 @@ function explain(waiting: Waiting, run: RunView, events: readonly HistoryEvent[]
     kind,
     id,
     ...(on !== undefined && { on }),
-    what: WHAT[kind](waiting),
+    what: awaited(waiting),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
     ...(overdueMs > GRACE_MS && { overdueMs }),
@@ -98,13 +88,12 @@ interface Known {
 const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => string[] } = {
   signal: signalEvidence,
   retry: ({ id }, { events }) => {
-    const last = findLast(events, (event) => event.type === 'step.retrying' && event.id === id)
-    if (last?.type !== 'step.retrying') return []
-    return [`attempt ${last.attempt}${last.of === undefined ? '' : ` of ${last.of}`} failed: ${oneLine(last.error)}`]
+    const last = lastOf('step.retrying', id, events)
+    return !last ? [] : [`attempt ${last.attempt}${last.of === undefined ? '' : ` of ${last.of}`} failed: ${oneLine(last.error)}`]
   },
   pause: ({ id }, { events }) => {
-    const last = findLast(events, (event) => event.type === 'step.paused' && event.id === id)
-    return last?.type === 'step.paused' ? [`the step pauses as '${last.name}'`] : []
+    const last = lastOf('step.paused', id, events)
+    return last ? [`the step pauses as '${last.name}'`] : []
   },
   until: ({ round, failures }) => [`${round ?? 0} looks in vain${failures ? `, the last ${failures} of them failed` : ''}`],
   child: ({ id, on }, { facts }) => {
@@ -122,15 +111,15 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
     ]
   },
   callback: ({ id }, { events }) => {
-    const last = findLast(events, (event) => event.type === 'callback.rejected' && event.id === id)
-    return last?.type === 'callback.rejected' ? [`an answer came that did not fit: ${firstLine(last.reason)}`] : []
+    const last = lastOf('callback.rejected', id, events)
+    return last ? [`an answer came that did not fit: ${firstLine(last.reason)}`] : []
   },
 }
 
 function signalEvidence({ id, on = id }: Waiting, { run, events }: Known): string[] {
   const evidence: string[] = []
-  const rejected = findLast(events, (event) => event.type === 'signal.rejected' && event.id === id)
-  if (rejected?.type === 'signal.rejected') evidence.push(`one came that did not fit: ${firstLine(rejected.reason)}`)
+  const rejected = lastOf('signal.rejected', id, events)
+  if (rejected) evidence.push(`one came that did not fit: ${firstLine(rejected.reason)}`)
   const kept = Object.keys(run.keptSignals ?? {}).filter((name) => name !== on)
   const alike = nearest(on, kept)
   if (alike !== undefined) evidence.push(`signal '${alike}' came, which it does not wait for: is one of the two misspelt?`)
@@ -168,13 +157,19 @@ function startOf(run: RunView, now: number): WaitReason[] {
 
 function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {
   const error = run.error ?? { name: 'Error', message: 'it does not say why' }
-  const last = findLast(events, ({ type }) => type === 'run.failed')
-  const isUndone = last?.type === 'run.failed' && last.compensated === true
+  const refusal = run.status === 'failed' ? refusalOfRetry(run.runId, events) : undefined
   const what = run.status === 'stuck' ? 'mend the code or what it depends on, deploy, and let it try again' : 'let it go on from what failed'
-  const remedies: Remedy[] = isUndone
-    ? [{ what: 'its steps were undone, so it cannot go on: start it anew' }]
-    : [{ what, command: `overwinter retry ${run.runId}` }]
+  const remedies: Remedy[] = [refusal === undefined ? { what, command: `overwinter retry ${run.runId}` } : { what: refusal }]
   return { reason: `${run.status === 'stuck' ? 'is stuck' : 'failed'}: ${oneLine(error)}`, waits: [], remedies }
+}
+
+/** Why `retry` would refuse; undefined where it would let the run go on. */
+export function refusalOfRetry(runId: string, events: readonly HistoryEvent[]): string | undefined {
+  const plan = retryPlan(
+    runId,
+    events.filter((event) => event.type !== 'run.started'),
+  )
+  return 'refusal' in plan ? plan.refusal : undefined
 }
 
 function endReason(events: readonly HistoryEvent[]): string | undefined {
@@ -182,15 +177,15 @@ function endReason(events: readonly HistoryEvent[]): string | undefined {
   return last && 'reason' in last ? last.reason : undefined
 }
 
+/** The last event of this type that speaks of the operation. */
+function lastOf<T extends HistoryEvent['type']>(type: T, id: string, events: readonly HistoryEvent[]): Extract<HistoryEvent, { type: T }> | undefined {
+  return events.findLast((event): event is Extract<HistoryEvent, { type: T }> => event.type === type && 'id' in event && event.id === id)
+}
+
 const OPENS = /^(?:wait|sleep|child)\.started$|^callback\.created$|^task\.dispatched$|^step\.(?:retrying|paused|repeating)$/
 
 function openedAt(id: string, events: readonly HistoryEvent[]): number | undefined {
-  return findLast(events, (event) => 'id' in event && event.id === id && OPENS.test(event.type))?.at
-}
-
-function findLast(events: readonly HistoryEvent[], isIt: (event: HistoryEvent) => boolean): HistoryEvent | undefined {
-  for (let i = events.length - 1; i >= 0; i--) if (isIt(events[i]!)) return events[i]
-  return undefined
+  return events.findLast((event) => 'id' in event && event.id === id && OPENS.test(event.type))?.at
 }
 
 const because = (reason: string | undefined): string => (reason === undefined ? '' : `: ${reason}`)

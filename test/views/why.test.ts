@@ -57,7 +57,7 @@ describe('why a run stands where it stands', () => {
     await env.settle()
     const { waits, remedies } = await env.client.why(run.runId)
     expect(waits.map(({ kind, evidence }) => [kind, evidence])).toEqual([
-      ['child', ["it is sleeping; it waits for the end of sleep 'long'"]],
+      ['child', ["it is sleeping; it waits for the sleep 'long'"]],
       ['task', ["no worker that takes 'llm' has given a sign of life"]],
     ])
     expect(remedies.map(({ command }) => command)).toEqual(['overwinter why kid', 'overwinter workers'])
@@ -92,7 +92,10 @@ describe('why a run stands where it stands', () => {
       waits: [],
       remedies: [{ what: 'let it go on from what failed', command: 'overwinter retry fails' }],
     })
-    expect((await reasonOf(undone)).remedies).toEqual([{ what: 'its steps were undone, so it cannot go on: start it anew' }])
+    const { remedies } = await reasonOf(undone)
+    const refusal = await env.client.retry('undone').catch((error: Error) => error.message)
+    expect(remedies, 'in the words of retry itself').toEqual([{ what: refusal }])
+    expect(refusal).toMatch(/undone/)
     expect(await reasonOf(strays)).toMatchObject({
       reason: expect.stringMatching(/^is stuck: ForeignAwaitError: /),
       remedies: [{ command: 'overwinter retry strays' }],

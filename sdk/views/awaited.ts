@@ -1,0 +1,16 @@
+import type { Waiting } from '../ports.ts'
+
+const AWAITED: Record<Waiting['kind'], (waiting: Waiting) => string> = {
+  sleep: ({ id }) => `the sleep '${id}'`,
+  signal: ({ id, on }) => `signal '${on ?? id}'`,
+  callback: ({ id }) => `callback '${id}'`,
+  task: ({ id, on }) => `a worker to do '${id}' (${on})`,
+  child: ({ id, on }) => `child run ${on ?? id}`,
+  retry: ({ id }) => `the next attempt of step '${id}'`,
+  code: ({ id, on }) => `a runner that knows workflow '${id}' (version ${on})`,
+  until: ({ id, round }) => `the next round of '${id}' (${round} in vain)`,
+  pause: ({ id }) => `the end of step '${id}'s pause`,
+}
+
+/** What a run waits for, as one says it. */
+export const awaited = (waiting: Waiting): string => AWAITED[waiting.kind](waiting)
