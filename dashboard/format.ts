@@ -1,0 +1,53 @@
+/** Times and amounts, as people read them. */
+
+const UNITS: readonly [string, number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+]
+
+/** `340 ms`, `4.2 s`, `3 min 20 s`, `30 d 4 h`: two units at most. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`
+  const i = UNITS.findIndex(([, size]) => ms >= size)
+  const [unit, size] = UNITS[i]!
+  const smaller = UNITS[i + 1]
+  if (!smaller) return `${Math.round(ms / size)} ${unit}`
+  const rest = Math.floor((ms % size) / smaller[1])
+  return `${Math.floor(ms / size)} ${unit}${rest > 0 ? ` ${rest} ${smaller[0]}` : ''}`
+}
+
+/** `12 s ago`, `in 3 d`. */
+export function relative(at: number, now: number): string {
+  const ms = at - now
+  if (Math.abs(ms) < 1_000) return 'now'
+  const i = UNITS.findIndex(([, size]) => Math.abs(ms) >= size)
+  const [unit, size] = UNITS[i]!
+  const text = `${Math.floor(Math.abs(ms) / size)} ${unit}`
+  return ms > 0 ? `in ${text}` : `${text} ago`
+}
+
+/** To the millisecond, in the reader's own time zone. */
+export function absolute(at: number): string {
+  const date = new Date(at)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const offset = -date.getTimezoneOffset()
+  const zone = offset === 0 ? 'UTC' : `UTC${offset < 0 ? '−' : '+'}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`
+  return `${day(at)} ${clockTime(at)} ${zone}`
+}
+
+export function day(at: number): string {
+  const date = new Date(at)
+  return `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, '0')}-${String(date.getDate()).padStart(2, '0')}`
+}
+
+export function clockTime(at: number): string {
+  const date = new Date(at)
+  const part = (value: number, digits = 2) => String(value).padStart(digits, '0')
+  return `${part(date.getHours())}:${part(date.getMinutes())}:${part(date.getSeconds())}.${part(date.getMilliseconds(), 3)}`
+}
+
+export const amount = (count: number): string => count.toLocaleString('en')
+export const plural = (count: number, one: string, many = `${one}s`): string => `${amount(count)} ${count === 1 ? one : many}`
