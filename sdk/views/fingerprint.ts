@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../engine/events.ts'
+import { withoutRepeat } from './fold.ts'
 
 /** What failures have in common that are one trouble, however often and in however many runs it comes. */
 export interface Fingerprint {
@@ -38,7 +39,7 @@ function stepOf(error: ErrorRecord): string | undefined {
   for (let each: ErrorRecord | undefined = error; each; each = each.cause) step = each.step ?? step
   return step
     ?.split('/')
-    .map((part) => (/^\d+$/.test(part) ? '*' : part.replace(/:\d+$/, '')))
+    .map((part) => (/^\d+$/.test(part) ? '*' : withoutRepeat(part)))
     .join('/')
 }
 
