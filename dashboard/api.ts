@@ -1,6 +1,7 @@
-import type { HistoryEvent, RunView } from '../sdk/client.ts'
+import type { RunView } from '../sdk/client.ts'
 import type { StepView } from '../sdk/definitions/step-states.ts'
 import type { Json } from '../sdk/engine/json.ts'
+import type { HistoryEvent } from '../sdk/history.ts'
 import {
   eventFromJson,
   type HistoryEventJson,
@@ -67,7 +68,7 @@ const get = <T>(path: string, signal?: AbortSignal) => call('GET', path, signal 
 const post = <T = unknown>(path: string, body?: unknown, key: string = crypto.randomUUID()) => call('POST', path, { body, key }) as Promise<T>
 
 export type RunInList = ReturnType<typeof summaryFromJson<RunPageJson['runs'][number]>>
-export type PlacedEvent = HistoryEvent & { n: string; omitted?: string[] }
+export type PlacedEvent = HistoryEvent & { omitted?: string[] }
 export type ShownRun = RunView & { omitted?: string[] }
 export type RunFilter = Partial<Record<'workflow' | 'status' | 'tag' | 'idPrefix' | 'from' | 'to', string>>
 export type Counts = Partial<Record<RunStatus, { count: number; isMore?: boolean }>>
@@ -117,7 +118,8 @@ export interface OpenCallback {
   url: string
   until?: string
 }
-export const listCallbacks = async (id: string, signal?: AbortSignal) => (await get<{ callbacks: OpenCallback[] }>(`${at('runs', id)}/callbacks`, signal)).callbacks
+export const listCallbacks = async (id: string, signal?: AbortSignal) =>
+  (await get<{ callbacks: OpenCallback[] }>(`${at('runs', id)}/callbacks`, signal)).callbacks
 
 export interface WorkflowInList {
   name: string
@@ -162,7 +164,8 @@ export interface Standing {
 export const startRun = (workflow: string, body: object, key: string) => post<Standing>(`${at('workflows', workflow)}/runs`, body, key)
 export const signalRun = (id: string, name: string, payload: unknown, key: string) => post(at('runs', id, 'signals', name), payload, key)
 export const askRun = (id: string, name: string, payload: unknown, key: string) => post<{ result?: Json }>(at('runs', id, 'requests', name), payload, key)
-export const settleCallback = (token: string, answer: { result: unknown } | { error: { message: string } }, key: string) => post(at('callbacks', token), answer, key)
+export const settleCallback = (token: string, answer: { result: unknown } | { error: { message: string } }, key: string) =>
+  post(at('callbacks', token), answer, key)
 export const steerRun = (id: string, action: 'wake' | 'retry' | 'cancel' | 'terminate', key: string, reason?: string) =>
   post<Standing>(at('runs', id, action), action === 'cancel' || action === 'terminate' ? { reason } : undefined, key)
 export const rerunFrom = (id: string, from: string, key: string) => post<Standing>(at('runs', id, 'rerun'), { from }, key)
@@ -175,7 +178,8 @@ export interface BulkTerms {
   limit?: number
   filter?: RunFilter
 }
-const bulkPath = (action: BulkAction, fingerprint: string | undefined) => (fingerprint === undefined ? at('bulk', action) : at('incidents', fingerprint, action))
+const bulkPath = (action: BulkAction, fingerprint: string | undefined) =>
+  fingerprint === undefined ? at('bulk', action) : at('incidents', fingerprint, action)
 /** What would be done, without doing it. */
 export const tryBulk = (action: BulkAction, fingerprint: string | undefined, terms: BulkTerms) =>
   post<{ matches: number; isComplete: boolean; runs: string[] }>(bulkPath(action, fingerprint), { ...terms, dryRun: true })

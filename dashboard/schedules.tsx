@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { listSchedules, steerSchedule } from './api.ts'
 import { useSending } from './form/use-form.ts'
-import { amount } from './format.ts'
+import { amount, duration } from './format.ts'
 import { hurry } from './live/changes.ts'
 import { always, useLoaded } from './live/use-loaded.ts'
 import { Empty, Shown, Trouble } from './parts/states.tsx'
@@ -68,8 +68,8 @@ type Schedule = Awaited<ReturnType<typeof listSchedules>>[number]
 
 /** In the words that the code has for it. */
 function planOf(schedule: Schedule): string {
-  const { cron, every, timezone } = schedule as { cron?: string; every?: string | number; timezone?: string }
-  return `${cron ?? (every === undefined ? '' : `every ${typeof every === 'number' ? `${every} ms` : every}`)}${timezone ? ` (${timezone})` : ''}`
+  const { cron, everyMs, timezone } = schedule
+  return cron === undefined ? `every ${duration(everyMs ?? 0)}` : `${cron} (${timezone})`
 }
 
 function Steering({ name, isPaused }: { name: string; isPaused: boolean }) {

@@ -13,7 +13,9 @@ export interface FieldProblem {
 export function emptyDraft({ shape, initial }: Field): Draft {
   if (shape.kind === 'object') {
     const given = (initial ?? {}) as Record<string, unknown>
-    return Object.fromEntries(shape.fields.map((field) => [field.name, emptyDraft(given[field.name] === undefined ? field : { ...field, initial: given[field.name] })]))
+    return Object.fromEntries(
+      shape.fields.map((field) => [field.name, emptyDraft(given[field.name] === undefined ? field : { ...field, initial: given[field.name] })]),
+    )
   }
   if (shape.kind === 'list') return Array.isArray(initial) ? initial.map((each) => emptyDraft({ ...shape.item, initial: each })) : []
   if (shape.kind === 'json') return initial === undefined ? '' : JSON.stringify(initial, null, 2)
@@ -23,13 +25,13 @@ export function emptyDraft({ shape, initial }: Field): Draft {
 }
 
 /** The value that the fields make; undefined for what is left empty. Everything that is wrong with it goes to `problems`. */
-export function valueOf(field: Field, draft: Draft, path: string, problems: FieldProblem[]): unknown {
+export function filledIn(field: Field, draft: Draft, path: string, problems: FieldProblem[]): unknown {
   const wrong = (message: string) => void problems.push({ path, message })
   const { shape, isRequired } = field
   if (shape.kind === 'object') {
     const inner: FieldProblem[] = []
     const given = (draft ?? {}) as { [name: string]: Draft }
-    const entries = shape.fields.map((each) => [each.name, valueOf(each, given[each.name], path + pathStep(each.name), inner)] as const)
+    const entries = shape.fields.map((each) => [each.name, filledIn(each, given[each.name], path + pathStep(each.name), inner)] as const)
     const filled = entries.filter(([, value]) => value !== undefined)
     // What may be left out, and has nothing in it, is left out with all that it would need.
     if (!isRequired && filled.length === 0) return undefined
@@ -39,7 +41,7 @@ export function valueOf(field: Field, draft: Draft, path: string, problems: Fiel
   if (shape.kind === 'list') {
     const items = (draft as Draft[] | undefined) ?? []
     if (!isRequired && items.length === 0) return undefined
-    return items.map((each, i) => valueOf(shape.item, each, path + pathStep(i), problems))
+    return items.map((each, i) => filledIn(shape.item, each, path + pathStep(i), problems))
   }
   const text = String(draft ?? '')
   if (text.trim() === '') {

@@ -110,9 +110,16 @@ interface InputProps {
 
 function Input({ shape, draft, common, onChange }: InputProps): ComponentChildren {
   const typed = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)
-  if (shape.kind === 'json') return <textarea {...common} class="mono" rows={Math.min(12, Math.max(3, draft.split('\n').length))} value={draft} spellcheck={false} onInput={typed} />
+  if (shape.kind === 'json')
+    return <textarea {...common} class="mono" rows={Math.min(12, Math.max(3, draft.split('\n').length))} value={draft} spellcheck={false} onInput={typed} />
   if (shape.kind === 'boolean' || shape.kind === 'choice') {
-    const options = shape.kind === 'boolean' ? [['true', 'yes'], ['false', 'no']] : shape.values.map((value, i) => [String(i), typeof value === 'string' ? value : JSON.stringify(value)])
+    const options =
+      shape.kind === 'boolean'
+        ? [
+            ['true', 'yes'],
+            ['false', 'no'],
+          ]
+        : shape.values.map((value, i) => [String(i), typeof value === 'string' ? value : JSON.stringify(value)])
     return (
       <select {...common} value={draft} onChange={typed}>
         <option value="">–</option>
@@ -124,9 +131,10 @@ function Input({ shape, draft, common, onChange }: InputProps): ComponentChildre
       </select>
     )
   }
-  if (shape.kind === 'number') return <input {...common} type="text" inputMode={shape.isInteger ? 'numeric' : 'decimal'} value={draft} autocomplete="off" onInput={typed} />
+  if (shape.kind === 'number')
+    return <input {...common} type="text" inputMode={shape.isInteger ? 'numeric' : 'decimal'} value={draft} autocomplete="off" onInput={typed} />
   const type = shape.kind === 'text' && shape.format === 'date' ? 'date' : shape.kind === 'text' && shape.format === 'date-time' ? 'datetime-local' : 'text'
-  return <input {...common} type={type} step="1" value={draft} autocomplete="off" spellcheck={false} onInput={typed} />
+  return <input {...common} type={type as 'text'} step="1" value={draft} autocomplete="off" spellcheck={false} onInput={typed} />
 }
 
 export function Problems({ problems, path }: { problems: readonly FieldProblem[]; path: string }) {

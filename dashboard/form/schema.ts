@@ -48,7 +48,8 @@ function simplified(schema: JsonSchema, root: JsonSchema, hops = 0): JsonSchema 
 
 function lookUp(ref: string, root: JsonSchema): JsonSchema {
   let found: unknown = root
-  for (const part of ref.replace(/^#\/?/, '').split('/').filter(Boolean)) found = (found as Record<string, unknown> | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')]
+  for (const part of ref.replace(/^#\/?/, '').split('/').filter(Boolean))
+    found = (found as Record<string, unknown> | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')]
   return (found as JsonSchema | undefined) ?? {}
 }
 

@@ -1,7 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { JsonSchema } from '../api.ts'
 import { Refusal, Unreachable } from '../refusal.ts'
-import { type Draft, emptyDraft, type FieldProblem, valueOf } from './draft.ts'
+import { type Draft, emptyDraft, type FieldProblem, filledIn } from './draft.ts'
 import { type Field, fieldOf } from './schema.ts'
 
 const AS_JSON: Field = { name: '', isRequired: false, shape: { kind: 'json' } }
@@ -13,10 +13,10 @@ export function useValue(schema: JsonSchema | undefined, root: string) {
   const field = isJson ? AS_JSON : fields
   const [draft, setDraft] = useState<Draft>(() => emptyDraft(fields))
   const [text, setText] = useState<Draft>('')
-  const read = (problems: FieldProblem[]) => valueOf(field, isJson ? text : draft, root, problems)
+  const read = (problems: FieldProblem[]) => filledIn(field, isJson ? text : draft, root, problems)
   /** What was filled in so far comes along. */
   const toggle = () => {
-    if (!isJson) setText(JSON.stringify(valueOf(fields, draft, root, []), null, 2) ?? '')
+    if (!isJson) setText(JSON.stringify(filledIn(fields, draft, root, []), null, 2) ?? '')
     setJson(!isJson)
   }
   return { field, draft: isJson ? text : draft, change: isJson ? setText : setDraft, read, isJson, toggle, canToggle: fields.shape.kind !== 'json', root }

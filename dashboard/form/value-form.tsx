@@ -12,7 +12,13 @@ export function ValueForm({ value, problems, title }: { value: ReturnType<typeof
           {isJson ? 'As fields' : 'As JSON'}
         </button>
       )}
-      <FormField field={field.name === '' && field.shape.kind !== 'object' ? { ...field, title: field.title ?? title } : field} draft={draft} path={root} problems={problems} onChange={change} />
+      <FormField
+        field={field.name === '' && field.shape.kind !== 'object' ? { ...field, title: field.title ?? title } : field}
+        draft={draft}
+        path={root}
+        problems={problems}
+        onChange={change}
+      />
     </div>
   )
 }

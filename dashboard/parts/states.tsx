@@ -64,7 +64,15 @@ export function Trouble({ refusal, knownHref }: { refusal: Refusal; knownHref?: 
 }
 
 /** The three things that what is loaded can be, before it is there. */
-export function Shown<T>({ loaded, children, knownHref }: { loaded: Loaded<T>; children: (value: T) => ComponentChildren; knownHref?: (name: string) => string }) {
+export function Shown<T>({
+  loaded,
+  children,
+  knownHref,
+}: {
+  loaded: Loaded<T>
+  children: (value: T) => ComponentChildren
+  knownHref?: (name: string) => string
+}) {
   const { value, refusal } = loaded
   if (refusal && value === undefined) return <Trouble refusal={refusal} {...(knownHref && { knownHref })} />
   if (value === undefined) return <Skeleton />

@@ -22,7 +22,13 @@ function Value({ value, level, name }: { value: Json; level: number; name?: stri
       {type !== undefined && <span class="json-type">{type} </span>}
     </>
   )
-  if (coded) return <div>{label}<span class="json-none">encoded; the codec that made it is not here</span></div>
+  if (coded)
+    return (
+      <div>
+        {label}
+        <span class="json-none">encoded; the codec that made it is not here</span>
+      </div>
+    )
   if (typeof json === 'object' && json !== null) return <Branch json={json} level={level} label={label} />
   return (
     <div class="json-leaf">

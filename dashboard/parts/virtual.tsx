@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren, CSSProperties } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 interface VirtualProps {
@@ -11,7 +11,7 @@ interface VirtualProps {
   head?: ComponentChildren
   foot?: ComponentChildren
   className?: string
-  row(index: number, place: JSX.CSSProperties): ComponentChildren
+  row(index: number, place: CSSProperties): ComponentChildren
 }
 
 /** Rows above and below what can be seen, so that scrolling does not show gaps. */
@@ -24,7 +24,10 @@ export function Virtual({ count, rowHeight, label, role, active, head, foot, cla
 
   useLayoutEffect(() => {
     const element = scroller.current!
-    const look = () => setView((before) => (before.top === element.scrollTop && before.height === element.clientHeight ? before : { top: element.scrollTop, height: element.clientHeight }))
+    const look = () =>
+      setView((before) =>
+        before.top === element.scrollTop && before.height === element.clientHeight ? before : { top: element.scrollTop, height: element.clientHeight },
+      )
     const observer = new ResizeObserver(look)
     observer.observe(element)
     element.addEventListener('scroll', look, { passive: true })
@@ -49,7 +52,6 @@ export function Virtual({ count, rowHeight, label, role, active, head, foot, cla
   const rows: ComponentChildren[] = []
   for (let i = first; i < last; i++) rows.push(row(i, { top: `${i * rowHeight}px`, height: `${rowHeight}px` }))
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
     <div class={`virtual ${className}`} ref={scroller} tabIndex={0} role="region" aria-label={label}>
       <div role={role} aria-label={label} {...(role === 'table' && { 'aria-rowcount': count + (head ? 1 : 0) })}>
         {head}

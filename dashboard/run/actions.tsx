@@ -39,7 +39,13 @@ export function Actions({ run }: { run: ShownRun }) {
     <fieldset class="actions" disabled={isReadOnly}>
       <legend class="unseen">Actions</legend>
       {possible.map((name) => (
-        <button key={name} type="button" class={ACTIONS[name].isGrave ? 'grave' : ''} title={isReadOnly ? 'This page is read only' : ''} onClick={() => setOpen(name)}>
+        <button
+          key={name}
+          type="button"
+          class={ACTIONS[name].isGrave ? 'grave' : ''}
+          title={isReadOnly ? 'This page is read only' : ''}
+          onClick={() => setOpen(name)}
+        >
           {ACTIONS[name].title}
         </button>
       ))}
@@ -65,12 +71,36 @@ export function ActionDialog({ action, run, about, onClose }: ActionDialogProps)
     case 'answer':
       return <AnswerDialog run={run} onClose={onClose} />
     case 'wake':
-      return <Confirm title="Wake this run" verb="Wake" text="Its sleeps end now, and it goes on with what comes after them. The time that was left of them is not made up for." onDo={steer('wake')} onClose={onClose} />
+      return (
+        <Confirm
+          title="Wake this run"
+          verb="Wake"
+          text="Its sleeps end now, and it goes on with what comes after them. The time that was left of them is not made up for."
+          onDo={steer('wake')}
+          onClose={onClose}
+        />
+      )
     case 'retry':
-      return <Confirm title="Retry this run" verb="Retry" text="It goes on from what failed. What was done before is not done again." onDo={steer('retry')} onClose={onClose} />
+      return (
+        <Confirm
+          title="Retry this run"
+          verb="Retry"
+          text="It goes on from what failed. What was done before is not done again."
+          onDo={steer('retry')}
+          onClose={onClose}
+        />
+      )
     case 'cancel':
       return (
-        <Confirm title="Cancel this run" verb="Cancel the run" isGrave asksReason text={`It is asked to stop. Its clean-up and its compensations run, and then it has ended${openOf(run)}.`} onDo={steer('cancel')} onClose={onClose} />
+        <Confirm
+          title="Cancel this run"
+          verb="Cancel the run"
+          isGrave
+          asksReason
+          text={`It is asked to stop. Its clean-up and its compensations run, and then it has ended${openOf(run)}.`}
+          onDo={steer('cancel')}
+          onClose={onClose}
+        />
       )
     case 'terminate':
       return (

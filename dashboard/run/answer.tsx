@@ -57,7 +57,11 @@ function Answer({ callback, onClose }: { callback: OpenCallback; onClose: () => 
   return (
     <form class="stack" onSubmit={send} noValidate>
       <p class="muted">
-        It has <a href={callback.url} target="_blank" rel="noreferrer">a page of its own</a>, for whoever is to answer.
+        It has{' '}
+        <a href={callback.url} target="_blank" rel="noreferrer">
+          a page of its own
+        </a>
+        , for whoever is to answer.
       </p>
       <label class="check">
         <input type="checkbox" checked={isFailure} onChange={() => setFailure(!isFailure)} /> It failed

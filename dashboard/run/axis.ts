@@ -43,7 +43,12 @@ export function cutAxis({ from, rows, visits }: Timeline, to: number): Axis {
 type Span = [from: number, to: number]
 
 const workOf = ({ bars }: Row): Span[] => bars.flatMap(({ kind, from, to }): Span[] => (kind === 'attempt' && to !== undefined ? [[from, to]] : []))
-const momentsOf = ({ bars, marks, from, to }: Row): number[] => [from, ...(to === undefined ? [] : [to]), ...bars.flatMap((bar) => [bar.from, bar.to ?? bar.from]), ...marks.map(({ at }) => at)]
+const momentsOf = ({ bars, marks, from, to }: Row): number[] => [
+  from,
+  ...(to === undefined ? [] : [to]),
+  ...bars.flatMap((bar) => [bar.from, bar.to ?? bar.from]),
+  ...marks.map(({ at }) => at),
+]
 
 function merged(spans: Span[]): Span[] {
   const all: Span[] = []

@@ -9,7 +9,8 @@ export const isError = (event: PlacedEvent): boolean => 'error' in event || /\.(
 /** What an event says beside its type and its operation, without payloads. */
 export function wordsOf(event: PlacedEvent): string {
   const words: string[] = []
-  if ('attempt' in event && event.attempt !== undefined) words.push(`attempt ${event.attempt}${'of' in event && event.of !== undefined ? ` of ${event.of}` : ''}`)
+  if ('attempt' in event && event.attempt !== undefined)
+    words.push(`attempt ${event.attempt}${'of' in event && event.of !== undefined ? ` of ${event.of}` : ''}`)
   if ('error' in event) words.push(`${event.error.name}: ${event.error.message.split('\n')[0]}`)
   if ('signal' in event) words.push(`signal '${event.signal}'`)
   if ('run' in event) words.push(event.run)

@@ -18,7 +18,10 @@ export function HistoryTab({ events }: { events: readonly PlacedEvent[] }) {
       events.filter(
         (event) =>
           (!onlyErrors || isError(event)) &&
-          (sought === '' || event.type.toLowerCase().includes(sought) || opOf(event)?.toLowerCase().includes(sought) || wordsOf(event).toLowerCase().includes(sought)),
+          (sought === '' ||
+            event.type.toLowerCase().includes(sought) ||
+            opOf(event)?.toLowerCase().includes(sought) ||
+            wordsOf(event).toLowerCase().includes(sought)),
       ),
     [events, onlyErrors, sought],
   )
@@ -56,7 +59,13 @@ export function HistoryTab({ events }: { events: readonly PlacedEvent[] }) {
             const event = shown[i]!
             const isNewDay = i === 0 || day(event.at) !== day(shown[i - 1]!.at)
             return (
-              <div key={event.n} role="row" aria-rowindex={i + 2} class={`history-row ${i === active ? 'is-active' : ''} ${isError(event) ? 'is-error' : ''}`} style={style}>
+              <div
+                key={event.n}
+                role="row"
+                aria-rowindex={i + 2}
+                class={`history-row ${i === active ? 'is-active' : ''} ${isError(event) ? 'is-error' : ''}`}
+                style={style}
+              >
                 <span role="cell" class="number muted">
                   {event.n}
                 </span>

@@ -22,11 +22,11 @@ export function Reason({ run, why }: { run: ShownRun; why: Why }) {
             <li key={`${kind}${id}`}>
               {why.waits.length > 1 && <span>{what}</span>}
               <span class="muted">
-                {since !== undefined && <span title={absolute(since)}>since {relative(since, now.value)}</span>}
+                {since !== undefined && <span title={absolute(since)}>for {duration(now.value - since)}</span>}
                 {until !== undefined && (
                   <span title={absolute(until)}>
                     {since !== undefined && ', '}
-                    {until > now.value ? `until ${relative(until, now.value)}` : 'due now'}
+                    {until > now.value ? `ends ${relative(until, now.value)}` : 'due now'}
                   </span>
                 )}
                 {overdueMs !== undefined && <strong> overdue by {duration(overdueMs)}</strong>}

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import type { CSSProperties } from 'preact'
 import type { Bar, Outcome, Row } from '../../sdk/views/timeline.ts'
 import { amount, clockTime, duration } from '../format.ts'
 import { Icon } from '../parts/icons.tsx'
@@ -8,7 +8,7 @@ import type { Axis } from './axis.ts'
 interface RowProps {
   row: Row
   level: number
-  style: JSX.CSSProperties
+  style: CSSProperties
   axis: Axis
   end: number
   isActive: boolean
@@ -51,7 +51,6 @@ export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, on
         </a>
       )}
       {/* The name before it opens the same; this is for those who point. */}
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: see above */}
       <div class="track" onClick={folded ? onToggle : () => select({ event: last })}>
         {drawn(row.bars, axis, end).map((bar) => (
           <span

@@ -89,7 +89,10 @@ function linesOf(rows: readonly Row[], { onlyErrors, sought, opened }: { onlyErr
   const text = sought.toLowerCase()
   const fits = (row: Row): boolean =>
     (!onlyErrors || row.outcome === 'failed' || row.outcome === 'timed out' || row.error !== undefined) &&
-    (text === '' || row.id.toLowerCase().includes(text) || (row.on?.toLowerCase().includes(text) ?? false) || (row.error?.message.toLowerCase().includes(text) ?? false))
+    (text === '' ||
+      row.id.toLowerCase().includes(text) ||
+      (row.on?.toLowerCase().includes(text) ?? false) ||
+      (row.error?.message.toLowerCase().includes(text) ?? false))
   return rows.flatMap((row): Line[] => {
     if (!row.folded) return fits(row) ? [{ row, level: 0 }] : []
     const members = row.folded.members.filter(fits)

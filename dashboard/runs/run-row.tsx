@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import type { CSSProperties } from 'preact'
 import { awaited } from '../../sdk/views/awaited.ts'
 import type { RunInList } from '../api.ts'
 import { duration, relative } from '../format.ts'
@@ -20,7 +20,7 @@ export function RunsHead() {
   )
 }
 
-export function RunRow({ run, index, style, isActive }: { run: RunInList; index: number; style: JSX.CSSProperties; isActive: boolean }) {
+export function RunRow({ run, index, style, isActive }: { run: RunInList; index: number; style: CSSProperties; isActive: boolean }) {
   const { runId, workflow, version, status, tags, createdAt } = run
   return (
     <div role="row" aria-rowindex={index + 2} class={`run-row ${isActive ? 'is-active' : ''}`} style={style}>

@@ -17,8 +17,7 @@ const MOST = 1_000
 const ROW_HEIGHT = 36
 const FILTERS = ['workflow', 'status', 'tag', 'idPrefix', 'from', 'to'] as const
 
-const filterOf = (query: URLSearchParams): RunFilter =>
-  Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])))
+const filterOf = (query: URLSearchParams): RunFilter => Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])))
 
 interface Listed {
   runs: RunInList[]

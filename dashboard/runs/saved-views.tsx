@@ -28,7 +28,12 @@ export function SavedViews() {
           <button type="button" class="quiet" aria-pressed={location.search === search} onClick={() => go(href(['runs']) + search)}>
             {name}
           </button>
-          <button type="button" class="quiet icon-button" aria-label={`Forget the view ${name}`} onClick={() => save(views.value.filter((view) => view.name !== name))}>
+          <button
+            type="button"
+            class="quiet icon-button"
+            aria-label={`Forget the view ${name}`}
+            onClick={() => save(views.value.filter((view) => view.name !== name))}
+          >
             <Icon name="close" />
           </button>
         </span>

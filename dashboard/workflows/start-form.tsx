@@ -50,7 +50,7 @@ export function StartForm({ workflow }: { workflow: Workflow }) {
 
 const HELP: Record<(typeof OPTIONS)[number], string> = {
   id: 'Chosen by you: the same id with the same input again is the same run.',
-  delay: 'When it is to begin: 30s, 2h, 7 days.',
+  delay: 'When it is to begin: 30s, 2h, 7d.',
   tags: 'With commas between them.',
 }
 
@@ -68,7 +68,15 @@ function Option({ name, value, problems, onChange }: OptionProps) {
       <span>
         {name[0]!.toUpperCase() + name.slice(1)} <span class="muted">optional</span>
       </span>
-      <input type="text" name={`$.${name}`} value={value} aria-invalid={own.length > 0} autocomplete="off" spellcheck={false} onInput={(event) => onChange(event.currentTarget.value)} />
+      <input
+        type="text"
+        name={`$.${name}`}
+        value={value}
+        aria-invalid={own.length > 0}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
       <span class="muted">{HELP[name]}</span>
       <Problems problems={own} path={`$.${name}`} />
     </label>

@@ -6,6 +6,7 @@ import { Local } from '../../sdk/local.ts'
 import { type AppOptions, createApp } from '../http/app.ts'
 import { postEvent } from '../http/routes/events.ts'
 import { isLoopback, refuseForeign } from './same-machine.ts'
+import { localUi } from './ui.ts'
 
 export type ServeLocalOptions = Omit<AppOptions, 'client' | 'events'> & {
   /** What `POST /events` knows by name. */
@@ -28,7 +29,10 @@ export async function serveLocal(options: ServeLocalOptions): Promise<LocalServe
   const app = createApp({ ...options, client: local, log: options.log ?? local.world.log, events: { route: postEvent, mappings: options.mappings ?? [] } })
   const boundToLoopback = isLoopback(host)
   const server = createAdaptorServer({
-    fetch: (request, env) => refuseForeign(env.incoming as IncomingMessage, boundToLoopback)?.toResponse() ?? app.fetch(request, env),
+    fetch: (request, env) => {
+      const incoming = env.incoming as IncomingMessage
+      return refuseForeign(incoming, boundToLoopback)?.toResponse() ?? localUi(incoming) ?? app.fetch(request, env)
+    },
     hostname: host,
   }) as Server
   try {

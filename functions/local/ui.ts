@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { UiConfig } from '../../dashboard/config.ts'
 import { uiFiles } from '../../dashboard/files.ts'
+import { ownVersion } from './own-version.ts'
 
 /** Nothing from elsewhere, nothing inline, nobody's frame: what is in a payload can at most be text. */
 const CONTENT_SECURITY =
@@ -14,15 +16,12 @@ const HEADERS = {
 }
 
 const ROOT = '/ui/'
+const LOCAL: UiConfig = { name: 'local', isLocal: true, isReadOnly: false, hasChanges: false, hasReplay: false, version: ownVersion() }
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 
-/**
- * The dashboard for a path, and undefined for what is not its own. Whatever is under `/ui/` and no file is a view of the page.
- * `known`: the etags that the browser has.
- */
-export async function uiResponse(path: string, config: UiConfig, known?: string | null): Promise<Response | undefined> {
-  if (path === '/ui') return new Response(null, { status: 308, headers: { ...HEADERS, location: ROOT } })
-  if (!path.startsWith(ROOT)) return undefined
+/** The dashboard at a path that begins with `/ui`: whatever is no file is a view of the page. `known`: the etags that the browser has. */
+export async function uiResponse(path: string, config: UiConfig, known?: string): Promise<Response> {
+  if (!path.startsWith(ROOT)) return redirectTo(ROOT, 308)
   const name = path.slice(ROOT.length)
   if (name === 'config.json') return Response.json(config, { headers: { ...HEADERS, 'cache-control': 'no-store' } })
   const files = await uiFiles()
@@ -36,7 +35,13 @@ export async function uiResponse(path: string, config: UiConfig, known?: string 
   return new Response(body, { headers })
 }
 
-/** People who open the address of the server want to see something; programs get what they always got. */
-export function leadsToUi(request: Request): boolean {
-  return request.method === 'GET' && new URL(request.url).pathname === '/' && (request.headers.get('accept') ?? '').includes('text/html')
+/** The dashboard of a local server; undefined, at once, for what is the API's. */
+export function localUi({ url = '', method, headers }: Pick<IncomingMessage, 'url' | 'method' | 'headers'>): Response | Promise<Response> | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined
+  const path = url.split('?', 1)[0]!
+  // People who open the address of the server want to see something; programs get what they always got.
+  if (path === '/') return headers.accept?.includes('text/html') ? redirectTo(ROOT, 302) : undefined
+  return path === '/ui' || path.startsWith(ROOT) ? uiResponse(path, LOCAL, headers['if-none-match']) : undefined
 }
+
+const redirectTo = (location: string, status: number) => new Response(null, { status, headers: { ...HEADERS, location } })
