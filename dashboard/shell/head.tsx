@@ -59,7 +59,7 @@ function Jump() {
   return (
     <form class="jump" role="search" onSubmit={jump}>
       <input ref={input} type="search" name="id" placeholder="Jump to a run’s id" aria-label="Jump to a run by its id" autocomplete="off" spellcheck={false} />
-      <kbd aria-hidden="true">/</kbd>
+      <kbd>/</kbd>
     </form>
   )
 }

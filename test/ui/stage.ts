@@ -1,0 +1,55 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import type { RunJson } from '../../sdk/http-client/wire.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
+
+/** Where scenarios are played. They know a page and an API, not what is behind them: the local server, or a deployment. */
+export interface Stage {
+  page: Page
+  /** Where the page is served, without a slash at its end. */
+  base: string
+  /** What the payments depend on works again, or no longer. */
+  setGateway(isDown: boolean): Promise<void>
+  /** Of this play: runs of others may be there too. */
+  name(what: string): string
+}
+
+/** Runs as others start and see them, beside the page. */
+export class Api {
+  private readonly base: string
+
+  constructor(base: string) {
+    this.base = base
+  }
+
+  async start(workflow: string, id: string, input?: unknown): Promise<void> {
+    const response = await fetch(`${this.base}/workflows/${workflow}/runs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id, input }),
+    })
+    expect(response.status, await response.clone().text()).toBe(201)
+  }
+
+  async get(id: string): Promise<RunJson> {
+    return (await (await fetch(`${this.base}/runs/${id}`)).json()) as RunJson
+  }
+
+  async count(query: string): Promise<number> {
+    return ((await (await fetch(`${this.base}/runs?${query}`)).json()) as { runs: unknown[] }).runs.length
+  }
+
+  /** Until it is in that state. */
+  async until(id: string, status: RunJson['status']): Promise<RunJson> {
+    return expect
+      .poll(() => this.get(id), { timeout: PATIENCE_MS / 4, interval: 30 })
+      .toMatchObject({ status })
+      .then(() => this.get(id))
+  }
+}
+
+export const open = (stage: Stage, path: string) => stage.page.goto(`${stage.base}/ui${path}`)
+/** The run's own page shows this state. */
+export const shows = (page: Page, status: string) => page.locator('.run-title .status', { hasText: status }).waitFor()
+/** The button of the dialog that is open. */
+export const inDialog = (page: Page, name: string | RegExp) => page.locator('dialog[open]').getByRole('button', { name })
