@@ -49,11 +49,14 @@ function pageOf(view: string | undefined, name: string | undefined): ComponentCh
   if (view === 'schedules') return <SchedulesPage />
   if (view === 'workers') return <WorkersPage />
   return (
-    <Empty title={`There is no view '${view}'`}>
-      <p>
-        There are <a href={href(['runs'])}>runs</a>, <a href={href(['incidents'])}>incidents</a>, <a href={href(['workflows'])}>workflows</a>,{' '}
-        <a href={href(['schedules'])}>schedules</a> and <a href={href(['workers'])}>workers</a>.
-      </p>
-    </Empty>
+    <div class="page">
+      <h1>There is no view ‘{view}’</h1>
+      <Empty title="Try one of these">
+        <p>
+          There are <a href={href(['runs'])}>runs</a>, <a href={href(['incidents'])}>incidents</a>, <a href={href(['workflows'])}>workflows</a>,{' '}
+          <a href={href(['schedules'])}>schedules</a> and <a href={href(['workers'])}>workers</a>.
+        </p>
+      </Empty>
+    </div>
   )
 }

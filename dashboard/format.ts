@@ -1,3 +1,5 @@
+import { span } from '../sdk/views/moments.ts'
+
 /** Times and amounts, as people read them. */
 
 const UNITS: readonly [string, number][] = [
@@ -7,19 +9,10 @@ const UNITS: readonly [string, number][] = [
   ['s', 1_000],
 ]
 
-/** `340 ms`, `4.2 s`, `3 min 20 s`, `30 d 4 h`: two units at most. */
-export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
-  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`
-  const i = UNITS.findIndex(([, size]) => ms >= size)
-  const [unit, size] = UNITS[i]!
-  const smaller = UNITS[i + 1]
-  if (!smaller) return `${Math.round(ms / size)} ${unit}`
-  const rest = Math.floor((ms % size) / smaller[1])
-  return `${Math.floor(ms / size)} ${unit}${rest > 0 ? ` ${rest} ${smaller[0]}` : ''}`
-}
+/** `340 ms`, `4.2 s`, `30 d 4 h`. Clocks that differ a little make no negative times. */
+export const duration = (ms: number): string => span(Math.max(0, ms))
 
-/** `12 s ago`, `in 3 d`. */
+/** `12 s ago`, `in 3 d`: one unit, since it counts on while one looks at it. */
 export function relative(at: number, now: number): string {
   const ms = at - now
   if (Math.abs(ms) < 1_000) return 'now'

@@ -84,7 +84,7 @@ function Steering({ name, isPaused }: { name: string; isPaused: boolean }) {
       <button type="button" disabled={isReadOnly} onClick={() => void submit({ name, isPaused }, [])} aria-label={`${isPaused ? 'Resume' : 'Pause'} ${name}`}>
         {isPaused ? 'Resume' : 'Pause'}
       </button>
-      <button type="button" disabled={isReadOnly} onClick={() => ask(true)} aria-label={`Start a run of ${name} now`}>
+      <button type="button" disabled={isReadOnly} onClick={() => ask(true)} aria-label={`Start now: ${name}`}>
         Start now
       </button>
       {refusal && <Trouble refusal={refusal} />}

@@ -31,7 +31,7 @@ export function cutAxis({ from, rows, visits }: Timeline, to: number): Axis {
   const lengthOf = (i: number) => moments[i + 1]! - moments[i]!
   const busyMs = idle.reduce((sum, isIdle, i) => (isIdle ? sum : sum + lengthOf(i)), 0)
   const gaps = idle.filter(Boolean).length
-  const most = gaps === 0 ? 0 : Math.max(1, (Math.max(busyMs, 20) * ROOM_FOR_IDLE) / (1 - ROOM_FOR_IDLE) / gaps)
+  const most = gaps === 0 ? 0 : Math.max(0.1, (Math.max(busyMs, 1) * ROOM_FOR_IDLE) / (1 - ROOM_FOR_IDLE) / gaps)
   const ends = [0]
   for (const [i, isIdle] of idle.entries()) ends.push(ends[i]! + (isIdle ? Math.min(most, lengthOf(i)) : lengthOf(i)))
   const whole = Math.max(1, ends.at(-1)!)

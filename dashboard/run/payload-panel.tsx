@@ -48,6 +48,7 @@ function RunPayloads({ run }: { run: ShownRun }) {
     <Shown loaded={loaded}>
       {({ input, output, error, progress, heartbeat, keptSignals }) => (
         <>
+          <h2 class="unseen">Payloads</h2>
           <Payload title="Input" value={input} />
           {output !== undefined && <Payload title="Output" value={output} />}
           {error && <ErrorText error={error} />}

@@ -31,6 +31,7 @@ export function RunPage({ id }: { id: string }) {
       <p class="crumbs">
         <a href={href(['runs'])}>Runs</a>
       </p>
+      {run.value === undefined && run.refusal && <h1 class="mono">{id}</h1>}
       <Shown loaded={run}>
         {(loaded) => (
           <>

@@ -84,7 +84,7 @@ function Rows({ rows }: { rows: readonly Row[] }) {
             {id}
           </a>{' '}
           <span class="muted">
-            {outcome === 'done' ? '' : outcome}
+            {outcome === 'done' || outcome === 'open' ? '' : outcome}
             {error && outcome === 'failed' && `: ${error.message.split('\n')[0]}`}
           </span>
         </li>

@@ -56,7 +56,7 @@ export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, on
           <span
             key={bar.key}
             class={`bar is-${bar.kind} is-${bar.outcome.replace(' ', '-')}`}
-            style={{ left: `${bar.left * 100}%`, width: `${bar.width * 100}%` }}
+            style={{ left: `min(${bar.left * 100}%, 100% - 3px)`, width: `${bar.width * 100}%` }}
             title={bar.title}
           />
         ))}

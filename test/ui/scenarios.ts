@@ -35,9 +35,9 @@ export const scenarios: Record<string, (stage: Stage) => Promise<void>> = {
     await page.getByRole('button', { name: 'Start', exact: true }).click()
     const beside = (label: string) => page.locator('.field', { has: page.getByLabel(label) }).locator('.problem')
     await beside('customer').getByText('is needed').waitFor()
-    expect(await beside('amount').innerText()).toBe('must be a number')
-    expect(await beside('kind').innerText()).toBe('is needed')
-    expect(await beside('city').innerText()).toBe('is needed')
+    expect(await beside('amount').textContent()).toBe('must be a number')
+    expect(await beside('kind').textContent()).toBe('is needed')
+    expect(await beside('city').textContent()).toBe('is needed')
     expect(await page.getByLabel('customer').getAttribute('aria-invalid')).toBe('true')
     expect(sent).toEqual([])
   },

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { RunJson } from '../../sdk/http-client/wire.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
 
@@ -41,10 +41,12 @@ export class Api {
 
   /** Until it is in that state. */
   async until(id: string, status: RunJson['status']): Promise<RunJson> {
-    return expect
-      .poll(() => this.get(id), { timeout: PATIENCE_MS / 4, interval: 30 })
-      .toMatchObject({ status })
-      .then(() => this.get(id))
+    const look = async () => {
+      const run = await this.get(id)
+      expect(run).toMatchObject({ status })
+      return run
+    }
+    return vi.waitFor(look, { timeout: PATIENCE_MS / 4, interval: 30 })
   }
 }
 

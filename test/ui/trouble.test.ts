@@ -42,9 +42,9 @@ test('a page that nobody sees asks for nothing, and catches up when it is seen',
     window.isHiddenNow = false
     Object.defineProperty(document, 'hidden', { get: () => window.isHiddenNow })
     window.setHidden = (isHidden) => { window.isHiddenNow = isHidden; document.dispatchEvent(new Event('visibilitychange')) }
-    const wait = window.setTimeout
+    window.wait = window.setTimeout
     // Time flies: the longest pause between two questions is over in no time.
-    window.setTimeout = (then, ms, ...rest) => wait(then, ms / 100, ...rest)
+    window.setTimeout = (then, ms, ...rest) => window.wait(then, ms / 100, ...rest)
   `)
   await page.goto(`${local.stage.base}/ui/runs`)
   await page.locator('.run-row a').first().waitFor()
@@ -78,12 +78,12 @@ test('401, 403 and 429 say what to do', async () => {
     [403, 'Ask for a token or a role'],
     [429, 'asked too often'],
   ] as const) {
-    await page.route('**/schedules', (route) =>
+    await page.route(`${base}/schedules`, (route) =>
       route.fulfill({ status, contentType: 'application/problem+json', body: JSON.stringify({ title: 'No', detail: 'because', status }) }),
     )
     await page.goto(`${base}/ui/schedules`)
     await page.locator('.trouble', { hasText: advice }).waitFor()
-    await page.unroute('**/schedules')
+    await page.unroute(`${base}/schedules`)
   }
 })
 
@@ -110,7 +110,7 @@ test('keys go to views, move in lists and open what is marked', async () => {
   await page.keyboard.press('r')
   await page.locator('.run-row a').first().waitFor()
   await page.keyboard.press('j')
-  const marked = await page.locator('.run-row.is-active a').innerText()
+  const marked = await page.locator('.run-row.is-active a').textContent()
   await page.keyboard.press('Enter')
   await page.waitForURL(`**/ui/runs/${marked}`)
   await page.keyboard.press('/')
