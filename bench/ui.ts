@@ -71,7 +71,7 @@ async function commits(browser: Browser, local: Local, url: string): Promise<voi
     const id = `quick-${i}`
     await local.start(quick, undefined, { id })
     const committedAt = Date.now()
-    await page.waitForFunction(`window.seenAt['${id}'] !== undefined`)
+    await page.getByRole('link', { name: id, exact: true }).waitFor()
     times.push(Math.max(0, ((await page.evaluate(`window.seenAt['${id}']`)) as number) - committedAt))
   }
   times.sort((a, b) => a - b)

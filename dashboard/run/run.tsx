@@ -113,8 +113,9 @@ function Tabs() {
 }
 
 function Body({ run, events }: { run: ShownRun; events: readonly PlacedEvent[] }) {
-  const view = useMemo(() => timeline(events), [events])
   const tab = tabOf()
+  const needsRows = tab !== 'history' && tab !== 'travel'
+  const view = useMemo(() => timeline(needsRows ? events : []), [events, needsRows])
   const shown = {
     timeline: () => <TimelineTab view={view} events={events} />,
     graph: () => <GraphTab run={run} view={view} />,

@@ -4,6 +4,8 @@ import { follow } from '../live/changes.ts'
 import { concerns } from '../live/use-loaded.ts'
 import { Refusal } from '../refusal.ts'
 
+const MANY = 1_000
+
 export interface HistoryState {
   events: readonly PlacedEvent[]
   /** All that there is, so far, is there. */
@@ -39,6 +41,9 @@ export function useHistory(id: string): HistoryState {
         cursor = page.cursor
       } while (cursor !== undefined)
       if (fresh.length > 0) known.current.events = [...events, ...fresh]
+      // To read a long history is work enough for one task; to show it is another one.
+      if (fresh.length > MANY) await new Promise((resolve) => setTimeout(resolve))
+      if (abort.signal.aborted) return false
       setState({ events: known.current.events, isLoaded: true })
       return fresh.length > 0
     }
