@@ -84,12 +84,13 @@ async function filters(): Promise<void> {
   await using server = await serveLocal({ local, port: 0 })
   const timeOf = async (query: string) => {
     const times: number[] = []
-    for (let i = 0; i < OPENINGS * 3; i++) {
+    // The first ones pay for what is compiled and cached.
+    for (let i = -OPENINGS; i < OPENINGS * 3; i++) {
       const begun = performance.now()
       const response = await fetch(`${server.url}/runs?${query}`)
       await response.text()
       if (!response.ok) throw new Error(`GET /runs?${query} answered ${response.status}`)
-      times.push(performance.now() - begun)
+      if (i >= 0) times.push(performance.now() - begun)
     }
     return median(times)
   }

@@ -1,3 +1,4 @@
+import { setTimeout as taking } from 'node:timers/promises'
 import { FatalError, request, schedule, signal, workflow } from 'overwinter'
 import { dag } from 'overwinter/definitions'
 import * as z from 'zod'
@@ -20,17 +21,18 @@ const Order = z.object({
 
 /** Retries, parallel steps, a wait for a person, and a child. */
 export const order = workflow('order', { input: Order, signals: [approved], tags: ['shop'] }, async (ctx, { customer, amount }) => {
-  await ctx.step('reserve', () => ({ customer, shelf: 'A7' }))
+  await ctx.step('reserve', () => taking(12, { customer, shelf: 'A7' }))
   await Promise.all([
     ctx.step(
       'charge',
-      ({ attempt }) => {
+      async ({ attempt }) => {
+        await taking(25)
         if (attempt === 1) throw new Error('the card terminal is busy')
         return { charged: amount }
       },
       { retry: { attempts: 3, initial: 20 } },
     ),
-    ctx.step('pack', () => 'packed'),
+    ctx.step('pack', () => taking(40, 'packed')),
   ])
   const { by } = await ctx.waitFor(approved)
   const parcel = await ctx.run(parcels, { to: customer })
@@ -50,7 +52,7 @@ export const nap = workflow('nap', async (ctx, { name = 'Ada' }: { name?: string
 export const gateway = { isDown: true }
 
 export const payment = workflow('payment', async (ctx, { order }: { order: string }) => {
-  const price = await ctx.step('price', () => 12)
+  const price = await ctx.step('price', () => taking(8, 12))
   await ctx.step('charge', () => {
     if (gateway.isDown) throw new FatalError(`order ${order}: the gateway answered 503`)
     return { charged: price }
@@ -60,7 +62,7 @@ export const payment = workflow('payment', async (ctx, { order }: { order: strin
 
 export const batch = workflow('batch', async (ctx, { items = 40 }: { items?: number }) => {
   const list = Array.from({ length: items }, (_, i) => i)
-  await ctx.map('items', list, (each, item) => each.step('work', () => item * 2))
+  await ctx.map('items', list, (each, item) => each.step('work', () => taking(5 + (item % 7) * 3, item * 2)))
   return { items }
 })
 
