@@ -78,7 +78,8 @@ export async function listRuns(filter: RunFilter & { cursor?: string; limit?: nu
   return { runs: runs.map(summaryFromJson) as RunInList[], cursor }
 }
 
-export const countRuns = async (workflow?: string, signal?: AbortSignal) => (await get<{ counts: Counts }>(withQuery('/counts', { workflow }), signal)).counts
+/** Of all workflows together. */
+export const countRuns = async (signal?: AbortSignal) => (await get<{ counts: Counts }>('/counts', signal)).counts
 
 export const getRun = async (id: string, signal?: AbortSignal) => runFromJson(await get<RunJson>(`${at('runs', id)}?payloads=omit`, signal)) as ShownRun
 /** With its payloads. */
@@ -131,7 +132,8 @@ export interface Workflow extends WorkflowInList {
   input?: JsonSchema
   output?: JsonSchema
   signals: { name: string; kind: 'signal' | 'request'; payload?: JsonSchema }[]
-  definition?: true
+  /** Not in the code: somebody saved it as a definition. */
+  isStored?: true
 }
 export const listWorkflows = async (signal?: AbortSignal) => (await get<{ workflows: WorkflowInList[] }>('/workflows', signal)).workflows
 export const getWorkflow = (name: string, signal?: AbortSignal) => get<Workflow>(at('workflows', name), signal)

@@ -1,7 +1,8 @@
 import { useMemo } from 'preact/hooks'
 import { layersOf } from '../../sdk/definitions/layers.ts'
+import type { StepView } from '../../sdk/definitions/step-states.ts'
 import type { Row, Timeline } from '../../sdk/views/timeline.ts'
-import { getSteps, getWorkflow, type ShownRun } from '../api.ts'
+import { getSteps, type ShownRun } from '../api.ts'
 import { amount, duration } from '../format.ts'
 import { concerns, useLoaded } from '../live/use-loaded.ts'
 import { Icon, type IconName } from '../parts/icons.tsx'
@@ -28,11 +29,11 @@ const GAP_Y = 34
 /** A picture of more helps nobody. */
 const MOST = 200
 
-export function GraphTab({ run, view }: { run: ShownRun; view: Timeline }) {
-  const { runId, workflow } = run
-  const known = useLoaded(`workflow ${workflow}`, (signal) => getWorkflow(workflow, signal))
-  if (known.value === undefined && known.refusal === undefined) return <Skeleton />
-  return known.value?.definition ? <DefinitionGraph runId={runId} rows={view.rows} /> : <Drawing boxes={boxesOf(view.rows)} />
+/** A definition says what comes after what; of code, its history does. Only the server knows which of the two a run is of. */
+export function GraphTab({ run: { runId }, view: { rows } }: { run: ShownRun; view: Timeline }) {
+  const { value: steps, refusal } = useLoaded(`steps ${runId}`, (signal) => getSteps(runId, signal), concerns(runId))
+  if (refusal) return <Drawing boxes={boxesOf(rows)} />
+  return steps ? <Drawing boxes={boxesOfSteps(steps, rows)} /> : <Skeleton />
 }
 
 function boxesOf(rows: readonly Row[]): Box[] {
@@ -48,29 +49,23 @@ function boxesOf(rows: readonly Row[]): Box[] {
   }))
 }
 
-const STATES: Record<string, string> = { COMPLETED: 'done', FAILED: 'failed', RUNNING: 'open', WAITING: 'open', PENDING: 'pending', SKIPPED: 'taken back' }
-const TYPES: Record<string, IconName> = { wait: 'sleep', signal: 'wait', approval: 'callback', workflow: 'child', task: 'task' }
+const STATES: Record<StepView['status'], string> = {
+  COMPLETED: 'done',
+  FAILED: 'failed',
+  RUNNING: 'open',
+  WAITING: 'open',
+  PENDING: 'pending',
+  SKIPPED: 'taken back',
+}
+const TYPES: Partial<Record<StepView['type'], IconName>> = { wait: 'sleep', signal: 'wait', workflow: 'child' }
 
-function DefinitionGraph({ runId, rows }: { runId: string; rows: readonly Row[] }) {
-  const loaded = useLoaded(`steps ${runId}`, (signal) => getSteps(runId, signal), concerns(runId))
-  if (loaded.refusal) return <Drawing boxes={boxesOf(rows)} />
-  if (!loaded.value) return <Skeleton />
-  const boxes = loaded.value.map(({ name, type, after, status, startedAt, endedAt }): Box => {
+function boxesOfSteps(steps: readonly StepView[], rows: readonly Row[]): Box[] {
+  return steps.map(({ name, type, after, status, startedAt, endedAt }) => {
     const event = rows.find(({ id }) => id === name || id.startsWith(`${name}/`))?.last
     const took = startedAt === undefined ? '' : duration((endedAt ?? now.value) - startedAt)
-    return {
-      ...{
-        name,
-        after,
-        title: name,
-        icon: TYPES[type] ?? 'step',
-        state: STATES[status]!,
-        says: [status === 'COMPLETED' ? '' : status.toLowerCase(), took].filter(Boolean).join(' · '),
-      },
-      ...(event !== undefined && { event }),
-    }
+    const says = [status === 'COMPLETED' ? '' : status.toLowerCase(), took].filter(Boolean).join(' · ')
+    return { name, after, title: name, icon: TYPES[type] ?? 'step', state: STATES[status], says, ...(event !== undefined && { event }) }
   })
-  return <Drawing boxes={boxes} />
 }
 
 function Drawing({ boxes }: { boxes: readonly Box[] }) {

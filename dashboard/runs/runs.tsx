@@ -43,13 +43,13 @@ export function RunsPage() {
   const [more, setMore] = useState({ key, count: PAGE })
   const wanted = more.key === key ? more.count : PAGE
   const list = useLoaded(`${key} ${wanted}`, (signal) => listAtLeast(filter, wanted, signal), always)
-  const counts = useLoaded(`counts ${filter.workflow}`, (signal) => countRuns(filter.workflow, signal), always)
+  const counts = useLoaded('counts', countRuns, always)
   const workflows = useLoaded('workflows', listWorkflows)
   const isFiltered = Object.keys(filter).length > 0
   return (
     <div class="page fills">
       <h1 class="unseen">Runs</h1>
-      <StatusChips counts={counts.value} status={filter.status as RunStatus | undefined} />
+      <StatusChips counts={filter.workflow === undefined ? counts.value : undefined} status={filter.status as RunStatus | undefined} />
       <Filters filter={filter} workflows={workflows.value?.map(({ name }) => name) ?? []} />
       <Shown loaded={list}>
         {({ runs, cursor }) =>

@@ -22,7 +22,7 @@ export function WorkflowPage({ name }: { name: string }) {
 }
 
 function Details({ workflow }: { workflow: Workflow }) {
-  const { name, versions, latest, signals, output, definition } = workflow
+  const { name, versions, latest, signals, output, isStored } = workflow
   return (
     <div class="columns">
       <section aria-label="Start a run" class="card">
@@ -39,7 +39,7 @@ function Details({ workflow }: { workflow: Workflow }) {
           </div>
           <div>
             <dt>Written as</dt>
-            <dd>{definition ? 'a definition' : 'code'}</dd>
+            <dd>{isStored ? 'a stored definition' : 'code'}</dd>
           </div>
           <div>
             <dt>Runs</dt>
