@@ -10,6 +10,8 @@ import { BulkDialog } from './bulk.tsx'
 
 export function IncidentPage({ fingerprint }: { fingerprint: string }) {
   const loaded = useLoaded('incidents', (signal) => listIncidents(undefined, signal), always)
+  // The dialog stays when the incident is over, which is what it is for.
+  const [open, setOpen] = useState<{ action: BulkAction; incident: Incident } | undefined>()
   return (
     <div class="page">
       <p class="crumbs">
@@ -19,7 +21,7 @@ export function IncidentPage({ fingerprint }: { fingerprint: string }) {
         {({ incidents }) => {
           const incident = incidents.find((each) => each.fingerprint === fingerprint)
           return incident ? (
-            <Details incident={incident} />
+            <Details incident={incident} onOpen={(action) => setOpen({ action, incident })} />
           ) : (
             <>
               <h1>Incident</h1>
@@ -32,6 +34,7 @@ export function IncidentPage({ fingerprint }: { fingerprint: string }) {
           )
         }}
       </Shown>
+      {open && <BulkDialog {...open} onClose={() => setOpen(undefined)} />}
     </div>
   )
 }
@@ -42,9 +45,8 @@ const ACTIONS: { action: BulkAction; title: string; isPossible(incident: Inciden
   { action: 'terminate', title: 'Terminate all', isPossible: ({ stuck }) => stuck > 0 },
 ]
 
-function Details({ incident }: { incident: Incident }) {
+function Details({ incident, onOpen }: { incident: Incident; onOpen: (action: BulkAction) => void }) {
   const { workflow, name, code, step, says, count, failed, stuck, firstAt, lastAt, runs } = incident
-  const [open, setOpen] = useState<BulkAction | undefined>()
   const { isReadOnly } = config.value
   return (
     <>
@@ -61,7 +63,7 @@ function Details({ incident }: { incident: Incident }) {
             type="button"
             class={action === 'retry' ? 'primary' : 'grave'}
             title={isReadOnly ? 'This page is read only' : ''}
-            onClick={() => setOpen(action)}
+            onClick={() => onOpen(action)}
           >
             {title}
           </button>
@@ -114,7 +116,6 @@ function Details({ incident }: { incident: Incident }) {
           </li>
         ))}
       </ul>
-      {open && <BulkDialog action={open} incident={incident} onClose={() => setOpen(undefined)} />}
     </>
   )
 }
