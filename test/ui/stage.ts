@@ -1,5 +1,5 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
-import { expect, vi } from 'vitest'
 import type { RunJson } from '../../sdk/http-client/wire.ts'
 import { PATIENCE_MS } from '../outside/patience.ts'
 
@@ -13,6 +13,8 @@ export interface Stage {
   /** Of this play: runs of others may be there too. */
   name(what: string): string
 }
+
+const LOOK_EVERY_MS = 30
 
 /** Runs as others start and see them, beside the page. */
 export class Api {
@@ -28,7 +30,7 @@ export class Api {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ id, input }),
     })
-    expect(response.status, await response.clone().text()).toBe(201)
+    if (response.status !== 201) throw new Error(`${workflow} was not started: ${await response.text()}`)
   }
 
   async get(id: string): Promise<RunJson> {
@@ -41,12 +43,13 @@ export class Api {
 
   /** Until it is in that state. */
   async until(id: string, status: RunJson['status']): Promise<RunJson> {
-    const look = async () => {
+    const patientUntil = Date.now() + PATIENCE_MS / 4
+    for (;;) {
       const run = await this.get(id)
-      expect(run).toMatchObject({ status })
-      return run
+      if (run.status === status) return run
+      if (Date.now() > patientUntil) throw new Error(`run '${id}' is ${run.status}, not ${status}: ${JSON.stringify(run)}`)
+      await setTimeout(LOOK_EVERY_MS)
     }
-    return vi.waitFor(look, { timeout: PATIENCE_MS / 4, interval: 30 })
   }
 }
 
