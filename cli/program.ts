@@ -6,6 +6,7 @@ import { addDefinitions } from './commands/definitions.ts'
 import { addDev } from './commands/dev.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addGraph } from './commands/graph.ts'
+import { addIncidents } from './commands/incidents.ts'
 import { addInit } from './commands/init.ts'
 import { addLint } from './commands/lint.ts'
 import { addRuns } from './commands/runs.ts'
@@ -50,6 +51,6 @@ function overwinter(): Command {
   // Inherited by the commands that are added after it.
   program.exitOverride()
   const oversight = [addSchedules, addDefinitions, addLint, addGraph, addWorkers, addConformance, addDoctor]
-  for (const add of [addInit, addDev, addStart, addRuns, addShow, addTail, addSteering, addCallbacks, ...oversight]) add(program)
+  for (const add of [addInit, addDev, addStart, addRuns, addShow, addTail, addIncidents, addSteering, addCallbacks, ...oversight]) add(program)
   return program
 }

@@ -16,6 +16,7 @@ import type { Api, Route, WorkerApi } from './route.ts'
 import { about } from './routes/about.ts'
 import { callbacks } from './routes/callbacks.ts'
 import { definitions } from './routes/definitions.ts'
+import { incidents } from './routes/incidents.ts'
 import { overseeWorkers } from './routes/oversee-workers.ts'
 import { readHistory } from './routes/read-history.ts'
 import { readRuns } from './routes/read-runs.ts'
@@ -62,6 +63,7 @@ export const ROUTES: readonly Route[] = [
   ...readRuns,
   ...readHistory,
   ...steerRuns,
+  ...incidents,
   ...callbacks,
   ...schedules,
   ...definitions,

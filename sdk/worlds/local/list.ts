@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../engine/errors.ts'
-import type { RunFilter, RunPage } from '../../ports.ts'
+import type { RunCounts, RunFilter, RunPage } from '../../ports.ts'
 import type { Database, Value } from './database.ts'
 import { selectSummaries } from './rows.ts'
 
@@ -29,6 +29,11 @@ export function listRuns(db: Database, filter: RunFilter, now: number): RunPage 
   const page: RunPage = { runs: shown.map(({ run }) => run) }
   if (found.length > filter.limit) page.cursor = String(shown.at(-1)!.key)
   return page
+}
+
+export function countRuns(db: Database, now: number): RunCounts {
+  const sql = 'SELECT status, count(*) FROM runs WHERE expires_at IS NULL OR expires_at > ? GROUP BY status'
+  return Object.fromEntries(db.allValues(sql, now).map(([status, count]) => [status, { count: count as number }]))
 }
 
 function readCursor(cursor: string): number {
