@@ -1,19 +1,22 @@
 import { writeFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
 import { serveLocal } from '../../functions/local/serve.ts'
 import { Local } from '../../sdk/local.ts'
 import { openBrowser } from '../../test/ui/browser.ts'
 import { Api } from '../../test/ui/stage.ts'
 import { gateway, schedules, workflows } from '../../test/ui/workflows.ts'
+import { smallerPng } from './smaller-png.ts'
 
 /** npm run docs:dashboard: the pictures of docs/dashboard.md, light and dark, from runs of the workflows that the dashboard is tested with. */
 
-const VIEWS: Record<string, { path: string; sign: string }> = {
+/** `then`: what is done before the picture is taken. */
+const VIEWS: Record<string, { path: string; sign: string; then?: (page: Page) => Promise<unknown> }> = {
   runs: { path: '/runs', sign: '.run-row a' },
-  timeline: { path: '/runs/order-1042?event=2.1', sign: '.panel .facts' },
+  timeline: { path: '/runs/order-1042', sign: '.timeline-row', then: (page) => page.getByRole('link', { name: 'charge' }).click() },
   batch: { path: '/runs/batch-7', sign: '.timeline-row' },
   graph: { path: '/runs/order-1042?tab=graph', sign: '.box' },
-  history: { path: '/runs/payment-311?tab=history&event=2.0', sign: '.error-text' },
-  'time-travel': { path: '/runs/order-1042?tab=travel&at=3.0', sign: '.travel-event' },
+  history: { path: '/runs/payment-311?tab=history', sign: '.history-row a', then: (page) => page.getByRole('link', { name: 'step.failed' }).click() },
+  'time-travel': { path: '/runs/order-1042?tab=travel', sign: '.travel-event', then: (page) => page.getByRole('slider').fill('3') },
   compare: { path: '/runs/payment-311?tab=compare&with=payment-300', sign: '.compare-row[style]' },
   incidents: { path: '/incidents', sign: '.incident' },
   workflow: { path: '/workflows/order', sign: 'form .field' },
@@ -22,6 +25,7 @@ const VIEWS: Record<string, { path: string; sign: string }> = {
   workers: { path: '/workers', sign: '.table, .empty' },
 }
 
+const SETTLED_MS = 400
 const LARGEST = 120 * 1024
 
 async function play(api: Api): Promise<void> {
@@ -48,10 +52,13 @@ const browser = await openBrowser()
   await play(new Api(server.url))
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme, reducedMotion: 'reduce' })
-    for (const [name, { path, sign }] of Object.entries(VIEWS)) {
+    for (const [name, { path, sign, then }] of Object.entries(VIEWS)) {
       await page.goto(`${server.url}/ui${path}`)
       await page.locator(sign).first().waitFor()
-      const png = await page.screenshot()
+      await then?.(page)
+      // What is fetched on selection, and what is counted, is there when nothing is asked for any more.
+      await page.waitForTimeout(SETTLED_MS)
+      const png = smallerPng(await page.screenshot())
       if (png.length > LARGEST) throw new Error(`the picture of '${name}' has ${png.length} bytes, more than ${LARGEST}`)
       writeFileSync(new URL(`${name}-${colorScheme}.png`, import.meta.url), png)
     }
