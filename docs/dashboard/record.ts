@@ -9,14 +9,14 @@ import { smallerPng } from './smaller-png.ts'
 
 /** npm run docs:dashboard: the pictures of docs/dashboard.md, light and dark, from runs of the workflows that the dashboard is tested with. */
 
-/** `then`: what is done before the picture is taken. */
-const VIEWS: Record<string, { path: string; sign: string; then?: (page: Page) => Promise<unknown> }> = {
+/** `before`: what is done before the picture is taken. */
+const VIEWS: Record<string, { path: string; sign: string; before?: (page: Page) => Promise<unknown> }> = {
   runs: { path: '/runs', sign: '.run-row a' },
-  timeline: { path: '/runs/order-1042', sign: '.timeline-row', then: (page) => page.getByRole('link', { name: 'charge' }).click() },
+  timeline: { path: '/runs/order-1042', sign: '.timeline-row', before: (page) => page.getByRole('link', { name: 'charge' }).click() },
   batch: { path: '/runs/batch-7', sign: '.timeline-row' },
   graph: { path: '/runs/order-1042?tab=graph', sign: '.box' },
-  history: { path: '/runs/payment-311?tab=history', sign: '.history-row a', then: (page) => page.getByRole('link', { name: 'step.failed' }).click() },
-  'time-travel': { path: '/runs/order-1042?tab=travel', sign: '.travel-event', then: (page) => page.getByRole('slider').fill('3') },
+  history: { path: '/runs/payment-311?tab=history', sign: '.history-row a', before: (page) => page.getByRole('link', { name: 'step.failed' }).click() },
+  'time-travel': { path: '/runs/order-1042?tab=travel', sign: '.travel-event', before: (page) => page.getByRole('slider').fill('3') },
   compare: { path: '/runs/payment-311?tab=compare&with=payment-300', sign: '.compare-row[style]' },
   incidents: { path: '/incidents', sign: '.incident' },
   workflow: { path: '/workflows/order', sign: 'form .field' },
@@ -52,10 +52,10 @@ const browser = await openBrowser()
   await play(new Api(server.url))
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme, reducedMotion: 'reduce' })
-    for (const [name, { path, sign, then }] of Object.entries(VIEWS)) {
+    for (const [name, { path, sign, before }] of Object.entries(VIEWS)) {
       await page.goto(`${server.url}/ui${path}`)
       await page.locator(sign).first().waitFor()
-      await then?.(page)
+      await before?.(page)
       // What is fetched on selection, and what is counted, is there when nothing is asked for any more.
       await page.waitForTimeout(SETTLED_MS)
       const png = smallerPng(await page.screenshot())
