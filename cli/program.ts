@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { findPackageJSON } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { ownVersion } from '../functions/local/own-version.ts'
 import { addCallbacks } from './commands/callbacks.ts'
 import { addConformance } from './commands/conformance.ts'
 import { addDefinitions } from './commands/definitions.ts'
@@ -45,7 +44,7 @@ function overwinter(): Command {
     .option('--token <token>', 'a bearer token; OVERWINTER_TOKEN says so too')
     .option('--profile <name>', 'the AWS profile to sign with, for an API with IAM')
     .option('--json', 'print JSON, for programs')
-    .version(version(), '--version', 'print the version')
+    .version(ownVersion(), '--version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
     .helpCommand(false)
     .showHelpAfterError('(--help says more)')
@@ -54,8 +53,4 @@ function overwinter(): Command {
   const oversight = [addSchedules, addDefinitions, addLint, addGraph, addWorkers, addConformance, addDoctor]
   for (const add of [addInit, addDev, addStart, addRuns, addShow, addTail, addIncidents, addSteering, addCallbacks, ...oversight]) add(program)
   return program
-}
-
-function version(): string {
-  return (JSON.parse(readFileSync(findPackageJSON('..', import.meta.url)!, 'utf8')) as { version: string }).version
 }

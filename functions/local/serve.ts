@@ -6,6 +6,7 @@ import { Local } from '../../sdk/local.ts'
 import { type AppOptions, createApp } from '../http/app.ts'
 import { localRoutes } from './routes.ts'
 import { isLoopback, refuseForeign } from './same-machine.ts'
+import { localUi } from './ui.ts'
 
 export type ServeLocalOptions = Omit<AppOptions, 'client' | 'local'> & {
   /** What `POST /events` knows by name. */
@@ -33,7 +34,10 @@ export async function serveLocal(options: ServeLocalOptions): Promise<LocalServe
   })
   const boundToLoopback = isLoopback(host)
   const server = createAdaptorServer({
-    fetch: (request, env) => refuseForeign(env.incoming as IncomingMessage, boundToLoopback)?.toResponse() ?? app.fetch(request, env),
+    fetch: (request, env) => {
+      const incoming = env.incoming as IncomingMessage
+      return refuseForeign(incoming, boundToLoopback)?.toResponse() ?? localUi(incoming) ?? app.fetch(request, env)
+    },
     hostname: host,
   }) as Server
   try {
