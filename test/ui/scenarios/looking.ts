@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { Api, inDialog, open, type Scenarios, shows } from '../stage.ts'
+import { Api, inDialog, open, type Scenarios } from '../stage.ts'
 
 /** How runs are found and looked at. */
 export const looking: Scenarios = {
