@@ -180,6 +180,17 @@ export const SCHEMAS = {
     },
     ['name', 'versions', 'latest', 'signals'],
   ),
+  Replayed: object(
+    {
+      upTo: text,
+      events: { ...whole, description: 'How many it had seen by then.' },
+      open: listOf(object({ id: text, kind: text, at: { ...text, description: 'file:line:column of the call.' } }, ['id', 'kind'])),
+      ended: object({ output: anything, error: { $ref: '#/components/schemas/Error' } }),
+      changed: { ...text, description: 'Why the code of today does not get there.' },
+      source: object({ file: text, line: whole, lines: listOf(object({ n: whole, text }, ['n', 'text'])) }, ['file', 'line', 'lines']),
+    },
+    ['upTo', 'events', 'open'],
+  ),
   Reply: object({ result: anything }),
   Asked: object({ accepted: { type: 'boolean' }, idempotencyKey: text }, ['accepted', 'idempotencyKey']),
   Reason: object({ reason: text }),
