@@ -113,7 +113,7 @@ function Replay({ runId, n }: { runId: string; n: string }) {
               </ul>
             )}
             {source && (
-              <figure class="source">
+              <figure class="source" tabIndex={0}>
                 <figcaption class="mono muted">{source.file}</figcaption>
                 <ol>
                   {source.lines.map((line) => (

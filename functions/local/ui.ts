@@ -16,7 +16,7 @@ const HEADERS = {
 }
 
 const ROOT = '/ui/'
-const LOCAL: UiConfig = { name: 'local', isLocal: true, isReadOnly: false, hasChanges: false, hasReplay: false, version: ownVersion() }
+const LOCAL: UiConfig = { name: 'local', isLocal: true, isReadOnly: false, hasChanges: true, hasReplay: true, version: ownVersion() }
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 
 /** The dashboard at a path that begins with `/ui`: whatever is no file is a view of the page. `known`: the etags that the browser has. */
