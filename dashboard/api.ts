@@ -106,7 +106,7 @@ export const getEvent = async (id: string, n: string, signal?: AbortSignal) =>
 export interface Replayed {
   upTo: string
   events: number
-  open: { id: string; kind: string; what: string; at?: string }[]
+  open: { id: string; kind: string; at?: string }[]
   ended?: { output?: Json; error?: { name: string; message: string } }
   changed?: string
   source?: { file: string; line: number; lines: { n: number; text: string }[] }

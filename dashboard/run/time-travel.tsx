@@ -105,9 +105,9 @@ function Replay({ runId, n }: { runId: string; n: string }) {
             {changed !== undefined && <p class="problem">Today’s code no longer fits this history: {changed}</p>}
             {open.length > 0 && (
               <ul class="plain">
-                {open.map(({ id, what, at }) => (
+                {open.map(({ id, kind, at }) => (
                   <li key={id}>
-                    {what} {at !== undefined && <code class="muted">{at}</code>}
+                    {kind} ‘{id}’ {at !== undefined && <code class="muted">{at}</code>}
                   </li>
                 ))}
               </ul>
