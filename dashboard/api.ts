@@ -19,7 +19,7 @@ import {
   whyFromJson,
 } from '../sdk/http-client/wire.ts'
 import type { RunStatus } from '../sdk/ports.ts'
-import { lost, serverIsGone } from './live/connection.ts'
+import { serverIsGone, serverIsThere } from './live/connection.ts'
 import { Refusal, Unreachable } from './refusal.ts'
 
 /** The API as the page uses it. Times come as ISO strings and leave here as numbers, once and for all. */
@@ -40,7 +40,7 @@ async function call(method: string, path: string, { body, key, signal }: Sending
     serverIsGone()
     throw new Unreachable('the server does not answer')
   }
-  if (lost.value && response.status < 500) lost.value = undefined
+  if (response.status < 500) serverIsThere()
   if (response.status === 204) return undefined
   const text = await response.text()
   if (response.ok) return JSON.parse(text)

@@ -1,10 +1,18 @@
+import { useEffect } from 'preact/hooks'
 import { listWorkers } from './api.ts'
 import { always, useLoaded } from './live/use-loaded.ts'
 import { Empty, Shown } from './parts/states.tsx'
 import { Ago } from './parts/time.tsx'
 
+const LOOK_EVERY_MS = 5_000
+
 export function WorkersPage() {
   const loaded = useLoaded('workers', listWorkers, always)
+  // A sign of life changes no run, so nobody tells of it.
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && void loaded.reload(), LOOK_EVERY_MS)
+    return () => clearInterval(timer)
+  }, [])
   return (
     <div class="page">
       <h1>Workers</h1>

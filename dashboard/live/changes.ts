@@ -54,6 +54,8 @@ function listen(): EventSource {
   const stream = new EventSource('/changes')
   stream.addEventListener('runs', (event) => void tell(new Set((JSON.parse(event.data) as { runs: string[] }).runs)))
   stream.addEventListener('all', () => void tell('all'))
+  // What changed before anybody listened is told by nobody.
+  stream.addEventListener('open', () => void tell('all'))
   stream.addEventListener('error', () => {
     pause()
     serverIsGone()

@@ -41,6 +41,13 @@ export async function look(): Promise<void> {
     pauseMs = Math.min(pauseMs * 2, LONGEST_MS)
     return plan()
   }
+  serverIsThere()
+}
+
+/** Whoever got an answer says so. */
+export function serverIsThere(): void {
+  if (!lost.value) return
+  clearTimeout(timer)
   lost.value = undefined
   for (const listener of listeners) listener()
 }

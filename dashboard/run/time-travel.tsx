@@ -34,7 +34,7 @@ export function TimeTravel({ run, events }: { run: ShownRun; events: readonly Pl
     <div class="travel">
       <div class="travel-controls">
         <button type="button" onClick={() => move(index - 1)} disabled={index === 0}>
-          Before
+          Back
         </button>
         <input
           type="range"

@@ -57,7 +57,8 @@ export function RunRow({ run, index, style, isActive }: { run: RunInList; index:
 
 /** In a few words: the first thing it waits for, or what went wrong. */
 function isAt({ error, waitingFor, wakeAt, status }: RunInList): string {
-  if (error) return `${error.name}: ${error.message.split('\n')[0]}`
+  // A StepError says in its message what it is.
+  if (error) return `${error.name === 'StepError' ? '' : `${error.name}: `}${error.message.split('\n')[0]}`
   const [first, ...others] = waitingFor ?? []
   if (!first) return status === 'pending' && wakeAt !== undefined && wakeAt > now.value ? `starts ${relative(wakeAt, now.value)}` : ''
   const until = first.until === undefined ? '' : `, ${first.until < now.value ? 'due' : relative(first.until, now.value)}`

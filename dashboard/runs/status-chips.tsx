@@ -4,6 +4,7 @@ import { amount } from '../format.ts'
 import { Icon } from '../parts/icons.tsx'
 import { STATUSES } from '../parts/status.tsx'
 import { select } from '../route.ts'
+import { config } from '../settings.ts'
 
 /** The states that runs are in, with how many are in each as far as the server counts them. */
 export function StatusChips({ counts, status }: { counts: Counts | undefined; status: RunStatus | undefined }) {
@@ -15,11 +16,13 @@ export function StatusChips({ counts, status }: { counts: Counts | undefined; st
       </button>
       {STATUSES.map((each) => {
         const known = counts?.[each]
+        // Only a local server counts every state.
+        const isNone = counts !== undefined && config.value.isLocal && !known?.count
         return (
           <button
             key={each}
             type="button"
-            class={`chip is-${each} ${known?.count === 0 ? 'is-none' : ''}`}
+            class={`chip is-${each} ${isNone ? 'is-none' : ''}`}
             aria-pressed={status === each}
             onClick={() => select({ status: status === each ? undefined : each })}
           >

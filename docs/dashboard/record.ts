@@ -25,6 +25,7 @@ const VIEWS: Record<string, { path: string; sign: string; before?: (page: Page) 
   workers: { path: '/workers', sign: '.table, .empty' },
 }
 
+const ROOT = new URL('../../', import.meta.url).pathname
 const SETTLED_MS = 400
 const LARGEST = 120 * 1024
 
@@ -52,6 +53,11 @@ const browser = await openBrowser()
   await play(new Api(server.url))
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme, reducedMotion: 'reduce' })
+    // Where this repository lies is nobody's business.
+    await page.route('**/replay?*', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replaceAll(ROOT, '') })
+    })
     for (const [name, { path, sign, before }] of Object.entries(VIEWS)) {
       await page.goto(`${server.url}/ui${path}`)
       await page.locator(sign).first().waitFor()

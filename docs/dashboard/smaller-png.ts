@@ -2,7 +2,7 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 /**
  * The same picture in fewer bytes: browsers write screenshots in a hurry. Made for what Chromium writes, 8 bits for each of red, green, blue and
- * perhaps alpha, not interlaced. Of its colours the most frequent 256 stay, and every other becomes the nearest of them: screens have few.
+ * perhaps alpha, not interlaced. Of its colours 256 stay, and every other becomes the nearest of them: screens have few.
  */
 export function smallerPng(png: Buffer): Buffer {
   const { width, height, pixels } = decoded(png)
@@ -69,13 +69,15 @@ function predicted(filter: number, left: number, up: number, corner: number): nu
 function paletteOf(pixels: Uint32Array): { palette: number[]; indexOf: (colour: number) => number } {
   const counts = new Map<number, number>()
   for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1)
-  const palette = [...counts]
-    .sort((a, b) => b[1] - a[1])
-    .slice(0, 256)
-    .map(([colour]) => colour)
+  const palette: number[] = []
+  // Frequent ones first, and none that one of them can stand for: a rare colour is often the one that matters.
+  for (const [colour] of [...counts].sort((a, b) => b[1] - a[1])) {
+    if (palette.length === 256) break
+    if (palette.every((other) => distance(colour, other) > ALIKE)) palette.push(colour)
+  }
   const known = new Map(palette.map((colour, i) => [colour, i]))
   const nearest = (colour: number): number => {
-    const far = palette.map((other) => [16, 8, 0].reduce((sum, shift) => sum + (((colour >> shift) & 255) - ((other >> shift) & 255)) ** 2, 0))
+    const far = palette.map((other) => distance(colour, other))
     return far.indexOf(Math.min(...far))
   }
   return {
@@ -87,3 +89,6 @@ function paletteOf(pixels: Uint32Array): { palette: number[]; indexOf: (colour: 
     },
   }
 }
+
+const ALIKE = 40
+const distance = (a: number, b: number): number => [16, 8, 0].reduce((sum, shift) => sum + (((a >> shift) & 255) - ((b >> shift) & 255)) ** 2, 0)

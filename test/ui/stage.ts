@@ -14,6 +14,9 @@ export interface Stage {
   name(what: string): string
 }
 
+/** By what they show. */
+export type Scenarios = Record<string, (stage: Stage) => Promise<void>>
+
 const LOOK_EVERY_MS = 30
 
 /** Runs as others start and see them, beside the page. */

@@ -36,8 +36,15 @@ test('a list that was open while the server was gone shows what happened meanwhi
   await page.getByRole('link', { name: 'meanwhile' }).waitFor()
 })
 
-test('a page that nobody sees asks for nothing, and catches up when it is seen', async () => {
+test.each([
+  ['is told of changes', true],
+  ['asks now and then', false],
+])('a page that %s asks for nothing while nobody sees it, and catches up when it is seen', async (_how, hasChanges) => {
   const { page, requests } = await openPage(local.browser, local.stage.base)
+  await page.route('**/ui/config.json', (route) =>
+    route.fulfill({ json: { name: 'local', isLocal: true, isReadOnly: false, hasChanges, hasReplay: false, version: '0' } }),
+  )
+  const id = `unseen-${hasChanges}`
   await page.addInitScript(`
     window.isHiddenNow = false
     Object.defineProperty(document, 'hidden', { get: () => window.isHiddenNow })
@@ -48,16 +55,19 @@ test('a page that nobody sees asks for nothing, and catches up when it is seen',
   `)
   await page.goto(`${local.stage.base}/ui/runs`)
   await page.locator('.run-row a').first().waitFor()
+  // It does follow what happens, as long as it is seen.
+  await new Api(local.stage.base).start('nap', `seen-${hasChanges}`, {})
+  await page.getByRole('link', { name: `seen-${hasChanges}`, exact: true }).waitFor()
   await page.evaluate('setHidden(true)')
   // What was under way may still arrive.
   await page.waitForLoadState('networkidle').catch(() => {})
   const before = requests.length
-  await new Api(local.stage.base).start('nap', 'unseen', {})
+  await new Api(local.stage.base).start('nap', id, {})
   // As long as the page would take, in its own hurried time, for a hundred questions.
   await page.evaluate('new Promise((resolve) => wait(resolve, 2_000))')
   expect(requests.slice(before)).toEqual([])
   await page.evaluate('setHidden(false)')
-  await page.getByRole('link', { name: 'unseen' }).waitFor()
+  await page.getByRole('link', { name: id }).waitFor()
   await page.context().close()
 })
 
