@@ -53,6 +53,21 @@ export class SpanWriter {
     return { traceId: this.ids.traceId, spanId: this.ids.attempt(operation, attempt, this.round, this.pauses.get(operation) ?? 0) }
   }
 
+  /** The span that the begin of a wait will have, if it begins now. */
+  beginAhead(operation: string): string {
+    return this.ids.end('begins', operation, this.round)
+  }
+
+  /** The span that the begin of a wait had. */
+  beginOf(operation: string): string {
+    return this.ids.end('begins', operation, this.openedIn.get(operation) ?? 0)
+  }
+
+  /** The span that the end of the generation will have. */
+  endAhead(): string {
+    return this.ids.other('end', this.round)
+  }
+
   /** For frames whose spans have left already. */
   note(frame: Frame): void {
     if (isTakenOver(frame)) return
@@ -154,7 +169,7 @@ export class SpanWriter {
       case 'run.failed':
       case 'run.cancelled':
       case 'run.terminated':
-        return this.point(this.ids.other('end', this.round), event.type.replace('.', ' '), at, {}, 'error' in event ? event.error : undefined)
+        return this.point(this.endAhead(), event.type.replace('.', ' '), at, {}, 'error' in event ? event.error : undefined)
       case 'run.continued':
         return this.handOn('run continued', at, at)
       case 'run.retrying':
@@ -184,19 +199,18 @@ export class SpanWriter {
 
   private begin(kind: string, id: string, at: number, more: Span['attributes'] = {}): Span {
     const attributes = { 'overwinter.operation': id, ...more }
-    return this.point(this.ids.end('begins', id, this.round), `${kind} ${withoutRepeats(id)} begins`, at, attributes)
+    return this.point(this.beginAhead(id), `${kind} ${withoutRepeats(id)} begins`, at, attributes)
   }
 
   private end(kind: string, id: string, at: number, more: Span['attributes'] = {}, error?: ErrorRecord): Span {
-    const begin = this.ids.end('begins', id, this.openedIn.get(id) ?? 0)
     const attributes = { 'overwinter.operation': id, ...more }
     const span = this.point(this.ids.end('ends', id, this.round), `${kind} ${withoutRepeats(id)} ends`, at, attributes, error)
-    span.links.push({ traceId: this.ids.traceId, spanId: begin, what: 'begin' })
+    span.links.push({ traceId: this.ids.traceId, spanId: this.beginOf(id), what: 'begin' })
     return span
   }
 
   private handOn(name: string, at: number, next: number, error?: ErrorRecord): Span {
-    const span = this.point(this.ids.other('end', this.round), name, at, {}, error)
+    const span = this.point(this.endAhead(), name, at, {}, error)
     span.links.push({ ...placeOfNext(this.run, next), what: 'next generation' })
     return span
   }
