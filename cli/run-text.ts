@@ -2,8 +2,8 @@ import { styleText } from 'node:util'
 import type { ErrorRecord, HistoryEvent, RunStatus, RunView } from '../sdk/index.ts'
 import type { RunSummary } from '../sdk/ports.ts'
 import { awaited } from '../sdk/views/awaited.ts'
+import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
 import { refusalOfRetry } from '../sdk/views/why.ts'
-import { clockTime, fromNow, span } from './moments.ts'
 
 const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = {
   pending: 'dim',

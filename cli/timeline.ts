@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { ErrorRecord, HistoryEvent } from '../sdk/index.ts'
-import { clockTime, span } from './moments.ts'
+import { clockTime, span } from '../sdk/views/moments.ts'
 
 type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>
 

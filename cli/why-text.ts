@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { WaitReason, Why } from '../sdk/index.ts'
-import { clockTime, fromNow, span } from './moments.ts'
+import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
 
 /** The reason, what is known about each thing that the run waits for, and what to do. */
 export function whyText(runId: string, { reason, waits, remedies }: Why, now: number): string {

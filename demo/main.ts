@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
-import { span } from '../cli/moments.ts'
 import { timelineLine } from '../cli/timeline.ts'
-import type { HistoryEvent } from '../sdk/client.ts'
+import type { HistoryEvent } from '../sdk/history.ts'
 import { OverwinterClient } from '../sdk/http-client/index.ts'
 import { hasEnded, type RunStatus } from '../sdk/ports.ts'
+import { span } from '../sdk/views/moments.ts'
 
 /** Kills a process in the middle of a sleep and shows that the run does not mind. Ends by itself. */
 const folder = mkdtempSync(join(tmpdir(), 'overwinter-demo-'))

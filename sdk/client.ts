@@ -9,11 +9,12 @@ import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
-import { canonicalJson, type Json } from './engine/json.ts'
+import { canonicalJson } from './engine/json.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
 import { journalUpTo } from './engine/rerun.ts'
 import { encode } from './engine/values.ts'
+import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
 import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunState, type RunStatus, type Wake, type World } from './ports.ts'
 import { contentOf } from './reply-content.ts'
@@ -26,9 +27,6 @@ import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
 import type { Why } from './views/why.ts'
 import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './workflow.ts'
-
-/** A line of a run's history: a journal event and when it was observed. */
-export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & { at: number }
 
 /** What `get` shows of a run. */
 export interface RunView extends Omit<RunRecord, 'id' | 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'> {
@@ -203,17 +201,14 @@ export class Client {
     }
   }
 
-  async history(runId: string): Promise<HistoryEvent[]> {
-    const run = await this.record(runId)
-    const frames = await this.world.store.frames(runId)
-    const started: HistoryEvent = { type: 'run.started', at: run.startedAt ?? run.createdAt, workflow: run.workflow, version: run.version, input: run.input }
-    const events = frames.flatMap((frame) =>
-      frame.events
-        // The frame that began this generation also ended the one before it.
-        .filter(({ type }) => frame.seq > run.baseSeq || type === 'run.continued' || type === 'run.retrying')
-        .map(({ dt = 0, ...event }) => ({ ...event, at: frame.at + dt }) as HistoryEvent),
-    )
-    return run.startedAt === undefined ? events : [started, ...events]
+  /** What happened in the run since it began, or began anew. With `after`, only what came behind that event's `n`. */
+  async history(runId: string, options?: HistoryOptions): Promise<HistoryEvent[]> {
+    return historyOf(this.world, await this.record(runId), options)
+  }
+
+  /** One line of the history, by its `n`; undefined where there is none. */
+  async event(runId: string, n: string): Promise<HistoryEvent | undefined> {
+    return eventAt(this.world, await this.record(runId), n)
   }
 
   /** Why the run stands where it stands, in words, and what can be done about it. */

@@ -1,5 +1,5 @@
 export type { OpenCallback } from './callbacks.ts'
-export { type AskOptions, Client, type HistoryEvent, type ListOptions, type RepeatOptions, type RunView, type StartOptions } from './client.ts'
+export { type AskOptions, Client, type ListOptions, type RepeatOptions, type RunView, type StartOptions } from './client.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
   Asked,
@@ -54,6 +54,7 @@ export {
 export type { ErrorRecord, Frame, JournalEvent } from './engine/events.ts'
 export type { Json } from './engine/json.ts'
 export type { RetryPolicy } from './engine/retry.ts'
+export type { HistoryEvent, HistoryOptions } from './history.ts'
 export { type InvocationTools, type LocalFunction, localFunction } from './local-function.ts'
 export type { RunPage, RunStatus, RunSummary, Waiting } from './ports.ts'
 export { type Schedule, type ScheduleOptions, schedule } from './schedule.ts'

@@ -265,8 +265,8 @@ export interface RunStore {
   state(runId: string): Promise<RunState | undefined>
   /** Newest first. */
   list(filter: RunFilter): Promise<RunPage>
-  /** The journal of the current generation. */
-  frames(runId: string): Promise<Frame[]>
+  /** The journal of the current generation, or what of it is in this frame and later ones. */
+  frames(runId: string, from?: number): Promise<Frame[]>
   /** Puts a message into the run's inbox, once per message id, and marks the run as due. What `refuse` throws is thrown here; nothing has been written then. */
   deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult>
   /** What the run said to the message that asked, where it has said something. */

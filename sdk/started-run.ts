@@ -1,5 +1,6 @@
-import type { AskOptions, Client, HistoryEvent, RepeatOptions } from './client.ts'
+import type { AskOptions, Client, RepeatOptions } from './client.ts'
 import type { Duration } from './engine/duration.ts'
+import type { HistoryEvent } from './history.ts'
 import type { RunStatus } from './ports.ts'
 import type { Giving } from './storable.ts'
 import type { RunRequest, Signal } from './workflow.ts'

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { callbackToJson } from '../../functions/http/run-json.ts'
 import type { OpenCallback } from '../../sdk/index.ts'
+import { clockTime, fromNow } from '../../sdk/views/moments.ts'
 import { jsonArgument } from '../arguments.ts'
 import { withRun } from '../failure.ts'
-import { clockTime, fromNow } from '../moments.ts'
 import { Session } from '../session.ts'
 
 /** What runs wait for outside, and answers to it. */

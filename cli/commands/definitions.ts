@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { DefinitionSummary } from '../../sdk/definitions/catalogue.ts'
+import { clockTime } from '../../sdk/views/moments.ts'
 import { versionArgument } from '../arguments.ts'
 import { nameOf, readDefinition } from '../definition-file.ts'
-import { clockTime } from '../moments.ts'
 import { problemLines } from '../problem-text.ts'
 import { Session } from '../session.ts'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { scheduleToJson } from '../../sdk/http-client/wire.ts'
 import { Schedules, type ScheduleView } from '../../sdk/schedules.ts'
-import { clockTime, fromNow, span } from '../moments.ts'
+import { clockTime, fromNow, span } from '../../sdk/views/moments.ts'
 import { Session } from '../session.ts'
 
 const DONE = { pause: 'starts nothing more until it is resumed', resume: 'goes on', trigger: 'starts a run now' } as const

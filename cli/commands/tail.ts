@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { eventToJson } from '../../functions/http/run-json.ts'
 import type { RunSummary } from '../../sdk/index.ts'
 import { RunNotFoundError } from '../../sdk/index.ts'
-import { clockTime } from '../moments.ts'
+import { clockTime } from '../../sdk/views/moments.ts'
 import { Session } from '../session.ts'
 import { eventText } from '../timeline.ts'
 

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { ErrorRecord, JournalEvent } from '../../sdk/index.ts'
 import { type Commit, hasEnded, type RunStore } from '../../sdk/ports.ts'
-import { clockTime, span } from '../moments.ts'
+import { clockTime, span } from '../../sdk/views/moments.ts'
 
 /** Tells the lives of runs as they are written down: when one starts, when a step fails, what it waits for, how it ends. */
 export class Narrator {

@@ -2,7 +2,7 @@ import { Transport } from '../../sdk/http-client/transport.ts'
 import type { ListOptions, RunStatus } from '../../sdk/index.ts'
 import type { RunPage, RunSummary } from '../../sdk/ports.ts'
 import type { ScheduleView } from '../../sdk/schedules.ts'
-import { span } from '../moments.ts'
+import { span } from '../../sdk/views/moments.ts'
 import type { Session } from '../session.ts'
 
 export interface Check {

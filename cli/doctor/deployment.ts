@@ -1,7 +1,7 @@
 import { GetScheduleGroupCommand, ResourceNotFoundException } from '@aws-sdk/client-scheduler'
 import { GetQueueAttributesCommand, type QueueAttributeName } from '@aws-sdk/client-sqs'
+import { span } from '../../sdk/views/moments.ts'
 import { type AwsAccount, tag } from '../aws-account.ts'
-import { span } from '../moments.ts'
 import type { Check } from './checks.ts'
 
 interface Resource {

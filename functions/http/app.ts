@@ -17,6 +17,7 @@ import { about } from './routes/about.ts'
 import { callbacks } from './routes/callbacks.ts'
 import { definitions } from './routes/definitions.ts'
 import { overseeWorkers } from './routes/oversee-workers.ts'
+import { readHistory } from './routes/read-history.ts'
 import { readRuns } from './routes/read-runs.ts'
 import { schedules } from './routes/schedules.ts'
 import { startRun } from './routes/start-run.ts'
@@ -56,7 +57,17 @@ export interface EventsRoute {
 }
 
 /** What is there on AWS too. */
-export const ROUTES: readonly Route[] = [startRun, ...readRuns, ...steerRuns, ...callbacks, ...schedules, ...definitions, ...overseeWorkers, ...about]
+export const ROUTES: readonly Route[] = [
+  startRun,
+  ...readRuns,
+  ...readHistory,
+  ...steerRuns,
+  ...callbacks,
+  ...schedules,
+  ...definitions,
+  ...overseeWorkers,
+  ...about,
+]
 
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {

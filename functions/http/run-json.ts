@@ -1,3 +1,4 @@
+import { EVENT_PAYLOADS } from '../../sdk/codec/payload-fields.ts'
 import type { StepView } from '../../sdk/definitions/step-states.ts'
 import type { HistoryEventJson, OpenCallbackJson, RunJson, RunSummaryJson, StepJson, WhyJson } from '../../sdk/http-client/wire.ts'
 import type { HistoryEvent, OpenCallback, RunView, Why } from '../../sdk/index.ts'
@@ -44,6 +45,26 @@ export function eventToJson(event: HistoryEvent, exposeStacks: boolean): History
   if ('until' in event) json.until = maybeIso(event.until)
   if ('error' in event) json.error = errorToJson(event.error, exposeStacks)
   return json
+}
+
+/** Enough to draw what happened: everything but what users pass around. Why an error happened stays; where in the code, and what it carried, does not. */
+export function eventWithoutPayloads(event: HistoryEventJson): HistoryEventJson {
+  const payloads = event.type === 'run.started' ? ['input'] : EVENT_PAYLOADS[event.type]
+  const omitted = payloads.filter((field) => field !== 'error' && field in event && event[field as keyof HistoryEventJson] !== undefined)
+  const { error, ...rest } = event
+  const kept = Object.fromEntries(Object.entries(rest).filter(([field]) => !omitted.includes(field))) as Omit<HistoryEventJson, 'error'>
+  return { ...kept, ...(error && { error: errorToJson(error, false) }), ...(omitted.length > 0 && { omitted }) }
+}
+
+export function runWithoutPayloads({ input, output, progress, heartbeat, error, ...rest }: RunJson): RunJson & { omitted: string[] } {
+  const { details, ...beat } = heartbeat ?? { at: '', step: '' }
+  const payloads = Object.entries({ input, output, progress, 'heartbeat.details': details })
+  return {
+    ...(rest as RunJson),
+    ...(error && { error: errorToJson(error, false) }),
+    ...(heartbeat && { heartbeat: beat }),
+    omitted: payloads.flatMap(([name, value]) => (value === undefined ? [] : [name])),
+  }
 }
 
 export function whyToJson({ waits, ...rest }: Why): WhyJson {

@@ -75,8 +75,8 @@ class CodedRuns implements RunStore {
     return this.store.list(filter)
   }
 
-  async frames(runId: string): Promise<Frame[]> {
-    return frames(await this.store.frames(runId), this.lenient)
+  async frames(runId: string, from?: number): Promise<Frame[]> {
+    return frames(await this.store.frames(runId, from), this.lenient)
   }
 
   async deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult> {

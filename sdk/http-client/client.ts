@@ -1,6 +1,6 @@
 import type { EraseTagged } from '../bulk/erase-tagged.ts'
 import type { OpenCallback } from '../callbacks.ts'
-import type { AskOptions, Client, HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
+import type { AskOptions, Client, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
 import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
@@ -8,6 +8,7 @@ import { type Duration, milliseconds } from '../engine/duration.ts'
 import { type Problem, recordError } from '../engine/errors.ts'
 import { ownKey } from '../engine/own-key.ts'
 import { encode } from '../engine/values.ts'
+import type { HistoryEvent, HistoryOptions } from '../history.ts'
 import { outputOf, type ResultArguments, resultArguments } from '../output-of.ts'
 import { hasEnded, type RunPage, type RunStatus } from '../ports.ts'
 import { contentOf, tooLate } from '../reply-content.ts'
@@ -19,13 +20,16 @@ import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
 import type { Why } from '../views/why.ts'
 import type { AnyWorkflow, RunRequest, Signal, Workflow } from '../workflow.ts'
+import { HttpError } from './errors.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 import {
   callbackFromJson,
   type DefinitionSummaryJson,
   eventFromJson,
   type HistoryEventJson,
+  type HistoryPageJson,
   type OpenCallbackJson,
+  PROBLEM_BASE,
   type ReplyJson,
   type RunJson,
   type RunPageJson,
@@ -130,15 +134,26 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return (await this.transport.send<{ runId: string; status: RunStatus }>({ method: 'DELETE', path: '/runs', query, idempotencyKey })).body
   }
 
-  async history(runId: string): Promise<HistoryEvent[]> {
+  /** What happened in the run since it began, or began anew. With `after`, only what came behind that event's `n`. */
+  async history(runId: string, { after }: HistoryOptions = {}): Promise<HistoryEvent[]> {
     const events: HistoryEvent[] = []
     let cursor: string | undefined
     do {
-      const page = await this.read<{ events: HistoryEventJson[]; cursor?: string }>(runPath(runId, '/history'), { cursor })
+      const page = await this.read<HistoryPageJson>(runPath(runId, '/history'), cursor === undefined ? { after } : { cursor })
       events.push(...page.events.map(eventFromJson))
       cursor = page.cursor
     } while (cursor !== undefined)
     return events
+  }
+
+  /** One line of the history, by its `n`; undefined where there is none. */
+  async event(runId: string, n: string): Promise<HistoryEvent | undefined> {
+    try {
+      return eventFromJson(await this.read<HistoryEventJson>(runPath(runId, `/events/${encodeURIComponent(n)}`)))
+    } catch (error) {
+      if (error instanceof HttpError && error.type === `${PROBLEM_BASE}unknown-event`) return undefined
+      throw error
+    }
   }
 
   /** Why the run stands where it stands, in words, and what can be done about it. */

@@ -1,5 +1,5 @@
 export type { OpenCallback } from '../callbacks.ts'
-export type { HistoryEvent, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
+export type { ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
 export type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
 export type { StoredVersion } from '../definitions/definition-store.ts'
 export type { StepStatus, StepView } from '../definitions/step-states.ts'
@@ -15,6 +15,7 @@ export {
   UnknownSignalError,
   UnknownWorkflowError,
 } from '../engine/errors.ts'
+export type { HistoryEvent, HistoryOptions } from '../history.ts'
 export type { RunPage, RunStatus, RunSummary } from '../ports.ts'
 export { StartedRun } from '../started-run.ts'
 export { OverwinterClient } from './client.ts'

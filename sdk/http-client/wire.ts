@@ -1,11 +1,12 @@
 import type { OpenCallback } from '../callbacks.ts'
-import type { HistoryEvent, RunView } from '../client.ts'
+import type { RunView } from '../client.ts'
 import type { DefinitionSummary } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
 import type { Problem } from '../engine/errors.ts'
 import type { ErrorRecord } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
+import type { HistoryEvent } from '../history.ts'
 import type { RunSummary, Waiting } from '../ports.ts'
 import type { ScheduleView } from '../schedules.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
@@ -31,8 +32,18 @@ export type RunSummaryJson = Pick<RunJson, 'runId' | 'waitingFor' | 'createdAt' 
 export interface HistoryEventJson {
   type: HistoryEvent['type']
   at: string
+  n: string
   until?: string
   error?: ErrorRecord
+  /** Payloads that were left out, as was asked for. */
+  omitted?: string[]
+}
+
+export interface HistoryPageJson {
+  events: HistoryEventJson[]
+  /** Each generation has a history of its own. */
+  generation: number
+  cursor?: string
 }
 
 export type OpenCallbackJson = Omit<OpenCallback, 'until'> & { until?: string }

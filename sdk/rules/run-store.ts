@@ -45,9 +45,9 @@ export class Runs implements RunStore {
     return this.storage.read(() => ask(this.storage.find(runId)))
   }
 
-  frames(runId: string): Promise<Frame[]> {
+  frames(runId: string, from = 1): Promise<Frame[]> {
     // The frame that began the generation is for readers.
-    return this.reading<Frame[]>(runId, (run) => ask(this.storage.frames(run, Math.max(1, run.baseSeq))), [])
+    return this.reading<Frame[]>(runId, (run) => ask(this.storage.frames(run, Math.max(1, run.baseSeq, from))), [])
   }
 
   inbox(runId: string): Promise<Inbox> {

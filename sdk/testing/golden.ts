@@ -1,19 +1,21 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { HistoryEvent } from '../client.ts'
 import { isTerminal, type JournalEvent } from '../engine/events.ts'
 import { FORMAT } from '../engine/names.ts'
 import { replaySilently } from '../engine/silent-replay.ts'
+import type { HistoryEvent } from '../history.ts'
 import type { RunRecord } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 
-/** A history as a golden file keeps it: times count from the start; stacks, measured durations and how many attempts there may be are left out. No replay looks at them. */
+/** A history as a golden file keeps it: times count from the start; stacks, measured durations, places, visits and how many attempts there may be are left out. No replay looks at them. */
 export function normaliseHistory(history: readonly HistoryEvent[]): unknown[] {
   const start = history[0]?.at ?? 0
   return history.map((event) => {
     const copy = JSON.parse(JSON.stringify(event, (key, value: unknown) => (key === 'stack' ? undefined : value))) as Record<string, unknown>
     copy.at = event.at - start
+    delete copy.n
+    delete copy.visit
     if (typeof copy.until === 'number') copy.until = copy.until - start
     if (String(copy.type).startsWith('step.')) delete copy.ms
     if (copy.type === 'step.retrying') delete copy.of

@@ -1,4 +1,4 @@
-import { type AskOptions, Client, type HistoryEvent, type RepeatOptions, type RunView, type StartOptions } from '../client.ts'
+import { type AskOptions, Client, type RepeatOptions, type RunView, type StartOptions } from '../client.ts'
 import type { Codec } from '../codec/codec.ts'
 import { withCodec } from '../codec/with-codec.ts'
 // Loaded ahead: to load it in the middle of a run takes longer than `settle` waits for a sign of life.
@@ -9,6 +9,7 @@ import { type Duration, milliseconds } from '../engine/duration.ts'
 import type { StepBody } from '../engine/run-context.ts'
 import type { EventMapping } from '../events/mapping.ts'
 import { type Taken, takeEvent } from '../events/take.ts'
+import type { HistoryEvent } from '../history.ts'
 import type { LocalFunction } from '../local-function.ts'
 import type { DocumentStore, LogLevel, RunStatus, RunStore } from '../ports.ts'
 import { Runner } from '../runner.ts'

@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../engine/events.ts'
+import { withoutRepeat } from './fold.ts'
 import { Hash } from './hash.ts'
 
 /** What failures have in common that are one trouble, however often and in however many runs it comes. */
@@ -44,7 +45,7 @@ function stepOf(error: ErrorRecord): string | undefined {
 export function withoutRepeats(operation: string): string {
   return operation
     .split('/')
-    .map((part) => (/^\d+$/.test(part) ? '*' : part.replace(/:\d+$/, '')))
+    .map((part) => (/^\d+$/.test(part) ? '*' : withoutRepeat(part)))
     .join('/')
 }
 

@@ -1,6 +1,7 @@
-import type { HistoryEvent, RunView } from '../client.ts'
+import type { RunView } from '../client.ts'
 import type { ErrorRecord } from '../engine/events.ts'
 import { retryPlan } from '../engine/undone.ts'
+import type { HistoryEvent } from '../history.ts'
 import type { Waiting } from '../ports.ts'
 import { awaited } from './awaited.ts'
 import { nearest } from './nearest.ts'

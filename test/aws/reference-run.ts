@@ -1,5 +1,6 @@
-import { Client, type HistoryEvent } from '../../sdk/client.ts'
+import { Client } from '../../sdk/client.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
+import type { HistoryEvent } from '../../sdk/history.ts'
 import { hasEnded, type Wake, type World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { Registry, signal, workflow } from '../../sdk/workflow.ts'

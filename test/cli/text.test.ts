@@ -2,11 +2,11 @@ import * as v from 'valibot'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { exampleInput } from '../../cli/dev/example-input.ts'
-import { clockTime, fromNow, span } from '../../cli/moments.ts'
 import { timelineLine } from '../../cli/timeline.ts'
 import { FatalError, signal, workflow } from '../../sdk/index.ts'
 import type { Schema } from '../../sdk/schema.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { clockTime, fromNow, span } from '../../sdk/views/moments.ts'
 
 test('spans have the precision a reader wants', () => {
   const cases: [number, string][] = [

@@ -1,11 +1,12 @@
 import type { Context } from 'hono'
 import { pointInTime } from '../../../sdk/engine/duration.ts'
-import { ConflictError, type ListOptions, type RunStatus } from '../../../sdk/index.ts'
+import type { ListOptions, RunStatus } from '../../../sdk/index.ts'
 import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
 import { fitting } from '../pages.ts'
+import { PAYLOADS_PARAM, readPayloads } from '../payloads-param.ts'
 import { json, jsonWithPayloads, type Route } from '../route.ts'
-import { eventToJson, runToJson, stepToJson, summaryToJson, whyToJson } from '../run-json.ts'
+import { runToJson, runWithoutPayloads, stepToJson, summaryToJson, whyToJson } from '../run-json.ts'
 
 const listRuns: Route = {
   method: 'GET',
@@ -43,46 +44,16 @@ const getRun: Route = {
   operationId: 'getRun',
   needs: 'read',
   summary: 'One run, now or once it has ended.',
-  query: WAIT_PARAM,
+  query: { ...WAIT_PARAM, ...PAYLOADS_PARAM },
   responses: { 200: { description: 'The run. After ?wait it may still be open.', schema: ref('Run') } },
   problems: ['invalid-input', 'unknown-run'],
   async handle(c, api) {
     const timeout = readWait(c)
     const id = c.req.param('id')!
-    const run = await (timeout === undefined ? api.client.get(id) : api.client.settled(id, { timeout }))
-    return jsonWithPayloads(runToJson(run, api.exposeStacks), api)
+    const isWithout = readPayloads(c) === 'omit'
+    const run = runToJson(await (timeout === undefined ? api.client.get(id) : api.client.settled(id, { timeout })), api.exposeStacks)
+    return jsonWithPayloads(isWithout ? runWithoutPayloads(run) : run, api)
   },
-}
-
-const getHistory: Route = {
-  method: 'GET',
-  path: '/runs/{id}/history',
-  operationId: 'getHistory',
-  needs: 'read',
-  summary: 'What happened in a run, in order.',
-  query: { cursor: { description: 'The cursor of the page before, unchanged.' } },
-  responses: { 200: { description: 'Its events; a cursor when there are more than fit into one answer.', schema: ref('History') } },
-  problems: ['invalid-input', 'unknown-run', 'conflict'],
-  async handle(c, api) {
-    const id = c.req.param('id')!
-    const { generation } = await api.client.get(id)
-    const from = readPlace(c, id, generation)
-    const rest = (await api.client.history(id)).slice(from).map((event) => eventToJson(event, api.exposeStacks))
-    const events = fitting(rest)
-    return jsonWithPayloads({ events, ...(events.length < rest.length && { cursor: `${generation}.${from + events.length}` }) }, api)
-  },
-}
-
-/** A run that continues as new begins a history of its own, in which a place in the old one means nothing. */
-function readPlace(c: Context, runId: string, generation: number): number {
-  const cursor = c.req.query('cursor')
-  if (cursor === undefined) return 0
-  const [, begun, place] = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor) ?? []
-  const checks = new Checks()
-  checks.require('?cursor', place !== undefined, 'must be the cursor of the page before, unchanged')
-  checks.throwIfAny()
-  if (Number(begun) !== generation) throw new ConflictError(`run '${runId}' has continued as new meanwhile; read its history from the start`)
-  return Number(place)
 }
 
 const getSteps: Route = {
@@ -111,7 +82,7 @@ const getWhy: Route = {
   },
 }
 
-export const readRuns = [listRuns, getRun, getHistory, getSteps, getWhy]
+export const readRuns = [listRuns, getRun, getSteps, getWhy]
 
 function readFilter(c: Context): ListOptions {
   const { workflow, status, tag, idPrefix, from, to, cursor, limit } = c.req.query()

@@ -1,0 +1,51 @@
+import { InvalidInputError } from './engine/errors.ts'
+import type { JournalEvent } from './engine/events.ts'
+import type { Json } from './engine/json.ts'
+import type { RunRecord, World } from './ports.ts'
+
+/** A line of a run's history: what was observed, when, and where in the history it stands. */
+export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & {
+  at: number
+  /** Its place: which frame, and which event of that. The same for as long as the run is in this generation. */
+  n: string
+  /** Which visit of a runner observed it, counted up; not of what was there before any. */
+  visit?: number
+}
+
+export interface HistoryOptions {
+  /** Only what came behind this place. */
+  after?: string
+}
+
+const START = '0.0'
+
+/** The history of the run's generation. Only the frames from `after` on are read. */
+export async function historyOf({ store }: World, run: RunRecord, { after }: HistoryOptions = {}): Promise<HistoryEvent[]> {
+  const [frame, index] = after === undefined ? [0, -1] : placeOf(after)
+  const frames = await store.frames(run.id, frame)
+  const events = frames.flatMap(({ seq, at, epoch, events }) =>
+    events.flatMap(({ dt = 0, ...event }, i): HistoryEvent[] => {
+      // The frame that began this generation also ended the one before it.
+      const isOurs = seq > run.baseSeq || event.type === 'run.continued' || event.type === 'run.retrying'
+      if (!isOurs || seq < frame || (seq === frame && i <= index)) return []
+      return [{ ...event, at: at + dt, n: `${seq}.${i}`, ...(epoch > 0 && { visit: epoch }) }]
+    }),
+  )
+  if (run.startedAt === undefined || after !== undefined) return events
+  const { workflow, version, input } = run
+  return [{ type: 'run.started', at: run.startedAt, workflow, version, input, n: START }, ...events]
+}
+
+/** One line of it; undefined where there is none of that place. */
+export async function eventAt(world: World, run: RunRecord, n: string): Promise<HistoryEvent | undefined> {
+  const [frame, index] = placeOf(n)
+  if (n === START) return (await historyOf(world, run)).find((event) => event.n === n)
+  const behind = await historyOf(world, run, { after: `${frame}.${index - 1}` })
+  return behind.find((event) => event.n === n)
+}
+
+function placeOf(n: string): [frame: number, index: number] {
+  const [, frame, index] = /^(\d{1,9})\.(-1|\d{1,9})$/.exec(n) ?? []
+  if (frame === undefined) throw new InvalidInputError(`'${n}' is no place in a history; take the 'n' of one of its events, '12.0' for example`)
+  return [Number(frame), Number(index)]
+}
