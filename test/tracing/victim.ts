@@ -28,7 +28,7 @@ const shipping = workflow('shipping', async (ctx, parcel: string) => {
 const order = workflow('order', async (ctx, input: string) => {
   await ctx.step('reserve', body('reserve'))
   await ctx.step('charge', body('charge'))
-  await ctx.sleep('cool down', '10 days')
+  await ctx.sleep('cool down', '10d')
   await ctx.step('pack', body('pack'))
   await ctx.step('send', body('send'))
   await ctx.run(shipping, input)
