@@ -40,7 +40,10 @@ export class Exporter {
     const timer = setTimeout(resolve, PATIENCE_MS)
     const isSent = await Promise.race([this.sending.then(() => true), enough])
     clearTimeout(timer)
-    if (!isSent) this.dropAll()
+    if (isSent) return
+    this.dropAll()
+    // What was under way is counted as soon as it has been broken off.
+    await this.sending
   }
 
   private dropAll(): void {
