@@ -25,6 +25,7 @@ import { accept, validateOrThrow } from './schema.ts'
 import { StartedRun } from './started-run.ts'
 import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
+import { readTraceparent } from './views/span-ids.ts'
 import type { Why } from './views/why.ts'
 import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './workflow.ts'
 
@@ -56,6 +57,8 @@ export interface StartOptions {
   startAt?: Date | string | number
   delay?: Duration
   tags?: string[]
+  /** The W3C `traceparent` of whoever starts it, which the run's trace is linked to. What is none is ignored. */
+  traceparent?: string
 }
 
 export interface RepeatOptions {
@@ -382,7 +385,7 @@ export class Client {
   }
 
   private async newRun(definition: AnyWorkflow, input: unknown, options: StartOptions): Promise<NewRun> {
-    const { id, idempotencyKey, startAt, delay, tags = [] } = options
+    const { id, idempotencyKey, startAt, delay, tags = [], traceparent } = options
     if (id !== undefined) checkRunId(id)
     if (idempotencyKey !== undefined) checkName('an idempotency key', idempotencyKey)
     if (startAt !== undefined && delay !== undefined) throw new InvalidInputError('give startAt or delay, not both')
@@ -401,6 +404,7 @@ export class Client {
       wakeAt,
       ...(await tagsOf(definition, accepted, tags)),
       retentionMs: definition.retentionMs,
+      ...(readTraceparent(traceparent) && { trace: traceparent }),
     }
   }
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Context, context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { workflow } from '../../sdk/index.ts'
+import { signal, workflow } from '../../sdk/index.ts'
 import { Local, type LocalOptions } from '../../sdk/local.ts'
 import { spansOf } from '../../sdk/views/spans.ts'
 import { shroud } from '../codec/shroud.ts'
@@ -89,13 +89,14 @@ describe('tracing', () => {
   })
 
   it('has nothing of what runs work with in any span, also of what signals and errors bring', async () => {
+    const answer = signal<string>('answer')
     const ask = workflow('ask', async (ctx, input: string) => {
-      await ctx.waitFor('answer')
+      await ctx.waitFor(answer)
       await ctx.step('fail', () => Promise.reject(new Error(`'${input}' is not there`)), { retry: { attempts: 1 } })
     })
     const local = await open({ workflows: [ask] })
     const run = await local.start(ask, 'CANARY')
-    await local.signal(run.runId, 'answer', 'CANARY')
+    await local.signal(run.runId, answer, 'CANARY')
     await run.result().catch(() => {})
     await local.close()
     expect(names()).toContain('run failed')
