@@ -1,7 +1,7 @@
 import { type AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord, AttributeValue as JsonAttributeValue } from 'aws-lambda'
+import { DynamoDBDocumentClient, GetCommand } from '#aws/documents'
 import type { FrameEvent } from '../sdk/engine/events.ts'
 import type { FrameItem } from '../sdk/worlds/aws/frames.ts'
 import { RUN, runIdOf, runKey, seqOf } from '../sdk/worlds/aws/keys.ts'

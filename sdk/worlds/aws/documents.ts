@@ -1,4 +1,4 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb'
+import { QueryCommand } from '#aws/documents'
 import type { Json } from '../../engine/json.ts'
 import type { Document, DocumentRange, DocumentStore } from '../../ports.ts'
 import { inParallel } from '../../rules/procedure.ts'

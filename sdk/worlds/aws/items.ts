@@ -1,4 +1,5 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
@@ -9,8 +10,7 @@ import {
   PutCommand,
   QueryCommand,
   UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
+} from '#aws/documents'
 import { inParallel } from '../../rules/procedure.ts'
 import { inBatchesOf, untilNothingIsLeft } from './batches.ts'
 import type { Aws } from './context.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '#aws/documents'
 import type { Json } from '../../engine/json.ts'
 import { UnreadableRunError } from '../../rules/limits.ts'
 import { dataKey, partition } from './keys.ts'

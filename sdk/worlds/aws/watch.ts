@@ -1,4 +1,4 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb'
+import { GetCommand } from '#aws/documents'
 import type { RunRecord } from '../../ports.ts'
 import type { Aws } from './context.ts'
 import { runKey } from './keys.ts'

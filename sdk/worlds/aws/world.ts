@@ -1,4 +1,4 @@
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { DynamoDBDocumentClient } from '#aws/documents'
 import type { Clock, Ids, LogSink, RunStore, Wake, World } from '../../ports.ts'
 import { eraseEnded } from '../../rules/erase.ts'
 import { callByCall } from '../../rules/procedure.ts'
