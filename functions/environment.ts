@@ -26,6 +26,8 @@ export interface Environment {
   OVERWINTER_SECRETS?: string
   /** Where callbacks can be answered from outside; only where they can. */
   OVERWINTER_PUBLIC_URL?: string
+  /** Workflows that are counted by themselves too, a line each; only for the runner. */
+  OVERWINTER_COUNTED_WORKFLOWS?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
   /** JSON of `Subscription`; only for the function of one, like the next. */

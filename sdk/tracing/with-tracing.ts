@@ -1,4 +1,5 @@
 import { context, trace } from '@opentelemetry/api'
+import { overriding } from '../overriding.ts'
 import type { AroundBody, Commit, LogSink, Outgoing, RunStore, World } from '../ports.ts'
 import { type SpanPlace, traceparentOf } from '../views/span-ids.ts'
 import type { Span } from '../views/spans.ts'
@@ -21,7 +22,7 @@ export function withTracing<W extends World>(world: W, sink: SpanSink): W {
 
 /** Claims and commits pass by here, and nothing else is of interest. */
 function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink): RunStore {
-  const ours: Pick<RunStore, 'claim' | 'commit'> = {
+  return overriding(store, {
     claim: async (runId, lease) => {
       const claimed = await store.claim(runId, lease)
       if (claimed) visits.set(runId, new Visit(claimed))
@@ -35,13 +36,6 @@ function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink
       if (isOver) visits.delete(commit.runId)
       if (isOver === 'given up') sink.add(visit.spans)
       return result
-    },
-  }
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === 'claim' || name === 'commit') return ours[name]
-      const member: unknown = Reflect.get(target, name, target)
-      return typeof member === 'function' ? member.bind(target) : member
     },
   })
 }
