@@ -26,28 +26,36 @@ function encodable(spans: readonly Span[], attributes: Resource): Encodable[] {
   return spans.map((span) => toEncodable(span, resource))
 }
 
+const NONE: never[] = []
+const NO_TIME: Time = [0, 0]
+const NO_STATUS = { code: UNSET as Encodable['status']['code'] }
+
+/** All of one shape, and nothing that most of them would have for nothing: there may be ten thousand. */
 function toEncodable(span: Span, resource: Encodable['resource']): Encodable {
   const { traceId, parentSpanId, error } = span
-  const endTime = toTime(span.endMs)
-  return {
+  const context = toContext(span)
+  const startTime = toTime(span.startMs)
+  const endTime = span.endMs === span.startMs ? startTime : toTime(span.endMs)
+  const encodable: Encodable & { parentSpanContext: unknown } = {
     name: span.name,
     kind: KIND[span.kind] as Encodable['kind'],
-    spanContext: () => toContext(span),
-    ...(parentSpanId !== undefined && { parentSpanContext: toContext({ traceId, spanId: parentSpanId }) }),
-    startTime: toTime(span.startMs),
+    spanContext: () => context,
+    parentSpanContext: parentSpanId === undefined ? (undefined as never) : toContext({ traceId, spanId: parentSpanId }),
+    startTime,
     endTime,
-    duration: toTime(span.endMs - span.startMs),
+    duration: NO_TIME,
     ended: true,
-    status: error ? { code: ERROR as Encodable['status']['code'], message: error.says } : { code: UNSET as Encodable['status']['code'] },
+    status: error ? { code: ERROR as Encodable['status']['code'], message: error.says } : NO_STATUS,
     attributes: error?.code === undefined ? span.attributes : { ...span.attributes, 'overwinter.error.code': error.code },
-    links: span.links.map(toLink),
-    events: error ? [{ name: 'exception', time: endTime, attributes: { 'exception.type': error.name, 'exception.message': error.says } }] : [],
+    links: span.links.length === 0 ? NONE : span.links.map(toLink),
+    events: error ? [{ name: 'exception', time: endTime, attributes: { 'exception.type': error.name, 'exception.message': error.says } }] : NONE,
     resource,
     instrumentationScope: SCOPE,
     droppedAttributesCount: 0,
     droppedEventsCount: 0,
     droppedLinksCount: 0,
   }
+  return encodable
 }
 
 const toLink = ({ what, ...place }: SpanLink): Encodable['links'][number] => ({ context: toContext(place), attributes: { 'overwinter.link': what } })

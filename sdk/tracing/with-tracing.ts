@@ -1,7 +1,7 @@
-import { context, trace } from '@opentelemetry/api'
+import { context, createContextKey, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { overriding } from '../overriding.ts'
 import type { AroundBody, Commit, LogSink, Outgoing, RunStore, World } from '../ports.ts'
-import { type SpanPlace, traceparentOf } from '../views/span-ids.ts'
+import { traceparentOf } from '../views/span-ids.ts'
 import type { Span } from '../views/spans.ts'
 import { Visit } from './visit.ts'
 
@@ -70,11 +70,15 @@ function tracedLog(log: LogSink, visits: Map<string, Visit>): LogSink {
 /** Spans that the body makes, or what it calls, become children of the attempt's. Whether there are any is up to the user, who may have registered a provider. */
 function inItsSpan(visits: Map<string, Visit>): AroundBody {
   return ({ runId, step, attempt }, body) => {
-    const visit = visits.get(runId)
+    const visit = isAnybodyThere() ? visits.get(runId) : undefined
     if (!visit) return body()
-    const place = attempt === undefined ? visit.root : visit.attempt(step, attempt)
-    return context.with(trace.setSpanContext(context.active(), spanContext(place)), body)
+    const { traceId, spanId } = attempt === undefined ? visit.root : visit.attempt(step, attempt)
+    return context.with(trace.setSpanContext(context.active(), { traceId, spanId, traceFlags: SAMPLED }), body)
   }
 }
 
-const spanContext = ({ traceId, spanId }: SpanPlace) => ({ traceId, spanId, traceFlags: 1 })
+const SAMPLED = 1
+const MARKED = ROOT_CONTEXT.setValue(createContextKey('overwinter'), true)
+
+/** Without a context manager, contexts lead nowhere, and need not be made. */
+const isAnybodyThere = (): boolean => context.with(MARKED, context.active, context) === MARKED

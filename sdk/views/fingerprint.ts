@@ -43,6 +43,8 @@ function stepOf(error: ErrorRecord): string | undefined {
 
 /** What all repeats and map items of an operation have in common: `charge` for `charge:2`, and a star for the place of each item. */
 export function withoutRepeats(operation: string): string {
+  // Most have neither.
+  if (!/[/:]|^\d+$/.test(operation)) return operation
   return operation
     .split('/')
     .map((part) => (/^\d+$/.test(part) ? '*' : withoutRepeat(part)))

@@ -118,7 +118,7 @@ export class SpanWriter {
       kind: 'server',
       startMs: at - lengthOf(first),
       endMs: at,
-      attributes: { ...this.whose(), 'overwinter.workflow': workflow, 'overwinter.version': version, 'overwinter.generation': generation },
+      attributes: { 'overwinter.run_id': this.run.runId, 'overwinter.workflow': workflow, 'overwinter.version': version, 'overwinter.generation': generation },
       links: caller ? [{ ...caller, what: 'caller' }] : [],
     }
   }
@@ -169,7 +169,7 @@ export class SpanWriter {
       case 'run.failed':
       case 'run.cancelled':
       case 'run.terminated':
-        return this.point(this.endAhead(), event.type.replace('.', ' '), at, {}, 'error' in event ? event.error : undefined)
+        return this.point(this.endAhead(), event.type.replace('.', ' '), at, undefined, 'error' in event ? event.error : undefined)
       case 'run.continued':
         return this.handOn('run continued', at, at)
       case 'run.retrying':
@@ -188,34 +188,36 @@ export class SpanWriter {
   private attempt(event: JournalEvent & { id: string; ms?: number }, attempt: number, at: number, error?: ErrorRecord): Span {
     const { id } = event
     const spanId = this.ids.attempt(id, attempt, this.round, this.pauses.get(id) ?? 0)
-    const span = this.point(spanId, withoutRepeats(id), at, { 'overwinter.operation': id, 'overwinter.attempt': attempt }, error)
+    const name = withoutRepeats(id)
+    const span = this.point(spanId, name, at, this.about(id, name), error)
+    if (attempt !== 1) span.attributes['overwinter.attempt'] = attempt
     span.startMs = at - lengthOf(event)
     return span
   }
 
   private stopped(id: string, at: number, error: ErrorRecord): Span {
-    return this.point(this.ids.other(`stopped ${id}`, this.round), `${withoutRepeats(id)} stopped`, at, { 'overwinter.operation': id }, error)
+    return this.point(this.ids.other(`stopped ${id}`, this.round), `${withoutRepeats(id)} stopped`, at, this.about(id), error)
   }
 
   private begin(kind: string, id: string, at: number, more: Span['attributes'] = {}): Span {
-    const attributes = { 'overwinter.operation': id, ...more }
+    const attributes = { ...this.about(id), ...more }
     return this.point(this.beginAhead(id), `${kind} ${withoutRepeats(id)} begins`, at, attributes)
   }
 
   private end(kind: string, id: string, at: number, more: Span['attributes'] = {}, error?: ErrorRecord): Span {
-    const attributes = { 'overwinter.operation': id, ...more }
+    const attributes = { ...this.about(id), ...more }
     const span = this.point(this.ids.end('ends', id, this.round), `${kind} ${withoutRepeats(id)} ends`, at, attributes, error)
     span.links.push({ traceId: this.ids.traceId, spanId: this.beginOf(id), what: 'begin' })
     return span
   }
 
   private handOn(name: string, at: number, next: number, error?: ErrorRecord): Span {
-    const span = this.point(this.endAhead(), name, at, {}, error)
+    const span = this.point(this.endAhead(), name, at, undefined, error)
     span.links.push({ ...placeOfNext(this.run, next), what: 'next generation' })
     return span
   }
 
-  private point(spanId: string, name: string, at: number, attributes: Span['attributes'] = {}, error?: ErrorRecord): Span {
+  private point(spanId: string, name: string, at: number, attributes: Span['attributes'] = this.about(), error?: ErrorRecord): Span {
     const { traceId, root } = this.ids
     const span: Span = {
       traceId,
@@ -225,15 +227,17 @@ export class SpanWriter {
       kind: 'internal',
       startMs: at,
       endMs: at,
-      attributes: { ...this.whose(), ...attributes },
+      attributes,
       links: [],
     }
     if (error) span.error = this.errorOf(error)
     return span
   }
 
-  private whose(): Span['attributes'] {
-    return { 'overwinter.run_id': this.run.runId }
+  /** Backends charge by the byte, so what the name says already is left out. */
+  private about(operation?: string, name?: string): Span['attributes'] {
+    const { runId } = this.run
+    return operation === undefined || operation === name ? { 'overwinter.run_id': runId } : { 'overwinter.run_id': runId, 'overwinter.operation': operation }
   }
 
   private errorOf(error: ErrorRecord): SpanError {
