@@ -62,7 +62,7 @@ export const leaseMs = Number(process.env.OVERWINTER_LEASE_MS ?? LEASE_MS)
 /** An object, not text: Lambda's JSON log format makes fields of it that can be searched. */
 export const log: LogSink = (level, message, fields) => console[level]({ message, ...fields })
 
-export function awsWorld(): AwsWorld {
+export function awsWorld(sink: LogSink = log): AwsWorld {
   return new AwsWorld({
     table: setting('OVERWINTER_TABLE'),
     bucket: setting('OVERWINTER_BUCKET'),
@@ -74,6 +74,6 @@ export function awsWorld(): AwsWorld {
     taskQueues: readTaskQueues(process.env.OVERWINTER_TASK_QUEUES ?? '', setting('OVERWINTER_QUEUE_URL')),
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
     publicUrl: process.env.OVERWINTER_PUBLIC_URL,
-    log,
+    log: sink,
   })
 }

@@ -11,13 +11,13 @@ import { eachMessage } from './each-message.ts'
 import { awsWorld, leaseMs, log, mostDeaths } from './environment.ts'
 import { metrics } from './metrics.ts'
 import { countVisit } from './outcome-metrics.ts'
-import { handlers, registry } from './registry.ts'
+import { handlers, logger, registry } from './registry.ts'
 
 /** While a deployment is under way, code that is not here may be in the next runner that is asked. */
 const UNKNOWN_DELAY_MS = 5_000
 
 // Innermost, what is stored is traced: where a codec hides what errors say, so do spans.
-const { world: tracedWorld, flush } = traced(awsWorld())
+const { world: tracedWorld, flush } = traced(awsWorld(logger))
 const { world, take } = counted(coded(tracedWorld))
 const workflows = new StoredWorkflows(world, registry, handlers)
 
