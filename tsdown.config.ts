@@ -1,4 +1,6 @@
+import { mkdir, writeFile } from 'node:fs/promises'
 import { defineConfig } from 'tsdown'
+import { bundle } from './dashboard/bundle.ts'
 
 const LIBRARY = [
   'sdk/index.ts',
@@ -31,4 +33,12 @@ export default defineConfig({
   target: 'node22',
   dts: { entry: LIBRARY },
   fixedExtension: false,
+  onSuccess: writeDashboard,
 })
+
+/** Where `dashboard/files.ts` of the package looks for it. */
+async function writeDashboard(): Promise<void> {
+  const folder = new URL('dist/dashboard/page/', import.meta.url)
+  await mkdir(folder, { recursive: true })
+  for (const [name, { body }] of await bundle()) await writeFile(new URL(name, folder), body)
+}

@@ -11,7 +11,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],
-    exclude: ['test/aws/**', 'test/e2e/**', '**/node_modules/**'],
+    exclude: ['test/aws/**', 'test/e2e/**', 'test/ui/**', '**/node_modules/**'],
     globalSetup: 'test/outside/one-folder.ts',
     setupFiles: 'test/outside/setup.ts',
     testTimeout: TEST_MS,

@@ -1,13 +1,14 @@
 import { benchEngine } from './engine.ts'
 import { finish } from './report.ts'
 
-/** npm run bench [-- engine | local | workers | values | lists | tracing | peers] [--json] */
+/** npm run bench [-- engine | local | workers | values | lists | ui | tracing | peers] [--json] */
 const suites: Record<string, () => Promise<void>> = {
   engine: benchEngine,
   local: async () => (await import('./local.ts')).benchLocal(),
   workers: async () => (await import('./workers.ts')).benchWorkers(),
   values: async () => (await import('./values.ts')).benchValues(),
   lists: async () => (await import('./lists.ts')).benchLists(),
+  ui: async () => (await import('./ui.ts')).benchUi(),
   tracing: async () => (await import('./tracing.ts')).benchTracing(),
   peers: async () => (await import('./peers.ts')).benchPeers(),
 }

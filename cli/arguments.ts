@@ -28,8 +28,8 @@ export function countArgument(text: string): number {
   return count
 }
 
-export function versionArgument(text: string): number {
-  const version = Number(text)
-  if (!Number.isInteger(version) || version < 1) throw new InvalidArgumentError('It must be a whole number from 1.')
-  return version
+export function wholeArgument(text: string): number {
+  const whole = Number(text)
+  if (!Number.isInteger(whole) || whole < 1) throw new InvalidArgumentError('It must be a whole number from 1.')
+  return whole
 }

@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { findPackageJSON } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { ownVersion } from '../functions/local/own-version.ts'
 import { addCallbacks } from './commands/callbacks.ts'
 import { addConformance } from './commands/conformance.ts'
 import { addDefinitions } from './commands/definitions.ts'
 import { addDev } from './commands/dev.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addGraph } from './commands/graph.ts'
+import { addIncidents } from './commands/incidents.ts'
 import { addInit } from './commands/init.ts'
 import { addLint } from './commands/lint.ts'
 import { addRuns } from './commands/runs.ts'
@@ -45,17 +45,13 @@ function overwinter(): Command {
     .option('--token <token>', 'a bearer token; OVERWINTER_TOKEN says so too')
     .option('--profile <name>', 'the AWS profile to sign with, for an API with IAM')
     .option('--json', 'print JSON, for programs')
-    .version(version(), '--version', 'print the version')
+    .version(ownVersion(), '--version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
     .helpCommand(false)
     .showHelpAfterError('(--help says more)')
   // Inherited by the commands that are added after it.
   program.exitOverride()
   const oversight = [addSchedules, addDefinitions, addLint, addGraph, addTrace, addWorkers, addConformance, addDoctor]
-  for (const add of [addInit, addDev, addStart, addRuns, addShow, addTail, addSteering, addCallbacks, ...oversight]) add(program)
+  for (const add of [addInit, addDev, addStart, addRuns, addShow, addTail, addIncidents, addSteering, addCallbacks, ...oversight]) add(program)
   return program
-}
-
-function version(): string {
-  return (JSON.parse(readFileSync(findPackageJSON('..', import.meta.url)!, 'utf8')) as { version: string }).version
 }

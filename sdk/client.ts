@@ -1,5 +1,7 @@
 import { awaitReply } from './asking.ts'
 import { type EraseTagged, eraseTagged } from './bulk/erase-tagged.ts'
+import { type Incidents, incidentsOf } from './bulk/incidents.ts'
+import { type Bulk, checkBulk, steerMany, type WouldSteer, wouldSteer } from './bulk/steer-many.ts'
 import { Callbacks, type OpenCallback } from './callbacks.ts'
 import { refuseUndeclared } from './declared-signals.ts'
 import type { DefinedWorkflow } from './definitions/as-workflow.ts'
@@ -12,12 +14,23 @@ import type { JournalEvent } from './engine/events.ts'
 import { canonicalJson } from './engine/json.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
-import { journalUpTo } from './engine/rerun.ts'
 import { encode } from './engine/values.ts'
 import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
-import { hasEnded, type Message, type NewRun, type RunPage, type RunRecord, type RunState, type RunStatus, type Wake, type World } from './ports.ts'
+import {
+  hasEnded,
+  type Message,
+  type NewRun,
+  type RunCounts,
+  type RunPage,
+  type RunRecord,
+  type RunState,
+  type RunStatus,
+  type Wake,
+  type World,
+} from './ports.ts'
 import { contentOf } from './reply-content.ts'
+import { type RerunOptions, rerun } from './rerunning.ts'
 import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
 import { nextChange } from './run-changes.ts'
 import { keptSignals, viewOf } from './run-view.ts'
@@ -291,33 +304,8 @@ export class Client {
   }
 
   /** A new run of the same workflow and input that takes over the journal up to, and without, the given step. */
-  async rerun(runId: string, options: { from: string; id?: string } & RepeatOptions): Promise<{ runId: string; created: boolean }> {
-    const run = await this.record(runId)
-    if (options.id !== undefined) checkRunId(options.id)
-    const now = this.world.clock.now()
-    const journal = journalUpTo(options.from, run, await this.world.store.frames(runId), now)
-    const key = options.idempotencyKey
-    const id = options.id ?? (key === undefined ? this.world.ids.runId() : `k${digest(`rerun\n${runId}\n${options.from}\n${key}`)}`)
-    const { workflow, version, format, input, parsed, reparse, tags, retentionMs } = run
-    const result = await this.world.store.create({
-      id,
-      workflow,
-      version,
-      format,
-      input,
-      ...(parsed !== undefined && { parsed }),
-      ...(reparse && { reparse }),
-      tags,
-      retentionMs,
-      secret: this.world.ids.secret(),
-      createdAt: now,
-      wakeAt: now,
-      journal,
-    })
-    const isRepeat = key !== undefined && result.run.workflow === workflow && canonicalJson(result.run.input) === canonicalJson(input)
-    if (!result.created && !isRepeat) throw new ConflictError(`run '${id}' exists already; choose another id for the rerun`)
-    await this.world.wakeups.send(result.wakes)
-    return { runId: id, created: result.created }
+  rerun(runId: string, options: RerunOptions): Promise<{ runId: string; created: boolean }> {
+    return rerun(this.world, runId, options)
   }
 
   /**
@@ -339,6 +327,29 @@ export class Client {
     checkName('a tag', tag)
     const { runId, status } = await this.start(eraseTagged(this.world), { tag, ...rest }, idempotencyKey === undefined ? {} : { idempotencyKey })
     return { runId, status }
+  }
+
+  /** How many runs are in each state. On AWS only those in trouble are counted, up to 1,000. */
+  counts(): Promise<RunCounts> {
+    return this.world.store.counts()
+  }
+
+  /** Failures, by what they have in common. */
+  incidents({ workflow }: { workflow?: string } = {}): Promise<Incidents> {
+    return incidentsOf(this.world.store, workflow)
+  }
+
+  /** Starts a run that does something to many runs, each once, and gives its id: its progress and its result say how many there were. */
+  async steerMany(bulk: Bulk, { idempotencyKey }: RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
+    checkBulk(bulk)
+    const { runId, status } = await this.start(steerMany(this.world), bulk, idempotencyKey === undefined ? {} : { idempotencyKey })
+    return { runId, status }
+  }
+
+  /** How many runs `steerMany` would do it to, and some of them. */
+  async wouldSteer(bulk: Bulk): Promise<WouldSteer> {
+    checkBulk(bulk)
+    return wouldSteer(this.world, bulk)
   }
 
   /** Ends the sleeps the run is in, or tries a stuck run again. */

@@ -1,6 +1,7 @@
 import type { ErrorRecord, EventOf, Frame, TerminalEvent } from './engine/events.ts'
 import type { Json } from './engine/json.ts'
 import type { NewTask, Task } from './tasks/task.ts'
+import type { Fingerprint } from './views/fingerprint.ts'
 
 /**
  * What the engine needs from the outside, and all it knows of it. A world implements every port; the
@@ -232,9 +233,19 @@ export type RunSummary = Pick<
   'workflow' | 'version' | 'status' | 'generation' | 'attempt' | 'wakeAt' | 'waitingFor' | 'parent' | 'tags' | 'createdAt' | 'startedAt' | 'endedAt'
 > & {
   runId: string
-  /** Why it failed or is stuck, where that is short enough to be kept with the run. */
-  error?: Pick<ErrorRecord, 'name' | 'message'>
+  /** Why it failed or is stuck. */
+  error?: ShortError
 }
+
+/** An error as lists show it, and what it has in common with others of its kind. */
+export type ShortError = Pick<ErrorRecord, 'name' | 'message'> & { incident?: Omit<Fingerprint, 'workflow'> }
+
+/** How many runs there are; `isMore` where no more were counted. */
+export interface Count {
+  count: number
+  isMore?: true
+}
+export type RunCounts = Partial<Record<RunStatus, Count>>
 
 export interface RunFilter {
   workflow?: string
@@ -265,6 +276,8 @@ export interface RunStore {
   state(runId: string): Promise<RunState | undefined>
   /** Newest first. */
   list(filter: RunFilter): Promise<RunPage>
+  /** How many runs are in each state, as far as the world can tell without looking at every run. */
+  counts(): Promise<RunCounts>
   /** The journal of the current generation, or what of it is in this frame and later ones. */
   frames(runId: string, from?: number): Promise<Frame[]>
   /** Puts a message into the run's inbox, once per message id, and marks the run as due. What `refuse` throws is thrown here; nothing has been written then. */

@@ -6,8 +6,9 @@ import { retryPlan } from './engine/undone.ts'
 import { hasEnded, type RunRecord, type World } from './ports.ts'
 
 /** Lets runs go on that have failed or are stuck. */
+export type Needs = Pick<World, 'store' | 'wakeups'>
 
-export async function retry(world: World, runId: string, options: RepeatOptions): Promise<void> {
+export async function retry(world: Needs, runId: string, options: RepeatOptions): Promise<void> {
   const run = await recordOf(world, runId)
   if (run.status === 'stuck') return reviveStuck(world, runId)
   const events = (await world.store.frames(runId)).filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
@@ -24,12 +25,12 @@ export async function retry(world: World, runId: string, options: RepeatOptions)
   await revive(world, runId, { type: 'run.retried', ops: plan.ops, ...(key !== undefined && { key }) }, key)
 }
 
-export async function reviveStuck({ store, wakeups }: World, runId: string): Promise<void> {
+export async function reviveStuck({ store, wakeups }: Needs, runId: string): Promise<void> {
   const { wakes } = await store.revive(runId)
   await wakeups.send(wakes)
 }
 
-async function revive(world: World, runId: string, event: EventOf<'run.retried'>, key: string | undefined): Promise<void> {
+async function revive(world: Needs, runId: string, event: EventOf<'run.retried'>, key: string | undefined): Promise<void> {
   const { revived, wakes } = await world.store.revive(runId, event)
   // Or by the same request, made twice at once.
   const isDone = revived || (key !== undefined && (await journalHas(world, runId, (other) => other.type === 'run.retried' && other.key === key)))
@@ -37,7 +38,7 @@ async function revive(world: World, runId: string, event: EventOf<'run.retried'>
   await world.wakeups.send(wakes)
 }
 
-async function retryChild(world: World, parentId: string, runId: string, options: RepeatOptions): Promise<void> {
+async function retryChild(world: Needs, parentId: string, runId: string, options: RepeatOptions): Promise<void> {
   const child = await world.store.get(runId)
   // Somebody else's run under the id that the child was to have.
   if (child && child.parent?.runId !== parentId) return
@@ -50,11 +51,11 @@ async function retryChild(world: World, parentId: string, runId: string, options
   )
 }
 
-export async function journalHas({ store }: World, runId: string, isIt: (event: JournalEvent) => boolean): Promise<boolean> {
+export async function journalHas({ store }: Needs, runId: string, isIt: (event: JournalEvent) => boolean): Promise<boolean> {
   return (await store.frames(runId)).some((frame) => frame.events.some(isIt))
 }
 
-export async function recordOf({ store }: World, runId: string): Promise<RunRecord> {
+export async function recordOf({ store }: Needs, runId: string): Promise<RunRecord> {
   const run = await store.get(runId)
   if (!run) throw notFound(runId)
   return run

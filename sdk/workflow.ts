@@ -218,6 +218,11 @@ export class Registry implements WorkflowSource {
     return [...this.byName.keys()].sort()
   }
 
+  /** Oldest first. */
+  versionsOf(name: string): number[] {
+    return [...(this.byName.get(name)?.keys() ?? [])].sort((a, b) => a - b)
+  }
+
   all(): AnyWorkflow[] {
     return [...this.byName.values()].flatMap((versions) => [...versions.values()])
   }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { DefinitionSummary } from '../../sdk/definitions/catalogue.ts'
 import { clockTime } from '../../sdk/views/moments.ts'
-import { versionArgument } from '../arguments.ts'
+import { wholeArgument } from '../arguments.ts'
 import { nameOf, readDefinition } from '../definition-file.ts'
 import { problemLines } from '../problem-text.ts'
 import { Session } from '../session.ts'
@@ -35,7 +35,7 @@ export function addDefinitions(program: Command): void {
     .command('get')
     .description('print a definition')
     .argument('<name>', 'its name')
-    .argument('[version]', 'not the latest version but this one', versionArgument)
+    .argument('[version]', 'not the latest version but this one', wholeArgument)
     .action(async (name: string, version?: number) => {
       const session = Session.of(get)
       const stored = await session.client.getDefinition(name, version)

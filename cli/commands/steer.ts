@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { encode } from '../../sdk/engine/values.ts'
 import type { OverwinterClient } from '../../sdk/http-client/index.ts'
-import type { Duration } from '../../sdk/index.ts'
+import type { BulkAction, Duration } from '../../sdk/index.ts'
 import { jsonArgument } from '../arguments.ts'
+import { type BulkOptions, steerMany, takesMany } from '../bulk.ts'
 import { Failure, withRun } from '../failure.ts'
 import { Session } from '../session.ts'
 
@@ -44,16 +45,16 @@ export function addSteering(program: Command): void {
     .command('terminate')
     .summary('end a run at once, without clean-up')
     .description('Ends a run at once. None of its code runs any more.')
-  for (const command of [cancel, terminate]) command.argument('<run>', 'its id').option('--reason <text>', 'kept in its history')
-  steers(cancel, (client, runId, { reason }) => client.cancel(runId, reason), 'asked to stop')
-  steers(terminate, (client, runId, { reason }) => client.terminate(runId, reason), 'ended')
+  for (const command of [cancel, terminate]) takesMany(command.argument('[run]', 'its id')).option('--reason <text>', 'kept in its history')
+  steers(cancel, (client, runId, { reason }) => client.cancel(runId, reason), 'asked to stop', 'cancel')
+  steers(terminate, (client, runId, { reason }) => client.terminate(runId, reason), 'ended', 'terminate')
 
   const retry = program
     .command('retry')
     .summary('let a failed or stuck run go on')
     .description('Lets a failed run go on from the step that failed, or tries a stuck one again.')
-    .argument('<run>', 'its id')
-  steers(retry, (client, runId) => client.retry(runId), 'was told to go on')
+    .argument('[run]', 'its id')
+  steers(takesMany(retry), (client, runId) => client.retry(runId), 'was told to go on', 'retry')
 
   const wake = program
     .command('wake')
@@ -109,9 +110,18 @@ interface EraseOptions {
   terminate?: boolean
 }
 
-function steers(command: Command, steer: (client: OverwinterClient, runId: string, options: { reason?: string }) => Promise<void>, done: string): void {
-  command.action(async (runId: string, options: { reason?: string }) => {
+/** `many`: what it is called where it can be done to many runs at once. */
+function steers(
+  command: Command,
+  steer: (client: OverwinterClient, runId: string, options: BulkOptions) => Promise<void>,
+  done: string,
+  many?: BulkAction,
+): void {
+  command.action(async (runId: string | undefined, options: BulkOptions) => {
     const session = Session.of(command)
+    if (many && runId === undefined) return steerMany(session, many, options)
+    const stray = Object.keys(options).find((name) => name !== 'reason')
+    if (runId === undefined || stray !== undefined) throw new Failure('say which run, by its id, or which runs, with filters; one of the two')
     await withRun(session.client, runId, () => steer(session.client, runId, options))
     const { status } = await session.client.get(runId)
     session.print(`${runId} ${done}; it is ${status}`, { runId, status })

@@ -16,7 +16,7 @@ export function banner({ url, database, workflows, newToken }: Ready): string {
 
     ${styleText('bold', first ? curlFor(url, first) : `${overwinterCommand()} definitions put <file>`)}
 
-  Watch it from another terminal: ${overwinterCommand()} runs --watch
+  Look at it: ${styleText('cyan', `${url}/ui/`)}, or from another terminal: ${overwinterCommand()} runs --watch
 ${newToken === undefined ? '' : tokenNote(url, newToken)}`
 }
 

@@ -16,6 +16,7 @@ import type { Api, Route, WorkerApi } from './route.ts'
 import { about } from './routes/about.ts'
 import { callbacks } from './routes/callbacks.ts'
 import { definitions } from './routes/definitions.ts'
+import { incidents } from './routes/incidents.ts'
 import { overseeWorkers } from './routes/oversee-workers.ts'
 import { readHistory } from './routes/read-history.ts'
 import { readRuns } from './routes/read-runs.ts'
@@ -39,20 +40,18 @@ export interface AppOptions {
   workerToken?: string
   /** On AWS workers have an address of their own. */
   withoutWorkers?: boolean
-  /**
-   * Puts `POST /events` there, which does what events do to runs, by these mappings or by one that comes along. Only the local server has it: on AWS events
-   * come from their sources.
-   */
-  events?: EventsRoute
+  /** Routes that are not there on AWS, and what they need. */
+  local?: LocalRoutes
   /** Tells browsers which pages of other origins may call, where nothing in front of the app does. */
   browsers?: MiddlewareHandler
   /** Gets what nobody expected. */
   log?: LogSink
 }
 
-/** The route comes with its mappings, so that whoever has none of it need not load what evaluates them. */
-export interface EventsRoute {
-  route: Route
+/** Whoever has none of them need not load what they come with. */
+export interface LocalRoutes {
+  routes: readonly Route[]
+  /** What `POST /events` knows by name. */
   mappings: readonly EventMapping[]
 }
 
@@ -62,6 +61,7 @@ export const ROUTES: readonly Route[] = [
   ...readRuns,
   ...readHistory,
   ...steerRuns,
+  ...incidents,
   ...callbacks,
   ...schedules,
   ...definitions,
@@ -73,10 +73,10 @@ export const ROUTES: readonly Route[] = [
 export function createApp(options: AppOptions): Hono {
   const { client, authorize, bodyLimit = DEFAULT_BODY_LIMIT, exposeStacks = false, log = consoleLog } = options
   const ours = options.withoutWorkers ? [] : forWorkers
-  const routes = options.events ? [...ROUTES, options.events.route] : ROUTES
+  const routes = options.local ? [...ROUTES, ...options.local.routes] : ROUTES
   const document = openapiOf([...routes, ...ours], authorize !== undefined)
   const workers = new Workers(client.world, options.workerToken)
-  const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document, mappings: options.events?.mappings ?? [] }
+  const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document, mappings: options.local?.mappings ?? [] }
   const app = emptyApp([...routes, ...ours], log, () => client.registry.names())
   if (options.browsers) app.use(options.browsers)
   mount(app, routes, api, authorize && ((c, route) => letIn(c, route, api, authorize)))

@@ -1,5 +1,8 @@
 import type { Context } from 'hono'
-import { HttpProblem } from './problem.ts'
+import { HttpProblem, type ProblemKind } from './problem.ts'
+
+/** What a route that takes JSON can refuse before it looks at it. */
+export const BODY_PROBLEMS: ProblemKind[] = ['malformed-json', 'too-large', 'unsupported-media-type']
 
 /** Lambda takes 6 MB in all, and API Gateway hands the body over as a JSON string in a JSON event, every quote escaped. */
 export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024

@@ -10,6 +10,8 @@ export const GATEWAY_TIMEOUT_MS = 29_000
 /** What is left is for the rest of the request, and for a function that has to start first. */
 export const LONGEST_WAIT_MS = GATEWAY_TIMEOUT_MS - 4_000
 
+export const LONGEST_REASON = 1_000
+
 /** Collects what is wrong with a request, so that a caller can mend all of it at once. */
 export class Checks {
   readonly problems: Problem[] = []

@@ -1,3 +1,4 @@
+import { BULK_BOUNDS } from '../../sdk/bulk/steer-many.ts'
 import type { StepStatus } from '../../sdk/definitions/step-states.ts'
 import type { RunStatus } from '../../sdk/index.ts'
 import { TOKEN_SCOPES } from '../../sdk/tasks/tokens.ts'
@@ -40,6 +41,13 @@ const TOKEN = {
   created_at: time,
   expires_at: time,
   state: { enum: ['valid', 'expired', 'revoked'] },
+}
+
+const PACE = {
+  perSecond: { ...whole, minimum: BULK_BOUNDS.perSecond.least, maximum: BULK_BOUNDS.perSecond.most, description: 'Default 10.' },
+  limit: { ...whole, minimum: BULK_BOUNDS.limit.least, maximum: BULK_BOUNDS.limit.most, description: 'How many runs at most. Default 1,000.' },
+  dryRun: { type: 'boolean', description: 'Only says how many runs it would be.' },
+  reason: text,
 }
 
 const SUMMARY = {
@@ -117,6 +125,71 @@ export const SCHEMAS = {
       remedies: listOf(object({ what: text, command: text }, ['what'])),
     },
     ['reason', 'waits', 'remedies'],
+  ),
+  Incidents: object(
+    {
+      incidents: listOf(
+        object(
+          {
+            fingerprint: text,
+            workflow: text,
+            name: { ...text, description: 'Of the error that it began with.' },
+            code: text,
+            step: text,
+            says: { ...text, description: 'What the errors say, without what differs from run to run.' },
+            count: whole,
+            failed: whole,
+            stuck: whole,
+            firstAt: time,
+            lastAt: time,
+            runs: { ...listOf(text), description: 'Some of them, newest first.' },
+          },
+          ['fingerprint', 'workflow', 'name', 'says', 'count', 'failed', 'stuck', 'firstAt', 'lastAt', 'runs'],
+        ),
+      ),
+      isComplete: { type: 'boolean' },
+    },
+    ['incidents', 'isComplete'],
+  ),
+  Counts: object({ counts: { type: 'object', additionalProperties: object({ count: whole, isMore: { const: true } }, ['count']) } }, ['counts']),
+  IncidentRequest: object(PACE),
+  BulkRequest: object(
+    {
+      ...PACE,
+      filter: object({
+        status: { $ref: '#/components/schemas/Status' },
+        workflow: text,
+        tag: text,
+        idPrefix: text,
+        from: { anyOf: [time, whole] },
+        to: { anyOf: [time, whole] },
+      }),
+    },
+    ['filter'],
+  ),
+  WouldSteer: object({ matches: whole, isComplete: { type: 'boolean' }, runs: listOf(text) }, ['matches', 'isComplete', 'runs']),
+  Workflow: object(
+    {
+      name: text,
+      versions: listOf(whole),
+      latest: whole,
+      input: { type: 'object', description: 'A JSON Schema, where the workflow has a schema that can be described.' },
+      output: { type: 'object', description: 'A JSON Schema.' },
+      signals: listOf(object({ name: text, kind: { enum: ['signal', 'request'] }, payload: { type: 'object' } }, ['name', 'kind'])),
+      isStored: { const: true },
+    },
+    ['name', 'versions', 'latest', 'signals'],
+  ),
+  Replayed: object(
+    {
+      upTo: text,
+      events: { ...whole, description: 'How many it had seen by then.' },
+      open: listOf(object({ id: text, kind: text, at: { ...text, description: 'file:line:column of the call.' } }, ['id', 'kind'])),
+      ended: object({ output: anything, error: { $ref: '#/components/schemas/Error' } }),
+      changed: { ...text, description: 'Why the code of today does not get there.' },
+      source: object({ file: text, line: whole, lines: listOf(object({ n: whole, text }, ['n', 'text'])) }, ['file', 'line', 'lines']),
+    },
+    ['upTo', 'events', 'open'],
   ),
   Reply: object({ result: anything }),
   Asked: object({ accepted: { type: 'boolean' }, idempotencyKey: text }, ['accepted', 'idempotencyKey']),

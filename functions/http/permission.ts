@@ -30,7 +30,7 @@ async function isAllowed(c: Context, route: Route, api: Api, { scopes, workflows
 
 /** Which workflow a request is about; undefined for one that is about several, and for a run that is not there. */
 async function workflowOf(c: Context, { path }: Route, { client }: Api): Promise<string | undefined> {
-  if (path === '/runs') return c.req.query('workflow')
+  if (path === '/runs' || path === '/incidents') return c.req.query('workflow')
   if (path.startsWith('/runs/{id}')) return (await client.world.store.state(c.req.param('id')!))?.workflow
   // A definition may call any other workflow, so who is bound to some may look at theirs and change none.
   if (path === '/definitions/{name}' && c.req.method !== 'GET') return undefined

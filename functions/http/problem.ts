@@ -9,6 +9,7 @@ export const PROBLEMS = {
   forbidden: { status: 403, title: 'Not allowed with this token' },
   'foreign-origin': { status: 403, title: 'Requests from other sites are refused' },
   'unknown-run': { status: 404, title: 'No such run' },
+  'unknown-incident': { status: 404, title: 'No such incident' },
   'unknown-event': { status: 404, title: 'No such event' },
   'unknown-schedule': { status: 404, title: 'No such schedule' },
   'unknown-definition': { status: 404, title: 'No such definition' },

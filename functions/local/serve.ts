@@ -4,10 +4,11 @@ import { createAdaptorServer } from '@hono/node-server'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
 import { Local } from '../../sdk/local.ts'
 import { type AppOptions, createApp } from '../http/app.ts'
-import { postEvent } from '../http/routes/events.ts'
+import { localRoutes } from './routes.ts'
 import { isLoopback, refuseForeign } from './same-machine.ts'
+import { localUi } from './ui.ts'
 
-export type ServeLocalOptions = Omit<AppOptions, 'client' | 'events'> & {
+export type ServeLocalOptions = Omit<AppOptions, 'client' | 'local'> & {
   /** What `POST /events` knows by name. */
   mappings?: readonly EventMapping[]
   /** Default 4400; 0 for any free one. */
@@ -25,10 +26,18 @@ export async function serveLocal(options: ServeLocalOptions): Promise<LocalServe
   const isOurs = !('local' in options)
   // Runs that are due go on as soon as the world is open, before anybody listens.
   const local = 'local' in options ? options.local : await Local.open({ ...(port !== 0 && { publicUrl: urlOf(host, port) }), ...options })
-  const app = createApp({ ...options, client: local, log: options.log ?? local.world.log, events: { route: postEvent, mappings: options.mappings ?? [] } })
+  const app = createApp({
+    ...options,
+    client: local,
+    log: options.log ?? local.world.log,
+    local: { routes: localRoutes(local), mappings: options.mappings ?? [] },
+  })
   const boundToLoopback = isLoopback(host)
   const server = createAdaptorServer({
-    fetch: (request, env) => refuseForeign(env.incoming as IncomingMessage, boundToLoopback)?.toResponse() ?? app.fetch(request, env),
+    fetch: (request, env) => {
+      const incoming = env.incoming as IncomingMessage
+      return refuseForeign(incoming, boundToLoopback)?.toResponse() ?? localUi(incoming) ?? app.fetch(request, env)
+    },
     hostname: host,
   }) as Server
   try {

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { asError } from '../engine/errors.ts'
-import type { World } from '../ports.ts'
+import type { Needs } from '../retrying.ts'
 import { inParallel } from '../rules/procedure.ts'
 import { type Workflow, workflow } from '../workflow.ts'
 
@@ -25,8 +25,6 @@ export interface ErasedTagged {
 type State = EraseTagged & Partial<ErasedTagged> & { cursor?: string; hasTerminated?: boolean; hasErasedFormer?: boolean; erasedInPass?: number }
 
 const ERASE_TAGGED = 'overwinter erase'
-
-type Needs = Pick<World, 'store' | 'wakeups'>
 
 const PAGE = 100
 /** A journal of this many pages is long enough. */

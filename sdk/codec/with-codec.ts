@@ -12,6 +12,7 @@ import type {
   Next,
   Outgoing,
   Reply,
+  RunCounts,
   RunFilter,
   RunPage,
   RunRecord,
@@ -73,6 +74,10 @@ class CodedRuns implements RunStore {
 
   list(filter: RunFilter): Promise<RunPage> {
     return this.store.list(filter)
+  }
+
+  counts(): Promise<RunCounts> {
+    return this.store.counts()
   }
 
   async frames(runId: string, from?: number): Promise<Frame[]> {

@@ -4,7 +4,7 @@ import { type Node, parentsFirst } from './graph.ts'
  * The steps in layers: each lies one below the lowest of those it comes after. Within a layer it stands near the middle
  * of them, which keeps most arrows from crossing.
  */
-export function layersOf<N extends Node>(nodes: readonly N[]): N[][] {
+export function layersOf<N extends Pick<Node, 'name' | 'after'>>(nodes: readonly N[]): N[][] {
   const depths = new Map<string, number>()
   for (const { name, after } of parentsFirst(nodes, (node) => node.after)) depths.set(name, Math.max(-1, ...after.map((parent) => depths.get(parent)!)) + 1)
   const layers: N[][] = []

@@ -1,4 +1,5 @@
 import { eraseTagged } from '../bulk/erase-tagged.ts'
+import { steerMany } from '../bulk/steer-many.ts'
 import { ConflictError, UnknownWorkflowError } from '../engine/errors.ts'
 import type { World } from '../ports.ts'
 import { type AnyWorkflow, type Registry, type WorkflowSource, workflow } from '../workflow.ts'
@@ -15,8 +16,8 @@ export class StoredWorkflows implements WorkflowSource {
   protected readonly registry: Registry
   protected readonly handlers: ReadonlyMap<string, Handler>
   protected readonly definitions: DefinitionStore
-  /** Never started by its name: who may start runs may not erase them. */
-  private readonly builtIn: AnyWorkflow
+  /** Never started by their names: who may start runs may not erase or steer all of them. */
+  private readonly builtIn: ReadonlyMap<string, AnyWorkflow>
   /** A version never changes, so what is known of it stays true. */
   private readonly known = new Map<string, { workflow: DefinedWorkflow; children: string[] }>()
 
@@ -24,7 +25,7 @@ export class StoredWorkflows implements WorkflowSource {
     this.registry = registry
     this.handlers = new Map([...handlers].map(({ name, run }) => [name, run]))
     this.definitions = new DefinitionStore(world)
-    this.builtIn = eraseTagged(world)
+    this.builtIn = new Map([eraseTagged(world), steerMany(world)].map((each: AnyWorkflow) => [each.name, each]))
   }
 
   toStart(name: string, version?: number): AnyWorkflow | Promise<AnyWorkflow> {
@@ -32,12 +33,12 @@ export class StoredWorkflows implements WorkflowSource {
   }
 
   exact(name: string, version: number): AnyWorkflow | Promise<AnyWorkflow> {
-    return name === this.builtIn.name ? this.builtIn : (this.registry.find(name, version) ?? this.stored(name, version))
+    return this.builtIn.get(name) ?? this.registry.find(name, version) ?? this.stored(name, version)
   }
 
   /** Throws if the workflow was deleted: asked once a run was created, because that may have happened meanwhile. */
   confirm({ name }: AnyWorkflow): Promise<void> | undefined {
-    return this.registry.has(name) || name === this.builtIn.name ? undefined : this.assertNotDeleted(name)
+    return this.registry.has(name) || this.builtIn.has(name) ? undefined : this.assertNotDeleted(name)
   }
 
   private async storedToStart(name: string, version?: number): Promise<AnyWorkflow> {

@@ -1,6 +1,8 @@
 import { fnv1a } from './random.ts'
 import { encode } from './values.ts'
 
+export { pathStep } from './path-step.ts'
+
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
 /** Tells lists of items apart; undefined for what cannot be written down. Not meant to withstand anybody's ill will. */
@@ -22,9 +24,4 @@ export function canonicalJson(value: unknown): string {
         : inner,
     ) ?? 'null'
   )
-}
-
-export function pathStep(key: string | number): string {
-  if (typeof key === 'number') return `[${key}]`
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
 }

@@ -10,10 +10,15 @@ import { runBody } from './workflow-body.ts'
 const silent = () => {}
 
 /** Takes the code through a journal and no further: nothing begins, nothing is written, nothing is said. */
-export async function replaySilently(workflow: AnyWorkflow, run: RunRecord, frames: readonly Frame[]): Promise<Replay> {
+export async function replaySilently(
+  workflow: AnyWorkflow,
+  run: RunRecord,
+  frames: readonly Frame[],
+  replayOf = (record: RunRecord, journal: Journal) => new Replay(record, journal),
+): Promise<Replay> {
   const own = frames.filter(({ seq }) => seq > run.baseSeq)
   const heading = run.baseSeq > 0 ? frames.find(({ seq }) => seq === run.baseSeq) : undefined
-  const replay = new Replay(run, new Journal(own, run.baseSeq, heading ? beginOf(heading) : (run.startedAt ?? run.createdAt)))
+  const replay = replayOf(run, new Journal(own, run.baseSeq, heading ? beginOf(heading) : (run.startedAt ?? run.createdAt)))
   const input = run.format === 1 || run.reparse ? await validate(workflow.options.input, decode(run.input)) : undefined
   const value = input ? (input.ok ? input.value : decode(run.input)) : decode(run.parsed ?? run.input)
   const { id: runId, workflow: name, version, tags, attempt, generation } = run

@@ -1,4 +1,6 @@
 import type { EraseTagged } from '../bulk/erase-tagged.ts'
+import type { Incidents } from '../bulk/incidents.ts'
+import type { Bulk, WouldSteer } from '../bulk/steer-many.ts'
 import type { OpenCallback } from '../callbacks.ts'
 import type { AskOptions, Client, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
 import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
@@ -10,7 +12,7 @@ import { ownKey } from '../engine/own-key.ts'
 import { encode } from '../engine/values.ts'
 import type { HistoryEvent, HistoryOptions } from '../history.ts'
 import { outputOf, type ResultArguments, resultArguments } from '../output-of.ts'
-import { hasEnded, type RunPage, type RunStatus } from '../ports.ts'
+import { hasEnded, type RunCounts, type RunPage, type RunStatus } from '../ports.ts'
 import { contentOf, tooLate } from '../reply-content.ts'
 import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
 import { validateOrThrow } from '../schema.ts'
@@ -29,6 +31,8 @@ import {
   eventFromJson,
   type HistoryEventJson,
   type HistoryPageJson,
+  type IncidentsJson,
+  incidentFromJson,
   type OpenCallbackJson,
   PROBLEM_BASE,
   type ReplyJson,
@@ -158,6 +162,27 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
       if (error instanceof HttpError && error.type === `${PROBLEM_BASE}unknown-event`) return undefined
       throw error
     }
+  }
+
+  /** How many runs are in each state. Of a deployment only those in trouble are counted, up to 1,000. */
+  async counts(): Promise<RunCounts> {
+    return (await this.read<{ counts: RunCounts }>('/counts')).counts
+  }
+
+  /** Failures, by what they have in common. */
+  async incidents({ workflow }: { workflow?: string } = {}): Promise<Incidents> {
+    const { incidents, isComplete } = await this.read<IncidentsJson>('/incidents', { workflow })
+    return { incidents: incidents.map(incidentFromJson), isComplete }
+  }
+
+  /** Starts a run that does something to many runs, each once, and gives its id: its progress and its result say how many there were. */
+  async steerMany(bulk: Bulk, options: RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
+    return (await this.post<{ runId: string; status: RunStatus }>(bulkPath(bulk), bulkBody(bulk), options)).body
+  }
+
+  /** How many runs `steerMany` would do it to, and some of them. */
+  async wouldSteer(bulk: Bulk): Promise<WouldSteer> {
+    return (await this.post<WouldSteer>(bulkPath(bulk), { ...bulkBody(bulk), dryRun: true })).body
   }
 
   /** Why the run stands where it stands, in words, and what can be done about it. */
@@ -336,6 +361,14 @@ function schedulePath(name: string, action: string): string {
 
 function runPath(runId: string, rest = ''): string {
   return `/runs/${encodeURIComponent(runId)}${rest}`
+}
+
+const bulkPath = ({ action, filter: { incident } }: Bulk) =>
+  incident === undefined ? `/bulk/${action}` : `/incidents/${encodeURIComponent(incident)}/${action}`
+
+/** Who speaks of an incident has said which runs. */
+function bulkBody({ action: _, filter: { incident, ...filter }, ...rest }: Bulk): object {
+  return incident === undefined ? { ...rest, filter } : rest
 }
 
 function timeText(time: Date | string | number | undefined): string | undefined {

@@ -1,3 +1,4 @@
+import type { Incident } from '../bulk/incidents.ts'
 import type { OpenCallback } from '../callbacks.ts'
 import type { RunView } from '../client.ts'
 import type { DefinitionSummary } from '../definitions/catalogue.ts'
@@ -73,6 +74,27 @@ export type WhyJson = Omit<Why, 'waits'> & { waits: (Omit<WaitReason, 'since' | 
 
 export function whyFromJson({ waits, ...rest }: WhyJson): Why {
   return { ...rest, waits: waits.map(withEpochTimes) }
+}
+
+export interface IncidentsJson {
+  incidents: (Omit<Incident, 'firstAt' | 'lastAt'> & { firstAt: string; lastAt: string })[]
+  isComplete: boolean
+}
+
+export function incidentFromJson({ firstAt, lastAt, ...rest }: IncidentsJson['incidents'][number]): Incident {
+  return { ...rest, firstAt: Date.parse(firstAt), lastAt: Date.parse(lastAt) }
+}
+
+/** A workflow, and what it takes: JSON Schemas, where its own can be described. */
+export interface WorkflowJson {
+  name: string
+  versions: number[]
+  latest: number
+  input?: object
+  output?: object
+  signals: { name: string; kind: 'signal' | 'request'; payload?: object }[]
+  /** It is stored, and not in the code. */
+  isStored?: true
 }
 
 /** What a run replied to a request. */

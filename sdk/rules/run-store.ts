@@ -9,6 +9,7 @@ import type {
   Message,
   NewRun,
   Reply,
+  RunCounts,
   RunFilter,
   RunPage,
   RunRecord,
@@ -56,6 +57,10 @@ export class Runs implements RunStore {
 
   list(filter: RunFilter): Promise<RunPage> {
     return this.storage.list(filter)
+  }
+
+  counts(): Promise<RunCounts> {
+    return this.storage.counts()
   }
 
   deliver(runId: string, message: Message, refuse?: (run: RunState) => void): Promise<DeliverResult> {

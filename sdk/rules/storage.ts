@@ -151,6 +151,7 @@ export interface Storage {
   eraseFormer(tag: string, cursor: string | undefined): Promise<{ erased: number; cursor?: string }>
 
   list(filter: RunFilter): Promise<RunPage>
+  counts: RunStore['counts']
   overdue(before: number, limit: number): Promise<Wake[]>
   watch: RunStore['watch']
 }

@@ -1,7 +1,10 @@
-import type { RunSummary } from '../ports.ts'
+import type { ErrorRecord } from '../engine/events.ts'
+import type { RunSummary, ShortError } from '../ports.ts'
+import { fingerprint } from '../views/fingerprint.ts'
 
 /** A list is for looking over; who wants to know more asks for the run. */
-const LONGEST_MESSAGE = 500
+const LONGEST_MESSAGE = 160
+const LONGEST_NAME = 80
 
 type Optional = 'wakeAt' | 'waitingFor' | 'parent' | 'startedAt' | 'endedAt'
 type Summarised = Omit<RunSummary, Optional | 'error' | 'runId'> & { id: string } & { [K in Optional]?: RunSummary[K] | undefined }
@@ -24,6 +27,12 @@ export function summaryOf(run: Summarised, error: RunSummary['error']): RunSumma
     ...(parent && { parent }),
     // What it waited for is on record until it is given up again, and nobody's business meanwhile.
     ...(waitingFor && status !== 'running' && { waitingFor }),
-    ...(error && { error: { name: error.name, message: error.message.slice(0, LONGEST_MESSAGE) } }),
+    ...(error && { error }),
   }
+}
+
+/** What a list shows of an error. A world keeps it with the run, or makes it when it is asked. */
+export function inShort(workflow: string, error: ErrorRecord): ShortError {
+  const { workflow: _, ...incident } = fingerprint(workflow, error)
+  return { name: error.name.slice(0, LONGEST_NAME), message: error.message.slice(0, LONGEST_MESSAGE), incident }
 }

@@ -77,7 +77,8 @@ export function timeline(events: readonly HistoryEvent[]): Timeline {
   const maps = new Set<string>()
   const marks: Mark[] = []
   for (const event of events) {
-    if (event.type === 'map') maps.add(event.id)
+    // A map is named as the scope that it is: `orders/`.
+    if (event.type === 'map') maps.add(event.id.replace(/\/$/, ''))
     if (event.type === 'decided') for (const id of event.withdrawn ?? []) takeBack(rows.get(id), event)
     if (event.type === 'run.retried') for (const id of event.ops ?? []) reopen(rows.get(id))
     if (isOperation(event)) tell(rowOf(rows, event), event)

@@ -254,6 +254,24 @@ describe('steering', () => {
     expect((await cli('why', 'nobody')).code).toBe(1)
   })
 
+  test('incidents are listed, and all runs of one are retried, if one says so', async () => {
+    for (const id of ['i1', 'i2']) {
+      await local.start(flaky, undefined, { id })
+      await asleep(id, 'failed')
+    }
+    const { incidents } = await json('incidents', '--workflow', 'flaky')
+    const { fingerprint } = incidents[0]
+    expect((await cli('incidents')).stdout).toMatch(new RegExp(`FINGERPRINT +RUNS +WORKFLOW +STEP +LAST +ERROR\n${fingerprint} +\\d+ +flaky .*out of order`))
+    const asked = await cli('retry', '--incident', fingerprint)
+    expect(asked).toMatchObject({ code: 1, stderr: expect.stringMatching(/this would retry \d+ runs \(i2, i1.*\); say --yes to do it/) })
+    const { runId, matches } = await json('retry', '--incident', fingerprint, '--yes')
+    expect(await local.result(runId)).toMatchObject({ matched: matches, done: matches })
+    expect(await cli('retry', 'i1', '--status', 'failed')).toMatchObject({ code: 1, stderr: expect.stringContaining('one of the two') })
+    expect(await cli('retry')).toMatchObject({ code: 1, stderr: expect.stringContaining('say which run to retry') })
+    expect(await cli('cancel', '--workflow', 'nothing-like-it')).toMatchObject({ code: 1, stderr: expect.stringContaining('no run is meant by that') })
+    expect(await cli('retry', '--status', 'failed', '--per-second', '101')).toMatchObject({ code: 1, stderr: expect.stringContaining('from 1 to 100') })
+  })
+
   test('erase removes an ended run, if one says so', async () => {
     await local.start(flaky, undefined, { id: 'e1' })
     await asleep('e1', 'failed')

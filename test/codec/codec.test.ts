@@ -99,7 +99,12 @@ describe('with a codec', () => {
     const env = await testEnv({ workflows: [falls], codec: shroud().codec })
     const run = await env.start(falls, undefined)
     await expect(run.result()).rejects.toThrow(CANARY)
-    expect((await env.client.list()).runs[0]!.error).toEqual({ name: 'TypeError', message: '(encoded)' })
+    expect((await env.client.list()).runs[0]!.error).toMatchObject({
+      name: 'TypeError',
+      message: '(encoded)',
+      incident: { name: 'TypeError', says: '(encoded)' },
+    })
+    expect(JSON.stringify(await env.client.list())).not.toContain(CANARY)
   })
 
   it('what was stored before is as it was', async () => {

@@ -641,6 +641,24 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect(cursor).toBeUndefined()
       })
 
+      it('counts the runs in trouble, and tells what their errors have in common', async () => {
+        const before = await store().counts()
+        const workflow = `counted-${++serial}`
+        for (const [name, message] of [
+          ['OddError', 'order 17 is odd'],
+          ['OddError', 'order 18 is odd'],
+          ['EvenError', 'order 19 is odd'],
+        ] as const) {
+          const claim = await started({ workflow })
+          await commit(claim, { kind: 'park', error: { name, message } })
+        }
+        expect((await store().counts()).stuck).toEqual({ count: (before.stuck?.count ?? 0) + 3 })
+        const { runs } = await store().list({ workflow, status: 'stuck', limit: 10 })
+        const incidents = (name: string) => runs.flatMap(({ error }) => (error?.name === name ? [error.incident?.id] : []))
+        expect(incidents('OddError')).toEqual([expect.any(String), incidents('OddError')[0]])
+        expect(incidents('EvenError')).not.toContain(incidents('OddError')[0])
+      })
+
       it('finds runs in trouble by status', async () => {
         const claim = await started()
         await commit(claim, { kind: 'park', error: { name: 'Error', message: 'stuck' } })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type AppOptions, createApp } from '../../functions/http/app.ts'
-import { postEvent } from '../../functions/http/routes/events.ts'
+import { localRoutes } from '../../functions/local/routes.ts'
 import { cancelOn, signalOn, startOn } from '../../sdk/events/index.ts'
 import { type RunStatus, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
@@ -60,7 +60,7 @@ export class Api {
   constructor(local: Local, options: Omit<AppOptions, 'client'>) {
     this.local = local
     // As the local server has it.
-    this.app = createApp({ log: silent, events: { route: postEvent, mappings: MAPPINGS }, ...options, client: local })
+    this.app = createApp({ log: silent, local: { routes: localRoutes(local), mappings: MAPPINGS }, ...options, client: local })
   }
 
   static async open(options: Omit<AppOptions, 'client'> = {}, workflows = WORKFLOWS): Promise<Api> {

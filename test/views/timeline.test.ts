@@ -71,7 +71,7 @@ test('repeats and the items of a map are one row, with how many, how many failed
   const items = [10, 20, 90].map((ms, i): Loose => ({ type: 'step.completed', id: `orders/key-${i}/charge`, at: 100 + ms, ms }))
   const { rows } = timeline(
     history(
-      { type: 'map', id: 'orders', count: 4, digest: '', at: 0 },
+      { type: 'map', id: 'orders/', count: 4, digest: '', at: 0 },
       ...items,
       { type: 'step.failed', id: 'orders/key-3/charge', at: 200, ms: 1, attempt: 1, error },
       { type: 'step.completed', id: 'tick', at: 210, ms: 1 },

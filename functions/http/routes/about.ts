@@ -1,3 +1,6 @@
+import type { WorkflowJson } from '../../../sdk/http-client/wire.ts'
+import { jsonSchemaOf } from '../../../sdk/schema.ts'
+import { type AnyRequest, type AnySignal, isRequest } from '../../../sdk/workflow.ts'
 import { ref } from '../openapi-schemas.ts'
 import { json, type Route } from '../route.ts'
 
@@ -10,16 +13,40 @@ const listWorkflows: Route = {
   responses: { 200: { description: 'By name.', schema: ref('Workflows') } },
   problems: [],
   async handle(_c, { client: { registry, definitions } }) {
-    const all = registry.all()
-    const versionsOf = (name: string) =>
-      all
-        .filter((workflow) => workflow.name === name)
-        .map((workflow) => workflow.version)
-        .sort((a, b) => a - b)
-    const inCode = registry.names().map((name) => ({ name, versions: versionsOf(name), latest: versionsOf(name).at(-1) }))
+    const inCode = registry.names().map((name) => ({ name, versions: registry.versionsOf(name), latest: registry.versionsOf(name).at(-1) }))
     const stored = (await definitions.list()).filter(({ name }) => !registry.has(name))
     return json({ workflows: [...inCode, ...stored.map(({ name, version }) => ({ name, versions: [version], latest: version }))].sort(byName) })
   },
+}
+
+const getWorkflow: Route = {
+  method: 'GET',
+  path: '/workflows/{name}',
+  operationId: 'getWorkflow',
+  needs: 'read',
+  summary: 'One workflow, and what it takes: the JSON Schemas of its input and of the signals that it declares.',
+  responses: { 200: { description: 'Its latest version.', schema: ref('Workflow') } },
+  problems: ['unknown-workflow'],
+  async handle(c, { client: { registry, definitions } }) {
+    const name = c.req.param('name')!
+    const { version: latest, options } = await definitions.toStart(name)
+    const [input, output] = [jsonSchemaOf(options.input), jsonSchemaOf(options.output)]
+    const described: WorkflowJson = {
+      name,
+      versions: registry.has(name) ? registry.versionsOf(name) : [latest],
+      latest,
+      ...(input && { input }),
+      ...(output && { output }),
+      signals: (options.signals ?? []).map(signalToJson),
+      ...(!registry.has(name) && { isStored: true }),
+    }
+    return json(described)
+  },
+}
+
+function signalToJson(signal: AnySignal | AnyRequest): WorkflowJson['signals'][number] {
+  const payload = jsonSchemaOf(signal.schema)
+  return { name: signal.name, kind: isRequest(signal) ? 'request' : 'signal', ...(payload && { payload }) }
 }
 
 const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
@@ -47,4 +74,4 @@ const openapi: Route = {
   handle: (_c, api) => json(api.openapi()),
 }
 
-export const about = [listWorkflows, health, openapi]
+export const about = [listWorkflows, getWorkflow, health, openapi]

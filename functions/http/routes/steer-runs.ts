@@ -5,15 +5,12 @@ import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
 import { ownKey } from '../../../sdk/engine/own-key.ts'
 import { decodeUncoded, encode } from '../../../sdk/engine/values.ts'
 import { RequestRefusedError, TimeoutError } from '../../../sdk/index.ts'
-import { readJson } from '../body.ts'
-import { Checks, LONGEST_WAIT_MS, readFields, readKey, readWait } from '../checks.ts'
+import { BODY_PROBLEMS, readJson } from '../body.ts'
+import { Checks, LONGEST_REASON, LONGEST_WAIT_MS, readFields, readKey, readWait } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
-import { HttpProblem, type ProblemKind } from '../problem.ts'
+import { HttpProblem } from '../problem.ts'
 import { type Api, json, jsonWithPayloads, locationOf, type Route } from '../route.ts'
 import { errorToJson } from '../run-json.ts'
-
-const LONGEST_REASON = 1_000
-const BODY_PROBLEMS: ProblemKind[] = ['malformed-json', 'too-large', 'unsupported-media-type']
 
 const signalRun: Route = {
   method: 'POST',

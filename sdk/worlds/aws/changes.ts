@@ -1,5 +1,5 @@
-import type { ErrorRecord } from '../../engine/events.ts'
 import type { Change, RunFields, Updated } from '../../rules/storage.ts'
+import { inShort } from '../../rules/summary.ts'
 import { conditionOf, keptAsSeen } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
 import { all, change as changing, type Expression, exists } from './expressions.ts'
@@ -70,7 +70,7 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
   for (const name of ['input', 'parsed', 'progress', 'heartbeat'] as const) if (name in set) attributes[name] = await stored(set[name])
   for (const name of ['output', 'error'] as const)
     if (name in set) attributes[name] = await (set.endedAt === undefined ? stored(set[name]) : inFrame(set[name]))
-  if ('error' in set) attributes.why = set.error && inShort(set.error)
+  if ('error' in set) attributes.why = set.error && inShort(item.workflow, set.error)
   if ('waitingFor' in set) attributes.waitingFor = set.waitingFor && pack(set.waitingFor)
   // Before the end, which says how the run is to go.
   if (Object.values(attributes).some(isObject)) item.objects = true
@@ -86,8 +86,6 @@ function inlineOrInFrame(value: unknown, frame: number | undefined): Stored | un
   if (isSmall(packed)) return packed
   return frame === undefined ? undefined : { frame }
 }
-
-const inShort = ({ name, message }: ErrorRecord) => ({ name: name.slice(0, 80), message: message.slice(0, 160) })
 
 /** The attributes of a run that is to be woken at a time, or not at all. */
 function wakePlan(aws: Aws, { pk, createdAt }: RunItem, { wakeAt, status }: RunFields, now: number): Attributes {

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../engine/errors.ts'
-import type { RunFilter, RunPage, RunStatus, RunSummary, Waiting, Wake } from '../../ports.ts'
+import type { RunCounts, RunFilter, RunPage, RunStatus, RunSummary, Waiting, Wake } from '../../ports.ts'
 import { isGone, isLeased } from '../../rules/guard.ts'
 import { summaryOf } from '../../rules/summary.ts'
 import type { Aws } from './context.ts'
@@ -39,6 +39,19 @@ export async function listRuns(aws: Aws, filter: RunFilter): Promise<RunPage> {
   const runs = shown.map(({ item }) => toSummary(item))
   const cursor = found.length > filter.limit ? shown.at(-1)!.at : budget.stoppedAt
   return cursor === undefined ? { runs } : { runs, cursor }
+}
+
+/** Runs in trouble have a place of their own, where counting costs little; how many are well, only all of them together could tell. */
+const MOST_COUNTED = 1_000
+
+export async function countTrouble(aws: Aws): Promise<RunCounts> {
+  const counted = (['failed', 'stuck'] as const).map(async (status) => {
+    const range: Range = { from: FIRST, to: LAST, newestFirst: true, pageSize: 100 }
+    let count = 0
+    for await (const _ of merge(aws, shardsOf('due', trouble(status)), range, { left: Number.POSITIVE_INFINITY })) if (++count > MOST_COUNTED) break
+    return [status, count > MOST_COUNTED ? { count: MOST_COUNTED, isMore: true } : { count }] as const
+  })
+  return Object.fromEntries(await Promise.all(counted))
 }
 
 /** A run that is overdue, and where the due index has it. */

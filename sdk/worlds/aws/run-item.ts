@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
-import type { ParentLink, RunRecord, RunStatus, Waiting } from '../../ports.ts'
+import type { ParentLink, RunRecord, RunStatus, ShortError, Waiting } from '../../ports.ts'
 import type { StoredRun } from '../../rules/storage.ts'
 import { type Key, runIdOf } from './keys.ts'
 import { type Packed, type Stored, unpack } from './payloads.ts'
@@ -47,7 +47,7 @@ export interface RunItem extends Key {
   output?: Stored
   error?: Stored
   /** The error in short, for lists: the whole of it may lie elsewhere. */
-  why?: { name: string; message: string }
+  why?: ShortError
   progress?: Stored
   heartbeat?: Stored
   /** The first frame of a run made by `rerun`. */

@@ -1,7 +1,7 @@
 import { outcomeOf } from '../../engine/ending.ts'
 import type { Frame, TerminalEvent } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
-import type { Message, NewRun, Reply, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { isGone } from '../../rules/guard.ts'
 import { refuseTooLarge, UnreadableRunError } from '../../rules/limits.ts'
 import { callByCall, type Procedure } from '../../rules/procedure.ts'
@@ -17,7 +17,7 @@ import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from '.
 import { getItem, put, putIf, queryRange } from './items.ts'
 import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
 import { keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
-import { listRuns, overdueRuns } from './list.ts'
+import { countTrouble, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
 import { consume, findReply, forgetConsumed, loadMessages, type MessageItem, putMessage, putReply, toMessages } from './mail.ts'
 import { isObject, type Stored } from './payloads.ts'
@@ -174,6 +174,10 @@ export class DynamoStorage implements Storage {
 
   list(filter: RunFilter): Promise<RunPage> {
     return listRuns(this.aws, filter)
+  }
+
+  counts(): Promise<RunCounts> {
+    return countTrouble(this.aws)
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {

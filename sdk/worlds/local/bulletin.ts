@@ -7,6 +7,7 @@ export class Bulletin {
   private readonly db: Database
   private readonly watchers = new Map<string, Set<() => void>>()
   private readonly foreignWriteListeners = new Set<() => void>()
+  private readonly listeners = new Set<(runIds: readonly string[] | 'all') => void>()
   private readonly glance: NodeJS.Timeout | undefined
   /** Called when a run has handed out tasks. */
   onDispatch: (() => void) | undefined
@@ -25,7 +26,14 @@ export class Bulletin {
     }
   }
 
+  /** Calls back when runs have changed; `all` where nobody knows which, because another process has written. */
+  onChange(listener: (runIds: readonly string[] | 'all') => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
   changed(runIds: readonly string[]): void {
+    for (const listener of this.listeners) listener(runIds)
     if (this.watchers.size === 0) return
     for (const runId of new Set(runIds)) for (const onChange of [...(this.watchers.get(runId) ?? [])]) onChange()
   }
@@ -61,7 +69,8 @@ export class Bulletin {
       const now = this.glanceAt(version, seen)
       if (now === seen) return
       seen = now
-      this.changed([...this.watchers.keys()])
+      for (const runId of this.watchers.keys()) for (const onChange of [...this.watchers.get(runId)!]) onChange()
+      for (const listener of this.listeners) listener('all')
       for (const listener of this.foreignWriteListeners) listener()
     }, GLANCE_EVERY_MS).unref()
   }

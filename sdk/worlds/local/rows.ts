@@ -1,7 +1,8 @@
+import type { ErrorRecord } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
 import type { RunRecord, RunStatus, RunSummary } from '../../ports.ts'
 import type { StoredRun } from '../../rules/storage.ts'
-import { summaryOf } from '../../rules/summary.ts'
+import { inShort, summaryOf } from '../../rules/summary.ts'
 import type { Database, Value } from './database.ts'
 
 /** Between the tables and the types of the ports. By position: an object with a name for each column takes SQLite twice as long to make. */
@@ -50,7 +51,7 @@ export function selectSummaries(db: Database, where: string, ...values: Value[])
         wakeAt: row.leaseUntil ?? row.wakeAt,
         waitingFor: parse(waiting) as unknown as RunRecord['waitingFor'],
       },
-      parse(error) as unknown as RunRecord['error'],
+      error === null ? undefined : inShort(row.workflow, parse(error) as unknown as ErrorRecord),
     )
     return { key: row.key, run }
   })

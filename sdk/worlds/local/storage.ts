@@ -1,6 +1,6 @@
 import type { Frame } from '../../engine/events.ts'
 import { KEYED_BEGIN } from '../../engine/names.ts'
-import type { Clock, Message, NewRun, Reply, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { Clock, Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
 import { newRecord } from '../../rules/run-store.ts'
@@ -10,7 +10,7 @@ import { write } from './changes.ts'
 import { BOUND, type Database } from './database.ts'
 import { insertFrame, selectFrames } from './frames.ts'
 import { JournalCache } from './journal-cache.ts'
-import { listRuns } from './list.ts'
+import { countRuns, listRuns } from './list.ts'
 import { type Row, rowOf, selectRecord, selectState, selectWhole, text } from './rows.ts'
 import { insertTask, selectTask, updateTask } from './task-rows.ts'
 
@@ -228,6 +228,10 @@ export class SqliteStorage implements Storage {
 
   async list(filter: RunFilter): Promise<RunPage> {
     return listRuns(this.db, filter, this.now())
+  }
+
+  async counts(): Promise<RunCounts> {
+    return countRuns(this.db, this.now())
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {

@@ -62,6 +62,11 @@ export class LocalWorld implements World {
     this.functions = localFunctions(options.functions ?? [])
   }
 
+  /** Calls back when runs have changed; `all` where nobody knows which. */
+  onChange(listener: (runIds: readonly string[] | 'all') => void): () => void {
+    return this.bulletin.onChange(listener)
+  }
+
   close(): void {
     this.bulletin.close()
     this.db.close()

@@ -1,12 +1,12 @@
 import type { Frame } from '../../../sdk/engine/events.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { isKeyed } from '../../../sdk/engine/names.ts'
-import type { Clock, Message, NewRun, Reply, RunFilter, RunPage, RunRecord, TaskNotice, TaskStore, Wake, World } from '../../../sdk/ports.ts'
+import type { Clock, Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, TaskNotice, TaskStore, Wake, World } from '../../../sdk/ports.ts'
 import { changed, holds, isGone, isLeased } from '../../../sdk/rules/guard.ts'
 import { inOneGo, type Procedure } from '../../../sdk/rules/procedure.ts'
 import { newRecord, Runs } from '../../../sdk/rules/run-store.ts'
 import type { Change, Forgotten, Storage, StoredRun, Updated } from '../../../sdk/rules/storage.ts'
-import { summaryOf } from '../../../sdk/rules/summary.ts'
+import { inShort, summaryOf } from '../../../sdk/rules/summary.ts'
 import { settleTask } from '../../../sdk/rules/tasks.ts'
 import { asWaiting, type NewTask, type Task } from '../../../sdk/tasks/task.ts'
 import { consoleLog, systemIds } from '../../../sdk/worlds/system.ts'
@@ -196,8 +196,14 @@ class MemoryStorage implements Storage {
         run.createdAt < (to ?? Number.POSITIVE_INFINITY),
     )
     const begin = cursor === undefined ? 0 : found.findIndex(({ id }) => id === cursor) + 1
-    const runs = found.slice(begin, begin + limit).map((run) => summaryOf(run, run.error))
+    const runs = found.slice(begin, begin + limit).map((run) => summaryOf(run, run.error && inShort(run.workflow, run.error)))
     return { runs, ...(begin + limit < found.length && { cursor: runs.at(-1)!.runId }) }
+  }
+
+  async counts(): Promise<RunCounts> {
+    const counts: RunCounts = {}
+    for (const id of this.runs.keys()) for (const { status } of [this.find(id)!].filter(Boolean)) counts[status] = { count: (counts[status]?.count ?? 0) + 1 }
+    return counts
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {

@@ -1,0 +1,189 @@
+import type { RunView } from '../sdk/client.ts'
+import type { StepView } from '../sdk/definitions/step-states.ts'
+import type { Json } from '../sdk/engine/json.ts'
+import type { HistoryEvent } from '../sdk/history.ts'
+import {
+  eventFromJson,
+  type HistoryEventJson,
+  type ProblemJson,
+  type RunJson,
+  type RunPageJson,
+  runFromJson,
+  type ScheduleJson,
+  type StepJson,
+  scheduleFromJson,
+  stepFromJson,
+  summaryFromJson,
+  type WhyJson,
+  type WorkerJson,
+  whyFromJson,
+} from '../sdk/http-client/wire.ts'
+import type { RunStatus } from '../sdk/ports.ts'
+import { lost, serverIsGone } from './live/connection.ts'
+import { Refusal, Unreachable } from './refusal.ts'
+
+/** The API as the page uses it. Times come as ISO strings and leave here as numbers, once and for all. */
+
+interface Sending {
+  body?: unknown
+  key?: string
+  signal?: AbortSignal
+}
+
+async function call(method: string, path: string, { body, key, signal }: Sending = {}): Promise<unknown> {
+  let response: Response
+  try {
+    const headers = { ...(body !== undefined && { 'content-type': 'application/json' }), ...(key !== undefined && { 'idempotency-key': key }) }
+    response = await fetch(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }), ...(signal && { signal }) })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    serverIsGone()
+    throw new Unreachable('the server does not answer')
+  }
+  if (lost.value && response.status < 500) lost.value = undefined
+  if (response.status === 204) return undefined
+  const text = await response.text()
+  if (response.ok) return JSON.parse(text)
+  throw new Refusal(response.status, problemIn(text))
+}
+
+/** What stands between the page and the server may answer in its own way. */
+function problemIn(text: string): Partial<ProblemJson> {
+  try {
+    const json = JSON.parse(text) as Partial<ProblemJson> & { message?: string }
+    return json.detail === undefined && json.message !== undefined ? { detail: json.message } : json
+  } catch {
+    return {}
+  }
+}
+
+const at = (...parts: string[]): string => parts.map((part) => `/${encodeURIComponent(part)}`).join('')
+
+function withQuery(path: string, query: Record<string, string | number | undefined>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
+const get = <T>(path: string, signal?: AbortSignal) => call('GET', path, signal && { signal }) as Promise<T>
+const post = <T = unknown>(path: string, body?: unknown, key: string = crypto.randomUUID()) => call('POST', path, { body, key }) as Promise<T>
+
+export type RunInList = ReturnType<typeof summaryFromJson<RunPageJson['runs'][number]>>
+export type PlacedEvent = HistoryEvent & { omitted?: string[] }
+export type ShownRun = RunView & { omitted?: string[] }
+export type RunFilter = Partial<Record<'workflow' | 'status' | 'tag' | 'idPrefix' | 'from' | 'to', string>>
+export type Counts = Partial<Record<RunStatus, { count: number; isMore?: boolean }>>
+
+export async function listRuns(filter: RunFilter & { cursor?: string; limit?: number }, signal?: AbortSignal) {
+  const { runs, cursor } = await get<RunPageJson>(withQuery('/runs', filter), signal)
+  return { runs: runs.map(summaryFromJson) as RunInList[], cursor }
+}
+
+/** Of all workflows together. */
+export const countRuns = async (signal?: AbortSignal) => (await get<{ counts: Counts }>('/counts', signal)).counts
+
+export const getRun = async (id: string, signal?: AbortSignal) => runFromJson(await get<RunJson>(`${at('runs', id)}?payloads=omit`, signal)) as ShownRun
+/** With its payloads. */
+export const getWholeRun = async (id: string, signal?: AbortSignal) => runFromJson(await get<RunJson>(at('runs', id), signal))
+export const getWhy = async (id: string, signal?: AbortSignal) => whyFromJson(await get<WhyJson>(`${at('runs', id)}/why`, signal))
+export const getSteps = async (id: string, signal?: AbortSignal): Promise<StepView[]> =>
+  (await get<{ steps: StepJson[] }>(`${at('runs', id)}/steps`, signal)).steps.map(stepFromJson)
+
+interface HistoryPage {
+  events: HistoryEventJson[]
+  generation: number
+  cursor?: string
+}
+
+/** A page of a history without payloads. `after`: only what came behind this place. */
+export async function getHistory(id: string, { after, cursor }: { after?: string; cursor?: string }, signal?: AbortSignal) {
+  const page = await get<HistoryPage>(withQuery(`${at('runs', id)}/history`, { payloads: 'omit', after, cursor }), signal)
+  return { ...page, events: page.events.map(eventFromJson) as PlacedEvent[] }
+}
+
+export const getEvent = async (id: string, n: string, signal?: AbortSignal) =>
+  eventFromJson(await get<HistoryEventJson>(at('runs', id, 'events', n), signal)) as PlacedEvent
+
+export interface Replayed {
+  upTo: string
+  events: number
+  open: { id: string; kind: string; at?: string }[]
+  ended?: { output?: Json; error?: { name: string; message: string } }
+  changed?: string
+  source?: { file: string; line: number; lines: { n: number; text: string }[] }
+}
+export const getReplay = (id: string, upTo: string, signal?: AbortSignal) => get<Replayed>(withQuery(`${at('runs', id)}/replay`, { upTo }), signal)
+
+export interface OpenCallback {
+  name: string
+  token: string
+  url: string
+  until?: string
+}
+export const listCallbacks = async (id: string, signal?: AbortSignal) =>
+  (await get<{ callbacks: OpenCallback[] }>(`${at('runs', id)}/callbacks`, signal)).callbacks
+
+export interface WorkflowInList {
+  name: string
+  versions: number[]
+  latest: number
+}
+export type JsonSchema = { [key: string]: unknown }
+export interface Workflow extends WorkflowInList {
+  input?: JsonSchema
+  output?: JsonSchema
+  signals: { name: string; kind: 'signal' | 'request'; payload?: JsonSchema }[]
+  /** Not in the code: somebody saved it as a definition. */
+  isStored?: true
+}
+export const listWorkflows = async (signal?: AbortSignal) => (await get<{ workflows: WorkflowInList[] }>('/workflows', signal)).workflows
+export const getWorkflow = (name: string, signal?: AbortSignal) => get<Workflow>(at('workflows', name), signal)
+
+export interface Incident {
+  fingerprint: string
+  workflow: string
+  name: string
+  code?: string
+  step?: string
+  says: string
+  count: number
+  failed: number
+  stuck: number
+  firstAt: string
+  lastAt: string
+  runs: string[]
+}
+export const listIncidents = (workflow?: string, signal?: AbortSignal) =>
+  get<{ incidents: Incident[]; isComplete: boolean }>(withQuery('/incidents', { workflow }), signal)
+
+export const listSchedules = async (signal?: AbortSignal) => (await get<{ schedules: ScheduleJson[] }>('/schedules', signal)).schedules.map(scheduleFromJson)
+export const listWorkers = async (signal?: AbortSignal) =>
+  (await get<{ workers: WorkerJson[] }>('/v1/workers', signal)).workers.map(({ last_seen, ...worker }) => ({ ...worker, seenAt: Date.parse(last_seen) }))
+
+export interface Standing {
+  runId: string
+  status: RunStatus
+}
+export const startRun = (workflow: string, body: object, key: string) => post<Standing>(`${at('workflows', workflow)}/runs`, body, key)
+export const signalRun = (id: string, name: string, payload: unknown, key: string) => post(at('runs', id, 'signals', name), payload, key)
+export const askRun = (id: string, name: string, payload: unknown, key: string) => post<{ result?: Json }>(at('runs', id, 'requests', name), payload, key)
+export const settleCallback = (token: string, answer: { result: unknown } | { error: { message: string } }, key: string) =>
+  post(at('callbacks', token), answer, key)
+export const steerRun = (id: string, action: 'wake' | 'retry' | 'cancel' | 'terminate', key: string, reason?: string) =>
+  post<Standing>(at('runs', id, action), action === 'cancel' || action === 'terminate' ? { reason } : undefined, key)
+export const rerunFrom = (id: string, from: string, key: string) => post<Standing>(at('runs', id, 'rerun'), { from }, key)
+export const eraseRun = (id: string) => call('DELETE', at('runs', id))
+export const steerSchedule = (name: string, action: 'pause' | 'resume' | 'trigger', key: string) => post(at('schedules', name, action), undefined, key)
+
+export type BulkAction = 'retry' | 'cancel' | 'terminate'
+export interface BulkTerms {
+  perSecond?: number
+  limit?: number
+  filter?: RunFilter
+}
+const bulkPath = (action: BulkAction, fingerprint: string | undefined) =>
+  fingerprint === undefined ? at('bulk', action) : at('incidents', fingerprint, action)
+/** What would be done, without doing it. */
+export const tryBulk = (action: BulkAction, fingerprint: string | undefined, terms: BulkTerms) =>
+  post<{ matches: number; isComplete: boolean; runs: string[] }>(bulkPath(action, fingerprint), { ...terms, dryRun: true })
+export const startBulk = (action: BulkAction, fingerprint: string | undefined, terms: BulkTerms, key: string) =>
+  post<Standing>(bulkPath(action, fingerprint), terms, key)

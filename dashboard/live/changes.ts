@@ -1,0 +1,86 @@
+import { config } from '../settings.ts'
+import { lost, onFound, serverIsGone } from './connection.ts'
+
+/** Runs that may look different now; `all` where nobody knows which. */
+export type Changed = ReadonlySet<string> | 'all'
+
+/** Reads anew what the change concerns, and says whether there was anything new. */
+export type Follower = (changed: Changed) => Promise<boolean> | undefined
+
+const SHORTEST_MS = 2_000
+const LONGEST_MS = 30_000
+const GROWTH = 1.5
+
+const followers = new Set<Follower>()
+let source: EventSource | undefined
+let timer: ReturnType<typeof setTimeout> | undefined
+let pauseMs = SHORTEST_MS
+
+export function follow(follower: Follower): () => void {
+  followers.add(follower)
+  resume()
+  return () => {
+    followers.delete(follower)
+    if (followers.size === 0) pause()
+  }
+}
+
+/** Somebody has done something, so there will be something to see soon. */
+export function hurry(): void {
+  pauseMs = SHORTEST_MS
+  void tell('all')
+}
+
+async function tell(changed: Changed): Promise<boolean> {
+  const news = await Promise.all([...followers].map((follower) => follower(changed) ?? false))
+  return news.some(Boolean)
+}
+
+function resume(): void {
+  if (document.hidden || followers.size === 0 || lost.value) return
+  if (config.value.hasChanges) source ??= listen()
+  else if (timer === undefined) poll()
+}
+
+/** A page that nobody sees asks nothing. */
+function pause(): void {
+  source?.close()
+  source = undefined
+  clearTimeout(timer)
+  timer = undefined
+}
+
+function listen(): EventSource {
+  const stream = new EventSource('/changes')
+  stream.addEventListener('runs', (event) => void tell(new Set((JSON.parse(event.data) as { runs: string[] }).runs)))
+  stream.addEventListener('all', () => void tell('all'))
+  stream.addEventListener('error', () => {
+    pause()
+    serverIsGone()
+  })
+  return stream
+}
+
+function poll(): void {
+  timer = setTimeout(async () => {
+    const isNews = await tell('all')
+    pauseMs = isNews ? SHORTEST_MS : Math.min(pauseMs * GROWTH, LONGEST_MS)
+    if (timer === undefined) return
+    timer = undefined
+    resume()
+  }, pauseMs)
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) return pause()
+  if (followers.size === 0) return
+  pauseMs = SHORTEST_MS
+  void tell('all')
+  resume()
+})
+
+onFound(() => {
+  pauseMs = SHORTEST_MS
+  void tell('all')
+  resume()
+})

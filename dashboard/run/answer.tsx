@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks'
+import { listCallbacks, type OpenCallback, type ShownRun, settleCallback } from '../api.ts'
+import type { FieldProblem } from '../form/draft.ts'
+import { useSending, useValue } from '../form/use-form.ts'
+import { ValueForm } from '../form/value-form.tsx'
+import { hurry } from '../live/changes.ts'
+import { useLoaded } from '../live/use-loaded.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Shown, Trouble } from '../parts/states.tsx'
+
+/** Completes, or fails, what the run asks of the outside. */
+export function AnswerDialog({ run, onClose }: { run: ShownRun; onClose: () => void }) {
+  const loaded = useLoaded(`callbacks ${run.runId}`, (signal) => listCallbacks(run.runId, signal))
+  const [chosen, choose] = useState(0)
+  return (
+    <Dialog title="Answer a callback" onClose={onClose}>
+      <Shown loaded={loaded}>
+        {(callbacks) =>
+          callbacks.length === 0 ? (
+            <p>It waits for no answer now.</p>
+          ) : (
+            <div class="stack">
+              <label class="field">
+                Callback
+                <select name="callback" value={String(chosen)} onChange={(event) => choose(Number(event.currentTarget.value))}>
+                  {callbacks.map(({ name }, i) => (
+                    <option key={name} value={String(i)}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              </label>
+              <Answer key={callbacks[chosen]!.token} callback={callbacks[chosen]!} onClose={onClose} />
+            </div>
+          )
+        }
+      </Shown>
+    </Dialog>
+  )
+}
+
+function Answer({ callback, onClose }: { callback: OpenCallback; onClose: () => void }) {
+  const [isFailure, setFailure] = useState(false)
+  const [message, setMessage] = useState('')
+  const result = useValue(undefined, '$.result')
+  const { problems, refusal, isSending, submit } = useSending(async (body, key) => {
+    await settleCallback(callback.token, body as { result: unknown }, key)
+    hurry()
+    onClose()
+  })
+  const send = (event: Event) => {
+    event.preventDefault()
+    const found: FieldProblem[] = []
+    const body = isFailure ? { error: { message } } : { result: result.read(found) }
+    void submit(body, found, (path) => path === '$.result')
+  }
+  return (
+    <form class="stack" onSubmit={send} noValidate>
+      <p class="muted">
+        It has{' '}
+        <a href={callback.url} target="_blank" rel="noreferrer">
+          a page of its own
+        </a>
+        , for whoever is to answer.
+      </p>
+      <label class="check">
+        <input type="checkbox" checked={isFailure} onChange={() => setFailure(!isFailure)} /> It failed
+      </label>
+      {isFailure ? (
+        <label class="field">
+          What went wrong
+          <input type="text" name="$.error" value={message} onInput={(event) => setMessage(event.currentTarget.value)} />
+        </label>
+      ) : (
+        <ValueForm value={result} problems={problems} title="Result, as JSON" />
+      )}
+      {refusal && <Trouble refusal={refusal} />}
+      <div class="dialog-actions">
+        <button type="button" onClick={onClose}>
+          Leave it
+        </button>
+        <button type="submit" class="primary" aria-disabled={isSending}>
+          {isFailure ? 'Fail it' : 'Complete it'}
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,42 @@
+import type { Row } from '../../sdk/views/timeline.ts'
+
+/** Code says nowhere what comes after what; its history does. */
+export interface CodeNode {
+  name: string
+  after: string[]
+  row: Row
+}
+
+/** Attempts are measured in whole milliseconds. */
+const TOLERANCE_MS = 1
+
+/** An operation comes after those that had settled when it opened; arrows that follow from others are left out. */
+export function codeGraph(rows: readonly Row[]): CodeNode[] {
+  const nodes = rows.map((row) => ({ name: `${row.kind} ${row.id}`, row, begun: places(row.first), settled: places(row.last) }))
+  return nodes.map(({ name, row, begun, settled }) => {
+    const before = nodes.filter((other) => other.name !== name && isBefore(other, { row, begun, settled }))
+    // Whoever had settled before another one of them began is reached through that one.
+    const after = before.filter((early) => !before.some((late) => late !== early && isBefore(early, late)))
+    return { name, row, after: after.map((each) => each.name) }
+  })
+}
+
+type Place = [frame: number, index: number]
+interface Span {
+  row: Row
+  begun: Place
+  settled: Place
+}
+
+const places = (n: string): Place => {
+  const [frame = 0, index = 0] = n.split('.').map(Number)
+  return [frame, index]
+}
+
+function isBefore(a: Span, b: Span): boolean {
+  if (a.row.to === undefined || a.row.to > b.row.from + TOLERANCE_MS) return false
+  // Steps that are done in the same frame ran side by side: a step costs a frame of its own otherwise.
+  const isSameFrame = a.settled[0] === b.begun[0]
+  if (isSameFrame && a.row.kind === 'step' && b.row.kind === 'step') return false
+  return isSameFrame ? a.settled[1] < b.begun[1] : a.settled[0] < b.begun[0]
+}

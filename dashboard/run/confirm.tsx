@@ -1,0 +1,58 @@
+import { useState } from 'preact/hooks'
+import { Problems } from '../form/fields.tsx'
+import { useSending } from '../form/use-form.ts'
+import { hurry } from '../live/changes.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Trouble } from '../parts/states.tsx'
+
+interface ConfirmProps {
+  title: string
+  verb: string
+  /** What will happen, and what is lost. */
+  text: string
+  isGrave?: boolean
+  asksReason?: boolean
+  onDo(key: string, reason?: string): Promise<void>
+  onClose(): void
+}
+
+/** Asks before it does. */
+export function Confirm({ title, verb, text, isGrave = false, asksReason = false, onDo, onClose }: ConfirmProps) {
+  const [reason, setReason] = useState('')
+  const { problems, refusal, isSending, submit } = useSending(async (_body, key) => {
+    await onDo(key, reason.trim() || undefined)
+    hurry()
+    onClose()
+  })
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit({ verb, reason }, [], (path) => path === '$.reason')
+        }}
+      >
+        <p>{text}</p>
+        {asksReason && (
+          <label class="field">
+            <span>
+              Reason <span class="muted">optional, kept in its history</span>
+            </span>
+            <input type="text" name="$.reason" maxLength={1000} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+            <Problems problems={problems} path="$.reason" />
+          </label>
+        )}
+        {refusal && <Trouble refusal={refusal} />}
+        <div class="dialog-actions">
+          <button type="button" onClick={onClose}>
+            Leave it
+          </button>
+          <button type="submit" class={isGrave ? 'grave primary' : 'primary'} aria-disabled={isSending}>
+            {verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,28 @@
+import type { ErrorRecord } from '../../sdk/engine/events.ts'
+import { Tree } from '../parts/tree.tsx'
+
+/** An error, what caused it, and where it came from as far as the server shows that. */
+export function ErrorText({ error, isCause = false }: { error: ErrorRecord; isCause?: boolean }) {
+  const { name, message, code, stack, cause, errors, fields } = error
+  return (
+    <section class="error-text" aria-label={isCause ? 'Cause' : 'Error'}>
+      <h3>
+        {isCause && <span class="muted">caused by </span>}
+        {name}
+        {code !== undefined && <span class="muted"> {code}</span>}
+      </h3>
+      <p class="error-message">{message}</p>
+      {stack !== undefined && (
+        <details>
+          <summary>Stack</summary>
+          <pre>{stack}</pre>
+        </details>
+      )}
+      {fields && <Tree value={fields} />}
+      {cause && <ErrorText error={cause} isCause />}
+      {errors?.map((each, i) => (
+        <ErrorText key={i} error={each} isCause />
+      ))}
+    </section>
+  )
+}

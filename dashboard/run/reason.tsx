@@ -1,0 +1,84 @@
+import { useState } from 'preact/hooks'
+import type { Remedy, Why } from '../../sdk/views/why.ts'
+import type { ShownRun } from '../api.ts'
+import { absolute, duration, relative } from '../format.ts'
+import { Copy } from '../parts/copy.tsx'
+import { now } from '../parts/time.tsx'
+import { href } from '../route.ts'
+import { config } from '../settings.ts'
+import { ActionDialog, type ActionName } from './actions.tsx'
+
+/** Why the run stands where it stands, above everything else that can be said of it. */
+export function Reason({ run, why }: { run: ShownRun; why: Why }) {
+  const isTrouble = run.status === 'failed' || run.status === 'stuck'
+  return (
+    <section class={`reason is-${run.status}`} aria-label="Why it stands where it stands">
+      <p class="reason-line">
+        {isTrouble && <span class="unseen">Trouble: </span>}It {why.reason}
+      </p>
+      {why.waits.length > 0 && (
+        <ul class="waits">
+          {why.waits.map(({ id, kind, what, since, until, overdueMs, evidence }) => (
+            <li key={`${kind}${id}`}>
+              {why.waits.length > 1 && <span>{what}</span>}
+              <span class="muted">
+                {since !== undefined && <span title={absolute(since)}>for {duration(now.value - since)}</span>}
+                {until !== undefined && (
+                  <span title={absolute(until)}>
+                    {since !== undefined && ', '}
+                    {until > now.value ? `ends ${relative(until, now.value)}` : 'due now'}
+                  </span>
+                )}
+                {overdueMs !== undefined && <strong> overdue by {duration(overdueMs)}</strong>}
+              </span>
+              {evidence.map((each) => (
+                <span key={each} class="evidence">
+                  {each}
+                </span>
+              ))}
+            </li>
+          ))}
+        </ul>
+      )}
+      {why.remedies.length > 0 && (
+        <div class="remedies">
+          {why.remedies.map((remedy) => (
+            <RemedyButton key={remedy.what} run={run} remedy={remedy} />
+          ))}
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** What a command of the shell is on this page, by its first word. */
+const AS_ACTION: Record<string, ActionName> = { wake: 'wake', retry: 'retry', signal: 'signal', callbacks: 'answer' }
+
+function RemedyButton({ run, remedy: { what, command } }: { run: ShownRun; remedy: Remedy }) {
+  const [isOpen, open] = useState(false)
+  const [, verb = '', first, second] = command?.split(' ') ?? []
+  const action = AS_ACTION[verb]
+  if (verb === 'why' && first) return <a href={href(['runs', first])}>{what}</a>
+  if (verb === 'workers') return <a href={href(['workers'])}>{what}</a>
+  if (action && !config.value.isReadOnly)
+    return (
+      <>
+        <button type="button" class="primary" onClick={() => open(true)}>
+          {what[0]!.toUpperCase() + what.slice(1)}
+        </button>
+        {isOpen && <ActionDialog action={action} run={run} onClose={() => open(false)} {...(verb === 'signal' && second && { about: second })} />}
+      </>
+    )
+  return (
+    <p class="remedy">
+      {what}
+      {command && (
+        <>
+          {' '}
+          <code>{command}</code>
+          <Copy text={command} what="the command" />
+        </>
+      )}
+    </p>
+  )
+}

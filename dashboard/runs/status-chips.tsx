@@ -1,0 +1,39 @@
+import type { RunStatus } from '../../sdk/ports.ts'
+import type { Counts } from '../api.ts'
+import { amount } from '../format.ts'
+import { Icon } from '../parts/icons.tsx'
+import { STATUSES } from '../parts/status.tsx'
+import { select } from '../route.ts'
+
+/** The states that runs are in, with how many are in each as far as the server counts them. */
+export function StatusChips({ counts, status }: { counts: Counts | undefined; status: RunStatus | undefined }) {
+  return (
+    <fieldset class="chips">
+      <legend class="unseen">Status</legend>
+      <button type="button" class="chip" aria-pressed={status === undefined} onClick={() => select({ status: undefined })}>
+        All
+      </button>
+      {STATUSES.map((each) => {
+        const known = counts?.[each]
+        return (
+          <button
+            key={each}
+            type="button"
+            class={`chip is-${each} ${known?.count === 0 ? 'is-none' : ''}`}
+            aria-pressed={status === each}
+            onClick={() => select({ status: status === each ? undefined : each })}
+          >
+            <Icon name={each} />
+            {each}
+            {known && (
+              <span class="chip-count">
+                {amount(known.count)}
+                {known.isMore && '+'}
+              </span>
+            )}
+          </button>
+        )
+      })}
+    </fieldset>
+  )
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import type { Client } from '../../sdk/index.ts'
+import { type Replayed, replayUpTo } from '../../sdk/time-travel.ts'
+
+/** The lines around the one that the code stood at. */
+export interface Source {
+  file: string
+  line: number
+  lines: { n: number; text: string }[]
+}
+
+const AROUND = 6
+
+type Reading = Pick<Client, 'get' | 'history'> & { definitions: Pick<Client['definitions'], 'exact'> }
+
+/** What is open says where it was called; of the first, the code around it is shown. `upTo`: the last event, unless given. */
+export async function replayOf(client: Reading, runId: string, upTo?: string): Promise<Replayed & { source?: Source }> {
+  const [run, history] = await Promise.all([client.get(runId), client.history(runId)])
+  const workflow = await client.definitions.exact(run.workflow, run.version)
+  const replayed = await replayUpTo(workflow, run, history, upTo ?? history.at(-1)?.n ?? '')
+  const source = sourceOf(replayed.open.find(({ at }) => at !== undefined)?.at)
+  return { ...replayed, ...(source && { source }) }
+}
+
+function sourceOf(at: string | undefined): Source | undefined {
+  const [, file, line] = /^(.*):(\d+):\d+$/.exec(at ?? '') ?? []
+  if (file === undefined) return undefined
+  try {
+    const here = Number(line)
+    const first = Math.max(1, here - AROUND)
+    const lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .slice(first - 1, here + AROUND)
+    return { file, line: here, lines: lines.map((text, i) => ({ n: first + i, text })) }
+  } catch {
+    // Moved or gone since it was loaded: where it stood is told without it.
+    return undefined
+  }
+}

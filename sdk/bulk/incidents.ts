@@ -1,0 +1,63 @@
+import type { RunStatus, RunStore, RunSummary } from '../ports.ts'
+import type { Fingerprint } from '../views/fingerprint.ts'
+
+/** Failures that are one trouble, however many runs it has met. */
+export interface Incident extends Omit<Fingerprint, 'id'> {
+  fingerprint: string
+  count: number
+  failed: number
+  stuck: number
+  /** When the first of these runs ended or, of one that is stuck, was started; and the last. */
+  firstAt: number
+  lastAt: number
+  /** Some of them, newest first. */
+  runs: string[]
+}
+
+export interface Incidents {
+  /** The one with the most runs first. */
+  incidents: Incident[]
+  /** Whether all runs in trouble were looked at; of each state, the newest 1,000 are. */
+  isComplete: boolean
+}
+
+export const TROUBLE = ['failed', 'stuck'] as const satisfies RunStatus[]
+const MOST_LOOKED_AT = 1_000
+const NAMED = 5
+
+export async function incidentsOf(store: Pick<RunStore, 'list'>, workflow?: string): Promise<Incidents> {
+  const looked = await Promise.all(TROUBLE.map((status) => newest(store, status, workflow)))
+  const incidents = new Map<string, Incident>()
+  for (const run of looked.flatMap(({ runs }) => runs)) note(incidents, run)
+  for (const incident of incidents.values()) incident.runs.splice(NAMED)
+  return { incidents: [...incidents.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt), isComplete: looked.every(({ isAll }) => isAll) }
+}
+
+async function newest(store: Pick<RunStore, 'list'>, status: RunStatus, workflow: string | undefined): Promise<{ runs: RunSummary[]; isAll: boolean }> {
+  const runs: RunSummary[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.list({
+      status,
+      limit: MOST_LOOKED_AT - runs.length,
+      ...(workflow !== undefined && { workflow }),
+      ...(cursor !== undefined && { cursor }),
+    })
+    runs.push(...page.runs)
+    cursor = page.cursor
+  } while (cursor !== undefined && runs.length < MOST_LOOKED_AT)
+  return { runs, isAll: cursor === undefined }
+}
+
+function note(incidents: Map<string, Incident>, { runId, workflow, status, error, endedAt, createdAt }: RunSummary): void {
+  // Kept by a version that did not work it out.
+  const { id, ...rest } = error?.incident ?? { id: 'unknown', name: error?.name ?? 'Error', says: error?.message ?? '' }
+  const at = endedAt ?? createdAt
+  const known = incidents.get(id) ?? { fingerprint: id, workflow, ...rest, count: 0, failed: 0, stuck: 0, firstAt: at, lastAt: at, runs: [] }
+  incidents.set(id, known)
+  known.count++
+  known[status as (typeof TROUBLE)[number]]++
+  known.firstAt = Math.min(known.firstAt, at)
+  known.lastAt = Math.max(known.lastAt, at)
+  known.runs.push(runId)
+}

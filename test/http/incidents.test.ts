@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { OverwinterClient } from '../../sdk/http-client/index.ts'
+import { request, signal, workflow } from '../../sdk/index.ts'
+import { Api } from './fixture.ts'
+
+const broken = workflow('broken', async (ctx) => {
+  await ctx.step(
+    'charge',
+    () => {
+      throw new Error(`card of ${ctx.info.runId} was refused`)
+    },
+    { retry: { attempts: 1 } },
+  )
+  return ''
+})
+
+async function withFailures(count: number): Promise<Api> {
+  const api = await Api.open({}, [broken])
+  for (let i = 0; i < count; i++) {
+    await api.local.start(broken, undefined, { id: `b${i}` })
+    await api.reaches(`b${i}`, 'failed')
+  }
+  return api
+}
+
+const clientOf = (api: Api) => new OverwinterClient({ url: 'http://here', fetch: (input, init) => Promise.resolve(api.app.request(input as string, init)) })
+
+test('incidents are listed, counted, tried and retried over HTTP as in the process', async () => {
+  await using api = await withFailures(3)
+  const client = clientOf(api)
+  expect(await client.incidents()).toEqual(await api.local.incidents())
+  expect(await client.counts()).toEqual({ failed: { count: 3 } })
+  const { fingerprint } = (await client.incidents()).incidents[0]!
+  const bulk = { action: 'retry', filter: { incident: fingerprint } } as const
+  expect(await client.wouldSteer(bulk)).toEqual({ matches: 3, isComplete: true, runs: ['b2', 'b1', 'b0'] })
+  const { runId } = await client.steerMany(bulk, { idempotencyKey: 'twice' })
+  expect((await client.steerMany(bulk, { idempotencyKey: 'twice' })).runId).toBe(runId)
+  expect(await client.result(runId)).toMatchObject({ matched: 3, done: 3 })
+  for (let i = 0; i < 3; i++) expect((await api.local.history(`b${i}`)).some(({ type }) => type === 'run.retried')).toBe(true)
+})
+
+test('so it is by a filter', async () => {
+  await using api = await withFailures(2)
+  const client = clientOf(api)
+  const bulk = { action: 'retry', filter: { status: 'failed', workflow: 'broken', from: 0 } } as const
+  expect(await client.wouldSteer(bulk)).toMatchObject({ matches: 2 })
+  expect(await client.result((await client.steerMany(bulk)).runId)).toMatchObject({ matched: 2, done: 2 })
+})
+
+test('what is not meant so is refused, with nothing started', async () => {
+  await using api = await withFailures(1)
+  const { fingerprint } = (await api.local.incidents()).incidents[0]!
+  const refused: [path: string, body: unknown, status: number][] = [
+    [`/incidents/${fingerprint}/retry`, { perSecond: 0 }, 400],
+    [`/incidents/${fingerprint}/retry`, { perSecond: '10' }, 400],
+    [`/incidents/${fingerprint}/retry`, { limit: 10_001 }, 400],
+    [`/incidents/${fingerprint}/retry`, { dryrun: true }, 400],
+    [`/incidents/${fingerprint}/cancel`, {}, 404],
+    ['/incidents/0000000000000/retry', {}, 404],
+    ['/bulk/retry', {}, 400],
+    ['/bulk/retry', { filter: { workflow: 'broken' } }, 400],
+    ['/bulk/retry', { filter: { status: 'fialed' } }, 400],
+    ['/bulk/retry', { filter: { status: 'failed', workfow: 'broken' } }, 400],
+    ['/bulk/terminate', { filter: { status: 'failed' } }, 400],
+  ]
+  for (const [path, body, status] of refused) expect([path, body, (await api.post(path, body)).status]).toEqual([path, body, status])
+  expect((await api.local.list()).runs).toHaveLength(1)
+})
+
+test('a workflow tells what it takes, as JSON Schema', async () => {
+  const options = {
+    input: z.object({ email: z.email(), cents: z.number().min(1) }),
+    signals: [signal('approved', z.object({ by: z.string() })), request('status', { reply: z.string() }), signal('stop')],
+  }
+  await using api = await Api.open({}, [workflow('asks', options, async () => ''), workflow('asks', { version: 2 }, async () => '')])
+  const { body } = await api.get('/workflows/asks')
+  expect(body).toEqual({ name: 'asks', versions: [1, 2], latest: 2, signals: [] })
+  await using first = await Api.open({}, [workflow('asks', options, async () => '')])
+  expect((await first.get('/workflows/asks')).body).toMatchObject({
+    input: { type: 'object', properties: { email: { format: 'email' }, cents: { minimum: 1 } } },
+    signals: [
+      { name: 'approved', kind: 'signal', payload: { properties: { by: { type: 'string' } } } },
+      { name: 'status', kind: 'request' },
+      { name: 'stop', kind: 'signal' },
+    ],
+  })
+  const missing = await first.get('/workflows/akss')
+  expect([missing.status, missing.body.known]).toEqual([404, ['asks']])
+})

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPage } from './browser.ts'
+import { openLocalStage } from './local-stage.ts'
+import { Api } from './stage.ts'
+import { gateway } from './workflows.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Every view, and what shows that it is there. */
+const VIEWS: Record<string, string> = {
+  '/runs': '.run-row a',
+  '/runs?status=failed&workflow=payment': '.run-row a',
+  '/runs?workflow=no-such': '.empty',
+  '/runs/looks-order': '.timeline-row',
+  '/runs/looks-order?event=3.0&scale=true': '.panel .facts',
+  '/runs/looks-batch': '.timeline-row',
+  '/runs/looks-order?tab=graph': '.box',
+  '/runs/looks-payment?tab=history&event=2.0': '.history-row a',
+  '/runs/looks-order?tab=travel': '.travel-event',
+  '/runs/looks-payment?tab=compare&with=looks-order': '.compare-row',
+  '/runs/no-such-run': '.trouble',
+  '/incidents': '.incident',
+  '/workflows': '.table a',
+  '/workflows/order': 'form .field',
+  '/workflows/no-such': '.trouble',
+  '/schedules': '.table a',
+  '/workers': '.empty',
+  '/no-such-view': '.empty',
+}
+
+let local: Awaited<ReturnType<typeof openLocalStage>>
+beforeAll(async () => {
+  local = await openLocalStage()
+  gateway.isDown = true
+  const api = new Api(local.stage.base)
+  await api.start('order', 'looks-order', { customer: 'Ada', amount: 1, kind: 'book' })
+  await api.start('batch', 'looks-batch', {})
+  await api.start('payment', 'looks-payment', { order: 'o-1' })
+  await api.until('looks-order', 'waiting')
+  await api.until('looks-batch', 'completed')
+  await api.until('looks-payment', 'failed')
+})
+afterAll(() => local?.close())
+
+interface Violation {
+  id: string
+  nodes: { html: string; failureSummary: string }[]
+}
+
+async function violations(page: Page): Promise<string[]> {
+  // By the debugger, which the content security policy does not concern.
+  await page.evaluate(AXE)
+  const found = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as Violation[]
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing in any view, ${colorScheme}`, async () => {
+    const { page, offences, foreign } = await openPage(local.browser, local.stage.base, { colorScheme, reducedMotion: 'reduce' })
+    const found: Record<string, string[]> = {}
+    for (const [path, sign] of Object.entries(VIEWS)) {
+      await page.goto(`${local.stage.base}/ui${path}`)
+      await page.locator(sign).first().waitFor()
+      const all = await violations(page)
+      if (all.length > 0) found[path] = all
+    }
+    expect(found).toEqual({})
+    expect({ offences, foreign }).toEqual({ offences: [], foreign: [] })
+    await page.context().close()
+  })
+
+  test(`axe finds nothing in any dialog, ${colorScheme}`, async () => {
+    const { page } = await openPage(local.browser, local.stage.base, { colorScheme, reducedMotion: 'reduce' })
+    const found: Record<string, string[]> = {}
+    for (const [path, button] of [
+      ['/runs', 'Keys'],
+      ['/runs', 'Save view'],
+      ['/runs/looks-order', 'Signal'],
+      ['/runs/looks-order', 'Terminate'],
+      ['/runs/looks-payment', 'Retry'],
+    ] as const) {
+      await page.goto(`${local.stage.base}/ui${path}`)
+      await page.getByRole('button', { name: button, exact: true }).click()
+      await page.locator('dialog[open] button').last().waitFor()
+      const all = await violations(page)
+      if (all.length > 0) found[`${path} ${button}`] = all
+    }
+    expect(found).toEqual({})
+    await page.context().close()
+  })
+}
