@@ -38,9 +38,9 @@ export class Hash {
     this.low = product >>> 0
   }
 
-  /** 16 digits. */
-  get hex(): string {
-    return hex32(this.high) + hex32(this.low)
+  /** Its two halves. */
+  get halves(): [high: number, low: number] {
+    return [this.high, this.low]
   }
 
   /** 13 digits. */
@@ -48,8 +48,3 @@ export class Hash {
     return ((BigInt(this.high) << 32n) | BigInt(this.low)).toString(36).padStart(13, '0')
   }
 }
-
-const PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-
-/** 32 bits as 8 digits, from a table: that is five times as fast as asking the number. */
-export const hex32 = (value: number): string => PAIRS[value >>> 24]! + PAIRS[(value >>> 16) & 255]! + PAIRS[(value >>> 8) & 255]! + PAIRS[value & 255]!

@@ -1,4 +1,4 @@
-import { Hash, hex32 } from './hash.ts'
+import { Hash } from './hash.ts'
 
 /** Which generation of which run a trace is of. */
 export interface TracedRun {
@@ -34,7 +34,7 @@ export class SpanIds {
     this.of = new Hash().with(`${runId}\n${createdAt}\n${generation}\n`)
     // X-Ray wants to know when a trace began, and finds it in its id.
     const second = hex32(Math.floor(begunAt / 1000) >>> 0)
-    this.traceId = second + this.of.with('trace').hex + this.of.with('more').hex.slice(8)
+    this.traceId = second + hexOf(this.of.with('trace')) + hexOf(this.of.with('more')).slice(8)
     this.root = this.spanId('root')
   }
 
@@ -54,7 +54,7 @@ export class SpanIds {
   }
 
   private spanId(what: string): string {
-    return this.of.with(what).hex
+    return hexOf(this.of.with(what))
   }
 }
 
@@ -62,6 +62,17 @@ export class SpanIds {
 export function placeOfNext(run: TracedRun, begunAt: number): SpanPlace {
   const { traceId, root } = new SpanIds({ ...run, generation: run.generation + 1, begunAt })
   return { traceId, spanId: root }
+}
+
+const PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** 32 bits as 8 digits, from a table: that is five times as fast as asking the number. */
+const hex32 = (value: number): string => PAIRS[value >>> 24]! + PAIRS[(value >>> 16) & 255]! + PAIRS[(value >>> 8) & 255]! + PAIRS[value & 255]!
+
+/** 16 digits. */
+function hexOf(hash: Hash): string {
+  const [high, low] = hash.halves
+  return hex32(high) + hex32(low)
 }
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/
