@@ -22,6 +22,8 @@ export interface Environment {
   OVERWINTER_TASK_QUEUES?: string
   /** The name of the runner's function; only for the API, which hands runs to it that somebody waits for. */
   OVERWINTER_RUNNER?: string
+  /** Where the runner logs; only for the API, which says where to look. */
+  OVERWINTER_RUNNER_LOG?: string
   /** JSON of `SecretPlaces`; only for the runner. */
   OVERWINTER_SECRETS?: string
   /** Where callbacks can be answered from outside; only where they can. */

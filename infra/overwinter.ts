@@ -109,7 +109,7 @@ export class Overwinter extends Construct implements IGrantable {
       timeout: Duration.millis(GATEWAY_TIMEOUT_MS),
       ...bystander,
       // Runs that somebody waits for are handed straight to a runner.
-      environment: { ...bystander.environment, OVERWINTER_RUNNER: Runner.functionName },
+      environment: { ...bystander.environment, OVERWINTER_RUNNER: Runner.functionName, OVERWINTER_RUNNER_LOG: Runner.logGroup.logGroupName },
       may: [...may.api, allow(['lambda:InvokeFunction'], Runner.functionArn)],
     })
     const Sweeper = this.add('Sweeper', {

@@ -45,6 +45,8 @@ import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './work
 /** What `get` shows of a run. */
 export interface RunView extends Omit<RunRecord, 'id' | 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'> {
   runId: string
+  /** Where what it has logged can be read: a link to CloudWatch. Only a deployed API tells. */
+  logs?: string
   /** Signals that were sent to the run and that it has not waited for so far: how many of each name. Only `get` tells. */
   keptSignals?: Record<string, number>
 }
