@@ -3,9 +3,11 @@ import { TEST_MS } from './test/outside/patience.ts'
 
 const conditions = ['overwinter-source', 'node', 'import', 'default']
 
+const functionFile = (name: string) => new URL(`functions/${name}.ts`, import.meta.url).pathname
+
 export default defineConfig({
-  // As the bundler has it where there is no codec.
-  resolve: { conditions, alias: { 'overwinter-coding': new URL('functions/no-codec.ts', import.meta.url).pathname } },
+  // As the bundler has it where there is no codec, and nobody traces.
+  resolve: { conditions, alias: { 'overwinter-coding': functionFile('no-codec'), 'overwinter-tracing': functionFile('no-tracing') } },
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],

@@ -7,11 +7,14 @@ export class Session {
   readonly connection: TransportOptions
   readonly client: OverwinterClient
   readonly isJson: boolean
+  /** The AWS profile that was named. */
+  readonly profile: string | undefined
 
   constructor(options: ConnectionOptions & { json?: boolean }) {
     this.connection = connectionOf(options)
     this.client = new OverwinterClient(this.connection)
     this.isJson = options.json ?? false
+    this.profile = options.profile
   }
 
   static of(command: Command): Session {

@@ -1,17 +1,19 @@
-import { Client } from '../sdk/index.ts'
+import { Client, type RunView } from '../sdk/index.ts'
 import { allowBrowsers } from './browsers.ts'
 import { codedWorld } from './coded-world.ts'
 import { log } from './environment.ts'
 import { authorityOf, behindGateway } from './gateway.ts'
 import { createApp } from './http/app.ts'
+import { logsLink } from './logs-link.ts'
 import { handlers, registry } from './registry.ts'
 
-const { OVERWINTER_SCOPES, OVERWINTER_CORS } = process.env
+const { OVERWINTER_SCOPES, OVERWINTER_CORS, OVERWINTER_RUNNER_LOG } = process.env
 
 const app = createApp({
   client: new Client(codedWorld(), registry, handlers),
   withoutWorkers: true,
   log,
+  ...(OVERWINTER_RUNNER_LOG !== undefined && { logsOf: (run: RunView) => logsLink(process.env.AWS_REGION!, OVERWINTER_RUNNER_LOG, run) }),
   authorize: authorityOf(OVERWINTER_SCOPES as 'token' | 'jwt' | undefined),
   ...(OVERWINTER_CORS !== undefined && { browsers: allowBrowsers(OVERWINTER_CORS) }),
 })

@@ -22,10 +22,14 @@ export interface Environment {
   OVERWINTER_TASK_QUEUES?: string
   /** The name of the runner's function; only for the API, which hands runs to it that somebody waits for. */
   OVERWINTER_RUNNER?: string
+  /** Where the runner logs; only for the API, which says where to look. */
+  OVERWINTER_RUNNER_LOG?: string
   /** JSON of `SecretPlaces`; only for the runner. */
   OVERWINTER_SECRETS?: string
   /** Where callbacks can be answered from outside; only where they can. */
   OVERWINTER_PUBLIC_URL?: string
+  /** Workflows that are counted by themselves too, a line each; only for the runner. */
+  OVERWINTER_COUNTED_WORKFLOWS?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
   /** JSON of `Subscription`; only for the function of one, like the next. */
@@ -60,7 +64,7 @@ export const leaseMs = Number(process.env.OVERWINTER_LEASE_MS ?? LEASE_MS)
 /** An object, not text: Lambda's JSON log format makes fields of it that can be searched. */
 export const log: LogSink = (level, message, fields) => console[level]({ message, ...fields })
 
-export function awsWorld(): AwsWorld {
+export function awsWorld(sink: LogSink = log): AwsWorld {
   return new AwsWorld({
     table: setting('OVERWINTER_TABLE'),
     bucket: setting('OVERWINTER_BUCKET'),
@@ -72,6 +76,6 @@ export function awsWorld(): AwsWorld {
     taskQueues: readTaskQueues(process.env.OVERWINTER_TASK_QUEUES ?? '', setting('OVERWINTER_QUEUE_URL')),
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
     publicUrl: process.env.OVERWINTER_PUBLIC_URL,
-    log,
+    log: sink,
   })
 }

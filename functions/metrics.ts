@@ -8,23 +8,28 @@ const MOST_VALUES = 100
  * bundle. The construct names the namespace and the service.
  */
 class Metrics {
-  private readonly counted = new Map<string, { unit: MetricUnit; values: number[] }>()
+  /** Of all workflows under '', and of those that are counted by themselves under their names. */
+  private readonly counted = new Map<string, Map<string, { unit: MetricUnit; values: number[] }>>()
 
-  add(name: string, unit: MetricUnit, value: number): void {
-    const metric = this.counted.get(name) ?? { unit, values: [] }
-    this.counted.set(name, metric)
+  add(name: string, unit: MetricUnit, value: number, workflow = ''): void {
+    const group = this.counted.get(workflow) ?? new Map<string, { unit: MetricUnit; values: number[] }>()
+    this.counted.set(workflow, group)
+    const metric = group.get(name) ?? { unit, values: [] }
+    group.set(name, metric)
     if (metric.values.push(value) === MOST_VALUES) this.publish()
   }
 
   /** Past `console`, which in Lambda makes a field of what is to be the line itself. */
   publish(write: (line: string) => void = (line) => process.stdout.write(line)): void {
-    if (this.counted.size === 0) return
     const { POWERTOOLS_METRICS_NAMESPACE: Namespace, POWERTOOLS_SERVICE_NAME: service } = process.env
-    const Metrics = [...this.counted].map(([Name, { unit }]) => ({ Name, Unit: unit }))
-    const values = [...this.counted].map(([name, { values }]) => [name, values.length === 1 ? values[0] : values] as const)
-    const _aws = { Timestamp: Date.now(), CloudWatchMetrics: [{ Namespace, Dimensions: [['service']], Metrics }] }
+    for (const [workflow, group] of this.counted) {
+      const whose = workflow === '' ? { service } : { service, workflow }
+      const Metrics = [...group].map(([Name, { unit }]) => ({ Name, Unit: unit }))
+      const values = [...group].map(([name, { values }]) => [name, values.length === 1 ? values[0] : values] as const)
+      const _aws = { Timestamp: Date.now(), CloudWatchMetrics: [{ Namespace, Dimensions: [Object.keys(whose)], Metrics }] }
+      write(`${JSON.stringify({ _aws, ...whose, ...Object.fromEntries(values) })}\n`)
+    }
     this.counted.clear()
-    write(`${JSON.stringify({ _aws, service, ...Object.fromEntries(values) })}\n`)
   }
 }
 
@@ -40,6 +45,14 @@ export const METRIC = {
   rescues: 'Rescues',
   /** Runs that were parked as stuck, whoever did it and why. */
   parked: 'Parked',
+  /** Attempts of steps that failed and are to be followed by another. */
+  stepRetries: 'StepRetries',
+  /** Steps that failed for good. */
+  stepFailures: 'StepFailures',
+  /** How many events of its history a visit had to go through before it could go on. */
+  replayLength: 'ReplayLength',
+  /** Spans that no backend took in time. */
+  droppedSpans: 'DroppedSpans',
   /** Events from outside that will never do, and were put among the dead letters. */
   deadEvents: 'DeadEvents',
 } as const

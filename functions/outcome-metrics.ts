@@ -1,14 +1,36 @@
 import type { RunOutcome } from '../sdk/engine/closing.ts'
-import { METRIC, type MetricUnit } from './metrics.ts'
+import type { Counted } from './counted-world.ts'
+import { METRIC, type MetricUnit, metrics } from './metrics.ts'
 
 type Measured = [name: string, unit: MetricUnit, value: number]
 
-/** What a runner counts of a visit: how late it came, what became of the run, and whether people have to look at it. */
-export function metricsOf({ status }: RunOutcome, lagMs: number): Measured[] {
+/** What a runner counts of a visit: how late it came, what became of the run and its steps, and whether people have to look at it. */
+export function metricsOf({ status }: RunOutcome, lagMs: number, visit?: Counted): Measured[] {
   if (status === 'skipped' || status === 'unknown') return []
-  const counted: Measured[] = [
+  return [
     [METRIC.wakeLag, 'Milliseconds', lagMs],
     [status, 'Count', 1],
+    ...(status === 'stuck' ? [[METRIC.parked, 'Count', 1] satisfies Measured] : []),
+    ...(visit ? ofSteps(visit) : []),
   ]
-  return status === 'stuck' ? [...counted, [METRIC.parked, 'Count', 1]] : counted
+}
+
+function ofSteps({ replayed, retries, failures }: Counted): Measured[] {
+  const counts: Measured[] = [
+    [METRIC.replayLength, 'Count', replayed],
+    [METRIC.stepRetries, 'Count', retries],
+    [METRIC.stepFailures, 'Count', failures],
+  ]
+  // What does not happen is not counted: most visits have none of it.
+  return counts.filter(([, , value]) => value > 0)
+}
+
+/** Each workflow that is counted by itself costs as many metrics as all of them together, so they are named. */
+const COUNTED = new Set((process.env.OVERWINTER_COUNTED_WORKFLOWS ?? '').split('\n').filter(Boolean))
+
+export function countVisit(outcome: RunOutcome, lagMs: number, visit: Counted | undefined): void {
+  for (const measured of metricsOf(outcome, lagMs, visit)) {
+    metrics.add(...measured)
+    if (visit && COUNTED.has(visit.workflow)) metrics.add(...measured, visit.workflow)
+  }
 }

@@ -1,20 +1,24 @@
 // First, so that the workflows find them when they are loaded.
 import './secrets.ts'
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import { coded } from 'overwinter-coding'
+import { traced } from 'overwinter-tracing'
 import { StoredWorkflows } from '../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../sdk/engine/run-loop.ts'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
-import { codedWorld } from './coded-world.ts'
+import { counted } from './counted-world.ts'
 import { eachMessage } from './each-message.ts'
-import { leaseMs, log, mostDeaths } from './environment.ts'
+import { awsWorld, leaseMs, log, mostDeaths } from './environment.ts'
 import { metrics } from './metrics.ts'
-import { metricsOf } from './outcome-metrics.ts'
-import { handlers, registry } from './registry.ts'
+import { countVisit } from './outcome-metrics.ts'
+import { handlers, logger, registry } from './registry.ts'
 
 /** While a deployment is under way, code that is not here may be in the next runner that is asked. */
 const UNKNOWN_DELAY_MS = 5_000
 
-const world = codedWorld()
+// Innermost, what is stored is traced: where a codec hides what errors say, so do spans.
+const { world: tracedWorld, flush } = traced(awsWorld(logger))
+const { world, take } = counted(coded(tracedWorld))
 const workflows = new StoredWorkflows(world, registry, handlers)
 
 /** Each message says that a run is due. Those that fail come back by themselves, the others are done with. */
@@ -25,6 +29,7 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     if (response.batchItemFailures.length === event.Records.length) throw new Error('none of these runs could be taken further; the log says why, run by run')
     return response
   } finally {
+    await flush?.()
     metrics.publish()
   }
 }
@@ -42,7 +47,7 @@ async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise
       mostDeaths,
       unknownDelayMs: UNKNOWN_DELAY_MS,
     })
-    for (const measured of metricsOf(outcome, lag)) metrics.add(...measured)
+    countVisit(outcome, lag, take(wake.runId))
   } catch (error) {
     log('error', `a wake-up could not be served: ${error}`, { body, messageId, stack: error instanceof Error ? error.stack : undefined })
     throw error

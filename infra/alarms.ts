@@ -9,8 +9,10 @@ import type { Overwinter } from './overwinter.ts'
 const PERIOD = Duration.minutes(5)
 
 /** Of what the functions count themselves. Their `service` is the path of the construct. */
-export function ownMetric(overwinter: Overwinter, metricName: string, statistic: string): Metric {
-  return new Metric({ namespace: METRICS_NAMESPACE, metricName, statistic, period: PERIOD, dimensionsMap: { service: overwinter.node.path } })
+export function ownMetric(overwinter: Overwinter, metricName: string, statistic: string, workflow?: string): Metric {
+  const dimensionsMap = { service: overwinter.node.path, ...(workflow !== undefined && { workflow }) }
+  const label = workflow === undefined ? {} : { label: workflow }
+  return new Metric({ namespace: METRICS_NAMESPACE, metricName, statistic, period: PERIOD, dimensionsMap, ...label })
 }
 
 interface Condition {

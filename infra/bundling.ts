@@ -1,6 +1,7 @@
 import { extname, join, resolve } from 'node:path'
 import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs'
 import type { Bundling, OverwinterProps } from './options.ts'
+import { tracingOf } from './tracing.ts'
 
 /** In the package the built files are bundled: the sources are not there, and two copies of the library would not know each other's errors. */
 const ENDING = extname(import.meta.filename)
@@ -27,6 +28,7 @@ const OURS: BundlingOptions = {
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials'),
     '--alias:@smithy/core/event-streams': functionFile('left-out-of-aws-sdk'),
+    '--alias:@smithy/core/checksum': functionFile('small-checksums'),
     '--alias:@aws-sdk/middleware-endpoint-discovery': functionFile('left-out-of-aws-sdk'),
     '--alias:@aws/lambda-invoke-store': functionFile('left-out-of-aws-sdk'),
     // `module` would be lost if it were not named. The second is for `imports` in our package.json.
@@ -38,6 +40,8 @@ const codecAlias = ({ codec }: OverwinterProps): Record<string, string> => ({
   '--alias:overwinter-coding': functionFile(codec === undefined ? 'no-codec' : 'user-codec'),
   ...(codec !== undefined && { '--alias:overwinter-codec': resolve(codec) }),
 })
+
+const tracingAlias = (props: OverwinterProps): Record<string, string> => ({ '--alias:overwinter-tracing': functionFile(`${tracingOf(props)}-tracing`) })
 
 /** Of a function that holds nothing of the user's, but for the codec. */
 export const withoutEntry = (props: OverwinterProps): BundlingOptions => ({
@@ -61,6 +65,7 @@ export function withEntry(props: OverwinterProps): BundlingOptions {
       ...OURS.esbuildArgs,
       ...withConditions(esbuildArgs),
       ...codecAlias(props),
+      ...tracingAlias(props),
       '--alias:overwinter-workflows': resolve(entry),
     },
   }
@@ -69,7 +74,7 @@ export function withEntry(props: OverwinterProps): BundlingOptions {
 const FIXED = ['format', 'target', 'mainFields', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
 const CONDITIONS = '--conditions'
 const FIXED_ARGS =
-  /^--(bundle|format|target|platform|main-fields|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|@aws-sdk|@smithy).*)$/
+  /^--(bundle|format|target|platform|main-fields|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing|@aws-sdk|@smithy).*)$/
 
 function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
   const fixed = FIXED.find((option) => bundling[option] !== undefined)

@@ -1,7 +1,9 @@
 import { Dashboard, GraphWidget, type IMetric, TextWidget } from 'aws-cdk-lib/aws-cloudwatch'
 import { METRIC } from '../functions/metrics.ts'
 import { ownMetric } from './alarms.ts'
+import type { OverwinterProps } from './options.ts'
 import type { Overwinter } from './overwinter.ts'
+import { tracingOf } from './tracing.ts'
 
 /** What the run loop reports, which is what becomes of runs in the hands of a runner. */
 const OUTCOMES = ['completed', 'failed', 'cancelled', 'suspended', 'continued', 'released', 'stuck', 'superseded']
@@ -9,7 +11,7 @@ const OUTCOMES = ['completed', 'failed', 'cancelled', 'suspended', 'continued', 
 const WIDTH = 8
 
 /** From what users notice, through the machinery, to what it stands on. */
-export function createDashboard(overwinter: Overwinter): Dashboard {
+export function createDashboard(overwinter: Overwinter, props: OverwinterProps): Dashboard {
   const { table, api, functions, wakeups } = overwinter
   const graph = (title: string, ...left: IMetric[]) => new GraphWidget({ title, left, width: WIDTH, height: 6 })
   const perFunction = (metric: 'metricErrors' | 'metricThrottles') => Object.values(functions).map((handler) => handler[metric]({ statistic: 'Sum' }))
@@ -20,6 +22,19 @@ export function createDashboard(overwinter: Overwinter): Dashboard {
     graph('Wake lag (ms)', ownMetric(overwinter, METRIC.wakeLag, 'p50'), ownMetric(overwinter, METRIC.wakeLag, 'p99')),
     graph('Rescued by the sweeper, stuck', ownMetric(overwinter, METRIC.rescues, 'Sum'), ownMetric(overwinter, METRIC.parked, 'Sum')),
   )
+  dashboard.addWidgets(
+    graph('Steps tried again, failed', ownMetric(overwinter, METRIC.stepRetries, 'Sum'), ownMetric(overwinter, METRIC.stepFailures, 'Sum')),
+    graph('Replay length (events)', ownMetric(overwinter, METRIC.replayLength, 'p50'), ownMetric(overwinter, METRIC.replayLength, 'p99')),
+    ...(tracingOf(props) === 'no' ? [] : [graph('Spans dropped', ownMetric(overwinter, METRIC.droppedSpans, 'Sum'))]),
+  )
+  const workflows = props.metrics?.workflows ?? []
+  const byWorkflow = (name: string, statistic: string) => workflows.map((workflow) => ownMetric(overwinter, name, statistic, workflow))
+  if (workflows.length > 0)
+    dashboard.addWidgets(
+      graph('Failed runs, by workflow', ...byWorkflow('failed', 'Sum')),
+      graph('Failed steps, by workflow', ...byWorkflow(METRIC.stepFailures, 'Sum')),
+      graph('Wake lag by workflow (ms, p99)', ...byWorkflow(METRIC.wakeLag, 'p99')),
+    )
   dashboard.addWidgets(
     graph('Due runs in the queue', wakeups.queue.metricApproximateNumberOfMessagesVisible(), wakeups.deadLetters.metricApproximateNumberOfMessagesVisible()),
     graph('Age of the oldest (s)', wakeups.queue.metricApproximateAgeOfOldestMessage()),

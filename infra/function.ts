@@ -53,7 +53,7 @@ export function createFunction(scope: Construct, id: FunctionName, props: Functi
     role,
     logGroup,
     loggingFormat: LoggingFormat.JSON,
-    tracing: options.tracing ? Tracing.ACTIVE : undefined,
+    tracing: options.tracing === true ? Tracing.ACTIVE : undefined,
     environment: {
       ...props.environment,
       NODE_OPTIONS: '--enable-source-maps',

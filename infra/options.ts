@@ -82,8 +82,13 @@ export interface OverwinterProps {
   cors?: CorsPreflightOptions
   /** Told when an alarm goes off. */
   alarmActions?: IAlarmAction[]
-  /** Has X-Ray trace all functions. */
-  tracing?: boolean
+  /**
+   * `'cloudwatch'`: sends spans of every run, step and wait to CloudWatch. They go to an endpoint of your own instead where `environment` or `secrets` have
+   * `OTEL_EXPORTER_OTLP_ENDPOINT`, unless this is `false`. `true`: has X-Ray trace the functions themselves.
+   */
+  tracing?: boolean | 'cloudwatch'
+  /** `workflows`: those whose metrics are counted by themselves too. Each of them costs as much as all of them together. */
+  metrics?: { workflows: string[] }
   /** Default arm64. */
   architecture?: Architecture
   /** For tests that cannot wait a quarter of an hour for a schedule. */

@@ -30,7 +30,8 @@ import { type CancelOnEvent, type SignalOnEvent, type StartOnEvent, type Subscri
 import { TaskQueues } from './task-queues.ts'
 import { checkTaskTypes } from './task-types.ts'
 import { createTokenAuthorizer } from './token-authorizer.ts'
-import { bystanderVariables, checkVariables, grantSecrets, runnerVariables } from './variables.ts'
+import { tracingMay } from './tracing.ts'
+import { bystanderVariables, checkVariables, countedVariables, grantSecrets, runnerVariables } from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
 export { type BucketOptions, type BusOptions, EventSource, type FilterOptions, type StreamOptions, type TopicOptions } from './event-source.ts'
@@ -85,7 +86,7 @@ export class Overwinter extends Construct implements IGrantable {
     this.wakeups = new Wakeups(this, props, timeout)
     this.tasks = new TaskQueues(this, props)
 
-    const may = { runner: [...runnerMay(this), ...invoke(this, props.invokes ?? [])], api: apiMay(this) }
+    const may = { runner: [...runnerMay(this), ...invoke(this, props.invokes ?? []), ...tracingMay(props)], api: apiMay(this) }
     const Runner = this.add('Runner', {
       handler: 'runner',
       description: 'Takes due runs as far as they go',
@@ -96,7 +97,7 @@ export class Overwinter extends Construct implements IGrantable {
       // A run that wakes up again and again is what Lambda takes for a loop, and would end after 16 turns. What must end is ended by ourselves.
       recursiveLoop: RecursiveLoop.ALLOW,
       loadsEntry: true,
-      environment: runnerVariables(this, props),
+      environment: { ...runnerVariables(this, props), ...countedVariables(props) },
       reservedConcurrency: props.reservedConcurrency,
     })
     grantSecrets(props, Runner)
@@ -108,7 +109,7 @@ export class Overwinter extends Construct implements IGrantable {
       timeout: Duration.millis(GATEWAY_TIMEOUT_MS),
       ...bystander,
       // Runs that somebody waits for are handed straight to a runner.
-      environment: { ...bystander.environment, OVERWINTER_RUNNER: Runner.functionName },
+      environment: { ...bystander.environment, OVERWINTER_RUNNER: Runner.functionName, OVERWINTER_RUNNER_LOG: Runner.logGroup.logGroupName },
       may: [...may.api, allow(['lambda:InvokeFunction'], Runner.functionArn)],
     })
     const Sweeper = this.add('Sweeper', {
@@ -168,7 +169,7 @@ export class Overwinter extends Construct implements IGrantable {
     const alarms = new Alarms(this, timeout, props.alarmActions)
     this.subscriptions = this.readyForEvents(alarms)
     addOnFailure(this, props)
-    createDashboard(this)
+    createDashboard(this, props)
     acknowledgeFindings(this, open)
   }
 

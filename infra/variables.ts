@@ -22,6 +22,11 @@ export function bystanderVariables({ environment = {}, secrets = {} }: Overwinte
   return { ...environment, ...Object.fromEntries(Object.keys(secrets).map((name) => [name, ONLY_THE_RUNNER])) }
 }
 
+/** For the runner: which workflows are counted by themselves. */
+export function countedVariables({ metrics }: OverwinterProps): Variables {
+  return metrics && metrics.workflows.length > 0 ? { OVERWINTER_COUNTED_WORKFLOWS: metrics.workflows.join('\n') } : {}
+}
+
 export function grantSecrets({ secrets = {} }: OverwinterProps, runner: IGrantable): void {
   for (const source of new Set(Object.values(secrets).map((source) => ('secret' in source ? source.secret : source)))) source.grantRead(runner)
 }

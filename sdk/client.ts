@@ -38,12 +38,15 @@ import { accept, validateOrThrow } from './schema.ts'
 import { StartedRun } from './started-run.ts'
 import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
+import { readTraceparent } from './views/span-ids.ts'
 import type { Why } from './views/why.ts'
 import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './workflow.ts'
 
 /** What `get` shows of a run. */
 export interface RunView extends Omit<RunRecord, 'id' | 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'> {
   runId: string
+  /** Where what it has logged can be read: a link to CloudWatch. Only a deployed API tells. */
+  logs?: string
   /** Signals that were sent to the run and that it has not waited for so far: how many of each name. Only `get` tells. */
   keptSignals?: Record<string, number>
 }
@@ -69,6 +72,8 @@ export interface StartOptions {
   startAt?: Date | string | number
   delay?: Duration
   tags?: string[]
+  /** The W3C `traceparent` of whoever starts it, which the run's trace is linked to. What is none is ignored. */
+  traceparent?: string
 }
 
 export interface RepeatOptions {
@@ -393,7 +398,7 @@ export class Client {
   }
 
   private async newRun(definition: AnyWorkflow, input: unknown, options: StartOptions): Promise<NewRun> {
-    const { id, idempotencyKey, startAt, delay, tags = [] } = options
+    const { id, idempotencyKey, startAt, delay, tags = [], traceparent } = options
     if (id !== undefined) checkRunId(id)
     if (idempotencyKey !== undefined) checkName('an idempotency key', idempotencyKey)
     if (startAt !== undefined && delay !== undefined) throw new InvalidInputError('give startAt or delay, not both')
@@ -412,6 +417,7 @@ export class Client {
       wakeAt,
       ...(await tagsOf(definition, accepted, tags)),
       retentionMs: definition.retentionMs,
+      ...(readTraceparent(traceparent) && { trace: traceparent }),
     }
   }
 

@@ -6,11 +6,12 @@ import type { RunStore } from './ports.ts'
 import { Runner, type RunnerOptions } from './runner.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
 import { Schedules } from './schedules.ts'
+import type { Traced, TracingOptions } from './tracing/tracing.ts'
 import { Registry } from './workflow.ts'
 import { LocalFileError } from './worlds/local/local-file-error.ts'
 import { LocalWorld, type LocalWorldOptions } from './worlds/local/world.ts'
 
-export { LocalFileError, LocalWorld, Runner }
+export { LocalFileError, LocalWorld, Runner, type TracingOptions }
 
 export type LocalOptions = LocalWorldOptions &
   RunnerOptions & {
@@ -19,6 +20,8 @@ export type LocalOptions = LocalWorldOptions &
     codec?: Codec | undefined
     /** Puts something around the store, to look on. */
     aroundStore?: (store: RunStore) => RunStore
+    /** Sends spans of every run to an OTLP endpoint; `true` for the one that OpenTelemetry's variables name, if they do. */
+    tracing?: boolean | TracingOptions
   }
 
 /** A world, a runner and a client in this process. */
@@ -26,19 +29,29 @@ export class Local extends Client {
   override readonly world: LocalWorld
   readonly runner: Runner
   readonly schedules: Schedules = new Schedules(this)
+  private readonly exporter: Traced<LocalWorld>['exporter'] | undefined
 
-  private constructor(world: LocalWorld, runner: Runner, registry: Registry, handlers?: readonly NamedHandler[]) {
+  private constructor(
+    world: LocalWorld,
+    exporter: Traced<LocalWorld>['exporter'] | undefined,
+    runner: Runner,
+    registry: Registry,
+    handlers?: readonly NamedHandler[],
+  ) {
     super(world, registry, handlers)
     this.world = world
+    this.exporter = exporter
     this.runner = runner
   }
 
   static async open(options: LocalOptions): Promise<Local> {
-    const origin = withCodec(new LocalWorld(options), options.codec)
+    const { world: own, exporter } = await tracedIfWanted(options)
+    // Spans are made of what is stored: where a codec hides what errors say, so do they.
+    const origin = withCodec(own, options.codec)
     const world = options.aroundStore ? withStore(origin, options.aroundStore(origin.store)) : origin
     const schedules = options.schedules ?? []
     const workflows = withSchedules(options.workflows, schedules)
-    const local = new Local(world, new Runner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
+    const local = new Local(world, exporter, new Runner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
     try {
       await local.runner.start()
       // Another process on the same file may have schedules of its own: only who speaks of them means them.
@@ -52,11 +65,25 @@ export class Local extends Client {
 
   async close(graceMs?: number): Promise<void> {
     await this.runner.stop(graceMs)
+    await this.exporter?.flush()
     this.world.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+}
+
+async function tracedIfWanted(options: LocalOptions): Promise<{ world: LocalWorld; exporter?: Traced<LocalWorld>['exporter'] }> {
+  const world = new LocalWorld(options)
+  if (!options.tracing) return { world }
+  try {
+    // Loaded late: who does not trace does not carry it.
+    const { traced } = await import('./tracing/tracing.ts')
+    return traced(world, options.tracing === true ? {} : options.tracing) ?? { world }
+  } catch (error) {
+    world.close()
+    throw error
   }
 }
 

@@ -21,7 +21,12 @@ export interface World {
   readonly publicUrl?: string | undefined
   /** How long a runner waits in place for a timer before it rather suspends. */
   readonly inlineWaitMs: number
+  /** Puts something around the bodies of steps, where somebody traces them. */
+  readonly aroundBody?: AroundBody
 }
+
+/** Calls the body and gives what it gives. `attempt` is missing where this is one of many rounds of an `until`. */
+export type AroundBody = <T>(of: { runId: string; step: string; attempt?: number }, body: () => T) => T
 
 export type RunStatus = 'pending' | 'running' | 'sleeping' | 'waiting' | 'stuck' | 'completed' | 'failed' | 'cancelled' | 'terminated'
 export type EndStatus = 'completed' | 'failed' | 'cancelled' | 'terminated'
@@ -100,6 +105,8 @@ export interface RunRecord {
   endedAt?: number
   /** How long the run is kept after its end. */
   retentionMs?: number
+  /** The `traceparent` of whoever made this generation of it, where somebody traces. */
+  trace?: string
 }
 
 export type RunState = Pick<RunRecord, 'id' | 'workflow' | 'version' | 'status' | 'generation' | 'epoch' | 'stimulus'>
@@ -121,6 +128,7 @@ export interface NewRun {
   /** Those of them that every run of its workflow has. */
   commonTags?: readonly string[]
   retentionMs?: number
+  trace?: string
   /** A run made by `rerun` begins with the journal of the run it repeats. */
   journal?: Frame
 }
@@ -175,7 +183,7 @@ export type Next =
   | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true }
   | { kind: 'end'; event: TerminalEvent }
   /** Begin the next generation. */
-  | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number }
+  | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number; trace?: string }
   | { kind: 'park'; error: ErrorRecord }
 
 /** What a commit causes outside the run: done with the commit, or again by whoever recovers the run. */

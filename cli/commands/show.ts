@@ -50,7 +50,11 @@ async function showOnce(session: Session, runId: string): Promise<void> {
   const now = Date.now()
   const timeline = events.map((event) => timelineLine(event, run.startedAt ?? run.createdAt))
   const data = { ...runToJson(run, true), history: events.map((event) => eventToJson(event, true)) }
-  session.print([runHead(run, now), '', ...timeline, ...(timeline.length > 0 ? [''] : []), runEnd(run, events, now)].join('\n'), data)
+  const logs = run.logs === undefined ? [] : ['', `Its log: ${run.logs}`]
+  session.print([runHead(run, now), '', ...timeline, ...(timeline.length > 0 ? [''] : []), runEnd(run, events, now), ...logs].join('\n'), {
+    ...data,
+    logs: run.logs,
+  })
 }
 
 /** Events as they come, one a line. */

@@ -36,6 +36,7 @@ async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Pr
   const local = await Local.open({
     ...{ path, workflows, schedules, handlers, codec, functions, log, publicUrl: `http://localhost:${port}` },
     tracesCalls: true,
+    tracing: true,
     aroundStore: (store) => narrator.around(store),
   })
   const neighbours = local.world.residence.neighbours()

@@ -2,7 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
 import { isRunId } from '../../sdk/engine/names.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
-import { type Client, RunNotFoundError } from '../../sdk/index.ts'
+import { type Client, RunNotFoundError, type RunView } from '../../sdk/index.ts'
 import type { LogSink } from '../../sdk/ports.ts'
 import type { Permission } from '../../sdk/tasks/tokens.ts'
 import { Workers } from '../../sdk/tasks/workers.ts'
@@ -46,6 +46,8 @@ export interface AppOptions {
   browsers?: MiddlewareHandler
   /** Gets what nobody expected. */
   log?: LogSink
+  /** Where the lines that a run has logged can be read. */
+  logsOf?: (run: RunView) => string
 }
 
 /** Whoever has none of them need not load what they come with. */
@@ -76,7 +78,16 @@ export function createApp(options: AppOptions): Hono {
   const routes = options.local ? [...ROUTES, ...options.local.routes] : ROUTES
   const document = openapiOf([...routes, ...ours], authorize !== undefined)
   const workers = new Workers(client.world, options.workerToken)
-  const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks, openapi: () => document, mappings: options.local?.mappings ?? [] }
+  const api: Api = {
+    ...(options.logsOf && { logsOf: options.logsOf }),
+    client,
+    workers,
+    clock: client.world.clock,
+    bodyLimit,
+    exposeStacks,
+    openapi: () => document,
+    mappings: options.local?.mappings ?? [],
+  }
   const app = emptyApp([...routes, ...ours], log, () => client.registry.names())
   if (options.browsers) app.use(options.browsers)
   mount(app, routes, api, authorize && ((c, route) => letIn(c, route, api, authorize)))

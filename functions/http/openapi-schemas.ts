@@ -207,6 +207,8 @@ export const SCHEMAS = {
         additionalProperties: { type: 'integer' },
         description: 'Signals that were sent and that the run has not waited for so far, by name. Only where one run is asked for.',
       },
+      trace: { ...text, description: 'The traceparent of whoever made the run, or this generation of it, where that is known.' },
+      logs: { ...text, description: 'Where what it has logged can be read. Only where one run is asked for, and only on AWS.' },
       progress: anything,
       heartbeat: object({ step: text, at: time, details: anything }, ['step', 'at']),
       omitted: { ...listOf(text), description: 'Payloads that were left out, as was asked for.' },

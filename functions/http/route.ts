@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { Json } from '../../sdk/engine/json.ts'
 import { ERROR } from '../../sdk/engine/values.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
-import type { Client } from '../../sdk/index.ts'
+import type { Client, RunView } from '../../sdk/index.ts'
 import type { Clock } from '../../sdk/ports.ts'
 import type { TokenScope } from '../../sdk/tasks/tokens.ts'
 import type { Workers } from '../../sdk/tasks/workers.ts'
@@ -23,6 +23,8 @@ export interface Api extends WorkerApi {
   bodyLimit: number
   exposeStacks: boolean
   openapi: () => object
+  /** Where the lines that a run has logged can be read, where there is such a place. */
+  logsOf?: (run: RunView) => string
   /** What `POST /events` knows by name. */
   mappings: readonly EventMapping[]
 }

@@ -14,6 +14,7 @@ export function runToJson(run: RunView, exposeStacks: boolean): RunJson {
     output: run.output,
     error: run.error && errorToJson(run.error, exposeStacks),
     keptSignals: run.keptSignals,
+    trace: run.trace,
     progress: run.progress,
     heartbeat: run.heartbeat && { ...run.heartbeat, at: iso(run.heartbeat.at) },
   }

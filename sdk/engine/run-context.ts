@@ -34,6 +34,7 @@ import { checkRace, race } from './race.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
 import { rhythmOf } from './rounds.ts'
+import { placeOf, running } from './running.ts'
 import { taskPolicy } from './task-policy.ts'
 import { decode, encode, encodePlain } from './values.ts'
 
@@ -265,7 +266,11 @@ export function replayAwareLogger(replay: Replay, sink: LogSink): Logger {
   const at =
     (level: LogLevel) =>
     (message: string, fields: Record<string, unknown> = {}) => {
-      if (!replay.replaying) sink(level, message, { runId: replay.run.id, workflow: replay.run.workflow, ...fields })
+      if (replay.replaying) return
+      const { id: runId, workflow } = replay.run
+      const whose = running.getStore()
+      // A runner may have been called from the body of another run's step.
+      sink(level, message, { ...placeOf(whose?.runId === runId ? whose : { runId, workflow }), ...fields })
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

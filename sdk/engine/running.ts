@@ -8,6 +8,7 @@ export interface Running {
   log: LogSink
   /** Inside the body of this step. */
   step?: string
+  attempt?: number
   /** Ends what is running with an error that it threw where nobody could catch it. */
   fail?: (error: unknown) => void
 }
@@ -43,9 +44,17 @@ export function watchStrays(): void {
   process.on('uncaughtException', onException)
 }
 
-function warn({ runId, workflow, step, log }: Running, what: string, reason: unknown): void {
+/** What a line of the log says of where it comes from. */
+export const placeOf = ({ runId, workflow, step, attempt }: Omit<Running, 'log' | 'fail'>): Record<string, unknown> => ({
+  runId,
+  workflow,
+  ...(step !== undefined && { step, attempt }),
+})
+
+function warn(whose: Running, what: string, reason: unknown): void {
+  const { workflow, step, log } = whose
   const where = step === undefined ? `the code of workflow '${workflow}'` : `step '${step}'`
-  log('warn', `${where} ${what}: ${describe(reason)}`, { runId, workflow, ...(step !== undefined && { step }) })
+  log('warn', `${where} ${what}: ${describe(reason)}`, placeOf(whose))
 }
 
 function describe(reason: unknown): string {

@@ -1,5 +1,5 @@
 import type { CheckTools, StepTools } from '../context.ts'
-import type { Clock, Ids, RunRecord } from '../ports.ts'
+import type { AroundBody, Clock, Ids, RunRecord } from '../ports.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { asError, CancelledError, recordError, TimeoutError } from './errors.ts'
 import type { ErrorRecord, EventOf } from './events.ts'
@@ -28,6 +28,7 @@ export interface AttemptHost {
   readonly whose: Running
   readonly clock: Clock
   readonly ids: Ids
+  readonly aroundBody?: AroundBody | undefined
   /** `durable` is called once the report is in the journal. */
   report(operation: Operation, report: AttemptReport, durable?: () => void): void
   heartbeat(operation: Operation, details: Json | undefined): void
@@ -60,10 +61,10 @@ export class StepAttempt implements StepTools, CheckTools {
   }
 
   start(): void {
-    const { timeoutMs, body } = this.request
+    const { timeoutMs } = this.request
     if (timeoutMs !== undefined) this.stopTimer = this.host.clock.at(this.startedAt + timeoutMs, () => this.timeOut(timeoutMs))
     try {
-      const result = running.run({ ...this.host.whose, step: this.operation.id, fail: (error) => this.fail(error) }, body, this)
+      const result = this.host.aroundBody ? this.callInside(this.host.aroundBody) : this.callBody()
       if (isThenable(result)) {
         result.then(
           (value) => this.complete(value),
@@ -73,6 +74,16 @@ export class StepAttempt implements StepTools, CheckTools {
     } catch (error) {
       this.fail(error)
     }
+  }
+
+  private callBody(): unknown {
+    const whose = { ...this.host.whose, step: this.operation.id, attempt: this.attempt, fail: (error: unknown) => this.fail(error) }
+    return running.run(whose, this.request.body, this)
+  }
+
+  private callInside(around: AroundBody): unknown {
+    const { rhythm } = this.request
+    return around({ runId: this.host.run.id, step: this.operation.id, ...(!rhythm && { attempt: this.attempt }) }, () => this.callBody())
   }
 
   /** The body sees its signal; what it makes of it is its own affair. */

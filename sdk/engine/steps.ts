@@ -25,6 +25,7 @@ export class Steps implements AttemptHost {
   readonly whose
   readonly clock
   readonly ids
+  readonly aroundBody
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
   private readonly waits: Waits
@@ -40,6 +41,7 @@ export class Steps implements AttemptHost {
     this.clock = world.clock
     this.whose = { runId: replay.run.id, workflow: replay.run.workflow, log: world.log }
     this.ids = world.ids
+    this.aroundBody = world.aroundBody
     this.replay = replay
     this.buffer = buffer
     this.waits = waits

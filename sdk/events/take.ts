@@ -26,7 +26,7 @@ export async function takeEvent(client: Client, mapping: EventMapping, event: un
       const id = mapping.id === undefined ? undefined : await idFrom('id', mapping.id)
       // Only the construct's own, for failures, may take an id that is kept for them.
       if (id !== undefined && isReserved(id) && !isForFailures(mapping)) throw misfit(mapping, 'id', `gave ${id}, and ids that begin so are for others`)
-      const options = id === undefined ? key : { id }
+      const options = { ...(id === undefined ? key : { id }), ...traceOf(event) }
       const { runId, created } = await client.start(mapping.workflow, await from('input', mapping.input), options)
       return { kind: 'start', runId, created }
     }
@@ -57,6 +57,13 @@ async function assertIsMeant({ world }: Client, mapping: Extract<EventMapping, {
 }
 
 const isForFailures = ({ name }: EventMapping): boolean => name.startsWith(ON_FAILURE)
+
+/** Queues and topics carry the `traceparent` of whoever sent the event among its attributes. */
+function traceOf(event: unknown): { traceparent?: string } {
+  const { attributes } = (event ?? {}) as { attributes?: { traceparent?: unknown } | null }
+  const traceparent = attributes?.traceparent
+  return typeof traceparent === 'string' ? { traceparent } : {}
+}
 
 /** An event without one is not known again. */
 export function idOf(event: unknown): string | undefined {

@@ -20,6 +20,7 @@ import { StartedRun } from '../started-run.ts'
 import type { Giving } from '../storable.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
+import { readTraceparent } from '../views/span-ids.ts'
 import type { Why } from '../views/why.ts'
 import type { AnyWorkflow, RunRequest, Signal, Workflow } from '../workflow.ts'
 import { HttpError } from './errors.ts'
@@ -87,13 +88,16 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   private async launch<T>(
     workflow: AnyWorkflow | string,
     input: unknown,
-    { idempotencyKey, ...options }: StartOptions,
+    { idempotencyKey, traceparent, ...options }: StartOptions,
     query: Record<string, string>,
   ): Promise<{ body: T; created: boolean }> {
     const { name, version } = typeof workflow === 'string' ? { name: workflow, version: undefined } : workflow
     const kept = encode(input, `the input of workflow '${name}'`)
     const path = `/workflows/${encodeURIComponent(name)}/runs`
-    const { status, body } = await this.post<T>(path, { ...options, input: kept, version }, { idempotencyKey }, query)
+    const { status, body } = await this.transport.send<T>({
+      ...{ method: 'POST', path, query, body: { ...options, input: kept, version }, idempotencyKey: idempotencyKey ?? ownKey() },
+      ...(readTraceparent(traceparent) && { traceparent }),
+    })
     // Under a key that nobody else has, "started before" can only mean by an attempt of this call.
     const isOwnRepeat = idempotencyKey === undefined && options.id === undefined
     return { body, created: status === 201 || isOwnRepeat }

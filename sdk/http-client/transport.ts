@@ -19,6 +19,8 @@ export interface Call {
   body?: unknown
   /** Makes a POST repeatable: the server recognises it. */
   idempotencyKey?: string
+  /** Of the trace that the call is part of. */
+  traceparent?: string
 }
 
 /** More than the longest time the API holds a request. */
@@ -54,11 +56,12 @@ export class Transport {
     }
   }
 
-  private async attempt({ method, path, query, body, idempotencyKey }: Call): Promise<{ response: Response; text: string }> {
+  private async attempt({ method, path, query, body, idempotencyKey, traceparent }: Call): Promise<{ response: Response; text: string }> {
     const { token, sign, fetch: send = fetch } = this.options
     const headers = new Headers()
     if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
     if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey)
+    if (traceparent !== undefined) headers.set('traceparent', traceparent)
     if (body !== undefined) headers.set('content-type', 'application/json')
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
     const url = `${this.base}${path}${queryText(query)}`

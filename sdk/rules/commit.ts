@@ -88,9 +88,9 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
       return { change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
     }
     case 'continue': {
-      const { attempt, input, parsed, reparse } = next
+      const { attempt, input, parsed, reparse, trace } = next
       const set = { ...FREE, status: 'pending', attempt, baseSeq: frame!.seq, input, parsed, reparse, wakeAt: next.wakeAt, waitingFor: undefined } as const
-      return { change: change(set, { bump: ['generation'] }), wakes: wakeAt(next.wakeAt) }
+      return { change: change({ ...set, ...(trace !== undefined && { trace }) }, { bump: ['generation'] }), wakes: wakeAt(next.wakeAt) }
     }
     case 'end':
       return { change: change(ended(next.event, now)), wakes: [] }

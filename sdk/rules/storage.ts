@@ -66,6 +66,7 @@ export interface RunFields {
   heartbeat?: RunRecord['heartbeat'] | undefined
   waitingFor?: Waiting[] | undefined
   parent?: ParentLink
+  trace?: string
 }
 
 type Counter = 'epoch' | 'stimulus' | 'generation' | 'claims'

@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../engine/events.ts'
 import { withoutRepeat } from './fold.ts'
+import { Hash } from './hash.ts'
 
 /** What failures have in common that are one trouble, however often and in however many runs it comes. */
 export interface Fingerprint {
@@ -22,7 +23,7 @@ export function fingerprint(workflow: string, error: ErrorRecord): Fingerprint {
   const step = stepOf(error)
   const says = withoutVariables(root.message.split('\n')[0]!) || topmostFrame(root.stack) || ''
   const code = root.code === undefined ? undefined : String(root.code)
-  const id = hash([workflow, root.name, code ?? '', step ?? '', says].join('\n'))
+  const id = new Hash().with([workflow, root.name, code ?? '', step ?? '', says].join('\n')).base36
   return { id, workflow, name: root.name, ...(code !== undefined && { code }), ...(step !== undefined && { step }), says }
 }
 
@@ -37,8 +38,15 @@ function rootOf(error: ErrorRecord): ErrorRecord {
 function stepOf(error: ErrorRecord): string | undefined {
   let step: string | undefined
   for (let each: ErrorRecord | undefined = error; each; each = each.cause) step = each.step ?? step
-  return step
-    ?.split('/')
+  return step === undefined ? undefined : withoutRepeats(step)
+}
+
+/** What all repeats and map items of an operation have in common: `charge` for `charge:2`, and a star for the place of each item. */
+export function withoutRepeats(operation: string): string {
+  // Most have neither.
+  if (!/[/:]|^\d+$/.test(operation)) return operation
+  return operation
+    .split('/')
     .map((part) => (/^\d+$/.test(part) ? '*' : withoutRepeat(part)))
     .join('/')
 }
@@ -68,11 +76,4 @@ function topmostFrame(stack: string | undefined): string | undefined {
     ?.replace(/:\d+:\d+/, '')
     .replace(/^at (?:async )?/, 'at ')
     .slice(0, LONGEST)
-}
-
-/** 64 bits of FNV-1a: enough to tell troubles apart, and the same in every browser. */
-function hash(text: string): string {
-  let value = 0xcbf29ce484222325n
-  for (const byte of new TextEncoder().encode(text)) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * 0x100000001b3n)
-  return value.toString(36).padStart(13, '0')
 }

@@ -496,6 +496,15 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         await commit(next, { kind: 'keep' }, { frame: frame(next, 3, done('b', 2)) })
         expect(events(await store().frames(claim.run.id))).toEqual([continued, done('b', 2)])
       })
+
+      it('know who made them: the trace that a run began with, then that of the generation before', async () => {
+        const { run } = await store().create(newRun({ trace: 'one' }))
+        const first = await claimed(run.id)
+        const next = { kind: 'continue', input: 1, attempt: 1, wakeAt: now(), trace: 'two' } as const
+        await commit(first, next, { frame: frame(first, 1, { type: 'run.continued', input: 1 }) })
+        expect([first.run.trace, (await claimed(run.id)).run.trace]).toEqual(['one', 'two'])
+        expect((await started()).run).not.toHaveProperty('trace')
+      })
     })
 
     describe('parked and failed runs', () => {

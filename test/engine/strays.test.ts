@@ -33,9 +33,9 @@ describe('a rejected promise that nobody handles', () => {
   })
 
   it('is logged with the step whose body left it', () => {
-    left(new Error('early'), { ...whose, step: 's' })
+    left(new Error('early'), { ...whose, step: 's', attempt: 1 })
     const message = "step 's' left a rejected promise that nobody has awaited so far: early"
-    expect(logged).toStrictEqual([['warn', message, { runId: 'r', workflow: 'w', step: 's' }]])
+    expect(logged).toStrictEqual([['warn', message, { runId: 'r', workflow: 'w', step: 's', attempt: 1 }]])
   })
 
   it('does not end the step that left it', () => {
@@ -68,9 +68,9 @@ describe('an error thrown where nobody can catch it', () => {
   it('is logged, and ends the step it came from', () => {
     const fail = vi.fn()
     const error = new Error('from a timer')
-    threw(error, { ...whose, step: 's', fail })
+    threw(error, { ...whose, step: 's', attempt: 1, fail })
     const message = "step 's' threw an error where nobody could catch it: from a timer"
-    expect(logged).toStrictEqual([['warn', message, { runId: 'r', workflow: 'w', step: 's' }]])
+    expect(logged).toStrictEqual([['warn', message, { runId: 'r', workflow: 'w', step: 's', attempt: 1 }]])
     expect(fail).toHaveBeenCalledExactlyOnceWith(error)
   })
 

@@ -23,6 +23,17 @@ describe('an event that starts runs', () => {
     expect((await env.client.get('o-1')).input).toEqual({ total: 5 })
   })
 
+  it('starts one that knows the trace of whoever sent the event, where a queue or a topic brings that along', async () => {
+    const env = await open()
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    await env.event(byId, placed({ attributes: { traceparent } }))
+    expect((await env.client.get('o-1')).trace).toBe(traceparent)
+    for (const attributes of [{ traceparent: 'nonsense' }, { traceparent: 1 }, {}, null, 'x']) {
+      const { runId } = await env.event(byEvent, placed({ id: JSON.stringify(attributes), attributes }))
+      expect(await env.client.get(runId)).not.toHaveProperty('trace')
+    }
+  })
+
   it('starts no second one when it comes twice, with an id of the run or without', async () => {
     const env = await open()
     for (const mapping of [byId, byEvent]) {

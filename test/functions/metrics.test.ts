@@ -44,3 +44,11 @@ it('a line holds no more than 100 values of a metric', () => {
   expect(first!.WakeLag).toHaveLength(100)
   expect((published()[0] as { WakeLag: number[] }).WakeLag).toHaveLength(50)
 })
+
+it('what is counted of a workflow by itself is a line of its own, with the workflow as a dimension', () => {
+  metrics.add('StepRetries', 'Count', 1)
+  metrics.add('StepRetries', 'Count', 1, 'orders')
+  const [all, orders] = published() as [Record<string, unknown>, Record<string, unknown>]
+  expect(all).not.toHaveProperty('workflow')
+  expect(orders).toMatchObject({ workflow: 'orders', StepRetries: 1, _aws: { CloudWatchMetrics: [{ Dimensions: [['service', 'workflow']] }] } })
+})

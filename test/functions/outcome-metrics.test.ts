@@ -20,3 +20,11 @@ it('what became of other runs wakes nobody up', () => {
     ])
   expect([counted('skipped'), counted('unknown')]).toEqual([[], []])
 })
+
+it('what happened to steps is counted where something did', () => {
+  const visit = { workflow: 'orders', replayed: 12, retries: 0, failures: 2 }
+  expect(metricsOf({ status: 'failed' }, 7, visit).slice(2)).toEqual([
+    [METRIC.replayLength, 'Count', 12],
+    [METRIC.stepFailures, 'Count', 2],
+  ])
+})

@@ -17,6 +17,7 @@ import type { Props } from './synth.ts'
 export const OPTION_SETS: Record<string, Props> = {
   'as it comes': () => ({}),
   'without links for callbacks': () => ({ callbacks: false }),
+  'with traces of runs, and metrics by workflow': () => ({ tracing: 'cloudwatch', metrics: { workflows: ['orders'] } }),
   'with everything switched on': (stack) => ({
     lifecycleEvents: true,
     taskTypes: ['llm', 'a/b'],

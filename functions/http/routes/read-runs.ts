@@ -51,7 +51,8 @@ const getRun: Route = {
     const timeout = readWait(c)
     const id = c.req.param('id')!
     const isWithout = readPayloads(c) === 'omit'
-    const run = runToJson(await (timeout === undefined ? api.client.get(id) : api.client.settled(id, { timeout })), api.exposeStacks)
+    const found = await (timeout === undefined ? api.client.get(id) : api.client.settled(id, { timeout }))
+    const run = { ...runToJson(found, api.exposeStacks), ...(api.logsOf && { logs: api.logsOf(found) }) }
     return jsonWithPayloads(isWithout ? runWithoutPayloads(run) : run, api)
   },
 }

@@ -70,7 +70,7 @@ async function readStart(c: Context, api: Api): Promise<{ definition: AnyWorkflo
     if (!result.ok) checks.problems.push(...result.problems.map(underInput))
     checks.throwIfAny()
   }
-  return { definition, input, options: { id, startAt, delay, tags, ...readKey(c) } as StartOptions }
+  return { definition, input, options: { id, startAt, delay, tags, traceparent: c.req.header('traceparent'), ...readKey(c) } as StartOptions }
 }
 
 function checkTags(tags: unknown, checks: Checks): void {

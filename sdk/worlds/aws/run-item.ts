@@ -57,6 +57,7 @@ export interface RunItem extends Key {
   startedAt?: number
   endedAt?: number
   retentionMs?: number
+  trace?: string
   /** Some of its payloads are in S3. */
   objects?: true
   /** Everything the run owns in the table stays at least until then. */
@@ -142,5 +143,6 @@ export async function toRecord(item: RunItem, load: (stored: Stored | undefined)
     ...(item.startedAt !== undefined && { startedAt: item.startedAt }),
     ...(item.endedAt !== undefined && { endedAt: item.endedAt }),
     ...(item.retentionMs !== undefined && { retentionMs: item.retentionMs }),
+    ...(item.trace !== undefined && { trace: item.trace }),
   }
 }

@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SignatureV4 } from '@smithy/signature-v4'
 
 export interface SignedRequest {
-  service: 's3' | 'lambda' | 'secretsmanager' | 'ssm' | 'sqs' | 'scheduler'
+  service: 's3' | 'lambda' | 'secretsmanager' | 'ssm' | 'sqs' | 'scheduler' | 'xray'
   /** In front of the region in AWS's host names: `bucket.s3`. Stand-ins have one host for everything. */
   host: string
   /** On AWS and on a stand-in, where the bucket goes into the path. */

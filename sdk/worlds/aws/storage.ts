@@ -215,6 +215,7 @@ export class DynamoStorage implements Storage {
       parent: run.parent,
       tags: run.tags.length > 0 ? run.tags : undefined,
       retentionMs: run.retentionMs,
+      trace: run.trace,
       keepUntil,
       ...([input, parsed, seed].some(isObject) && { objects: true as const }),
       ...dueIndex(run.id, run.wakeAt + thresholds.graceMs),

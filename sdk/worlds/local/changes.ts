@@ -5,7 +5,7 @@ import { type Row, text } from './rows.ts'
 
 /** Decisions as SQL. There are about twenty shapes of them; each is a prepared statement. */
 
-const COLUMN: Record<Exclude<keyof RunFields, 'input' | 'parsed' | 'output' | 'error' | 'parent'>, string> = {
+const COLUMN: Record<Exclude<keyof RunFields, 'input' | 'parsed' | 'output' | 'error' | 'parent' | 'trace'>, string> = {
   status: 'status',
   wakeAt: 'wake_at',
   leaseUntil: 'lease_until',
@@ -21,7 +21,7 @@ const COLUMN: Record<Exclude<keyof RunFields, 'input' | 'parsed' | 'output' | 'e
 }
 const IS_JSON: ReadonlySet<string> = new Set(['progress', 'heartbeat', 'waitingFor'])
 /** Written once and read rarely, so they lie beside what scheduling touches. */
-const IN_PAYLOADS = ['input', 'parsed', 'output', 'error'] as const
+const IN_PAYLOADS = ['input', 'parsed', 'output', 'error', 'trace'] as const
 
 /** `unlessTouched`: only if nobody has had the run since it was made. False when somebody has. */
 export function write(db: Database, row: Row, change: Change, unlessTouched = false): boolean {

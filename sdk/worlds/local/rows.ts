@@ -12,7 +12,7 @@ const STATE = `r.key, r.id, r.workflow, r.version, r.format, r.status, r.generat
   r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation`
 const STATE_COLUMNS = STATE.split(',').length
 /** What only readers want. */
-const REST = 'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error'
+const REST = 'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error, p.trace'
 const SELECT_WHOLE = `SELECT ${STATE}, ${REST} FROM runs r JOIN payloads p ON p.run = r.key`
 
 /** A run and what only this world knows of it. */
@@ -116,7 +116,7 @@ function toWholeRow(values: Value[]): Row {
 }
 
 function toRecord(row: Row, values: Value[]): RunRecord {
-  const [attempt, waiting, secret, tags, progress, heartbeat, startedAt, reparse, input, parsed, output, error] = values.slice(STATE_COLUMNS)
+  const [attempt, waiting, secret, tags, progress, heartbeat, startedAt, reparse, input, parsed, output, error, trace] = values.slice(STATE_COLUMNS)
   const record: RunRecord = {
     id: row.id,
     workflow: row.workflow,
@@ -143,6 +143,7 @@ function toRecord(row: Row, values: Value[]): RunRecord {
   if (parsed !== null) record.parsed = parse(parsed)!
   if (output !== null) record.output = parse(output)!
   if (error !== null) record.error = parse(error) as unknown as RunRecord['error']
+  if (trace !== null) record.trace = parse(trace) as string
   if (waiting !== null) record.waitingFor = parse(waiting) as unknown as RunRecord['waitingFor']
   if (progress !== null) record.progress = parse(progress)!
   if (heartbeat !== null) record.heartbeat = parse(heartbeat) as unknown as RunRecord['heartbeat']

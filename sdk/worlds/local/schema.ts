@@ -102,11 +102,14 @@ CREATE INDEX runs_to_look_at ON runs (coalesce(lease_until, wake_at)) WHERE wake
 /** Requests are replied to where they were asked. */
 const FORMAT_3 = 'ALTER TABLE inbox ADD COLUMN reply TEXT;'
 
+/** Who made a run, for traces. */
+const FORMAT_4 = 'ALTER TABLE payloads ADD COLUMN trace TEXT;'
+
 /**
  * What leads from each format to the next: the first makes format 1 out of nothing, the second format 2 out of format 1. A step that
  * was released never changes; a new format is a new step at the end, and a file in test/local/fixtures, written before it.
  */
-const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3]
+const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4]
 
 /** The format of the file that this code reads and writes. */
 export const FILE_FORMAT = STEPS.length

@@ -106,7 +106,7 @@ export class SqliteStorage implements Storage {
       this.seen.delete(run.id)
       return this.insert(run)
     }
-    this.db.run('INSERT INTO payloads (run, input, parsed) VALUES (?, ?, ?)', key, text(run.input), text(run.parsed))
+    this.db.run('INSERT INTO payloads (run, input, parsed, trace) VALUES (?, ?, ?, ?)', key, text(run.input), text(run.parsed), text(run.trace))
     for (const tag of run.tags) this.db.run('INSERT OR IGNORE INTO tags (tag, run) VALUES (?, ?)', tag, key)
     if (run.journal) insertFrame(this.db, key, run.journal)
     const row = rowOf(key, newRecord(run))

@@ -1,0 +1,58 @@
+import type { EventOf, Frame } from '../engine/events.ts'
+import type { Claimed, Commit, CommitResult, NewRun } from '../ports.ts'
+import type { SpanPlace } from '../views/span-ids.ts'
+import { type Span, SpanWriter } from '../views/spans.ts'
+
+/**
+ * One claim of a run, from when it was claimed until it was given up. Whoever gives a run up in good order tells of it; a visit that died is told of by the
+ * next one, so that each frame is told of once.
+ */
+export class Visit {
+  readonly epoch: number
+  private readonly writer: SpanWriter
+  /** What there is to tell when the visit is over. */
+  readonly spans: Span[] = []
+
+  constructor({ run, frames, begunAt = run.startedAt ?? run.createdAt, lastGoodEpoch }: Claimed) {
+    const { id: runId, workflow, version, generation, createdAt, epoch, trace } = run
+    this.epoch = epoch
+    this.writer = new SpanWriter({ runId, workflow, version, generation, createdAt, begunAt, trace })
+    for (const frame of frames) {
+      if (frame.epoch > lastGoodEpoch) this.writer.write(frame, this.spans)
+      else this.writer.note(frame)
+    }
+  }
+
+  /** Says whether the visit is over: given up in good order, or lost to somebody else. */
+  noteCommit({ frame, next }: Commit, result: CommitResult): 'given up' | 'lost' | undefined {
+    if (!result.ok) return next.kind === 'release' ? 'lost' : undefined
+    if (frame) this.writer.write(frame, this.spans)
+    if (next.kind === 'keep' || (next.kind === 'suspend' && !result.suspended)) return undefined
+    // Still counts as a death, so whoever comes next takes over what was to be told.
+    return next.kind === 'release' && next.fruitless ? 'lost' : 'given up'
+  }
+
+  get root(): SpanPlace {
+    return this.place(this.writer.ids.root)
+  }
+
+  attempt(step: string, attempt: number): SpanPlace {
+    return this.writer.attemptAhead(step, attempt)
+  }
+
+  /** Where the commit's frame, or one before it, says that a child was started. */
+  startOf(child: NewRun, frame: Frame | undefined): SpanPlace | undefined {
+    const started = frame?.events.find((event) => event.type === 'child.started' && event.run === child.id) as EventOf<'child.started'> | undefined
+    if (started) return this.place(this.writer.beginAhead(started.id))
+    return child.parent && this.place(this.writer.beginOf(child.parent.op))
+  }
+
+  /** Where the generation will have ended. */
+  get end(): SpanPlace {
+    return this.place(this.writer.endAhead())
+  }
+
+  private place(spanId: string): SpanPlace {
+    return { traceId: this.writer.ids.traceId, spanId }
+  }
+}

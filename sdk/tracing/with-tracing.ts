@@ -1,0 +1,84 @@
+import { context, createContextKey, ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { overriding } from '../overriding.ts'
+import type { AroundBody, Commit, LogSink, Outgoing, RunStore, World } from '../ports.ts'
+import { traceparentOf } from '../views/span-ids.ts'
+import type { Span } from '../views/spans.ts'
+import { Visit } from './visit.ts'
+
+/** Takes what a visit has to tell. It must return at once: the run's end is out already, but others may wait for this process. */
+export interface SpanSink {
+  add(spans: readonly Span[]): void
+}
+
+/** The same world, which tells of every visit when it is over, and whose step bodies run in the context of their spans. */
+export function withTracing<W extends World>(world: W, sink: SpanSink): W {
+  const visits = new Map<string, Visit>()
+  return Object.create(world, {
+    store: { value: tracedStore(world.store, visits, sink), enumerable: true },
+    log: { value: tracedLog(world.log, visits), enumerable: true },
+    aroundBody: { value: inItsSpan(visits), enumerable: true },
+  }) as W
+}
+
+/** Claims and commits pass by here, and nothing else is of interest. */
+function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink): RunStore {
+  return overriding(store, {
+    claim: async (runId, lease) => {
+      const claimed = await store.claim(runId, lease)
+      if (claimed) visits.set(runId, new Visit(claimed))
+      return claimed
+    },
+    commit: async (commit) => {
+      const visit = visits.get(commit.runId)
+      if (visit?.epoch !== commit.epoch) return store.commit(commit)
+      const result = await store.commit(linked(commit, visit))
+      const isOver = visit.noteCommit(commit, result)
+      if (isOver) visits.delete(commit.runId)
+      if (isOver === 'given up') sink.add(visit.spans)
+      return result
+    },
+  })
+}
+
+/** What this commit makes knows who made it. */
+function linked(commit: Commit, visit: Visit): Commit {
+  const { outgoing, next } = commit
+  const makesRuns = outgoing?.some(({ kind }) => kind === 'start')
+  if (!makesRuns && next.kind !== 'continue') return commit
+  return {
+    ...commit,
+    ...(makesRuns && { outgoing: outgoing!.map((each) => withParent(each, commit, visit)) }),
+    ...(next.kind === 'continue' && { next: { ...next, trace: traceparentOf(visit.end) } }),
+  }
+}
+
+function withParent(outgoing: Outgoing, { frame }: Commit, visit: Visit): Outgoing {
+  const place = outgoing.kind === 'start' ? visit.startOf(outgoing.run, frame) : undefined
+  return outgoing.kind === 'start' && place ? { ...outgoing, run: { ...outgoing.run, trace: traceparentOf(place) } } : outgoing
+}
+
+function tracedLog(log: LogSink, visits: Map<string, Visit>): LogSink {
+  return (level, message, fields) => {
+    const { runId, step, attempt } = fields
+    const visit = typeof runId === 'string' ? visits.get(runId) : undefined
+    if (!visit) return log(level, message, fields)
+    const place = typeof step === 'string' && typeof attempt === 'number' ? visit.attempt(step, attempt) : visit.root
+    log(level, message, { ...fields, traceId: place.traceId, spanId: place.spanId })
+  }
+}
+
+/** Spans that the body makes, or what it calls, become children of the attempt's. Whether there are any is up to the user, who may have registered a provider. */
+function inItsSpan(visits: Map<string, Visit>): AroundBody {
+  return ({ runId, step, attempt }, body) => {
+    const visit = isAnybodyThere() ? visits.get(runId) : undefined
+    if (!visit) return body()
+    const { traceId, spanId } = attempt === undefined ? visit.root : visit.attempt(step, attempt)
+    return context.with(trace.setSpanContext(context.active(), { traceId, spanId, traceFlags: SAMPLED }), body)
+  }
+}
+
+const SAMPLED = 1
+const MARKED = ROOT_CONTEXT.setValue(createContextKey('overwinter'), true)
+
+/** Without a context manager, contexts lead nowhere, and need not be made. */
+const isAnybodyThere = (): boolean => context.with(MARKED, context.active, context) === MARKED
