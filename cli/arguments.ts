@@ -33,3 +33,10 @@ export function wholeArgument(text: string): number {
   if (!Number.isInteger(whole) || whole < 1) throw new InvalidArgumentError('It must be a whole number from 1.')
   return whole
 }
+
+export function portArgument(text: string): number {
+  const port = Number(text)
+  if (text === '' || !Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new InvalidArgumentError(`a port is a whole number from 0 to 65535, got '${text}'`)
+  return port
+}

@@ -15,6 +15,7 @@ import { addShow } from './commands/show.ts'
 import { addStart } from './commands/start.ts'
 import { addSteering } from './commands/steer.ts'
 import { addTail } from './commands/tail.ts'
+import { addUi } from './commands/ui.ts'
 import { addWorkers } from './commands/workers.ts'
 import { explain } from './failure.ts'
 import { Session } from './session.ts'
@@ -51,6 +52,6 @@ function overwinter(): Command {
   // Inherited by the commands that are added after it.
   program.exitOverride()
   const oversight = [addSchedules, addDefinitions, addLint, addGraph, addWorkers, addConformance, addDoctor]
-  for (const add of [addInit, addDev, addStart, addRuns, addShow, addTail, addIncidents, addSteering, addCallbacks, ...oversight]) add(program)
+  for (const add of [addInit, addDev, addUi, addStart, addRuns, addShow, addTail, addIncidents, addSteering, addCallbacks, ...oversight]) add(program)
   return program
 }

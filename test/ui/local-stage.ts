@@ -1,7 +1,7 @@
 import { serveLocal } from '../../functions/local/serve.ts'
 import { Local } from '../../sdk/local.ts'
 import { openBrowser, openPage } from './browser.ts'
-import type { Stage } from './stage.ts'
+import { Api, type Stage } from './stage.ts'
 import { gateway, schedules, workflows } from './workflows.ts'
 
 /** A local server, a browser, and a page on it. */
@@ -15,6 +15,7 @@ export async function openLocalStage() {
   const stage: Stage = {
     page: watched.page,
     base,
+    api: new Api(base),
     name: (what) => what,
     async setGateway(isDown) {
       gateway.isDown = isDown

@@ -4,7 +4,6 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPage } from './browser.ts'
 import { openLocalStage } from './local-stage.ts'
-import { Api } from './stage.ts'
 import { gateway } from './workflows.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -35,7 +34,7 @@ let local: Awaited<ReturnType<typeof openLocalStage>>
 beforeAll(async () => {
   local = await openLocalStage()
   gateway.isDown = true
-  const api = new Api(local.stage.base)
+  const api = local.stage.api
   await api.start('order', 'looks-order', { customer: 'Ada', amount: 1, kind: 'book' })
   await api.start('batch', 'looks-batch', {})
   await api.start('payment', 'looks-payment', { order: 'o-1' })

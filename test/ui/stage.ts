@@ -8,6 +8,8 @@ export interface Stage {
   page: Page
   /** Where the page is served, without a slash at its end. */
   base: string
+  /** The same runs, as a program starts and sees them. */
+  api: Api
   /** What the payments depend on works again, or no longer. */
   setGateway(isDown: boolean): Promise<void>
   /** Of this play: runs of others may be there too. */
@@ -22,26 +24,29 @@ const LOOK_EVERY_MS = 30
 /** Runs as others start and see them, beside the page. */
 export class Api {
   private readonly base: string
+  private readonly headers: Record<string, string>
 
-  constructor(base: string) {
+  /** `headers`: what lets it in. */
+  constructor(base: string, headers: Record<string, string> = {}) {
     this.base = base
+    this.headers = headers
   }
 
   async start(workflow: string, id: string, input?: unknown): Promise<void> {
     const response = await fetch(`${this.base}/workflows/${workflow}/runs`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { ...this.headers, 'content-type': 'application/json' },
       body: JSON.stringify({ id, input }),
     })
     if (response.status !== 201) throw new Error(`${workflow} was not started: ${await response.text()}`)
   }
 
   async get(id: string): Promise<RunJson> {
-    return (await (await fetch(`${this.base}/runs/${id}`)).json()) as RunJson
+    return (await (await fetch(`${this.base}/runs/${id}`, { headers: this.headers })).json()) as RunJson
   }
 
   async count(query: string): Promise<number> {
-    return ((await (await fetch(`${this.base}/runs?${query}`)).json()) as { runs: unknown[] }).runs.length
+    return ((await (await fetch(`${this.base}/runs?${query}`, { headers: this.headers })).json()) as { runs: unknown[] }).runs.length
   }
 
   /** Until it is in that state. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPage } from './browser.ts'
 import { openLocalStage } from './local-stage.ts'
-import { Api } from './stage.ts'
 
 let local: Awaited<ReturnType<typeof openLocalStage>>
 beforeAll(async () => {
@@ -56,13 +55,13 @@ test.each([
   await page.goto(`${local.stage.base}/ui/runs`)
   await page.locator('.run-row a').first().waitFor()
   // It does follow what happens, as long as it is seen.
-  await new Api(local.stage.base).start('nap', `seen-${hasChanges}`, {})
+  await local.stage.api.start('nap', `seen-${hasChanges}`, {})
   await page.getByRole('link', { name: `seen-${hasChanges}`, exact: true }).waitFor()
   await page.evaluate('setHidden(true)')
   // What was under way may still arrive.
   await page.waitForLoadState('networkidle').catch(() => {})
   const before = requests.length
-  await new Api(local.stage.base).start('nap', id, {})
+  await local.stage.api.start('nap', id, {})
   // As long as the page would take, in its own hurried time, for a hundred questions.
   await page.evaluate('new Promise((resolve) => wait(resolve, 2_000))')
   expect(requests.slice(before)).toEqual([])
@@ -102,7 +101,7 @@ test('a read-only page offers nothing that changes anything', async () => {
   await page.route('**/ui/config.json', (route) =>
     route.fulfill({ json: { name: 'shop.example', isLocal: false, isReadOnly: true, hasChanges: false, hasReplay: false, version: '0' } }),
   )
-  await new Api(local.stage.base).start('nap', 'looked-at', {})
+  await local.stage.api.start('nap', 'looked-at', {})
   await page.goto(`${local.stage.base}/ui/runs/looked-at`)
   await page.getByText("It waits for the sleep 'winter'").waitFor()
   expect(await page.locator('.actions button:enabled').count()).toBe(0)

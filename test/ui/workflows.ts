@@ -51,10 +51,19 @@ export const nap = workflow('nap', async (ctx, { name = 'Ada' }: { name?: string
 /** Whether what the payments depend on is mended. */
 export const gateway = { isDown: true }
 
+/** Where they are deployed, an item of a table says so. */
+async function isGatewayDown(): Promise<boolean> {
+  const { GATEWAY_TABLE: TableName } = process.env
+  if (!TableName) return gateway.isDown
+  const { DynamoDBClient, GetItemCommand } = await import('@aws-sdk/client-dynamodb')
+  const { Item } = await new DynamoDBClient().send(new GetItemCommand({ TableName, Key: { id: { S: 'gateway' } }, ConsistentRead: true }))
+  return Item?.isDown?.BOOL ?? true
+}
+
 export const payment = workflow('payment', async (ctx, { order }: { order: string }) => {
   const price = await ctx.step('price', () => taking(8, 12))
-  await ctx.step('charge', () => {
-    if (gateway.isDown) throw new FatalError(`order ${order}: the gateway answered 503`)
+  await ctx.step('charge', async () => {
+    if (await isGatewayDown()) throw new FatalError(`order ${order}: the gateway answered 503`)
     return { charged: price }
   })
   return { order, price }

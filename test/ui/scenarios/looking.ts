@@ -1,11 +1,10 @@
 import { expect } from 'vitest'
-import { Api, inDialog, open, type Scenarios } from '../stage.ts'
+import { inDialog, open, type Scenarios } from '../stage.ts'
 
 /** How runs are found and looked at. */
 export const looking: Scenarios = {
   async 'runs are filtered, the address says so, and a view is kept under a name'(stage) {
-    const { page, base, name } = stage
-    const api = new Api(base)
+    const { page, api, name } = stage
     await api.start('nap', name('kept-1'), {})
     await api.start('echo', name('kept-2'), 1)
     await api.until(name('kept-1'), 'sleeping')
@@ -27,8 +26,7 @@ export const looking: Scenarios = {
   },
 
   async 'the timeline folds what repeats, finds rows, and keeps to scale where it is told to'(stage) {
-    const { page, base, name } = stage
-    const api = new Api(base)
+    const { page, api, name } = stage
     await api.start('batch', name('folded'), { items: 12 })
     await api.until(name('folded'), 'completed')
     await open(stage, `/runs/${name('folded')}`)
@@ -46,8 +44,7 @@ export const looking: Scenarios = {
   },
 
   async 'a graph shows what came after what, of code and of definitions'(stage) {
-    const { page, base, name } = stage
-    const api = new Api(base)
+    const { page, api, name } = stage
     await api.start('order', name('graph'), { customer: 'Ada', amount: 1, kind: 'book' })
     await api.until(name('graph'), 'waiting')
     await open(stage, `/runs/${name('graph')}?tab=graph`)
@@ -65,8 +62,7 @@ export const looking: Scenarios = {
   },
 
   async 'a run is compared with the last that completed'(stage) {
-    const { page, base, name, setGateway } = stage
-    const api = new Api(base)
+    const { page, api, name, setGateway } = stage
     await setGateway(false)
     await api.start('payment', name('good'), { order: 'o-3' })
     await api.until(name('good'), 'completed')
@@ -83,8 +79,7 @@ export const looking: Scenarios = {
   },
 
   async 'time travel shows the run as it was, under an address that can be sent'(stage) {
-    const { page, base, name } = stage
-    const api = new Api(base)
+    const { page, api, name } = stage
     await api.start('order', name('travel'), { customer: 'Ada', amount: 1, kind: 'book' })
     await api.until(name('travel'), 'waiting')
     await open(stage, `/runs/${name('travel')}?tab=travel`)
@@ -98,9 +93,8 @@ export const looking: Scenarios = {
   },
 
   async 'a script in a payload is text'(stage) {
-    const { page, base, name } = stage
+    const { page, api, name } = stage
     const script = '<script>window.isHurt = true</script><img src=x onerror="window.isHurt = true">'
-    const api = new Api(base)
     await api.start('echo', name('script'), { [script]: script })
     await api.until(name('script'), 'completed')
     await open(stage, `/runs/${name('script')}`)

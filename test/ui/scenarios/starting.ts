@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
-import { Api, open, type Scenarios, shows } from '../stage.ts'
+import { open, type Scenarios, shows } from '../stage.ts'
 
 /** How runs are started. */
 export const starting: Scenarios = {
   async 'a run is started by a form, and the page goes to it'(stage) {
-    const { page, base, name } = stage
+    const { page, api, name } = stage
     await open(stage, '/workflows/order')
     await page.getByLabel('customer').fill('Grace')
     await page.getByLabel('amount').fill('12.5')
@@ -18,7 +18,7 @@ export const starting: Scenarios = {
     await page.getByRole('button', { name: 'Start', exact: true }).click()
     await page.waitForURL(`**/ui/runs/${name('by-form')}`)
     await shows(page, 'waiting')
-    const { input } = await new Api(base).get(name('by-form'))
+    const { input } = await api.get(name('by-form'))
     expect(input).toEqual({
       ...{ customer: 'Grace', amount: 12.5, quantity: 1, kind: 'film' },
       ...{ address: { street: 'Elm 1', city: 'Ulm' }, notes: ['ring twice'] },
@@ -57,7 +57,7 @@ export const starting: Scenarios = {
   },
 
   async 'a double submit is one run'(stage) {
-    const { page, base, name } = stage
+    const { page, api, name } = stage
     await open(stage, '/workflows/nap')
     await page.getByText('Id, delay, tags').click()
     await page.getByLabel('Tags optional').fill(name('twice'))
@@ -77,6 +77,6 @@ export const starting: Scenarios = {
     await page.waitForURL('**/ui/runs/*')
     await page.unroute('**/workflows/nap/runs')
     expect(new Set(keys).size).toBe(1)
-    expect(await new Api(base).count(`tag=${name('twice')}`)).toBe(1)
+    expect(await api.count(`tag=${name('twice')}`)).toBe(1)
   },
 }

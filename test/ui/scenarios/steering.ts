@@ -1,11 +1,10 @@
 import { expect } from 'vitest'
-import { Api, inDialog, open, type Scenarios, shows } from '../stage.ts'
+import { inDialog, open, type Scenarios, shows } from '../stage.ts'
 
 /** What is done to runs. */
 export const steering: Scenarios = {
   async 'a sleeping run is woken'(stage) {
-    const { page, base, name } = stage
-    const api = new Api(base)
+    const { page, api, name } = stage
     await api.start('nap', name('nap'), { name: 'Ada' })
     await open(stage, `/runs/${name('nap')}`)
     await page.getByText("It waits for the sleep 'winter'").waitFor()
@@ -17,8 +16,7 @@ export const steering: Scenarios = {
   },
 
   async 'a signal is sent by the form of its schema, and its problems stand beside its fields'(stage) {
-    const { page, base, name } = stage
-    const api = new Api(base)
+    const { page, api, name } = stage
     await api.start('order', name('signalled'), { customer: 'Ada', amount: 1, kind: 'book' })
     await api.until(name('signalled'), 'waiting')
     await open(stage, `/runs/${name('signalled')}`)
@@ -32,8 +30,7 @@ export const steering: Scenarios = {
   },
 
   async 'a callback is answered'(stage) {
-    const { page, base, name } = stage
-    const api = new Api(base)
+    const { page, api, name } = stage
     await api.start('review', name('review'), { document: 'plan' })
     await api.until(name('review'), 'waiting')
     await open(stage, `/runs/${name('review')}`)
@@ -45,9 +42,9 @@ export const steering: Scenarios = {
   },
 
   async 'a failed run says why, is retried, and completes'(stage) {
-    const { page, base, name, setGateway } = stage
+    const { page, api, name, setGateway } = stage
     await setGateway(true)
-    await new Api(base).start('payment', name('failed'), { order: 'o-1' })
+    await api.start('payment', name('failed'), { order: 'o-1' })
     await open(stage, `/runs/${name('failed')}`)
     await page.locator('.reason-line', { hasText: 'the gateway answered 503' }).waitFor()
     await setGateway(false)
@@ -57,9 +54,8 @@ export const steering: Scenarios = {
   },
 
   async 'a run is rerun from a step'(stage) {
-    const { page, base, name, setGateway } = stage
+    const { page, api, name, setGateway } = stage
     await setGateway(false)
-    const api = new Api(base)
     await api.start('payment', name('again'), { order: 'o-2' })
     await api.until(name('again'), 'completed')
     await open(stage, `/runs/${name('again')}`)
@@ -73,8 +69,7 @@ export const steering: Scenarios = {
   },
 
   async 'many failures are one incident, and are retried together'(stage) {
-    const { page, base, name, setGateway } = stage
-    const api = new Api(base)
+    const { page, api, name, setGateway } = stage
     await setGateway(true)
     const ids = Array.from({ length: 12 }, (_, i) => name(`bulk-${i}`))
     for (const id of ids) await api.start('payment', id, { order: id })
@@ -99,8 +94,7 @@ export const steering: Scenarios = {
   },
 
   async 'what destroys asks first, and names what is lost'(stage) {
-    const { page, base, name } = stage
-    const api = new Api(base)
+    const { page, api, name } = stage
     await api.start('nap', name('ended'), {})
     await api.until(name('ended'), 'sleeping')
     await open(stage, `/runs/${name('ended')}`)

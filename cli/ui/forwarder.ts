@@ -1,0 +1,92 @@
+import { HttpProblem } from '../../functions/http/problem.ts'
+import type { TransportOptions } from '../../sdk/http-client/index.ts'
+import { explain, Failure } from '../failure.ts'
+
+type Paths = Record<string, Record<string, unknown>>
+
+/** More than the longest time that the API holds a request. */
+const TIMEOUT_MS = 35_000
+const PASSED_ON = ['accept', 'content-type', 'idempotency-key']
+const PASSED_BACK = ['content-type', 'retry-after', 'location']
+/** Whatever comes back is to be looked at, and never to be run. */
+const HARMLESS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; sandbox" }
+
+/** Hands requests on to an API, with the proof that it asks for: only those that its OpenAPI document has. */
+export class Forwarder {
+  private readonly connection: TransportOptions
+  private readonly base: string
+  private readonly routes: { method: string; path: RegExp }[]
+  private readonly isReadOnly: boolean
+  /** Whether it tells of changes as they happen. */
+  readonly hasChanges: boolean
+
+  private constructor(connection: TransportOptions, paths: Paths, isReadOnly: boolean) {
+    this.connection = connection
+    this.base = connection.url.replace(/\/+$/, '')
+    this.isReadOnly = isReadOnly
+    this.hasChanges = '/changes' in paths
+    this.routes = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path: patternOf(path) })),
+    )
+  }
+
+  /** Asks the API first what it has: so a wrong address is told of before anybody opens a page. */
+  static async to(connection: TransportOptions, isReadOnly: boolean): Promise<Forwarder> {
+    const response = await new Forwarder(connection, { '/openapi.json': { get: true } }, true).fetch(
+      new Request(`${connection.url.replace(/\/+$/, '')}/openapi.json`),
+    )
+    const text = await response.text()
+    if (response.status === 401 || response.status === 403)
+      throw new Failure(`${connection.url} lets nobody in without proof (${response.status}); give --token, or --profile for an API with IAM`)
+    const paths = response.ok ? pathsIn(text) : undefined
+    if (!paths)
+      throw new Failure(
+        `${connection.url} is not the API of Overwinter: its /openapi.json answered ${response.status}. Is the address right, with its stage if it has one?`,
+      )
+    return new Forwarder(connection, paths, isReadOnly)
+  }
+
+  async forward(request: Request, target: string): Promise<Response> {
+    const { method } = request
+    const path = target.split('?', 1)[0]!
+    const asked = method === 'HEAD' ? 'GET' : method
+    const url = URL.parse(this.base + target)
+    // `%2e%2e` is one part of a path to us, and a step up to who resolves it.
+    const isPlain = url?.pathname === new URL(this.base).pathname.replace(/\/$/, '') + path
+    if (!url || !isPlain || !this.routes.some((route) => route.method === asked && route.path.test(path)))
+      return new HttpProblem('unknown-route', `the API has no ${method} ${path}; see /openapi.json`).toResponse()
+    if (this.isReadOnly && asked !== 'GET') return new HttpProblem('forbidden', 'this dashboard was started with --read-only, and changes nothing').toResponse()
+    const headers = new Headers(PASSED_ON.flatMap((name) => (request.headers.has(name) ? [[name, request.headers.get(name)!] as [string, string]] : [])))
+    const body = request.body === null ? {} : { body: await request.arrayBuffer() }
+    try {
+      const isStream = path === '/changes'
+      const response = await this.fetch(new Request(url, { method, headers, ...body }), isStream ? request.signal : AbortSignal.timeout(TIMEOUT_MS))
+      const back = PASSED_BACK.flatMap((name) => (response.headers.has(name) ? [[name, response.headers.get(name)!] as [string, string]] : []))
+      return new Response(response.body, { status: response.status, headers: { ...Object.fromEntries(back), ...HARMLESS } })
+    } catch (error) {
+      return new HttpProblem('unavailable', explain(error, this.connection.url)).toResponse()
+    }
+  }
+
+  private async fetch(request: Request, signal = AbortSignal.timeout(TIMEOUT_MS)): Promise<Response> {
+    const { token, sign, fetch: send = fetch } = this.connection
+    if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
+    // Where it leads is for the page to see, and not to be asked with our proof.
+    return send(sign ? await sign(request) : request, { signal, redirect: 'manual' })
+  }
+}
+
+/** `/runs/{id}` takes one part of a path for `{id}`, whatever is in it. */
+function patternOf(path: string): RegExp {
+  const parts = path.split('/').map((part) => (/^\{\w+\}$/.test(part) ? '(?!\\.{1,2}(?:/|$))[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+  return new RegExp(`^${parts.join('/')}$`)
+}
+
+function pathsIn(text: string): Paths | undefined {
+  try {
+    const { openapi, paths } = JSON.parse(text) as { openapi?: unknown; paths?: Paths }
+    return typeof openapi === 'string' && paths && '/runs/{id}' in paths ? paths : undefined
+  } catch {
+    return undefined
+  }
+}
