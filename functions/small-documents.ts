@@ -8,7 +8,7 @@ import {
   QueryCommand as QueryItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
-import { type marshallOptions, marshall as toAttributes, unmarshall } from '@aws-sdk/util-dynamodb'
+import { marshall, unmarshall } from './small-attributes.ts'
 
 /**
  * In the bundles this stands in for `@aws-sdk/lib-dynamodb`, as far as the AWS world uses it: seven commands whose items are plain objects. It knows which fields hold
@@ -71,19 +71,17 @@ export const BatchWriteCommand = commandFor(BatchWriteItemCommand)
 
 export class DynamoDBDocumentClient {
   private readonly client: DynamoDBClient
-  private readonly marshall: Translate
 
-  private constructor(client: DynamoDBClient, options: marshallOptions) {
+  private constructor(client: DynamoDBClient) {
     this.client = client
-    this.marshall = (item) => toAttributes(item, options)
   }
 
-  static from(client: DynamoDBClient, { marshallOptions = {} }: { marshallOptions?: marshallOptions } = {}): DynamoDBDocumentClient {
-    return new DynamoDBDocumentClient(client, marshallOptions)
+  static from(client: DynamoDBClient): DynamoDBDocumentClient {
+    return new DynamoDBDocumentClient(client)
   }
 
   async send({ native, input }: Command, options?: object): Promise<Fields> {
-    const command = new native(translated(input, this.marshall) as never)
+    const command = new native(translated(input, marshall) as never)
     return translated((await this.client.send(command as GetItemCommand, options)) as unknown as Fields, unmarshall as Translate)
   }
 }

@@ -1,6 +1,6 @@
 import { type AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord, AttributeValue as JsonAttributeValue } from 'aws-lambda'
+import { unmarshall } from '#aws/attributes'
 import { DynamoDBDocumentClient, GetCommand } from '#aws/documents'
 import type { FrameEvent } from '../sdk/engine/events.ts'
 import type { FrameItem } from '../sdk/worlds/aws/frames.ts'

@@ -28,7 +28,6 @@ const OURS: BundlingOptions = {
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials'),
     '--alias:@smithy/core/event-streams': functionFile('left-out-of-aws-sdk'),
-    '--alias:@smithy/core/checksum': functionFile('small-checksums'),
     '--alias:@aws-sdk/middleware-endpoint-discovery': functionFile('left-out-of-aws-sdk'),
     '--alias:@aws/lambda-invoke-store': functionFile('left-out-of-aws-sdk'),
     // `module` would be lost if it were not named. The second is for `imports` in our package.json.

@@ -1,6 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import * as lib from '@aws-sdk/lib-dynamodb'
 import { expect, test } from 'vitest'
+import { marshall, unmarshall } from '../../functions/small-attributes.ts'
 import * as small from '../../functions/small-documents.ts'
 import { fakeServer } from '../cli/fake-server.ts'
 
@@ -70,6 +71,11 @@ test.each(CALLS)('%s is sent as the SDK sends it, and gives the same back', asyn
   expect(await send(small)).toEqual(await send(lib))
   const [ours, theirs] = server.asked.map(({ request, body }) => [request.headers['x-amz-target'], JSON.parse(body)])
   expect(ours).toEqual(theirs)
+})
+
+test('what is no plain data is not made an attribute of', () => {
+  for (const value of [() => 1, Symbol('x'), 1n]) expect(() => marshall({ value })).toThrow(/an item cannot hold a/)
+  expect(() => unmarshall({ value: { SS: ['a'] } })).toThrow('no attribute of the kind SS')
 })
 
 test('a write that is refused is told of as the SDK tells of it', async () => {

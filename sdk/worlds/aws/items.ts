@@ -1,5 +1,5 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { unmarshall } from '#aws/attributes'
 import {
   BatchGetCommand,
   type BatchGetCommandInput,
