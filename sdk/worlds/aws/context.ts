@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { DynamoDBDocumentClient } from '#aws/documents'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Clock, Wake } from '../../ports.ts'
 import type { Payloads } from './payloads.ts'
 import type { TaskQueues } from './task-queues.ts'
