@@ -23,8 +23,8 @@ export interface Resources {
 export function runnerMay({ table, bucket, wakeups, tasks }: Resources): PolicyStatement[] {
   return [
     allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'), table.tableArn),
-    // A run that erases others has to find them.
-    allow(db('Query'), index(table, 'list')),
+    // A run that erases, retries or ends others has to find them.
+    allow(db('Query'), index(table, 'due'), index(table, 'list')),
     ...exchangePayloads(bucket),
     ...removePayloads(bucket),
     ...arm(wakeups),
