@@ -10,7 +10,7 @@ export function marshall(item: object): Record<string, AttributeValue> {
 }
 
 export function unmarshall(item: Record<string, AttributeValue>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(item).map(([name, attribute]) => [name, valueOf(attribute)]))
+  return Object.fromEntries(Object.entries(item).map(([name, attribute]) => [name, dataOf(attribute)]))
 }
 
 function attributeOf(value: unknown): AttributeValue {
@@ -29,7 +29,7 @@ function attributeOf(value: unknown): AttributeValue {
   throw new Error(`an item cannot hold a ${typeof value}`)
 }
 
-function valueOf(attribute: AttributeValue): unknown {
+function dataOf(attribute: AttributeValue): unknown {
   const [kind, value] = Object.entries(attribute)[0]!
   switch (kind) {
     case 'N':
@@ -37,7 +37,7 @@ function valueOf(attribute: AttributeValue): unknown {
     case 'NULL':
       return null
     case 'L':
-      return (value as AttributeValue[]).map(valueOf)
+      return (value as AttributeValue[]).map(dataOf)
     case 'M':
       return unmarshall(value as Record<string, AttributeValue>)
     case 'S':
