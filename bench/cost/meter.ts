@@ -109,6 +109,12 @@ const DYNAMODB: Record<string, (meter: Meter, input: Input, carryOut: () => Prom
     meter.count('readUnits', readUnits(answer.output.Item ? [answer.output.Item] : [], ConsistentRead === true), 'get', Key)
     return answer
   },
+  // Each item is rounded up by itself.
+  BatchGetItemCommand: async (meter, _input, carryOut) => {
+    const answer = (await carryOut()) as { output: { Responses?: Record<string, Item[]> } }
+    for (const item of Object.values(answer.output.Responses ?? {}).flat()) meter.count('readUnits', readUnits([item], false), 'get', item)
+    return answer
+  },
   QueryCommand: async (meter, { ConsistentRead, ProjectionExpression }, carryOut) => {
     if (ProjectionExpression) throw new Error('a projected Query is billed by what it does not return; the meter cannot see that')
     const answer = (await carryOut()) as Answer

@@ -33,3 +33,12 @@ export const durableUsdPerMillion = ({ durableOperations, bytesWritten }: Elsewh
   durableOperations * DURABLE_OPERATION + ((bytesWritten * 1_000_000) / 1e9) * DURABLE_GB_WRITTEN
 
 export const stepFunctionsUsdPerMillion = ({ transitions }: Elsewhere): number => transitions * TRANSITION
+
+/** API Gateway's HTTP API, Lambda's requests, and a GB-second of Lambda on arm64. */
+const API_REQUEST = 1
+const INVOCATION = 0.2
+const GB_SECOND = 13.3334
+
+/** What requests to the API cost, in dollars, each with what it reads and how long its function is busy. */
+export const usdOfRequests = (requests: number, readUnits: number, gbSecondsEach: number): number =>
+  (readUnits * READ_UNIT + requests * (API_REQUEST + INVOCATION + gbSecondsEach * GB_SECOND)) / 1e6

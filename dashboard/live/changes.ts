@@ -1,5 +1,6 @@
 import { config } from '../settings.ts'
 import { lost, onFound, serverIsGone } from './connection.ts'
+import { nextPause, PACE } from './pace.ts'
 
 /** Runs that may look different now; `all` where nobody knows which. */
 export type Changed = ReadonlySet<string> | 'all'
@@ -7,14 +8,11 @@ export type Changed = ReadonlySet<string> | 'all'
 /** Reads anew what the change concerns, and says whether there was anything new. */
 export type Follower = (changed: Changed) => Promise<boolean> | undefined
 
-const SHORTEST_MS = 2_000
-const LONGEST_MS = 30_000
-const GROWTH = 1.5
-
 const followers = new Set<Follower>()
 let source: EventSource | undefined
 let timer: ReturnType<typeof setTimeout> | undefined
-let pauseMs = SHORTEST_MS
+let pauseMs = PACE.shortestMs
+let touchedAt = performance.now()
 
 export function follow(follower: Follower): () => void {
   followers.add(follower)
@@ -27,7 +25,7 @@ export function follow(follower: Follower): () => void {
 
 /** Somebody has done something, so there will be something to see soon. */
 export function hurry(): void {
-  pauseMs = SHORTEST_MS
+  pauseMs = PACE.shortestMs
   void tell('all')
 }
 
@@ -66,7 +64,7 @@ function listen(): EventSource {
 function poll(): void {
   timer = setTimeout(async () => {
     const isNews = await tell('all')
-    pauseMs = isNews ? SHORTEST_MS : Math.min(pauseMs * GROWTH, LONGEST_MS)
+    pauseMs = nextPause(pauseMs, isNews, performance.now() - touchedAt)
     if (timer === undefined) return
     timer = undefined
     resume()
@@ -76,13 +74,16 @@ function poll(): void {
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) return pause()
   if (followers.size === 0) return
-  pauseMs = SHORTEST_MS
+  pauseMs = PACE.shortestMs
   void tell('all')
   resume()
 })
 
 onFound(() => {
-  pauseMs = SHORTEST_MS
+  pauseMs = PACE.shortestMs
   void tell('all')
   resume()
 })
+
+for (const touch of ['pointerdown', 'pointermove', 'keydown', 'wheel'])
+  document.addEventListener(touch, () => (touchedAt = performance.now()), { passive: true })
