@@ -2,6 +2,7 @@ import { InvalidInputError } from '../../engine/errors.ts'
 import type { RunCounts, RunFilter, RunPage } from '../../ports.ts'
 import type { Database, Value } from './database.ts'
 import { selectSummaries } from './rows.ts'
+import { FOUND_BY_STATUS } from './schema.ts'
 
 export function listRuns(db: Database, filter: RunFilter, now: number): RunPage {
   // Past its retention a run counts as gone, whenever it is cleared away.
@@ -16,7 +17,7 @@ export function listRuns(db: Database, filter: RunFilter, now: number): RunPage 
   // A literal; the port's type admits nothing else.
   if (filter.status !== undefined && /^[a-z]+$/.test(filter.status)) conditions.push(`r.status = '${filter.status}'`)
   // SQLite takes the partial index only where its condition stands in the same words.
-  if (filter.status === 'stuck' || filter.status === 'failed') conditions.push("r.status IN ('stuck', 'failed')")
+  if (filter.status !== undefined && FOUND_BY_STATUS.includes(`'${filter.status}'`)) conditions.push(`r.${FOUND_BY_STATUS}`)
   if (filter.isOpen) conditions.push('r.ended_at IS NULL')
   where('r.key IN (SELECT run FROM tags WHERE tag = ?)', filter.tag)
   where('r.id >= ?', filter.idPrefix)
