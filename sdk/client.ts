@@ -11,7 +11,6 @@ import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
-import { canonicalJson } from './engine/json.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
@@ -35,7 +34,7 @@ import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.t
 import { nextChange } from './run-changes.ts'
 import { keptSignals, viewOf } from './run-view.ts'
 import { accept, validateOrThrow } from './schema.ts'
-import { StartedRun } from './started-run.ts'
+import { isSameStart, StartedRun } from './started-run.ts'
 import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
 import { readTraceparent } from './views/span-ids.ts'
@@ -439,11 +438,6 @@ export class Client {
 const NET_MS = 5_000
 /** Nobody's HTTP request takes longer. */
 const LONGEST_HAND_OVER_MS = 60_000
-
-/** A run that has continued as new has the input of its last generation, and nobody knows the first any more: its id has to do. */
-function isSameStart(existing: RunRecord, run: NewRun): boolean {
-  return existing.workflow === run.workflow && (existing.generation > 0 || canonicalJson(existing.input) === canonicalJson(run.input))
-}
 
 /** The message that an event took over, if it is of that kind. */
 function cameFrom(event: JournalEvent): string | undefined {

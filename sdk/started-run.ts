@@ -1,7 +1,8 @@
 import type { AskOptions, Client, RepeatOptions } from './client.ts'
 import type { Duration } from './engine/duration.ts'
+import { canonicalJson } from './engine/json.ts'
 import type { HistoryEvent } from './history.ts'
-import type { RunStatus } from './ports.ts'
+import type { NewRun, RunRecord, RunStatus } from './ports.ts'
 import type { Giving } from './storable.ts'
 import type { RunRequest, Signal } from './workflow.ts'
 
@@ -48,4 +49,9 @@ export class StartedRun<O = unknown> {
   history(): Promise<HistoryEvent[]> {
     return this.#client.history(this.runId)
   }
+}
+
+/** A run that has continued as new has the input of its last generation, and nobody knows the first any more: its id has to do. */
+export function isSameStart(existing: RunRecord, run: NewRun): boolean {
+  return existing.workflow === run.workflow && (existing.generation > 0 || canonicalJson(existing.input) === canonicalJson(run.input))
 }

@@ -45,7 +45,7 @@ describe('a wait', () => {
     const run = await env.start(naps, undefined)
     await run.result()
     const history = await run.history()
-    expect(history.slice(1, 3)).toEqual([
+    expect(history.slice(1, 3)).toMatchObject([
       { type: 'sleep.started', id: 'nap', until: begun + MINUTE, ms: MINUTE, at: begun },
       { type: 'sleep.completed', id: 'nap', at: begun + MINUTE },
     ])
