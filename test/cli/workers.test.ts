@@ -95,7 +95,7 @@ describe('overwinter dev', () => {
     const body = JSON.stringify({ task_types: ['llm'], max_tasks: 1, timeout_ms: 0 })
     return (await fetch(`${url}/v1/tasks/poll`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })).status
   }
-  const SAID = /on (http:\/\/localhost:\d+)[\s\S]*Watch it/
+  const SAID = /on (http:\/\/localhost:\d+)[\s\S]*Look at it/
 
   test('makes a token at its first start, says it once, and keeps only its hash', async () => {
     using project = new Project({ 'workflows/index.ts': FLOWS })
