@@ -19,6 +19,7 @@ import {
   whyFromJson,
 } from '../sdk/http-client/wire.ts'
 import type { RunStatus } from '../sdk/ports.ts'
+import type { JsonSchema } from './form/schema.ts'
 import { serverIsGone, serverIsThere } from './live/connection.ts'
 import { Refusal, Unreachable } from './refusal.ts'
 
@@ -61,7 +62,7 @@ const at = (...parts: string[]): string => parts.map((part) => `/${encodeURIComp
 
 function withQuery(path: string, query: Record<string, string | number | undefined>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
 }
 
 const get = <T>(path: string, signal?: AbortSignal) => call('GET', path, signal && { signal }) as Promise<T>
@@ -127,7 +128,6 @@ export interface WorkflowInList {
   versions: number[]
   latest: number
 }
-export type JsonSchema = { [key: string]: unknown }
 export interface Workflow extends WorkflowInList {
   input?: JsonSchema
   output?: JsonSchema

@@ -20,7 +20,7 @@ export function SchedulesPage() {
           schedules.length === 0 ? (
             <Empty title="No schedules">
               <p>
-                Export one beside your workflows: <code>schedule('nightly', {'{ cron, workflow, input }'})</code>
+                Export one beside your workflows: <code>schedule('nightly', {"{ cron: '0 3 * * *' }"}, workflow, input)</code>
               </p>
             </Empty>
           ) : (

@@ -6,17 +6,18 @@ import { retryPlan } from './engine/undone.ts'
 import { hasEnded, type RunRecord, type World } from './ports.ts'
 
 /** Lets runs go on that have failed or are stuck. */
-export type Needs = Pick<World, 'store' | 'wakeups'>
+export type Needs = Pick<World, 'store' | 'wakeups' | 'documents' | 'clock'>
 
 export async function retry(world: Needs, runId: string, options: RepeatOptions): Promise<void> {
   const run = await recordOf(world, runId)
-  if (run.status === 'stuck') return reviveStuck(world, runId)
-  const events = (await world.store.frames(runId)).filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
   const key = options.idempotencyKey === undefined ? undefined : digest(options.idempotencyKey)
+  if (run.status === 'stuck') return key === undefined ? reviveStuck(world, runId) : reviveStuckOnce(world, run, key)
+  const events = (await world.store.frames(runId)).filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
   const last = events.at(-1)
   // Whoever asked before died between the journal and the run: what was asked for is carried through.
   if (run.status === 'failed' && last?.type === 'run.retried') return revive(world, runId, last, key)
   if (key !== undefined && events.some((event) => event.type === 'run.retried' && event.key === key)) return
+  if (run.status !== 'failed' && key !== undefined && (await world.documents.get(REVIVED, revivalOf(runId, key)))) return
   if (run.status !== 'failed') throw new ConflictError(`run '${runId}' is ${run.status}; only a failed or stuck run can be retried`)
   const plan = retryPlan(runId, events)
   if ('refusal' in plan) throw new ConflictError(plan.refusal)
@@ -28,6 +29,20 @@ export async function retry(world: Needs, runId: string, options: RepeatOptions)
 export async function reviveStuck({ store, wakeups }: Needs, runId: string): Promise<void> {
   const { wakes } = await store.revive(runId)
   await wakeups.send(wakes)
+}
+
+/** What was stuck when it was retried under a key, and how often it had been taken up by then: its history does not tell. */
+const REVIVED = 'revived'
+const REVIVED_MS = 30 * 86_400_000
+const revivalOf = (runId: string, key: string) => `${runId} ${key}`
+
+/** Under the same key again only if nobody has taken it up since: then whoever asked before may have died too early. */
+async function reviveStuckOnce(world: Needs, { id, epoch }: RunRecord, key: string): Promise<void> {
+  const { documents, clock } = world
+  const known = await documents.get(REVIVED, revivalOf(id, key))
+  if (known && known.value !== epoch) return
+  if (!known) await documents.put(REVIVED, revivalOf(id, key), epoch, { ifVersion: 0, expiresAt: clock.now() + REVIVED_MS })
+  await reviveStuck(world, id)
 }
 
 async function revive(world: Needs, runId: string, event: EventOf<'run.retried'>, key: string | undefined): Promise<void> {

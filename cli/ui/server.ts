@@ -44,8 +44,9 @@ export async function serveUi(
 
   async function answer(request: Request, incoming: IncomingMessage): Promise<Response> {
     const { url: target = '/', headers } = incoming
-    const url = new URL(target, 'http://here')
-    const admitted = url.searchParams.has('key') ? guard.admit(url, headers) : undefined
+    const url = URL.parse(`http://here${target}`) ?? new URL('http://here/')
+    // Who only looks whether there is something does not use the link up.
+    const admitted = request.method === 'GET' && url.searchParams.has('key') ? guard.admit(url, headers) : undefined
     if (admitted) return admitted
     const refusal = guard.refusal(headers)
     if (refusal) return refusal.toResponse()

@@ -29,13 +29,11 @@ export function filledIn(field: Field, draft: Draft, path: string, problems: Fie
   const wrong = (message: string) => void problems.push({ path, message })
   const { shape, isRequired } = field
   if (shape.kind === 'object') {
-    const inner: FieldProblem[] = []
-    const given = (draft ?? {}) as { [name: string]: Draft }
-    const entries = shape.fields.map((each) => [each.name, filledIn(each, given[each.name], path + pathStep(each.name), inner)] as const)
-    const filled = entries.filter(([, value]) => value !== undefined)
     // What may be left out, and has nothing in it, is left out with all that it would need.
-    if (!isRequired && filled.length === 0) return undefined
-    problems.push(...inner)
+    if (!isRequired && isUntouched(draft)) return undefined
+    const given = (draft ?? {}) as { [name: string]: Draft }
+    const entries = shape.fields.map((each) => [each.name, filledIn(each, given[each.name], path + pathStep(each.name), problems)] as const)
+    const filled = entries.filter(([, value]) => value !== undefined)
     return Object.fromEntries(filled)
   }
   if (shape.kind === 'list') {
@@ -49,6 +47,12 @@ export function filledIn(field: Field, draft: Draft, path: string, problems: Fie
     return undefined
   }
   return READ[shape.kind](text, shape as never, wrong)
+}
+
+/** Nothing was typed into it, however deep. */
+function isUntouched(draft: Draft): boolean {
+  if (typeof draft === 'object') return Object.values(draft).every(isUntouched)
+  return draft === undefined || draft === false || (typeof draft === 'string' && draft.trim() === '')
 }
 
 type Read<K extends Shape['kind']> = (text: string, shape: Extract<Shape, { kind: K }>, wrong: (message: string) => void) => unknown

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../api.ts'
+export type JsonSchema = { [key: string]: unknown }
 
 /** What a field is, as far as a form can ask for it. Everything else is asked for as JSON. */
 export type Shape =

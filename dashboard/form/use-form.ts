@@ -1,8 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
-import type { JsonSchema } from '../api.ts'
 import { Refusal, Unreachable } from '../refusal.ts'
 import { type Draft, emptyDraft, type FieldProblem, filledIn } from './draft.ts'
-import { type Field, fieldOf } from './schema.ts'
+import { type Field, fieldOf, type JsonSchema } from './schema.ts'
 
 const AS_JSON: Field = { name: '', isRequired: false, shape: { kind: 'json' } }
 

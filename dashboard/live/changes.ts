@@ -56,9 +56,23 @@ function listen(): EventSource {
   stream.addEventListener('open', () => void tell('all'))
   stream.addEventListener('error', () => {
     pause()
-    serverIsGone()
+    void whyNot()
   })
   return stream
+}
+
+/** Whoever is not allowed to listen may still ask. */
+async function whyNot(): Promise<void> {
+  const isThere = await fetch('/changes', { signal: AbortSignal.timeout(5_000) }).then(
+    ({ status, body }) => {
+      void body?.cancel()
+      return status === 401 || status === 403
+    },
+    () => false,
+  )
+  if (!isThere) return serverIsGone()
+  config.value = { ...config.value, hasChanges: false }
+  resume()
 }
 
 function poll(): void {

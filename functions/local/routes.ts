@@ -65,7 +65,8 @@ const replay: Route = {
   method: 'GET',
   path: '/runs/{id}/replay',
   operationId: 'replayRun',
-  needs: 'read',
+  // It shows the code, other workflows' too.
+  needs: 'everything',
   summary: 'Where the code of a run stood at an event of its history: takes the code of today through it, and does nothing. Only the local server has it.',
   query: { upTo: { description: "The 'n' of the event. Default: the last one." } },
   responses: { 200: { description: 'What it had called by then, and where.', schema: ref('Replayed') } },

@@ -179,6 +179,9 @@ export function checkBulk({ action, filter, perSecond, limit }: Bulk): void {
     if (value !== undefined && !(Number.isInteger(value) && value >= least && value <= most))
       throw new InvalidInputError(`${name} must be a whole number from ${least} to ${most}, got ${JSON.stringify(value)}`)
   }
+  // What a variable that is not set makes of a filter would mean every run.
+  for (const [name, value] of Object.entries(filter))
+    if (value === '') throw new InvalidInputError(`${name} is empty; say which runs are meant, or leave it out`)
   if (Object.values(filter).every((value) => value === undefined))
     throw new InvalidInputError('say which runs are meant: give at least one of workflow, status, tag, idPrefix, from and to')
   if (action === 'retry' && filter.incident === undefined && filter.status !== 'failed' && filter.status !== 'stuck')

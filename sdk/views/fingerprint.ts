@@ -21,16 +21,25 @@ const LONGEST = 200
 export function fingerprint(workflow: string, error: ErrorRecord): Fingerprint {
   const root = rootOf(error)
   const step = stepOf(error)
-  const says = withoutVariables(root.message.split('\n')[0]!) || topmostFrame(root.stack) || ''
+  const says = withoutVariables(firstLine(root.message)) || topmostFrame(root.stack) || ''
   const code = root.code === undefined ? undefined : String(root.code)
   const id = new Hash().with([workflow, root.name, code ?? '', step ?? '', says].join('\n')).base36
   return { id, workflow, name: root.name, ...(code !== undefined && { code }), ...(step !== undefined && { step }), says }
 }
 
-/** The error that it began with: those around it say which step and which child. */
+/** No more is looked at than is kept, about: a message may be very long, and looking for what varies takes its time. */
+const MOST_LOOKED_AT = 2 * LONGEST
+const firstLine = (message: string): string =>
+  message
+    .slice(0, 20 * LONGEST)
+    .trimStart()
+    .split('\n', 1)[0]!
+    .slice(0, MOST_LOOKED_AT)
+
+/** The error that it began with: those around it say which step and which child. Of several, the first. */
 function rootOf(error: ErrorRecord): ErrorRecord {
   let root = error
-  while (root.cause) root = root.cause
+  for (let within = root.cause ?? root.errors?.[0]; within; within = root.cause ?? root.errors?.[0]) root = within
   return root
 }
 

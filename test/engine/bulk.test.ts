@@ -48,6 +48,31 @@ describe('incidents', () => {
   })
 })
 
+describe('a stuck run', () => {
+  it('is retried once under one key, whatever becomes of it; and again under another', async () => {
+    let visits = 0
+    const gone = workflow('gone', async (ctx) => {
+      visits++
+      await ctx.step('one', () => 1)
+      // Whoever awaits something else than ctx is stuck.
+      await new Promise(() => {})
+    })
+    const env = await testEnv({ workflows: [gone] })
+    await env.start(gone, undefined, { id: 'g' })
+    await env.settle()
+    expect((await env.client.get('g')).status).toBe('stuck')
+    const before = visits
+    for (let i = 0; i < 3; i++) {
+      await env.client.retry('g', { idempotencyKey: 'k' })
+      await env.settle()
+    }
+    expect(visits - before).toBe(1)
+    await env.client.retry('g', { idempotencyKey: 'another' })
+    await env.settle()
+    expect(visits - before).toBe(2)
+  })
+})
+
 describe('what is done to many runs', () => {
   it('retries each run of an incident once, so many a second, and says how many there were', async () => {
     const env = await envWith(25)
@@ -113,6 +138,8 @@ describe('what is done to many runs', () => {
     [{ perSecond: 101 }, 'perSecond must be a whole number from 1 to 100, got 101'],
     [{ limit: 10_001 }, 'limit must be a whole number from 1 to 10000, got 10001'],
     [{ filter: {} }, 'say which runs are meant'],
+    [{ filter: { status: 'failed' as const, idPrefix: '' } }, 'idPrefix is empty'],
+    [{ action: 'terminate' as const, filter: { idPrefix: '' } }, 'idPrefix is empty'],
     [{ filter: { workflow: 'flaky' } }, 'only failed and stuck runs can be retried'],
     [{ action: 'cancel' as const }, 'runs that are failed have ended'],
   ])('is refused before anything is started: %j', async (change, message) => {

@@ -47,6 +47,21 @@ describe('a fingerprint', () => {
     expect(fingerprint('order', thrown(5)).id).not.toBe(fingerprint('order', thrown(5, 'refund')).id)
   })
 
+  it('of a message without end is made of its beginning: looking at the whole of it would take seconds', () => {
+    const of = (length: number) => fingerprint('order', { name: 'Error', message: 'a.'.repeat(length) }).id
+    expect(of(32_000)).toBe(of(1_000))
+  })
+
+  it('of several errors at once is that of the first, so that those of other causes are others', () => {
+    const of = (message: string) => fingerprint('order', recordError(new AggregateError([new Error(message)], 'All promises were rejected')))
+    expect(of('no stock').says).toBe('no stock')
+    expect(of('no card').id).not.toBe(of('no stock').id)
+  })
+
+  it('of a message that begins with an empty line is made of the first that says something', () => {
+    expect(fingerprint('order', { name: 'Error', message: '\n  no stock\nat all' }).says).toBe('no stock')
+  })
+
   it('stays what it is: people save links to it', () => {
     expect(of('no stock for ord_1').id).toMatchInlineSnapshot(`"0na6syiwo3kq1"`)
   })
