@@ -10,14 +10,17 @@ export interface CodeNode {
 /** Attempts are measured in whole milliseconds. */
 const TOLERANCE_MS = 1
 
-/** An operation comes after those that had settled when it opened; arrows that follow from others are left out. */
+/** An operation comes after those that had settled when it opened; arrows that follow from others are left out. Of what repeats, the first time counts: a loop goes round. */
 export function codeGraph(rows: readonly Row[]): CodeNode[] {
-  const nodes = rows.map((row) => ({ name: `${row.kind} ${row.id}`, row, begun: places(row.first), settled: places(row.last) }))
-  return nodes.map(({ name, row, begun, settled }) => {
+  const nodes = rows.map((whole) => {
+    const row = whole.folded?.members[0] ?? whole
+    return { name: `${whole.kind} ${whole.id}`, whole, row, begun: places(row.first), settled: places(row.last) }
+  })
+  return nodes.map(({ name, whole, row, begun, settled }) => {
     const before = nodes.filter((other) => other.name !== name && isBefore(other, { row, begun, settled }))
     // Whoever had settled before another one of them began is reached through that one.
     const after = before.filter((early) => !before.some((late) => late !== early && isBefore(early, late)))
-    return { name, row, after: after.map((each) => each.name) }
+    return { name, row: whole, after: after.map((each) => each.name) }
   })
 }
 

@@ -102,14 +102,25 @@ function linesOf(rows: readonly Row[], { onlyErrors, sought, opened }: { onlyErr
   })
 }
 
+/** How much of the axis a label takes, about. */
+const LABEL = 0.09
+
+/** The longest, as far as their labels do not lie on each other. */
+function apart(cuts: readonly Axis['cuts'][number][]): Axis['cuts'] {
+  const kept: Axis['cuts'] = []
+  for (const cut of cuts) if (kept.every(({ place }) => Math.abs(place - cut.place) >= LABEL)) kept.push(cut)
+  return kept
+}
+
 function Scale({ axis, from }: { axis: Axis; from: number }) {
-  const cuts = axis.cuts.length > MOST_CUTS ? axis.cuts.toSorted((a, b) => b.ms - a.ms).slice(0, MOST_CUTS) : axis.cuts
+  const cuts = apart(axis.cuts.toSorted((a, b) => b.ms - a.ms)).slice(0, MOST_CUTS)
+  const ticks = TICKS.map((place) => ({ place, text: `+${duration(axis.timeAt(place) - from)}` })).filter(({ text }, i, all) => text !== all[i - 1]?.text)
   return (
     <div class="scale" role="presentation">
       <div class="scale-track">
-        {TICKS.map((place) => (
+        {ticks.map(({ place, text }) => (
           <span key={place} class="tick" style={{ left: `${place * 100}%` }}>
-            +{duration(axis.timeAt(place) - from)}
+            {text}
           </span>
         ))}
         {cuts.map(({ place, ms }) => (

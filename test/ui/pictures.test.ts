@@ -19,6 +19,18 @@ test('a graph of code: one after the other, side by side, and no arrow that foll
   ])
 })
 
+test('a loop is drawn as it goes round for the first time, and what comes behind it behind it', () => {
+  const round = (i: number) => [
+    step(i === 0 ? 'a' : `a:${i}`, i * 20, i * 20 + 10, `${2 * i + 1}.0`),
+    step(i === 0 ? 'b' : `b:${i}`, i * 20 + 10, i * 20 + 20, `${2 * i + 2}.0`),
+  ]
+  expect(arrows(...round(0), ...round(1), ...round(2), step('c', 60, 70, '7.0'))).toEqual([
+    ['step a', []],
+    ['step b', ['step a']],
+    ['step c', ['step b']],
+  ])
+})
+
 test('steps that are done in one frame ran side by side, even in no time; a sleep in the frame of a step comes after it', () => {
   expect(arrows(step('a', 5, 5, '1.0'), step('b', 5, 5, '1.1'), { type: 'sleep.started', id: 's', at: 5, until: 9, n: '1.2' })).toEqual([
     ['step a', []],
