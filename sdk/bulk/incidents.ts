@@ -50,8 +50,8 @@ async function newest(store: Pick<RunStore, 'list'>, status: RunStatus, workflow
 }
 
 function note(incidents: Map<string, Incident>, { runId, workflow, status, error, endedAt, createdAt }: RunSummary): void {
-  // Kept by a version that did not work it out.
-  const { id, ...rest } = error?.incident ?? { id: 'unknown', name: error?.name ?? 'Error', says: error?.message ?? '' }
+  if (!error?.incident) return
+  const { id, ...rest } = error.incident
   const at = endedAt ?? createdAt
   const known = incidents.get(id) ?? { fingerprint: id, workflow, ...rest, count: 0, failed: 0, stuck: 0, firstAt: at, lastAt: at, runs: [] }
   incidents.set(id, known)

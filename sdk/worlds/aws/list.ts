@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../../engine/errors.ts'
 import type { RunCounts, RunFilter, RunPage, RunStatus, RunSummary, Waiting, Wake } from '../../ports.ts'
 import { isGone, isLeased } from '../../rules/guard.ts'
-import { summaryOf } from '../../rules/summary.ts'
+import { inShort, summaryOf } from '../../rules/summary.ts'
 import type { Aws } from './context.ts'
 import { all, type Expression } from './expressions.ts'
 import { getItems } from './items.ts'
@@ -134,8 +134,11 @@ function matches(aws: Aws, item: RunItem, { workflow, tag, status, isOpen, idPre
 function toSummary(item: RunItem): RunSummary {
   const { attempt = 1, generation = 0, tags = [] } = item
   const waitingFor = item.waitingFor === undefined ? undefined : (unpack(item.waitingFor) as unknown as Waiting[])
-  return summaryOf({ ...item, id: runIdOf(item.pk), attempt, generation, tags, wakeAt: shownWakeAt(item), waitingFor }, item.why)
+  return summaryOf({ ...item, id: runIdOf(item.pk), attempt, generation, tags, wakeAt: shownWakeAt(item), waitingFor }, shortError(item))
 }
+
+/** Runs of before are kept without what their errors have in common with others. */
+const shortError = ({ workflow, why }: RunItem) => (why && !why.incident ? inShort(workflow, why) : why)
 
 const CURSOR = /^\d{13}#[\w-]{8}$/
 const FIRST = '0'
