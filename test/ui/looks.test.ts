@@ -41,7 +41,13 @@ beforeAll(async () => {
   await api.until('looks-order', 'waiting')
   await api.until('looks-batch', 'completed')
   await api.until('looks-payment', 'failed')
+  await api.start('review', 'looks-review', { document: 'plan' })
+  await api.until('looks-review', 'waiting')
+  incident = `/incidents/${(await local.local.incidents()).incidents[0]!.fingerprint}`
 })
+
+/** Known only once something has gone wrong. */
+let incident: string
 afterAll(() => local?.close())
 
 interface Violation {
@@ -60,7 +66,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing in any view, ${colorScheme}`, async () => {
     const { page, offences, foreign } = await openPage(local.browser, local.stage.base, { colorScheme, reducedMotion: 'reduce' })
     const found: Record<string, string[]> = {}
-    for (const [path, sign] of Object.entries(VIEWS)) {
+    for (const [path, sign] of [...Object.entries(VIEWS), [incident, 'main h1'] as const]) {
       await page.goto(`${local.stage.base}/ui${path}`)
       await page.locator(sign).first().waitFor()
       const all = await violations(page)
@@ -80,6 +86,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
       ['/runs/looks-order', 'Signal'],
       ['/runs/looks-order', 'Terminate'],
       ['/runs/looks-payment', 'Retry'],
+      ['/runs/looks-review', 'Answer'],
+      [incident, 'Retry all'],
     ] as const) {
       await page.goto(`${local.stage.base}/ui${path}`)
       await page.getByRole('button', { name: button, exact: true }).click()
