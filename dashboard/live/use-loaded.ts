@@ -18,16 +18,16 @@ interface State<T> {
 }
 
 /** However many changes are told of, so much time lies between two answers. */
-const GAP_MS = 60
+export const GAP_MS = 60
 
 /**
  * Loads what `key` names, again whenever it names something else, and again whenever `isConcerned` says that a change may have touched it.
  * What was shown stays until its successor is there.
  */
-export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, isConcerned?: (changed: Changed) => boolean): Loaded<T> {
+export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, isConcerned?: (changed: Changed) => boolean, gapMs = GAP_MS): Loaded<T> {
   const [state, setState] = useState<State<T>>({ key })
-  const current = useRef({ key, load, isConcerned, shown: '' })
-  Object.assign(current.current, { key, load, isConcerned })
+  const current = useRef({ key, load, isConcerned, gapMs, shown: '' })
+  Object.assign(current.current, { key, load, isConcerned, gapMs })
   const reload = useRef<() => Promise<boolean>>(async () => false)
 
   useEffect(() => {
@@ -61,7 +61,7 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
         do {
           isAskedAgain = false
           isNews = (await once()) || isNews
-          if (isAskedAgain) await new Promise((resolve) => setTimeout(resolve, GAP_MS))
+          await new Promise((resolve) => setTimeout(resolve, current.current.gapMs))
         } while (isAskedAgain && !signal.aborted)
         underWay = undefined
         return isNews

@@ -3,7 +3,7 @@ import type { RunStatus } from '../../sdk/ports.ts'
 import { countRuns, listRuns, listWorkflows, type RunFilter, type RunInList } from '../api.ts'
 import { amount } from '../format.ts'
 import { useKeys } from '../keys.ts'
-import { always, useLoaded } from '../live/use-loaded.ts'
+import { always, GAP_MS, useLoaded } from '../live/use-loaded.ts'
 import { Empty, Shown } from '../parts/states.tsx'
 import { Virtual } from '../parts/virtual.tsx'
 import { go, href, place } from '../route.ts'
@@ -42,7 +42,7 @@ export function RunsPage() {
   const key = JSON.stringify(filter)
   const [more, setMore] = useState({ key, count: PAGE })
   const wanted = more.key === key ? more.count : PAGE
-  const list = useLoaded(`${key} ${wanted}`, (signal) => listAtLeast(filter, wanted, signal), always)
+  const list = useLoaded(`${key} ${wanted}`, (signal) => listAtLeast(filter, wanted, signal), always, GAP_MS * (wanted / PAGE))
   const counts = useLoaded('counts', countRuns, always)
   const workflows = useLoaded('workflows', listWorkflows)
   const isFiltered = Object.keys(filter).length > 0
