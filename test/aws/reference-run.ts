@@ -90,7 +90,7 @@ export async function journals(observer: World, runId: string): Promise<{ output
 }
 
 function withoutTimes(event: HistoryEvent, runId: string): unknown {
-  const { at: _at, ...rest } = event as Record<string, unknown> & { at: number }
+  const { at: _at, n: _n, visit: _visit, ...rest } = event as Record<string, unknown> & { at: number }
   for (const timed of ['until', 'ms']) delete rest[timed]
   return JSON.parse(JSON.stringify(rest).replaceAll(runId, 'RUN'))
 }
