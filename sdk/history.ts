@@ -31,15 +31,19 @@ export async function historyOf({ store }: World, run: RunRecord, { after }: His
       return [{ ...event, at: at + dt, n: `${seq}.${i}`, ...(epoch > 0 && { visit: epoch }) }]
     }),
   )
-  if (run.startedAt === undefined || after !== undefined) return events
-  const { workflow, version, input } = run
-  return [{ type: 'run.started', at: run.startedAt, workflow, version, input, n: START }, ...events]
+  const started = after === undefined ? startOf(run) : undefined
+  return started ? [started, ...events] : events
+}
+
+/** Not in its journal: the run itself knows. */
+function startOf({ startedAt, workflow, version, input }: RunRecord): HistoryEvent | undefined {
+  return startedAt === undefined ? undefined : { type: 'run.started', at: startedAt, workflow, version, input, n: START }
 }
 
 /** One line of it; undefined where there is none of that place. */
 export async function eventAt(world: World, run: RunRecord, n: string): Promise<HistoryEvent | undefined> {
+  if (n === START) return startOf(run)
   const [frame, index] = placeOf(n)
-  if (n === START) return (await historyOf(world, run)).find((event) => event.n === n)
   const behind = await historyOf(world, run, { after: `${frame}.${index - 1}` })
   return behind.find((event) => event.n === n)
 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { ConflictError } from '../../../sdk/index.ts'
+import { ConflictError, RunNotFoundError } from '../../../sdk/index.ts'
 import { Checks } from '../checks.ts'
 import { ref } from '../openapi-schemas.ts'
 import { fitting } from '../pages.ts'
@@ -24,7 +24,9 @@ const getHistory: Route = {
   async handle(c, api) {
     const id = c.req.param('id')!
     const isWithout = readPayloads(c) === 'omit'
-    const { generation } = await api.client.get(id)
+    const state = await api.client.world.store.state(id)
+    if (!state) throw new RunNotFoundError(`no run '${id}'`)
+    const { generation } = state
     const after = readPlace(c, id, generation)
     const rest = (await api.client.history(id, { after })).map((event) => {
       const json = eventToJson(event, api.exposeStacks)
