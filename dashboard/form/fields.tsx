@@ -42,12 +42,21 @@ function Group({ field, fields, draft, path, problems, onChange }: FieldProps & 
       </div>
     )
   return (
+    <Framed field={field} path={path} problems={problems}>
+      {inner}
+    </Framed>
+  )
+}
+
+/** Several fields that belong together, under the title of what they make. */
+function Framed({ field, path, problems, children }: Pick<FieldProps, 'field' | 'path' | 'problems'> & { children: ComponentChildren }) {
+  return (
     <fieldset class="group">
       <legend>
         {titleOf(field)} {!field.isRequired && <span class="muted">optional</span>}
       </legend>
       {field.help && <p class="muted">{field.help}</p>}
-      {inner}
+      {children}
       <Problems problems={problems} path={path} />
     </fieldset>
   )
@@ -56,11 +65,7 @@ function Group({ field, fields, draft, path, problems, onChange }: FieldProps & 
 function List({ field, item, draft, path, problems, onChange }: FieldProps & { item: Field }) {
   const items = (draft as Draft[] | undefined) ?? []
   return (
-    <fieldset class="group">
-      <legend>
-        {titleOf(field)} {!field.isRequired && <span class="muted">optional</span>}
-      </legend>
-      {field.help && <p class="muted">{field.help}</p>}
+    <Framed field={field} path={path} problems={problems}>
       {items.map((each, i) => (
         <div key={i} class="list-item">
           <FormField
@@ -78,8 +83,7 @@ function List({ field, item, draft, path, problems, onChange }: FieldProps & { i
       <button type="button" onClick={() => onChange([...items, emptyDraft(item)])}>
         Add to {titleOf(field)}
       </button>
-      <Problems problems={problems} path={path} />
-    </fieldset>
+    </Framed>
   )
 }
 
