@@ -1,15 +1,12 @@
 import { createHmac } from 'node:crypto'
-import { AwsClient } from 'aws4fetch'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { OverwinterClient } from '../../../sdk/http-client/index.ts'
-import { type Credentials, sigv4 } from '../../../sdk/http-client/sigv4.ts'
+import { sigv4 } from '../../../sdk/http-client/sigv4.ts'
 import { PATIENCE_MS } from '../../outside/patience.ts'
-import { standInEndpoint } from '../cdk.ts'
+import { assumed, ownCredentials, region } from '../credentials.ts'
 import { eventually } from '../deployment.ts'
 import { byLink, echo, SHARED_SECRET, webhook } from '../workflows.ts'
 import { type Opened, open, statusOf } from './door.ts'
-
-const region = process.env.AWS_REGION ?? 'us-east-1'
 
 /** The stand-in checks IAM, as everywhere in these tests. */
 describe("a stack with api: 'rest'", () => {
@@ -99,17 +96,3 @@ describe("a stack with api: 'rest'", () => {
     })
   })
 })
-
-function ownCredentials(): Credentials {
-  return { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
-}
-
-async function assumed(roleArn: string): Promise<Credentials> {
-  const aws = new AwsClient({ ...ownCredentials(), service: 'sts', region })
-  const query = new URLSearchParams({ Action: 'AssumeRole', Version: '2011-06-15', RoleArn: roleArn, RoleSessionName: 'e2e' })
-  const text = await (await aws.fetch(`${standInEndpoint()}/?${query}`)).text()
-  const [accessKeyId, secretAccessKey, sessionToken] = ['AccessKeyId', 'SecretAccessKey', 'SessionToken'].map(
-    (name) => new RegExp(`<${name}>(.+?)</${name}>`).exec(text)?.[1] ?? expect.fail(`${name} is not in ${text}`),
-  )
-  return { accessKeyId: accessKeyId!, secretAccessKey: secretAccessKey!, sessionToken: sessionToken! }
-}

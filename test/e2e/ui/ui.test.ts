@@ -1,5 +1,4 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb'
-import { AwsClient } from 'aws4fetch'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { serveUi } from '../../../cli/ui/server.ts'
@@ -10,7 +9,8 @@ import { standIn } from '../../aws/stand-in.ts'
 import { openBrowser, openPage } from '../../ui/browser.ts'
 import { scenarios } from '../../ui/scenarios.ts'
 import { Api, open, type Stage, shows } from '../../ui/stage.ts'
-import { deploy, standInEndpoint } from '../cdk.ts'
+import { deploy } from '../cdk.ts'
+import { assumed, ownCredentials, region } from '../credentials.ts'
 import { urlOnStandIn } from '../deployment.ts'
 import { limitedFetch } from '../limited-fetch.ts'
 
@@ -20,9 +20,6 @@ interface Outputs {
   GatewayTable: string
   ReaderRole: string
 }
-
-const region = process.env.AWS_REGION ?? 'us-east-1'
-const own: Credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
 
 /** What `overwinter ui` serves for these credentials, and a page that has come by its link. */
 async function openUi(browser: Browser, url: string, credentials: Credentials) {
@@ -47,7 +44,7 @@ describe('the dashboard of a deployed stack, through overwinter ui', () => {
     outputs = deploy<Outputs>({ app: 'ui/app.ts', stack: 'OverwinterUi', context: { api: (await standIn()) === 'localstack' ? 'rest' : 'http' } })
     url = urlOnStandIn(outputs)
     browser = await openBrowser()
-    ui = await openUi(browser, url, own)
+    ui = await openUi(browser, url, ownCredentials())
     stage = {
       page: ui.watched.page,
       base: ui.base,
@@ -101,11 +98,3 @@ describe('the dashboard of a deployed stack, through overwinter ui', () => {
     }
   })
 })
-
-async function assumed(roleArn: string): Promise<Credentials> {
-  const aws = new AwsClient({ ...own, service: 'sts', region })
-  const query = new URLSearchParams({ Action: 'AssumeRole', Version: '2011-06-15', RoleArn: roleArn, RoleSessionName: 'e2e' })
-  const text = await (await aws.fetch(`${standInEndpoint()}/?${query}`)).text()
-  const part = (name: string) => new RegExp(`<${name}>(.+?)</${name}>`).exec(text)?.[1] ?? expect.fail(`${name} is not in ${text}`)
-  return { accessKeyId: part('AccessKeyId'), secretAccessKey: part('SecretAccessKey'), sessionToken: part('SessionToken') }
-}
