@@ -11,6 +11,7 @@ const COMMITS = 60
 const WARM_UP = 10
 const TURNS = 25
 const RUNS = 100_000
+const DAY_MS = 86_400_000
 const FILTERS = [
   'workflow=w1',
   'workflow=rare',
@@ -19,6 +20,9 @@ const FILTERS = [
   'status=terminated',
   'status=cancelled',
   'status=running',
+  'status=sleeping',
+  'status=waiting',
+  'status=pending',
   'tag=customer:7',
   'idPrefix=run-777',
   'workflow=w1&status=failed',
@@ -103,7 +107,11 @@ async function filters(): Promise<void> {
     return { ms: performance.now() - begun, runs: runs.length }
   }
   const halfHourBefore = (end: number) => `from=${end - 1_800_000}&to=${end}`
-  const times: Record<string, string> = { [halfHourBefore(newest)]: 'the last half hour', [halfHourBefore(newest - 86_400_000)]: 'half an hour a day ago' }
+  const times: Record<string, string> = {
+    [halfHourBefore(newest)]: 'the last half hour',
+    [halfHourBefore(newest - DAY_MS)]: 'half an hour a day ago',
+    [`to=${newest - DAY_MS}`]: 'all until a day ago',
+  }
   const queries = ['', ...FILTERS, ...Object.keys(times)]
   const answers = new Map(queries.map((query) => [query, [] as Awaited<ReturnType<typeof ask>>[]]))
   // In turns, so that what is compiled and cached by the way favours none of them; the first turns do not count.

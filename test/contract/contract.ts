@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
 import type { Json } from '../../sdk/engine/json.ts'
 import { FORMAT } from '../../sdk/engine/names.ts'
-import type { Claimed, Commit, Lease, NewRun, Next, RunFilter, World } from '../../sdk/ports.ts'
+import type { Claimed, Commit, Lease, NewRun, Next, RunFilter, RunStatus, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 
 export interface WorldUnderTest {
@@ -622,6 +622,45 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect(await ids({ idPrefix: `order-${n}` })).toEqual([`order-${n}-c`, `order-${n}-b`, `order-${n}-a`])
         expect(await ids({ idPrefix: `order-${n}`, tag, workflow: one })).toEqual([`order-${n}-a`])
         expect(await ids({ tag: `${tag}0` })).toEqual([])
+      })
+
+      it('of a time pages without gaps or repeats, newest first', async () => {
+        under.clock.moveTo(now() + 1_000)
+        const [from, to] = [now(), now() + 5_000]
+        const ids: string[] = []
+        for (; now() < to + 2_000; under.clock.moveTo(now() + 1_000)) {
+          // Two at each moment, so that a page may end between them.
+          for (let i = 0; i < 2; i++) {
+            const { run } = await store().create(newRun())
+            if (now() < to) ids.push(run.id)
+          }
+        }
+        const shown: string[] = []
+        let cursor: string | undefined
+        do {
+          const page = await store().list({ from, to, limit: 3, cursor })
+          shown.push(...page.runs.map(({ runId }) => runId))
+          cursor = page.cursor
+        } while (cursor !== undefined)
+        expect(shown.toSorted()).toEqual(ids.toSorted())
+        const moments = await Promise.all(shown.map(async (id) => (await store().get(id))!.createdAt))
+        expect(moments).toEqual(moments.toSorted((a, b) => b - a))
+      })
+
+      it('can be of those under way, whether their holder is alive or not, and of no others', async () => {
+        const workflow = `held-${++serial}`
+        const left = await started({ workflow })
+        under.clock.moveTo(now() + 600_000)
+        const held = await started({ workflow })
+        const asleep = await started({ workflow })
+        await commit(asleep, sleepUntil(asleep, now() + 1_000))
+        const waiting = await started({ workflow })
+        await commit(waiting, waitForever(waiting))
+        await store().create(newRun({ workflow }))
+        const ids = async (status: RunStatus) => (await store().list({ workflow, status, limit: 10 })).runs.map(({ runId }) => runId)
+        expect(await ids('running')).toEqual([held.run.id, left.run.id])
+        expect(await ids('sleeping')).toEqual([asleep.run.id])
+        expect(await ids('waiting')).toEqual([waiting.run.id])
       })
 
       it('of a time that ends before it begins is empty', async () => {

@@ -1,35 +1,58 @@
 import { InvalidInputError } from '../../engine/errors.ts'
-import type { RunCounts, RunFilter, RunPage } from '../../ports.ts'
+import { hasEnded, type RunCounts, type RunFilter, type RunPage, type RunStatus, type RunSummary } from '../../ports.ts'
 import type { Database, Value } from './database.ts'
 import { selectSummaries } from './rows.ts'
 import { FOUND_BY_STATUS } from './schema.ts'
+
+/** So many are sorted quicker than a list of everything is walked through. */
+const FEW = 2_000
 
 export function listRuns(db: Database, filter: RunFilter, now: number): RunPage {
   // Past its retention a run counts as gone, whenever it is cleared away.
   const conditions = ['(r.expires_at IS NULL OR r.expires_at > ?)']
   const values: Value[] = [now]
-  const where = (condition: string, value: Value | undefined) => {
-    if (value === undefined) return
+  const where = (condition: string, ...its: (Value | undefined)[]) => {
+    if (its.includes(undefined)) return
     conditions.push(condition)
-    values.push(value)
+    values.push(...(its as Value[]))
   }
+  const few = keysOfFew(db, filter.status)
+  const isFoundByStatus = filter.status !== undefined && FOUND_BY_STATUS.includes(`'${filter.status}'`)
+  const isNarrow = [filter.workflow, filter.tag, filter.idPrefix, few].some((it) => it !== undefined) || isFoundByStatus
+  // Keys follow each other in the order of creation, so both orders are the same but where a clock was set back.
+  const isByTime = !isNarrow && (filter.from !== undefined || filter.to !== undefined)
+  // SQLite knows no better than to take the index by time for any range, and sort what may be all runs: the plus keeps it away.
+  const createdAt = isByTime ? 'r.created_at' : '+r.created_at'
+  const cursor = filter.cursor === undefined ? undefined : readCursor(filter.cursor)
+
   where('r.workflow = ?', filter.workflow)
   // A literal; the port's type admits nothing else.
   if (filter.status !== undefined && /^[a-z]+$/.test(filter.status)) conditions.push(`r.status = '${filter.status}'`)
   // SQLite takes the partial index only where its condition stands in the same words.
-  if (filter.status !== undefined && FOUND_BY_STATUS.includes(`'${filter.status}'`)) conditions.push(`r.${FOUND_BY_STATUS}`)
+  if (isFoundByStatus) conditions.push(`r.${FOUND_BY_STATUS}`)
+  where('r.key IN (SELECT value FROM json_each(?))', few)
   if (filter.isOpen) conditions.push('r.ended_at IS NULL')
   where('r.key IN (SELECT run FROM tags WHERE tag = ?)', filter.tag)
   where('r.id >= ?', filter.idPrefix)
   where('r.id < ?', filter.idPrefix === undefined ? undefined : `${filter.idPrefix}\u{10ffff}`)
-  where('r.created_at >= ?', filter.from)
-  where('r.created_at < ?', filter.to)
-  where('r.key < ?', filter.cursor === undefined ? undefined : readCursor(filter.cursor))
-  const found = selectSummaries(db, `WHERE ${conditions.join(' AND ')} ORDER BY r.key DESC LIMIT ?`, ...values, filter.limit + 1)
+  where(`${createdAt} >= ?`, filter.from)
+  where(`${createdAt} < ?`, filter.to)
+  if (isByTime) where('(r.created_at, r.key) < (?, ?)', cursor?.createdAt, cursor?.key)
+  else where('r.key < ?', cursor?.key)
+  const order = isByTime ? 'r.created_at DESC, r.key DESC' : 'r.key DESC'
+  const found = selectSummaries(db, `WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ?`, ...values, filter.limit + 1)
   const shown = found.slice(0, filter.limit)
   const page: RunPage = { runs: shown.map(({ run }) => run) }
-  if (found.length > filter.limit) page.cursor = String(shown.at(-1)!.key)
+  if (found.length > filter.limit) page.cursor = cursorAfter(shown.at(-1)!)
   return page
+}
+
+/** The open runs in a state, where there are few of them, as JSON: each is in one of two indexes, which know its state and of no run that has ended. */
+function keysOfFew(db: Database, status: RunStatus | undefined): string | undefined {
+  if (status === undefined || hasEnded(status) || status === 'stuck') return undefined
+  const among = (condition: string) => `SELECT key FROM runs WHERE ${condition} AND status = '${status}'`
+  const keys = db.allValues(`${among('wake_at IS NOT NULL')} UNION ALL ${among('wake_at IS NULL AND ended_at IS NULL')} LIMIT ${FEW + 1}`)
+  return keys.length > FEW ? undefined : JSON.stringify(keys.flat())
 }
 
 export function countRuns(db: Database, now: number): RunCounts {
@@ -37,7 +60,11 @@ export function countRuns(db: Database, now: number): RunCounts {
   return Object.fromEntries(db.allValues(sql, now).map(([status, count]) => [status, { count: count as number }]))
 }
 
-function readCursor(cursor: string): number {
-  if (!/^\d{1,15}$/.test(cursor)) throw new InvalidInputError(`'${cursor}' is not a cursor; pass the cursor of the page before, unchanged`)
-  return Number(cursor)
+/** A place in both orders. */
+const cursorAfter = ({ key, run }: { key: number; run: RunSummary }): string => `${run.createdAt}-${key}`
+
+function readCursor(cursor: string): { createdAt: number; key: number } {
+  const [, createdAt, key] = /^(\d{1,15})-(\d{1,15})$/.exec(cursor) ?? []
+  if (key === undefined) throw new InvalidInputError(`'${cursor}' is not a cursor; pass the cursor of the page before, unchanged`)
+  return { createdAt: Number(createdAt), key: Number(key) }
 }

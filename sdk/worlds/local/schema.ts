@@ -113,10 +113,21 @@ CREATE INDEX runs_by_status ON runs (status, key) WHERE ${FOUND_BY_STATUS};
 `
 
 /**
+ * Runs are found by the time of their creation, and open ones by their state. The index by the time to look at a run is written at each visit
+ * as it is, so the state costs nothing there; runs without such a time wait for something from outside, and have an index of their own.
+ */
+const FORMAT_5 = `
+CREATE INDEX runs_by_time ON runs (created_at);
+DROP INDEX runs_to_look_at;
+CREATE INDEX runs_to_look_at ON runs (coalesce(lease_until, wake_at), status) WHERE wake_at IS NOT NULL;
+CREATE INDEX runs_without_time ON runs (status, key) WHERE wake_at IS NULL AND ended_at IS NULL;
+`
+
+/**
  * What leads from each format to the next: the first makes format 1 out of nothing, the second format 2 out of format 1. A step that
  * was released never changes; a new format is a new step at the end, and a file in test/local/fixtures, written before it.
  */
-const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4]
+const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5]
 
 /** The format of the file that this code reads and writes. */
 export const FILE_FORMAT = STEPS.length
