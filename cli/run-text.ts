@@ -7,6 +7,7 @@ import { refusalOfRetry } from '../sdk/views/why.ts'
 
 const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = {
   pending: 'dim',
+  queued: 'dim',
   running: 'cyan',
   sleeping: 'yellow',
   waiting: 'yellow',

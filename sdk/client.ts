@@ -14,6 +14,7 @@ import type { JournalEvent } from './engine/events.ts'
 import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
+import { admissionFor } from './flow/admission.ts'
 import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
 import {
@@ -415,6 +416,7 @@ export class Client {
       createdAt: now,
       wakeAt,
       ...(await tagsOf(definition, accepted, tags)),
+      ...(await admissionFor(definition, accepted, wakeAt)),
       retentionMs: definition.retentionMs,
       ...(readTraceparent(traceparent) && { trace: traceparent }),
     }

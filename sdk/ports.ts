@@ -1,5 +1,8 @@
 import type { ErrorRecord, EventOf, Frame, TerminalEvent } from './engine/events.ts'
 import type { Json } from './engine/json.ts'
+import type { Admission, NewAdmission } from './flow/admission.ts'
+import type { LimitSpec } from './flow/limit.ts'
+import type { GateId, Ticket } from './flow/line.ts'
 import type { NewTask, Task } from './tasks/task.ts'
 import type { Fingerprint } from './views/fingerprint.ts'
 
@@ -28,11 +31,12 @@ export interface World {
 /** Calls the body and gives what it gives. `attempt` is missing where this is one of many rounds of an `until`. */
 export type AroundBody = <T>(of: { runId: string; step: string; attempt?: number }, body: () => T) => T
 
-export type RunStatus = 'pending' | 'running' | 'sleeping' | 'waiting' | 'stuck' | 'completed' | 'failed' | 'cancelled' | 'terminated'
+export type RunStatus = 'pending' | 'queued' | 'running' | 'sleeping' | 'waiting' | 'stuck' | 'completed' | 'failed' | 'cancelled' | 'terminated'
 export type EndStatus = 'completed' | 'failed' | 'cancelled' | 'terminated'
 
 const ENDED: Record<RunStatus, boolean> = {
   pending: false,
+  queued: false,
   running: false,
   sleeping: false,
   waiting: false,
@@ -46,10 +50,10 @@ export const hasEnded = (status: RunStatus): status is EndStatus => ENDED[status
 
 /** What a suspended run waits for; `until` where a timer will end the wait. */
 export interface Waiting {
-  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'task' | 'retry' | 'pause' | 'until' | 'code'
+  kind: 'sleep' | 'signal' | 'callback' | 'child' | 'task' | 'retry' | 'pause' | 'until' | 'code' | 'limit'
   /** The operation's identity; of `code`, the workflow that no runner knows. */
   id: string
-  /** The signal's name, the child's run id, the task's type, or the workflow's version. */
+  /** The signal's name, the child's run id, the task's type, the limit's name, or the workflow's version. */
   on?: string
   until?: number
   /** Since when nobody knows the code. */
@@ -107,6 +111,9 @@ export interface RunRecord {
   retentionMs?: number
   /** The `traceparent` of whoever made this generation of it, where somebody traces. */
   trace?: string
+  /** What it has to pass before it starts, where its workflow has limits or everything is paused; and how much of that it has. */
+  admission?: Admission
+  passed?: number
 }
 
 export type RunState = Pick<RunRecord, 'id' | 'workflow' | 'version' | 'status' | 'generation' | 'epoch' | 'stimulus'>
@@ -129,6 +136,11 @@ export interface NewRun {
   commonTags?: readonly string[]
   retentionMs?: number
   trace?: string
+  /** What it has to pass before it starts. */
+  admission?: NewAdmission
+  /** Said by the rules, of a run that has to wait for its turn, and how far it has got. */
+  status?: 'queued'
+  passed?: number
   /** A run made by `rerun` begins with the journal of the run it repeats. */
   journal?: Frame
 }
@@ -182,6 +194,8 @@ export type Next =
   /** Give the run up for another runner to go on, at once or from `wakeAt` on. `fruitless`: nothing was done for it, which must not happen for ever. */
   | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true }
   | { kind: 'end'; event: TerminalEvent }
+  /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
+  | { kind: 'queue'; admission?: Admission }
   /** Begin the next generation. */
   | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number; trace?: string }
   | { kind: 'park'; error: ErrorRecord }
@@ -196,6 +210,8 @@ export type Outgoing =
   | { kind: 'withdraw'; task: Pick<NewTask, 'id' | 'life' | 'generation' | 'round'> }
   /** `to`: the message that asked. The first reply counts. */
   | { kind: 'reply'; to: string; reply: Reply }
+  /** Whoever was let in, or waits to be, does not any more. `restMs`: nor is anybody else for so long. */
+  | { kind: 'leave'; gate: GateId; holder: string; lane: string; order: number; restMs?: number }
 
 export interface Commit {
   runId: string
@@ -289,6 +305,10 @@ export interface RunStore {
    * leased by somebody else; in the last case the stimulus counter is bumped, so that the holder looks again.
    */
   claim(runId: string, lease: Lease): Promise<Claimed | undefined>
+  /** Asks for a turn at a limit: when that is, or undefined, and then the run is woken once it is known. Asked again, it says the same. */
+  enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }>
+  /** Lets in whoever is next at these. */
+  attend(gates: readonly GateId[]): Promise<Wake[]>
   /** Prolongs the lease; undefined when it is lost. */
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined>
   /** The stimulus counter and then the messages, read in this order. */

@@ -3,9 +3,14 @@ import { type Duration, milliseconds, millisecondsOrZero } from './engine/durati
 import { InvalidInputError, UnknownWorkflowError } from './engine/errors.ts'
 import { checkName } from './engine/names.ts'
 import { checkRetryPolicy, type RetryPolicy } from './engine/retry.ts'
+import { type FlowOptions, limitsOf, type WorkflowLimit } from './flow/options.ts'
 import type { Schema, SchemaIn, SchemaOut } from './schema.ts'
 
-export interface WorkflowOptions<In extends Schema | undefined = Schema | undefined, Out extends Schema | undefined = Schema | undefined> {
+// biome-ignore lint/suspicious/noExplicitAny: without a schema the author's own annotation is the type
+type Parsed<In> = In extends Schema ? SchemaOut<In> : any
+
+export interface WorkflowOptions<In extends Schema | undefined = Schema | undefined, Out extends Schema | undefined = Schema | undefined>
+  extends FlowOptions<Parsed<In>> {
   input?: In
   output?: Out
   /** Runs stay on the version they started with; versions live side by side. Default 1. */
@@ -17,8 +22,7 @@ export interface WorkflowOptions<In extends Schema | undefined = Schema | undefi
   /**
    * By which its runs are found: the same for all of them, or made of each run's input (`({ customer }) => [`customer:${customer}`]`).
    */
-  // biome-ignore lint/suspicious/noExplicitAny: without a schema the author's own annotation is the type
-  tags?: string[] | ((input: In extends Schema ? SchemaOut<In> : any) => string[])
+  tags?: string[] | ((input: Parsed<In>) => string[])
   /**
    * The types of tasks that it hands to workers outside. Whoever declares them hears of one without a queue before anything is deployed, and of one that
    * was forgotten here wherever the workflow runs. Unless given, any type may be handed out.
@@ -40,6 +44,8 @@ export interface Workflow<I = unknown, O = unknown> {
   readonly options: WorkflowOptions
   readonly timeoutMs: number | undefined
   readonly retentionMs: number
+  /** Its own limits, in the order in which a run passes them. */
+  readonly limits: readonly WorkflowLimit[]
   // biome-ignore lint/suspicious/noExplicitAny: the parsed input's type differs from what callers pass
   readonly body: (ctx: Context, input: any) => Promise<O>
   /** Only for inference. */
@@ -91,6 +97,7 @@ export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow
     options,
     timeoutMs: options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of workflow '${name}'`),
     retentionMs: millisecondsOrZero(options.retention ?? DEFAULT_RETENTION, `the retention of workflow '${name}'`),
+    limits: limitsOf(name, options),
     body,
   }
 }

@@ -7,6 +7,7 @@ import type { JsonSchema } from './route.ts'
 /** A Record, so that a new status does not compile until it is documented. */
 const STATUS: Record<RunStatus, true> = {
   pending: true,
+  queued: true,
   running: true,
   sleeping: true,
   waiting: true,

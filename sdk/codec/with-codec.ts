@@ -1,5 +1,7 @@
 import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
+import type { LimitSpec } from '../flow/limit.ts'
+import type { GateId, Ticket } from '../flow/line.ts'
 import type {
   Claimed,
   Commit,
@@ -78,6 +80,14 @@ class CodedRuns implements RunStore {
 
   counts(): Promise<RunCounts> {
     return this.store.counts()
+  }
+
+  enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }> {
+    return this.store.enter(gate, ticket, spec)
+  }
+
+  attend(gates: readonly GateId[]): Promise<Wake[]> {
+    return this.store.attend(gates)
   }
 
   async frames(runId: string, from?: number): Promise<Frame[]> {
@@ -272,6 +282,7 @@ async function encodedNext(next: Next, encoder: Encoder): Promise<Next> {
     case 'keep':
     case 'suspend':
     case 'release':
+    case 'queue':
       return next
   }
 }

@@ -15,7 +15,7 @@ import type { Waits } from './waits.ts'
 
 /** What became of the run in the hands of this runner. */
 export type RunOutcome =
-  | { status: EndStatus | 'suspended' | 'continued' | 'released' | 'stuck' }
+  | { status: EndStatus | 'suspended' | 'continued' | 'released' | 'queued' | 'stuck' }
   /** Somebody else has it now. */
   | { status: 'superseded' }
   /** There was nothing to do: not due, leased, ended or missing. */
@@ -153,6 +153,12 @@ export class Closing {
   tellAgain(lastGoodEpoch: number): void {
     for (const { event, by } of this.journal.replied.values()) if (by > lastGoodEpoch) this.buffer.send(outgoingReply(event))
     for (const { event, by } of this.journal.decided.values()) if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
+  }
+
+  /** Its turn has not come. */
+  async queue(): Promise<RunOutcome> {
+    const result = await this.buffer.commit({ kind: 'queue' })
+    return { status: result.ok ? 'queued' : 'superseded' }
   }
 
   /** Whoever knows this code may have it; only if nobody does for long does it need people. */

@@ -4,7 +4,7 @@ import type { AnyWorkflow } from '../workflow.ts'
 import { CancelledError, InvalidInputError, recordError, StepError } from './errors.ts'
 import type { ErrorRecord, EventOf, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
 import type { Json } from './json.ts'
-import { taskId } from './names.ts'
+import { idempotencyKey, taskId } from './names.ts'
 import type { CodeEnd } from './replay.ts'
 import { encode } from './values.ts'
 
@@ -62,7 +62,7 @@ export function rootError(error: Error): Error {
  * Worked out from events alone, so that whoever finishes a dead runner's work does the same.
  */
 export function outgoingAtEnd(run: Ending, terminal: TerminalEvent, seq: number, events: readonly JournalEvent[]): Outgoing[] {
-  const started = outgoingToStarted(run, `ended (${END_STATUS[terminal.type]})`, events)
+  const started = [...outgoingToStarted(run, `ended (${END_STATUS[terminal.type]})`, events), ...leavingGates(run)]
   if (!run.parent) return started
   const output = terminal.type === 'run.completed' ? terminal.output : undefined
   const error = terminal.type === 'run.failed' ? terminal.error : undefined
@@ -71,7 +71,7 @@ export function outgoingAtEnd(run: Ending, terminal: TerminalEvent, seq: number,
 }
 
 /** What the end of a run is worked out from, beside its journal. */
-type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'>
+type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'> & { admission?: RunRecord['admission'] | undefined }
 
 /** `seq`: the slot of the frame that ended it. A run that failed and was told to go on ends a second time, in another slot. */
 export function messageOfEnd(run: string, parent: ParentLink, seq: number, status: EndStatus, result?: Json, error?: ErrorRecord): Message {
@@ -92,7 +92,22 @@ export function messageOfEnd(run: string, parent: ParentLink, seq: number, statu
 /** Children that outlive this generation of their parent are dealt with as they asked for; nobody waits for its tasks any more. */
 export function outgoingToStarted(run: Ending, what: string, events: readonly JournalEvent[]): Outgoing[] {
   const untold = childrenStillOpen(events).filter((child) => !child.isTold || child.onParentEnd === 'terminate')
-  return [...untold.map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
+  return [...untold.map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events), ...leavingLimits(run, events)]
+}
+
+/** The run itself leaves what it had to pass. */
+function leavingGates({ id, admission }: Ending): Outgoing[] {
+  const { gates = [], order = 0 } = admission ?? {}
+  return gates.map(({ limit, key, lane = '' }) => ({ kind: 'leave', gate: { limit, ...(key !== undefined && { key }) }, holder: id, lane, order }))
+}
+
+/** Its steps and tasks leave what they were let in to. Most have left already, and leaving twice does nothing. */
+export function leavingLimits(run: Ending, events: readonly JournalEvent[]): Outgoing[] {
+  return events.flatMap((event) => (event.type === 'step.admitted' || event.type === 'task.admitted' ? leavingLimit(run, event) : []))
+}
+
+export function leavingLimit(run: Ending, { id, limit, key, order }: EventOf<'step.admitted' | 'task.admitted'>): Outgoing {
+  return { kind: 'leave', gate: { limit, ...(key !== undefined && { key }) }, holder: idempotencyKey(run, id), lane: '', order }
 }
 
 /** Children that are to be told when their parent is cancelled, and tasks that are not wanted any more. */

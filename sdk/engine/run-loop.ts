@@ -127,6 +127,7 @@ class RunLoop {
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
       const cancelled = this.cancelledBeforeStart()
       if (cancelled) return await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
+      if (this.run.admission && !this.isAdmitted()) return await this.closing.queue()
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
       if (workflow instanceof Error) return await this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
@@ -336,8 +337,18 @@ class RunLoop {
     if (this.leaseLost || this.inboxIsStale) this.wakeLoop?.()
   }
 
+  /** A run that is to stop does not stand in line for that. */
+  private isAdmitted(): boolean {
+    return !this.isInLine() || this.replay.stopRequested !== undefined || this.claimed.inbox.some(({ kind }) => kind === 'cancel')
+  }
+
+  private isInLine(): boolean {
+    const { admission, passed = 0 } = this.run
+    return admission !== undefined && passed < admission.gates.length
+  }
+
   private cancelledBeforeStart(): Extract<Message, { kind: 'cancel' }> | undefined {
-    if (this.run.epoch !== 1 || !this.journal.isEmpty) return undefined
+    if (!this.journal.isEmpty || !(this.run.epoch === 1 || this.isInLine())) return undefined
     return this.claimed.inbox.find((message) => message.kind === 'cancel')
   }
 

@@ -1,5 +1,6 @@
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
+import { admissionFor } from '../flow/admission.ts'
 import { tagsOf } from '../tags.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { lastBeat } from './callback-heartbeat.ts'
@@ -214,7 +215,7 @@ export class Waits {
     const { workflow, options } = request
     let accepted: Awaited<ReturnType<typeof acceptChild>>
     try {
-      accepted = await acceptChild(workflow, request.input, `the input of child workflow '${workflow.name}'`)
+      accepted = await acceptChild(workflow, request.input, `the input of child workflow '${workflow.name}'`, this.world.clock.now())
     } catch (error) {
       const run = options.id ?? childRunId(this.run, id)
       if (options.detached) return { type: 'child.failed', id, error: recordError(error) }
@@ -248,7 +249,7 @@ export class Waits {
     if (this.mailbox.isAnswered(operation.id)) return
     if (this.recovered && (operation.facts!.openedBy ?? 0) > this.lastGoodEpoch) {
       // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
-      const accepted = await acceptChild(request.workflow, decode(opened.input), `the input of child '${operation.id}'`).catch(() => ({
+      const accepted = await acceptChild(request.workflow, decode(opened.input), `the input of child '${operation.id}'`, this.world.clock.now()).catch(() => ({
         reparse: true as const,
       }))
       this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
@@ -372,7 +373,7 @@ function describeRounds({ id, rounds: { vain, failures } }: Operation, until: { 
   return { kind: 'until', id, ...until, round: vain, ...(failures > 0 && { failures }) }
 }
 
-async function acceptChild(workflow: AnyWorkflow, input: unknown, what: string) {
+async function acceptChild(workflow: AnyWorkflow, input: unknown, what: string, now: number) {
   const accepted = await accept(workflow.options.input, input, what)
-  return { ...accepted, ...(await tagsOf(workflow, accepted)) }
+  return { ...accepted, ...(await tagsOf(workflow, accepted)), ...(await admissionFor(workflow, accepted, now)) }
 }

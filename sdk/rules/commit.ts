@@ -1,6 +1,7 @@
 import { END_STATUS, outcomeOf } from '../engine/ending.ts'
 import type { ErrorRecord, TerminalEvent } from '../engine/events.ts'
 import type { Commit, CommitResult, Wake } from '../ports.ts'
+import { leaveGates, standInLine } from './admit.ts'
 import { FREE } from './claim.ts'
 import { sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure, together } from './procedure.ts'
@@ -24,6 +25,8 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   const { kind } = said.next
   if (updated.ok) {
     if (kind === 'keep') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }
+    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* standInLine(storage, updated.run))] }
+    if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* leaveGates(storage, run))] }
     return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
   }
   // I6: something came in that the runner has not seen.
@@ -87,6 +90,10 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
       const free = next.fruitless ? given : { ...given, claims }
       return { change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
     }
+    case 'queue': {
+      const more = next.admission ? { admission: next.admission } : {}
+      return { change: change({ ...FREE, status: 'queued', wakeAt: undefined, waitingFor: undefined, ...more }), wakes: [] }
+    }
     case 'continue': {
       const { attempt, input, parsed, reparse, trace } = next
       const set = { ...FREE, status: 'pending', attempt, baseSeq: frame!.seq, input, parsed, reparse, wakeAt: next.wakeAt, waitingFor: undefined } as const
@@ -95,7 +102,7 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     case 'end':
       return { change: change(ended(next.event, now)), wakes: [] }
     case 'park':
-      return { change: change(parked(next.error)), wakes: [] }
+      return { change: change({ ...parked(next.error), ...outside(run) }), wakes: [] }
   }
 }
 
@@ -103,6 +110,9 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
 export function parked(error: ErrorRecord): RunFields {
   return { ...FREE, wakeAt: undefined, waitingFor: undefined, status: 'stuck', error }
 }
+
+/** Whoever waits for people is not inside a gate; it stands in line again when it goes on. */
+export const outside = ({ admission }: StoredRun): RunFields => (admission ? { passed: 0 } : {})
 
 /** The fields of a run that has ended. */
 export function ended(event: TerminalEvent, now: number): RunFields {

@@ -12,15 +12,15 @@ export function* deliver(storage: Storage, runId: string, message: Message, refu
   if (put === 'consumed') return { outcome: 'duplicate', wakes: [] }
   // I6: the counter is bumped after the message is there. Also for a duplicate that still waits: whoever sent it
   // first may have died before coming this far.
-  const { outcome, wakes } = yield* stimulate(storage, run, message)
+  const { outcome, wakes } = yield* stimulate(storage, run, message.kind)
   return { outcome: outcome === 'accepted' && put === 'waiting' ? 'duplicate' : outcome, wakes }
 }
 
 /** What a message means for the run depends on its state, which may change under our hands: then the next look decides. */
-function* stimulate(storage: Storage, seen: StoredRun, message: Message): Procedure<DeliverResult> {
+function* stimulate(storage: Storage, seen: StoredRun, what: Message['kind'] | 'look'): Procedure<DeliverResult> {
   let run: StoredRun | undefined = seen
   while (run && !hasEnded(run.status)) {
-    const { change, wakes } = reaction(run, message, storage.now())
+    const { change, wakes } = reaction(run, what, storage.now())
     const updated: Updated = yield* ask(storage.update(run, change))
     if (updated.ok) return { outcome: 'accepted', wakes }
     run = updated.run
@@ -28,12 +28,17 @@ function* stimulate(storage: Storage, seen: StoredRun, message: Message): Proced
   return { outcome: run ? 'ended' : 'missing', wakes: [] }
 }
 
-/** A stuck run waits for a fix and a run with a start time for that time; the message waits with them. */
-const SLEEPS_ON: readonly RunStatus[] = ['stuck', 'pending']
+/** Has the run look at what it waits for. */
+export function* wakeUp(storage: Storage, run: StoredRun): Procedure<Wake[]> {
+  return (yield* stimulate(storage, run, 'look')).wakes
+}
+
+/** A stuck run waits for a fix, one with a start time for that time and one in line for its turn; the message waits with them. */
+const SLEEPS_ON: readonly RunStatus[] = ['stuck', 'pending', 'queued']
 const SLEEPS_ON_WHEN_CANCELLED: readonly RunStatus[] = ['stuck']
 
-function reaction(run: StoredRun, message: Message, now: number): { change: Change; wakes: Wake[] } {
-  const sleepsOn = message.kind === 'cancel' ? SLEEPS_ON_WHEN_CANCELLED : SLEEPS_ON
+function reaction(run: StoredRun, what: Message['kind'] | 'look', now: number): { change: Change; wakes: Wake[] } {
+  const sleepsOn = what === 'cancel' ? SLEEPS_ON_WHEN_CANCELLED : SLEEPS_ON
   const bump = ['stimulus'] as const
   if (isLeased(run, now)) return { change: { when: { open: true, leased: now }, bump }, wakes: [] }
   if (sleepsOn.includes(run.status)) return { change: { when: { open: true, status: sleepsOn }, bump }, wakes: [] }

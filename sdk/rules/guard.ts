@@ -28,6 +28,7 @@ export function holds(guard: Guard, run: StoredRun): boolean {
   if (guard.leased !== undefined && !isLeased(run, guard.leased)) return false
   if (guard.heldBy !== undefined && !(run.epoch === guard.heldBy && run.status === 'running')) return false
   if (guard.format !== undefined && run.format > guard.format) return false
+  if (guard.passed !== undefined && (run.passed ?? 0) !== guard.passed) return false
   return guard.stimulus === undefined || run.stimulus === guard.stimulus
 }
 
@@ -40,6 +41,8 @@ export function changed<R extends StoredRun>(run: R, { set = {}, bump = [] }: Ch
   if ('wakeAt' in set) next.wakeAt = set.wakeAt
   if ('leaseUntil' in set) next.leaseUntil = set.leaseUntil
   if ('endedAt' in set) next.endedAt = set.endedAt
+  if (set.passed !== undefined) next.passed = set.passed
+  if (set.admission !== undefined) next.admission = set.admission
   if ('claims' in set) next.claims = set.claims ?? 0
   for (const counter of bump) next[counter]++
   return next as R

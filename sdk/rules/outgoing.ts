@@ -2,7 +2,9 @@ import { END_STATUS, messageOfEnd, outcomeOf } from '../engine/ending.ts'
 import { type ErrorRecord, isTerminal } from '../engine/events.ts'
 import { canonicalJson } from '../engine/json.ts'
 import { hasEnded, type Message, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
+import { insert } from './admit.ts'
 import { deliver } from './deliver.ts'
+import { leave } from './gates.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 import { dispatchTask, withdrawTask } from './tasks.ts'
@@ -31,6 +33,8 @@ function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wak
     case 'reply':
       yield* ask(storage.putReply(from, item.to, item.reply))
       return []
+    case 'leave':
+      return yield* leave(storage, item.gate, item, item.restMs)
   }
 }
 
@@ -54,8 +58,8 @@ function refusal(from: StoredRun, run: string, { op, generation }: ParentLink, e
  * is only made sure that the parent hears of its end. Otherwise its id belongs to somebody else.
  */
 function* startChild(storage: Storage, from: StoredRun, child: NewRun): Procedure<Wake[]> {
-  const { inserted, run: there } = yield* ask(storage.insert(child))
-  if (inserted) return [{ runId: child.id, at: child.wakeAt }]
+  const { inserted, run: there, wakes } = yield* insert(storage, child)
+  if (inserted) return wakes
   const { parent } = child
   if (!parent) return []
   if (isSameCall(there.parent, parent)) return hasEnded(there.status) ? yield* tellOfEnd(storage, there, parent) : []

@@ -1,6 +1,7 @@
 import type { ErrorRecord, EventOf } from '../engine/events.ts'
 import type { RunStatus, Wake } from '../ports.ts'
-import { parked } from './commit.ts'
+import { standInLine } from './admit.ts'
+import { outside, parked } from './commit.ts'
 import { isLeased } from './guard.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
@@ -18,9 +19,13 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
   // One claim left in disorder is enough for the next runner to know that announced effects may be missing. Parking counts
   // as one too: it took an epoch.
   const claims = run.claims > 0 ? { claims: 2 } : {}
-  const set = { status: 'pending', error: undefined, endedAt: undefined, wakeAt: now, ...claims } as const
+  const fields = { error: undefined, endedAt: undefined, ...claims }
+  const set = run.admission
+    ? { ...fields, status: 'queued' as const, wakeAt: undefined, ...outside(run) }
+    : { ...fields, status: 'pending' as const, wakeAt: now }
   const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
-  return updated.ok ? { revived: true, wakes: [{ runId, at: now }] } : NOT_REVIVED
+  if (!updated.ok) return NOT_REVIVED
+  return { revived: true, wakes: run.admission ? yield* standInLine(storage, updated.run) : [{ runId, at: now }] }
 }
 
 /** True also when the word is there already: whoever wrote it died before the run itself said so. */
@@ -37,7 +42,8 @@ export function* park(storage: Storage, runId: string, error: ErrorRecord): Proc
   if (run?.wakeAt === undefined || run.wakeAt > now) return 'moved-on'
   if (isLeased(run, now)) return 'leased'
   // The count of claims stays: it tells whoever takes the run next that its last holder did not give it up.
-  const { claims: _, ...set } = parked(error)
+  const { claims: _, ...fields } = parked(error)
+  const set = { ...fields, ...outside(run) }
   // The next epoch shuts out a runner whose lease ran out and who may come back to life.
   const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump: ['epoch'] }))
   if (updated.ok) return 'parked'

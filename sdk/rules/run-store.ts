@@ -1,4 +1,7 @@
 import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
+import type { Admission, NewAdmission } from '../flow/admission.ts'
+import type { LimitSpec } from '../flow/limit.ts'
+import type { GateId, Ticket } from '../flow/line.ts'
 import type {
   Claimed,
   Commit,
@@ -17,10 +20,12 @@ import type {
   RunStore,
   Wake,
 } from '../ports.ts'
+import { insert } from './admit.ts'
 import { claim, renew } from './claim.ts'
 import { commit } from './commit.ts'
 import { deliver } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
+import { attend, enter } from './gates.ts'
 import { ask, type Procedure } from './procedure.ts'
 import { park, revive } from './rescue.ts'
 import type { Storage, StoredRun } from './storage.ts'
@@ -84,6 +89,15 @@ export class Runs implements RunStore {
     return this.storage.perform(() => commit(this.storage, said))
   }
 
+  enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }> {
+    return this.storage.perform(() => enter(this.storage, gate, ticket, spec))
+  }
+
+  async attend(gates: readonly GateId[]): Promise<Wake[]> {
+    const attended = await Promise.all(gates.map((gate) => this.storage.perform(() => attend(this.storage, gate))))
+    return attended.flatMap(({ wakes }) => wakes)
+  }
+
   terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }> {
     return this.storage.perform(() => terminate(this.storage, runId, reason))
   }
@@ -127,15 +141,18 @@ function* getRecord(storage: Storage, runId: string): Procedure<RunRecord | unde
 }
 
 function* create(storage: Storage, run: NewRun): Procedure<{ created: boolean; run: RunRecord; wakes: Wake[] }> {
-  const { inserted, run: there } = yield* ask(storage.insert(run))
-  const record = inserted ? newRecord(run) : yield* ask(storage.record(there))
-  return { created: inserted, run: record, wakes: inserted ? [{ runId: run.id, at: run.wakeAt }] : [] }
+  const { inserted, run: there, wakes } = yield* insert(storage, run)
+  const record = inserted && !run.admission ? newRecord(run) : yield* ask(storage.record(there))
+  return { created: inserted, run: record, wakes }
 }
 
 /** A run as it is before anything has happened to it. */
-export function newRecord({ journal: _, commonTags: __, ...run }: NewRun): RunRecord {
-  return { ...run, status: 'pending', generation: 0, attempt: 1, baseSeq: 0, epoch: 0, stimulus: 0 }
+export function newRecord({ journal: _, commonTags: __, admission, ...run }: NewRun): RunRecord {
+  return { status: 'pending', ...run, ...(admission && { admission: known(admission) }), generation: 0, attempt: 1, baseSeq: 0, epoch: 0, stimulus: 0 }
 }
+
+/** The numbers of its limits are on record elsewhere. */
+export const known = ({ specs: _, ...admission }: NewAdmission): Admission => admission
 
 /** The counter first and then the messages, also where that takes two reads (I6, see claim). */
 function* readInbox(storage: Storage, run: StoredRun): Procedure<Inbox> {

@@ -1,6 +1,7 @@
 import type { ErrorRecord, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
-import type { Message, NewRun, ParentLink, Reply, RunFilter, RunPage, RunRecord, RunStatus, RunStore, Waiting, Wake } from '../ports.ts'
+import type { Admission } from '../flow/admission.ts'
+import type { Document, DocumentRange, Message, NewRun, ParentLink, Reply, RunFilter, RunPage, RunRecord, RunStatus, RunStore, Waiting, Wake } from '../ports.ts'
 import type { NewTask, Task } from '../tasks/task.ts'
 import type { Procedure } from './procedure.ts'
 
@@ -25,6 +26,9 @@ export interface StoredRun {
   readonly parent?: ParentLink | undefined
   /** It was made with a journal (a rerun), which the first claim has to load. */
   readonly hasSeed?: boolean
+  /** What it has to pass before it starts, and how much of that it has. */
+  readonly admission?: Admission | undefined
+  readonly passed?: number | undefined
 }
 
 /** What must be true of a stored run for a change to count. All of it; each world says it in its own language. */
@@ -44,6 +48,8 @@ export interface Guard {
   stimulus?: number
   /** Written in this format or an older one. */
   format?: number
+  /** It has passed so many gates. */
+  passed?: number
 }
 
 /** What a change may say of a run; a key that is there with `undefined` removes the field. */
@@ -67,6 +73,8 @@ export interface RunFields {
   waitingFor?: Waiting[] | undefined
   parent?: ParentLink
   trace?: string
+  admission?: Admission
+  passed?: number
 }
 
 type Counter = 'epoch' | 'stimulus' | 'generation' | 'claims'
@@ -93,11 +101,20 @@ export type Updated = { ok: true; run: StoredRun } | { ok: false; run: StoredRun
 /** A world answers at once or later. */
 export type Answer<T> = T | Promise<T>
 
+/** Documents, for rules: as the port has them, but where the world answers at once, at once. */
+export interface StoredDocuments {
+  get(collection: string, key: string): Answer<Document | undefined>
+  list(collection: string, range?: DocumentRange): Answer<Document[]>
+  put(collection: string, key: string, value: Json, options?: { ifVersion?: number; expiresAt?: number }): Answer<Document | undefined>
+  delete(collection: string, key: string, ifVersion?: number): Answer<boolean>
+}
+
 /**
  * All that a world has to be able to do: small things, none of which decides anything. The rules put them together
  * (`procedure.ts` says how one text serves worlds with transactions and worlds without).
  */
 export interface Storage {
+  readonly documents: StoredDocuments
   now(): number
   /** Carries a procedure out, in one transaction or call by call. `mayBeLost`: a power cut may undo it without harm. */
   perform<T>(procedure: () => Procedure<T>, durability?: 'mayBeLost'): Promise<T>

@@ -6,7 +6,7 @@ import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
 import { Registry } from '../../sdk/workflow.ts'
 import { Bulletin } from '../../sdk/worlds/local/bulletin.ts'
 import { Database } from '../../sdk/worlds/local/database.ts'
-import { SqliteDocuments } from '../../sdk/worlds/local/documents.ts'
+import { DocumentRows, SqliteDocuments } from '../../sdk/worlds/local/documents.ts'
 import { SqliteStorage } from '../../sdk/worlds/local/storage.ts'
 import { nextLook, tasksToLookAt } from '../../sdk/worlds/local/task-rows.ts'
 import { SqliteTaskStore } from '../../sdk/worlds/local/tasks.ts'
@@ -119,7 +119,7 @@ export class LocalCloud implements Cloud {
   }
 
   private storageOf(clock: Clock): SqliteStorage {
-    return new SqliteStorage(this.db, clock, new Bulletin(this.db))
+    return new SqliteStorage(this.db, clock, new Bulletin(this.db), new DocumentRows(this.db, clock))
   }
 
   private newProcess(): LocalProcess {
@@ -140,7 +140,7 @@ export class LocalCloud implements Cloud {
   }
 
   private worldOf(process: LocalProcess, storage: Storage, store: RunStore): World {
-    const documents = new SqliteDocuments(this.db, process.clock)
+    const documents = new SqliteDocuments(this.db, new DocumentRows(this.db, process.clock))
     return {
       store,
       documents: this.spoilt(process, this.mutant?.documents?.(documents) ?? documents),

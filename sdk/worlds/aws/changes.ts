@@ -5,7 +5,7 @@ import { type Aws, newToken } from './context.ts'
 import { all, change as changing, type Expression, exists } from './expressions.ts'
 import { updateIf } from './items.ts'
 import { dueIndex, type Key, runIdOf, runKey, troubleIndex } from './keys.ts'
-import { keep, neededKeepUntil, ttlAfterEnd, ttlNow, UPKEEP_MS } from './lifetime.ts'
+import { IN_LINE_MS, keep, neededKeepUntil, ttlAfterEnd, ttlNow, UPKEEP_MS } from './lifetime.ts'
 import { isObject, isSmall, pack, type Stored } from './payloads.ts'
 import { planRemoval } from './removal.ts'
 import { type AwsRun, type RunItem, toRun } from './run-item.ts'
@@ -53,7 +53,7 @@ export async function changeRun(aws: Aws, run: AwsRun, change: Change): Promise<
 async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change, now: number): Promise<Attributes> {
   const runId = runIdOf(item.pk)
   const attributes: Attributes = {}
-  for (const name of ['status', 'leaseUntil', 'claims', 'attempt', 'baseSeq', 'parent', 'reparse', 'trace'] as const)
+  for (const name of ['status', 'leaseUntil', 'claims', 'attempt', 'baseSeq', 'parent', 'reparse', 'trace', 'admission', 'passed'] as const)
     if (name in set) attributes[name] = set[name]
   // The token of a claim goes with its lease.
   if ('leaseUntil' in set && set.leaseUntil === undefined) attributes.claim = undefined
@@ -94,9 +94,9 @@ function wakePlan(aws: Aws, { pk, createdAt }: RunItem, { wakeAt, status }: RunF
   const armed = status === undefined ? {} : { armedAt: wakeAt === undefined ? undefined : scheduledFor(aws.thresholds, wakeAt, now) }
   if (wakeAt !== undefined) return { wakeAt, untimed: undefined, told: undefined, ...armed, ...dueIndex(runId, wakeAt + aws.thresholds.graceMs) }
   if (status === 'stuck' || status === 'failed') return { ...NO_WAKE, ...troubleIndex(runId, status, createdAt) }
-  if (status !== 'waiting' && status !== 'sleeping') return NO_WAKE
-  // Only a message is to wake it. Nobody is told of the upkeep; the sweeper finds it when it is time.
-  const upkeepAt = now + UPKEEP_MS
+  if (status !== 'waiting' && status !== 'sleeping' && status !== 'queued') return NO_WAKE
+  // Only a message, or its turn, is to wake it. Nobody is told of the upkeep; the sweeper finds it when it is time.
+  const upkeepAt = now + (status === 'queued' ? IN_LINE_MS : UPKEEP_MS)
   return { wakeAt: upkeepAt, untimed: true, told: undefined, armedAt: undefined, ...dueIndex(runId, upkeepAt + aws.thresholds.graceMs) }
 }
 

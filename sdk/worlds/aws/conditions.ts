@@ -13,9 +13,15 @@ export function conditionOf(guard: Guard): Expression {
   if (guard.leased !== undefined) parts.push({ text: '#leaseUntil > :leased', values: { ':leased': guard.leased } })
   if (guard.heldBy !== undefined) parts.push({ text: '#epoch = :held AND #status = :running', values: { ':held': guard.heldBy, ':running': 'running' } })
   if (guard.stimulus !== undefined) parts.push({ text: '#stimulus = :seen', values: { ':seen': guard.stimulus } })
+  if (guard.passed !== undefined) parts.push(passedSo(guard.passed))
   if (guard.format !== undefined)
     parts.push(any({ text: 'attribute_not_exists(#format)' }, { text: '#format <= :format', values: { ':format': guard.format } }))
   return all(...parts)
+}
+
+function passedSo(passed: number): Expression {
+  const is: Expression = { text: '#passed = :passed', values: { ':passed': passed } }
+  return passed === 0 ? any({ text: 'attribute_not_exists(#passed)' }, is) : is
 }
 
 function statusIn(statuses: readonly string[], prefix: string): Expression {

@@ -33,6 +33,9 @@ const FOR_GOOD = Date.UTC(9999, 0)
 /** A run that waits without a time limit is looked at this often, only so that what it owns can be kept. */
 export const UPKEEP_MS = 30 * DAY
 
+/** A run in line is looked at this often, in case whoever was to tell it of its turn died on the way. */
+export const IN_LINE_MS = 3_600_000
+
 export type Kept = Pick<RunItem, 'createdAt' | 'retentionMs' | 'keepUntil'>
 
 const keptUntil = (run: Kept): number => run.keepUntil ?? run.createdAt + AHEAD + run.retentionMs!

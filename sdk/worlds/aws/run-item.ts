@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
+import type { Admission } from '../../flow/admission.ts'
 import type { ParentLink, RunRecord, RunStatus, ShortError, Waiting } from '../../ports.ts'
 import type { StoredRun } from '../../rules/storage.ts'
 import { type Key, runIdOf } from './keys.ts'
@@ -58,6 +59,9 @@ export interface RunItem extends Key {
   endedAt?: number
   retentionMs?: number
   trace?: string
+  /** What it has to pass before it starts, and how much of that it has. */
+  admission?: Admission | undefined
+  passed?: number | undefined
   /** Some of its payloads are in S3. */
   objects?: true
   /** Everything the run owns in the table stays at least until then. */
@@ -92,6 +96,7 @@ export function toRun(item: RunItem): AwsRun {
     ...(endedAt !== undefined && { endedAt }),
     ...(retentionMs !== undefined && { retentionMs }),
     ...(parent && { parent }),
+    ...(item.admission && { admission: item.admission, passed: item.passed }),
     ...(item.seed !== undefined && !item.generation && { hasSeed: true }),
     item,
     written: [],
@@ -144,5 +149,6 @@ export async function toRecord(item: RunItem, load: (stored: Stored | undefined)
     ...(item.endedAt !== undefined && { endedAt: item.endedAt }),
     ...(item.retentionMs !== undefined && { retentionMs: item.retentionMs }),
     ...(item.trace !== undefined && { trace: item.trace }),
+    ...(item.admission && { admission: item.admission, passed: item.passed ?? 0 }),
   }
 }

@@ -5,7 +5,8 @@ import type { Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, 
 import { isGone } from '../../rules/guard.ts'
 import { refuseTooLarge, UnreadableRunError } from '../../rules/limits.ts'
 import { callByCall, type Procedure } from '../../rules/procedure.ts'
-import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
+import { known } from '../../rules/run-store.ts'
+import type { Change, Forgotten, Storage, StoredDocuments, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
 import { changeBlindly, changeRun } from './changes.ts'
 import { Claims } from './claims.ts'
@@ -16,7 +17,7 @@ import { eraseFormer } from './erase-former.ts'
 import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from './frames.ts'
 import { getItem, put, putIf, queryRange } from './items.ts'
 import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
-import { keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
+import { IN_LINE_MS, keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
 import { countTrouble, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
 import { consume, findReply, forgetConsumed, loadMessages, type MessageItem, putMessage, putReply, toMessages } from './mail.ts'
@@ -32,8 +33,11 @@ export class DynamoStorage implements Storage {
   private readonly claims = new Claims()
   private readonly workflows = new ListedWorkflows()
 
-  constructor(aws: Aws) {
+  readonly documents: StoredDocuments
+
+  constructor(aws: Aws, documents: StoredDocuments) {
     this.aws = aws
+    this.documents = documents
   }
 
   now(): number {
@@ -191,6 +195,8 @@ export class DynamoStorage implements Storage {
   private async newItem(run: NewRun): Promise<RunItem> {
     const { payloads, thresholds } = this.aws
     const now = this.now()
+    // Whoever is in line is told when its turn comes; the sweeper looks whether that was forgotten.
+    const lookAt = run.status === 'queued' ? now + IN_LINE_MS : run.wakeAt
     const keepUntil = keepUntilStart(run)
     const ttl = ttlNow({ ...run, keepUntil }, now)
     const stored = (value: unknown) => payloads.storeBeside(run, value, ttl)
@@ -201,13 +207,12 @@ export class DynamoStorage implements Storage {
       format: run.format,
       workflow: run.workflow,
       version: run.version,
-      status: 'pending',
+      status: run.status ?? 'pending',
       epoch: 0,
       stimulus: 0,
       secret: run.secret,
       createdAt: run.createdAt,
-      wakeAt: run.wakeAt,
-      armedAt: scheduledFor(thresholds, run.wakeAt, now),
+      ...(run.status === 'queued' ? { wakeAt: lookAt, untimed: true } : { wakeAt: lookAt, armedAt: scheduledFor(thresholds, lookAt, now) }),
       input,
       parsed,
       reparse: run.reparse,
@@ -218,7 +223,9 @@ export class DynamoStorage implements Storage {
       trace: run.trace,
       keepUntil,
       ...([input, parsed, seed].some(isObject) && { objects: true as const }),
-      ...dueIndex(run.id, run.wakeAt + thresholds.graceMs),
+      admission: run.admission && known(run.admission),
+      passed: run.passed,
+      ...dueIndex(run.id, lookAt + thresholds.graceMs),
       ...listIndex(run.id, run.workflow, run.createdAt),
     }
   }

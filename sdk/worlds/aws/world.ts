@@ -73,10 +73,10 @@ export class AwsWorld implements World {
       queues: new TaskQueues(sqs, this.clock, config.taskQueues ?? {}),
       disarm: (wakes) => this.wakeups.cancel(wakes),
     }
-    this.storage = new DynamoStorage(this.aws)
+    this.documents = new DynamoDocuments(this.aws)
+    this.storage = new DynamoStorage(this.aws, this.documents)
     this.tasks = new DynamoTaskStore(this.aws, this.storage)
     this.store = new Runs(this.storage)
-    this.documents = new DynamoDocuments(this.aws)
   }
 
   /** Sends runs that nobody has looked at in time to the runners again, at most so many, and removes those that have to go; see `sweeping.ts`. */

@@ -18,8 +18,10 @@ const COLUMN: Record<Exclude<keyof RunFields, 'input' | 'parsed' | 'output' | 'e
   heartbeat: 'heartbeat',
   waitingFor: 'waiting',
   reparse: 'reparse',
+  admission: 'admission',
+  passed: 'passed',
 }
-const IS_JSON: ReadonlySet<string> = new Set(['progress', 'heartbeat', 'waitingFor'])
+const IS_JSON: ReadonlySet<string> = new Set(['progress', 'heartbeat', 'waitingFor', 'admission'])
 /** Written once and read rarely, so they lie beside what scheduling touches. */
 const IN_PAYLOADS = ['input', 'parsed', 'output', 'error', 'trace'] as const
 

@@ -1,11 +1,13 @@
 import type { Json } from '../../engine/json.ts'
 import type { Clock, Document, DocumentRange, DocumentStore } from '../../ports.ts'
-import type { Database, Row } from './database.ts'
+import type { StoredDocuments } from '../../rules/storage.ts'
+import type { Database, Value } from './database.ts'
 
 const ALIVE = '(expires_at IS NULL OR expires_at > ?)'
+const COLUMNS = 'key, value, version, expires_at'
 
-/** Documents in the same file as the runs. What has expired is overlooked until it is purged. */
-export class SqliteDocuments implements DocumentStore {
+/** Documents in the same file as the runs, for whoever is in a transaction already. What has expired is overlooked until it is purged. */
+export class DocumentRows implements StoredDocuments {
   private readonly db: Database
   private readonly clock: Clock
 
@@ -14,57 +16,79 @@ export class SqliteDocuments implements DocumentStore {
     this.clock = clock
   }
 
-  async get(collection: string, key: string): Promise<Document | undefined> {
-    const row = this.find(collection, key)
-    return row && toDocument(row)
+  get(collection: string, key: string): Document | undefined {
+    const values = this.db.values(`SELECT ${COLUMNS} FROM documents WHERE collection = ? AND key = ? AND ${ALIVE}`, collection, key, this.clock.now())
+    return values && toDocument(values)
   }
 
-  async list(collection: string, { after, limit = -1, backwards = false }: DocumentRange = {}): Promise<Document[]> {
+  list(collection: string, { after, limit = -1, backwards = false }: DocumentRange = {}): Document[] {
     const [beyond, order] = backwards ? ['<', 'DESC'] : ['>', 'ASC']
     const behind = after === undefined ? { sql: '', values: [] } : { sql: `AND key ${beyond} ?`, values: [after] }
-    const sql = `SELECT * FROM documents WHERE collection = ? AND ${ALIVE} ${behind.sql} ORDER BY key ${order} LIMIT ?`
-    return this.db.rows(sql, collection, this.clock.now(), ...behind.values, limit).map(toDocument)
+    const sql = `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE} ${behind.sql} ORDER BY key ${order} LIMIT ?`
+    return this.db.allValues(sql, collection, this.clock.now(), ...behind.values, limit).map(toDocument)
   }
 
-  put(collection: string, key: string, value: Json, options: { ifVersion?: number; expiresAt?: number } = {}): Promise<Document | undefined> {
-    const { ifVersion, expiresAt } = options
-    return this.db.write(() => {
-      const there = (this.find(collection, key)?.version as number | undefined) ?? 0
-      if (ifVersion !== undefined && ifVersion !== there) return undefined
-      const row = this.db.row(
-        'INSERT OR REPLACE INTO documents (collection, key, value, version, expires_at) VALUES (?, ?, ?, ?, ?) RETURNING *',
-        collection,
-        key,
-        JSON.stringify(value),
-        there + 1,
-        expiresAt ?? null,
-      )
-      return toDocument(row!)
-    })
+  put(collection: string, key: string, value: Json, { ifVersion, expiresAt }: { ifVersion?: number; expiresAt?: number } = {}): Document | undefined {
+    const there = this.versionOf(collection, key)
+    if (ifVersion !== undefined && ifVersion !== there) return undefined
+    const version = there + 1
+    const sql = 'INSERT OR REPLACE INTO documents (collection, key, value, version, expires_at) VALUES (?, ?, ?, ?, ?)'
+    this.db.run(sql, collection, key, JSON.stringify(value), version, expiresAt ?? null)
+    return { key, value, version, ...(expiresAt !== undefined && { expiresAt }) }
   }
 
-  delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
-    return this.db.write(() => {
-      const there = this.find(collection, key)
-      if (!there || (ifVersion !== undefined && ifVersion !== there.version)) return false
-      return this.db.run('DELETE FROM documents WHERE collection = ? AND key = ?', collection, key) === 1
-    })
+  delete(collection: string, key: string, ifVersion?: number): boolean {
+    const there = this.versionOf(collection, key)
+    if (there === 0 || (ifVersion !== undefined && ifVersion !== there)) return false
+    return this.db.run('DELETE FROM documents WHERE collection = ? AND key = ?', collection, key) === 1
   }
 
-  purgeExpired(): Promise<number> {
-    return this.db.write(() => this.db.run('DELETE FROM documents WHERE expires_at <= ?', this.clock.now()))
+  purgeExpired(): number {
+    return this.db.run('DELETE FROM documents WHERE expires_at <= ?', this.clock.now())
   }
 
-  private find(collection: string, key: string): Row | undefined {
-    return this.db.row(`SELECT * FROM documents WHERE collection = ? AND key = ? AND ${ALIVE}`, collection, key, this.clock.now())
+  private versionOf(collection: string, key: string): number {
+    const sql = `SELECT version FROM documents WHERE collection = ? AND key = ? AND ${ALIVE}`
+    return (this.db.values(sql, collection, key, this.clock.now())?.[0] as number | undefined) ?? 0
   }
 }
 
-function toDocument(row: Row): Document {
+/** The same for whoever is not. */
+export class SqliteDocuments implements DocumentStore {
+  private readonly db: Database
+  private readonly documents: DocumentRows
+
+  constructor(db: Database, documents: DocumentRows) {
+    this.db = db
+    this.documents = documents
+  }
+
+  async get(collection: string, key: string): Promise<Document | undefined> {
+    return this.documents.get(collection, key)
+  }
+
+  async list(collection: string, range?: DocumentRange): Promise<Document[]> {
+    return this.documents.list(collection, range)
+  }
+
+  put(collection: string, key: string, value: Json, options?: { ifVersion?: number; expiresAt?: number }): Promise<Document | undefined> {
+    return this.db.write(() => this.documents.put(collection, key, value, options))
+  }
+
+  delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
+    return this.db.write(() => this.documents.delete(collection, key, ifVersion))
+  }
+
+  purgeExpired(): Promise<number> {
+    return this.db.write(() => this.documents.purgeExpired())
+  }
+}
+
+function toDocument([key, value, version, expiresAt]: Value[]): Document {
   return {
-    key: row.key as string,
-    value: JSON.parse(row.value as string) as Json,
-    version: row.version as number,
-    ...(row.expires_at !== null && { expiresAt: row.expires_at as number }),
+    key: key as string,
+    value: JSON.parse(value as string) as Json,
+    version: version as number,
+    ...(expiresAt !== null && { expiresAt: expiresAt as number }),
   }
 }

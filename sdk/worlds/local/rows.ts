@@ -9,7 +9,7 @@ import type { Database, Value } from './database.ts'
 
 /** What the rules look at: narrow, because it is read again and again. */
 const STATE = `r.key, r.id, r.workflow, r.version, r.format, r.status, r.generation, r.base_seq, r.epoch, r.stimulus, r.claims, r.wake_at,
-  r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation`
+  r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation, r.admission, r.passed`
 const STATE_COLUMNS = STATE.split(',').length
 /** What only readers want. */
 const REST = 'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error, p.trace'
@@ -81,6 +81,8 @@ function toRow(values: Value[]): Row {
       values[16] === null
         ? undefined
         : { runId: values[16] as string, op: values[17] as string, ...(parentGeneration !== null && { generation: parentGeneration }) },
+    admission: parse(values[19]) as unknown as Row['admission'],
+    passed: (values[20] as number | null) ?? undefined,
     whole: undefined,
   }
 }
@@ -105,6 +107,8 @@ export function rowOf(key: number, whole: RunRecord): Row {
     endedAt: undefined,
     retentionMs: whole.retentionMs,
     parent: whole.parent,
+    admission: whole.admission,
+    passed: whole.passed,
     whole,
   }
 }
@@ -138,6 +142,8 @@ function toRecord(row: Row, values: Value[]): RunRecord {
   if (row.endedAt !== undefined) record.endedAt = row.endedAt
   if (row.retentionMs !== undefined) record.retentionMs = row.retentionMs
   if (row.parent) record.parent = row.parent
+  if (row.admission) record.admission = row.admission
+  if (row.passed !== undefined) record.passed = row.passed
   if (reparse !== null) record.reparse = true
   if (startedAt !== null) record.startedAt = startedAt as number
   if (parsed !== null) record.parsed = parse(parsed)!

@@ -3,11 +3,12 @@ import { KEYED_BEGIN } from '../../engine/names.ts'
 import type { Clock, Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
-import { newRecord } from '../../rules/run-store.ts'
+import { known, newRecord } from '../../rules/run-store.ts'
 import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
 import { write } from './changes.ts'
 import { BOUND, type Database } from './database.ts'
+import type { DocumentRows } from './documents.ts'
 import { insertFrame, selectFrames } from './frames.ts'
 import { JournalCache } from './journal-cache.ts'
 import { countRuns, listRuns } from './list.ts'
@@ -45,8 +46,10 @@ export class SqliteStorage implements Storage {
   /** Runs that this process has claimed, as they were then: a commit names only run and epoch. */
   private readonly claimed = new Map<string, Row>()
   private news: News = NO_NEWS
+  readonly documents: DocumentRows
 
-  constructor(db: Database, clock: Clock, audience: Audience & { watch: Storage['watch'] }) {
+  constructor(db: Database, clock: Clock, audience: Audience & { watch: Storage['watch'] }, documents: DocumentRows) {
+    this.documents = documents
     this.db = db
     this.clock = clock
     this.audience = audience
@@ -109,8 +112,9 @@ export class SqliteStorage implements Storage {
     this.db.run('INSERT INTO payloads (run, input, parsed, trace) VALUES (?, ?, ?, ?)', key, text(run.input), text(run.parsed), text(run.trace))
     for (const tag of run.tags) this.db.run('INSERT OR IGNORE INTO tags (tag, run) VALUES (?, ?)', tag, key)
     if (run.journal) insertFrame(this.db, key, run.journal)
-    const row = rowOf(key, newRecord(run))
-    if (!run.journal && this.fresh.size < MOST_FRESH && run.wakeAt <= this.now()) this.fresh.set(run.id, row)
+    const { wakeAt: _, ...waiting } = newRecord(run)
+    const row = rowOf(key, run.status === 'queued' ? waiting : newRecord(run))
+    if (!run.journal && run.status !== 'queued' && this.fresh.size < MOST_FRESH && run.wakeAt <= this.now()) this.fresh.set(run.id, row)
     return { inserted: true, run: row }
   }
 
@@ -301,13 +305,15 @@ export class SqliteStorage implements Storage {
 
   private insertRun(run: NewRun): number | undefined {
     const row = this.db.row(
-      `INSERT INTO runs (id, workflow, version, format, status, wake_at, secret, parent_id, parent_op, parent_generation, tags, created_at, retention_ms, reparse, epoch)
-       VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING key`,
+      `INSERT INTO runs (id, workflow, version, format, status, wake_at, secret, parent_id, parent_op, parent_generation, tags, created_at, retention_ms, reparse, epoch, admission, passed)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING key`,
       run.id,
       run.workflow,
       run.version,
       run.format,
-      run.wakeAt,
+      run.status ?? 'pending',
+      // Whoever waits in line is woken by whoever lets it in.
+      run.status === 'queued' ? null : run.wakeAt,
       run.secret,
       run.parent?.runId ?? null,
       run.parent?.op ?? null,
@@ -318,6 +324,8 @@ export class SqliteStorage implements Storage {
       run.reparse ? 1 : null,
       // A run that was never claimed has no journal and need not look for one; a rerun comes with one.
       run.journal ? 1 : 0,
+      run.admission ? JSON.stringify(known(run.admission)) : null,
+      run.passed ?? null,
     )
     return row?.key as number | undefined
   }

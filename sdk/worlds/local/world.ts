@@ -5,7 +5,7 @@ import { checkPublicUrl } from '../public-url.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { Bulletin } from './bulletin.ts'
 import { Database } from './database.ts'
-import { SqliteDocuments } from './documents.ts'
+import { DocumentRows, SqliteDocuments } from './documents.ts'
 import { SqliteResidence } from './residence.ts'
 import { SqliteStorage } from './storage.ts'
 import { SqliteTaskStore } from './tasks.ts'
@@ -49,11 +49,12 @@ export class LocalWorld implements World {
     this.log = options.log ?? consoleLog
     const db = new Database(options.path)
     const bulletin = new Bulletin(db)
-    const storage = new SqliteStorage(db, this.clock, bulletin)
+    const documents = new DocumentRows(db, this.clock)
+    const storage = new SqliteStorage(db, this.clock, bulletin, documents)
     this.db = db
     this.bulletin = bulletin
     this.store = new Runs(storage)
-    this.documents = new SqliteDocuments(db, this.clock)
+    this.documents = new SqliteDocuments(db, documents)
     this.tasks = new SqliteTaskStore(db, this.clock, storage)
     this.residence = new SqliteResidence({ path: options.path, db, storage, documents: this.documents, bulletin, clock: this.clock, log: this.log })
     this.wakeups = { send: async (wakes) => this.residence.hint(wakes) }

@@ -1,9 +1,10 @@
 import type { Json } from '../../../sdk/engine/json.ts'
 import type { Clock, Document, DocumentRange, DocumentStore } from '../../../sdk/ports.ts'
+import type { StoredDocuments } from '../../../sdk/rules/storage.ts'
 
 const copy = <T>(value: T): T => structuredClone(value)
 
-export class MemoryDocuments implements DocumentStore {
+export class MemoryRows implements StoredDocuments {
   private readonly all = new Map<string, Document & { collection: string }>()
   private readonly clock: Clock
 
@@ -11,24 +12,24 @@ export class MemoryDocuments implements DocumentStore {
     this.clock = clock
   }
 
-  async get(collection: string, key: string): Promise<Document | undefined> {
+  get(collection: string, key: string): Document | undefined {
     const found = this.all.get(`${collection}\n${key}`)
     if (!found || (found.expiresAt !== undefined && found.expiresAt <= this.clock.now())) return undefined
     const { collection: _, ...document } = copy(found)
     return document
   }
 
-  async list(collection: string, { after, limit, backwards = false }: DocumentRange = {}): Promise<Document[]> {
+  list(collection: string, { after, limit, backwards = false }: DocumentRange = {}): Document[] {
     const keys = [...this.all.values()].filter((each) => each.collection === collection).map(({ key }) => key)
     keys.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     if (backwards) keys.reverse()
     const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) * (backwards ? -1 : 1)
     const wanted = keys.filter((key) => after === undefined || order(key, after) > 0)
-    const documents = (await Promise.all(wanted.map((key) => this.get(collection, key)))).filter((each) => each !== undefined)
+    const documents = wanted.map((key) => this.get(collection, key)).filter((each) => each !== undefined)
     return documents.slice(0, limit)
   }
 
-  async put(collection: string, key: string, value: Json, options: { ifVersion?: number; expiresAt?: number } = {}): Promise<Document | undefined> {
+  put(collection: string, key: string, value: Json, options: { ifVersion?: number; expiresAt?: number } = {}): Document | undefined {
     const before = this.versionOf(collection, key) ?? 0
     const { ifVersion, expiresAt } = options
     if (ifVersion !== undefined && ifVersion !== before) return undefined
@@ -36,7 +37,7 @@ export class MemoryDocuments implements DocumentStore {
     return this.get(collection, key)
   }
 
-  async delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
+  delete(collection: string, key: string, ifVersion?: number): boolean {
     const version = this.versionOf(collection, key)
     if (version === undefined || (ifVersion !== undefined && ifVersion !== version)) return false
     return this.all.delete(`${collection}\n${key}`)
@@ -45,5 +46,14 @@ export class MemoryDocuments implements DocumentStore {
   private versionOf(collection: string, key: string): number | undefined {
     const found = this.all.get(`${collection}\n${key}`)
     return found && !(found.expiresAt !== undefined && found.expiresAt <= this.clock.now()) ? found.version : undefined
+  }
+}
+
+export function memoryDocuments(rows: MemoryRows): DocumentStore {
+  return {
+    get: async (...asked) => rows.get(...asked),
+    list: async (...asked) => rows.list(...asked),
+    put: async (...asked) => rows.put(...asked),
+    delete: async (...asked) => rows.delete(...asked),
   }
 }

@@ -10,7 +10,7 @@ import { inShort, summaryOf } from '../../../sdk/rules/summary.ts'
 import { settleTask } from '../../../sdk/rules/tasks.ts'
 import { asWaiting, type NewTask, type Task } from '../../../sdk/tasks/task.ts'
 import { consoleLog, systemIds } from '../../../sdk/worlds/system.ts'
-import { MemoryDocuments } from './documents.ts'
+import { MemoryRows, memoryDocuments } from './documents.ts'
 
 /** What a world takes: primitives over a few maps. Everything that decides something is in sdk/rules. */
 
@@ -30,8 +30,11 @@ class MemoryStorage implements Storage {
   private readonly clock: Clock
   onAnnounced = () => {}
 
+  readonly documents: MemoryRows
+
   constructor(clock: Clock) {
     this.clock = clock
+    this.documents = new MemoryRows(clock)
   }
 
   now = () => this.clock.now()
@@ -69,10 +72,12 @@ class MemoryStorage implements Storage {
       workflow,
       version,
       format,
-      status: 'pending',
+      status: rest.status,
       ...numbers,
       createdAt,
-      wakeAt,
+      wakeAt: run.status === 'queued' ? undefined : wakeAt,
+      admission: rest.admission,
+      passed: rest.passed,
       retentionMs,
       parent,
       hasSeed: run.journal !== undefined,
@@ -248,7 +253,7 @@ export function memoryWorld(clock: Clock): World {
   }
   return {
     store: new Runs(storage),
-    documents: new MemoryDocuments(clock),
+    documents: memoryDocuments(storage.documents),
     tasks,
     wakeups: { send: async () => {} },
     clock,

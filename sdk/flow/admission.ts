@@ -1,0 +1,74 @@
+import { InvalidInputError } from '../engine/errors.ts'
+import { checkName } from '../engine/names.ts'
+import { decode } from '../engine/values.ts'
+import { type Accepted, validateOrThrow } from '../schema.ts'
+import type { AnyWorkflow } from '../workflow.ts'
+import type { LimitSpec } from './limit.ts'
+import { type GateId, laneOf, MOST_PRIORITY, PRIORITY_MS } from './line.ts'
+import type { OnConflict } from './options.ts'
+
+/** What a run has to pass before it starts, one after the other. */
+export interface Admission {
+  gates: Gate[]
+  /** Where it stands in their lines. */
+  order: number
+  /** What becomes of those of its key that are there already. */
+  onConflict?: OnConflict
+}
+
+/** One of them, as the run knows it. */
+export interface Gate extends GateId {
+  lane?: string
+  /** It has slots, which the run gives back at its end. */
+  holds?: true
+}
+
+/** An admission, and the numbers of its limits in the code of whoever asks for it. */
+export type NewAdmission = Admission & { specs: Record<string, LimitSpec> }
+
+/** What a function of the workflow's options makes of an input. It is the input's fault if it makes nothing. */
+export async function made<T>(workflow: AnyWorkflow, what: string, of: (input: never) => T, { input, parsed, reparse }: Accepted): Promise<T> {
+  const value = reparse ? await validateOrThrow(workflow.options.input, decode(input), what) : decode(parsed ?? input)
+  try {
+    return of(value as never)
+  } catch (error) {
+    throw ofInput(`${what} could not be made of this input: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+export const ofInput = (message: string): InvalidInputError => new InvalidInputError(message, [{ path: '$', message }])
+
+export async function keyFor(workflow: AnyWorkflow, what: string, of: (input: never) => unknown, accepted: Accepted): Promise<string> {
+  const key = await made(workflow, what, of, accepted)
+  try {
+    checkName(what, key)
+  } catch (error) {
+    throw ofInput((error as Error).message)
+  }
+  return key
+}
+
+/** As part of a run that is about to be made; nothing, at no cost, for a workflow without limits. */
+export async function admissionFor(workflow: AnyWorkflow, accepted: Accepted, now: number): Promise<{ admission?: NewAdmission }> {
+  const admission = workflow.limits.length === 0 ? undefined : await admissionOf(workflow, accepted, now)
+  return admission ? { admission } : {}
+}
+
+/** Throws, before anything is written, where a key or a priority cannot be made of the input. */
+async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: number): Promise<NewAdmission> {
+  const { limits } = workflow
+  const { priority: priorityOf, singleton } = workflow.options
+  const gates: Gate[] = []
+  let lane: string | undefined
+  for (const { name, spec, key: keyOf } of limits) {
+    const key = keyOf && (await keyFor(workflow, `the key of '${name}'`, keyOf, accepted))
+    if (spec.rate === undefined) lane ??= key
+    const needsLane = key === undefined && lane !== undefined
+    gates.push({ limit: name, ...(key !== undefined && { key }), ...(needsLane && { lane: laneOf(lane) }), ...(spec.concurrency !== undefined && { holds: true }) })
+  }
+  const priority = priorityOf ? await made(workflow, `the priority of workflow '${workflow.name}'`, priorityOf, accepted) : 0
+  if (typeof priority !== 'number' || !(Math.abs(priority) <= MOST_PRIORITY))
+    throw ofInput(`the priority of workflow '${workflow.name}' must be a number from -${MOST_PRIORITY} to ${MOST_PRIORITY}, got ${String(priority)}`)
+  const specs = Object.fromEntries(limits.map(({ name, spec }) => [name, spec]))
+  return { gates, order: now - Math.round(priority * PRIORITY_MS), specs, ...(singleton && { onConflict: singleton.onConflict }) }
+}

@@ -1,0 +1,16 @@
+import type { LimitSpec } from './limit.ts'
+
+/** Where limits are on record. */
+export const LIMITS = 'limits'
+
+/** A limit as everybody sees it, whatever code they have. */
+export interface LimitRecord {
+  /** As the code has it. */
+  code: LimitSpec
+  /** What people have set in its place. */
+  set?: LimitSpec
+  paused?: true
+}
+
+/** The numbers that count. A limit that is not on record limits nothing. */
+export const specInForce = (record: LimitRecord | undefined): LimitSpec => ({ ...record?.code, ...record?.set })

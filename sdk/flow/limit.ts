@@ -1,0 +1,101 @@
+import { type Duration, milliseconds } from '../engine/duration.ts'
+import { InvalidInputError } from '../engine/errors.ts'
+import { checkName } from '../engine/names.ts'
+
+export interface LimitOptions {
+  /** How many may be under way at once. */
+  concurrency?: number
+  /** How many may begin within `per`; where steps have a `cost`, how much they may cost together. */
+  rate?: number
+  per?: Duration
+}
+
+/** The numbers of a limit, checked. */
+export interface LimitSpec {
+  concurrency?: number
+  rate?: number
+  perMs?: number
+}
+
+/** A limit that steps and tasks of any workflow share, by its name. */
+export interface Limit {
+  readonly name: string
+  readonly spec: LimitSpec
+  /** Which of its parts: each key has the whole limit to itself. */
+  readonly key?: string
+  /** The same limit for one tenant, one model, one account: each key has slots, a rate and a line of its own. */
+  for(key: string): Limit
+}
+
+/** Each holder of a slot is on record in one small document, which is written when one comes or goes. */
+export const MOST_CONCURRENCY = 1_000
+export const MOST_RATE = 1_000_000_000
+const SHORTEST_PER_MS = 1_000
+const LONGEST_PER_MS = 31 * 86_400_000
+
+const defined = new Map<string, { spec: LimitSpec; place: string }>()
+
+/** A limit by name: `ctx.step('ask', ask, { limit: openai })`. All who use it share it, in every workflow and every process. */
+export function limit(name: string, options: LimitOptions): Limit {
+  checkName('the name of a limit', name)
+  if (name.includes(':')) throw new InvalidInputError(`the name of a limit must not contain ':', which is for the limits of workflows: '${name}'`)
+  const what = `limit '${name}'`
+  const spec = specOf(options, what)
+  const place = placeOfCaller()
+  const there = defined.get(name)
+  if (there && !isSameSpec(there.spec, spec)) {
+    throw new InvalidInputError(
+      `two limits are named '${name}' and have different values: ${inWords(there.spec)} (${there.place}), and ${inWords(spec)} (${place}). ` +
+        'Define it once and import it where it is used, or give one of them another name',
+    )
+  }
+  if (!there) defined.set(name, { spec, place })
+  return limitOf(name, spec)
+}
+
+function limitOf(name: string, spec: LimitSpec, key?: string): Limit {
+  return {
+    name,
+    spec,
+    ...(key !== undefined && { key }),
+    for: (key) => {
+      checkName(`a key of limit '${name}'`, key)
+      return limitOf(name, spec, key)
+    },
+  }
+}
+
+/** Throws unless the numbers make a limit. */
+export function specOf(options: LimitOptions, what: string): LimitSpec {
+  const { concurrency, rate, per } = options ?? {}
+  if (concurrency === undefined && rate === undefined)
+    throw new InvalidInputError(`${what} limits nothing; give it a concurrency, as in { concurrency: 10 }, or a rate, as in { rate: 100, per: '1m' }`)
+  if ((rate === undefined) !== (per === undefined)) throw new InvalidInputError(`${what}: \`rate\` and \`per\` go together, as in { rate: 100, per: '1m' }`)
+  if (concurrency !== undefined) checkWhole(`${what}: concurrency`, concurrency, MOST_CONCURRENCY)
+  if (rate === undefined) return { concurrency: concurrency! }
+  checkWhole(`${what}: rate`, rate, MOST_RATE)
+  const perMs = milliseconds(per!, `${what}: per`)
+  if (perMs < SHORTEST_PER_MS || perMs > LONGEST_PER_MS) throw new InvalidInputError(`${what}: \`per\` must be from 1 second to 31 days, got ${perMs} ms`)
+  return { ...(concurrency !== undefined && { concurrency }), rate, perMs }
+}
+
+function checkWhole(what: string, value: unknown, most: number): void {
+  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most)
+    throw new InvalidInputError(`${what} must be a whole number from 1 to ${most.toLocaleString('en')}, got ${String(value)}. To let nothing through, pause it`)
+}
+
+export function isSameSpec(a: LimitSpec, b: LimitSpec): boolean {
+  return a.concurrency === b.concurrency && a.rate === b.rate && a.perMs === b.perMs
+}
+
+/** As people say it: `10 at once, 100 in 60 s`. */
+export function inWords({ concurrency, rate, perMs }: LimitSpec): string {
+  const parts = [concurrency === undefined ? [] : `${concurrency} at once`, rate === undefined ? [] : `${rate} in ${perMs! / 1_000} s`]
+  return parts.flat().join(', ')
+}
+
+/** The line that called `limit`, for people who have two of them. */
+function placeOfCaller(): string {
+  const line = new Error().stack?.split('\n')[3] ?? ''
+  return line.replace(/^\s*at /, '').trim() || 'unknown place'
+}

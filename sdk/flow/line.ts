@@ -1,0 +1,56 @@
+import { digest } from '../engine/names.ts'
+import type { Json } from '../engine/json.ts'
+
+/** Which gate: a limit, and where it has keys, which of them. */
+export interface GateId {
+  limit: string
+  key?: string
+}
+
+/** A place in the line before a gate. */
+export interface Ticket {
+  /** The run that waits. */
+  run: string
+  /** Who is let in: the run itself, or one of its steps. */
+  holder: string
+  cost: number
+  holds: boolean
+  /** Those of one lane are served in their order, and lanes in turn: so nobody's thousand keep another's one waiting. */
+  lane: string
+  /** When it came, moved forward by its priority. */
+  order: number
+}
+
+/** How much waiting a step of priority is worth. Nothing starves: whoever has waited long enough is before everybody new. */
+export const PRIORITY_MS = 60_000
+export const MOST_PRIORITY = 10_000
+
+export const gatesOf = (limit: string): string => `gates ${limit}`
+/** A document needs a key. No key of a user begins with a control character. */
+export const NO_KEY = '\u0001'
+export const gateKey = ({ key }: GateId): string => (key === undefined ? NO_KEY : key)
+export const lineOf = ({ limit, key }: GateId): string => (key === undefined ? `line ${limit}` : `line ${limit}\u0001${key}`)
+
+/** Sorts by lane, then by order. */
+export function ticketKey({ lane, order, holder }: Pick<Ticket, 'lane' | 'order' | 'holder'>): string {
+  return `${lane}/${String(Math.max(0, Math.trunc(order))).padStart(15, '0')}/${holder.length <= 200 ? holder : digest(holder)}`
+}
+
+/** A lane as it stands in keys: no two alike, and of no interest to anybody. Those without are one. */
+export const laneOf = (key: string | undefined): string => (key === undefined ? '' : digest(key).slice(0, 10))
+/** Behind everybody of a lane. */
+export const behindLane = (lane: string): string => `${lane}0`
+
+export const writeTicket = ({ run, holder, cost, holds, lane, order }: Ticket): Json => ({
+  run,
+  lane,
+  order,
+  ...(holder !== run && { holder }),
+  ...(cost !== 1 && { cost }),
+  ...(!holds && { holds }),
+})
+
+export function readTicket(value: Json): Ticket {
+  const { run, lane, order, holder = run, cost = 1, holds = true } = value as { [K in keyof Ticket]: never } & { run: string }
+  return { run, lane, order, holder, cost, holds }
+}

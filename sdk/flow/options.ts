@@ -1,0 +1,97 @@
+import { type Duration, milliseconds } from '../engine/duration.ts'
+import { InvalidInputError } from '../engine/errors.ts'
+import { type LimitSpec, specOf } from './limit.ts'
+
+/** How many runs of a workflow go at once, how fast they start, and which starts become one. `I` is the parsed input. */
+export interface FlowOptions<I> {
+  /**
+   * How many of its runs may be between start and end at once, asleep or not; with a `key`, for each key. Several hold together: `[{ limit: 5, key: tenant }, { limit: 100 }]`. The others
+   * are `queued`: in turn between keys, and in the order of priority and arrival within one.
+   */
+  concurrency?: Concurrency<I> | readonly Concurrency<I>[]
+  /** How many of its runs may start within `per`; with a `key`, for each key. The others are `queued`. */
+  rateLimit?: { limit: number; per: Duration; key?: KeyOf<I> }
+  /** Starts with the same key become one run, with the last input, once none has come for `wait`, and at the latest `max` after the first. */
+  debounce?: { key: KeyOf<I>; wait: Duration; max?: Duration }
+  /**
+   * One run for each key. A start beside one that has not ended is not made (`skip`: it gives that run), has it cancelled and takes its place
+   * (`cancel-running`), or waits for its end, and only the last to come does (`queue-latest`).
+   */
+  singleton?: { key: KeyOf<I>; onConflict: OnConflict }
+  /** Those with a higher one go first: each step of it counts as a minute of waiting. Default 0. */
+  priority?: (input: I) => number
+  /** One run gets the inputs of many starts, as a list: of `size`, or of as many as came within `wait` of the first. */
+  batch?: { size: number; wait: Duration; key?: KeyOf<I> }
+}
+
+export type KeyOf<I> = (input: I) => string
+export type OnConflict = 'skip' | 'cancel-running' | 'queue-latest'
+export interface Concurrency<I> {
+  limit: number
+  key?: KeyOf<I>
+}
+
+/** The most inputs that one run takes. */
+export const MOST_BATCH = 1_000
+
+/** One of a workflow's limits, by the name under which it is seen and set. */
+export interface WorkflowLimit {
+  name: string
+  spec: LimitSpec
+  key?: KeyOf<unknown>
+}
+
+const ON_CONFLICT: Record<OnConflict, true> = { skip: true, 'cancel-running': true, 'queue-latest': true }
+
+// biome-ignore lint/suspicious/noExplicitAny: a registry holds workflows of every type
+export type AnyFlow = FlowOptions<any>
+
+/** Throws unless the options of a workflow make sense; gives its limits in the order in which a run passes them. */
+export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
+  const { concurrency, rateLimit, singleton, debounce, batch, priority } = options
+  const what = `workflow '${workflow}'`
+  const limits: WorkflowLimit[] = []
+  if (singleton) {
+    checkKey(`${what}: singleton.key`, singleton.key, 'needed')
+    if (!Object.hasOwn(ON_CONFLICT, singleton.onConflict))
+      throw new InvalidInputError(`${what}: singleton.onConflict must be one of ${Object.keys(ON_CONFLICT).join(', ')}, got ${JSON.stringify(singleton.onConflict)}`)
+    limits.push({ name: `${workflow}:singleton`, spec: { concurrency: 1 }, key: singleton.key })
+  }
+  const several = concurrency === undefined ? [] : Array.isArray(concurrency) ? concurrency : [concurrency]
+  const inOrder = [...several.filter(({ key }) => key), ...several.filter(({ key }) => !key)]
+  for (const [i, { limit, key }] of inOrder.entries()) {
+    const name = `${workflow}:concurrency${i === 0 ? '' : `:${i + 1}`}`
+    checkKey(`${what}: the key of its concurrency`, key)
+    limits.push({ name, spec: specOf({ concurrency: limit }, `the concurrency of ${what}`), ...(key && { key }) })
+  }
+  // Last: what was let in by a rate is not to wait for anything else.
+  if (rateLimit) {
+    checkKey(`${what}: rateLimit.key`, rateLimit.key)
+    const { limit: rate, per, key } = rateLimit
+    limits.push({ name: `${workflow}:rate`, spec: specOf({ rate, per }, `the rateLimit of ${what}`), ...(key && { key }) })
+  }
+  if (priority !== undefined && typeof priority !== 'function') throw new InvalidInputError(`${what}: \`priority\` is a function of the input that gives a number`)
+  if (debounce) checkDebounce(what, debounce)
+  if (batch) checkBatch(what, batch)
+  if (debounce && batch) throw new InvalidInputError(`${what} has a debounce and a batch; of starts that become one run, give either the last input or all of them`)
+  if (singleton && (debounce || batch)) throw new InvalidInputError(`${what} has a singleton beside a ${debounce ? 'debounce' : 'batch'}; give it one of the two`)
+  return limits
+}
+
+function checkDebounce(what: string, { key, wait, max }: NonNullable<AnyFlow['debounce']>): void {
+  checkKey(`${what}: debounce.key`, key, 'needed')
+  const ms = milliseconds(wait, `${what}: debounce.wait`)
+  if (max !== undefined && milliseconds(max, `${what}: debounce.max`) < ms) throw new InvalidInputError(`${what}: debounce.max must not be shorter than debounce.wait`)
+}
+
+function checkBatch(what: string, { key, size, wait }: NonNullable<AnyFlow['batch']>): void {
+  checkKey(`${what}: batch.key`, key)
+  milliseconds(wait, `${what}: batch.wait`)
+  if (!Number.isInteger(size) || size < 1 || size > MOST_BATCH)
+    throw new InvalidInputError(`${what}: batch.size must be a whole number from 1 to ${MOST_BATCH.toLocaleString('en')}, got ${String(size)}`)
+}
+
+function checkKey(what: string, key: unknown, needed?: 'needed'): void {
+  if (key === undefined && !needed) return
+  if (typeof key !== 'function') throw new InvalidInputError(`${what} must be a function of the input that gives a string, as in ({ tenant }) => tenant`)
+}

@@ -1,0 +1,93 @@
+import { gateKey, gatesOf, lineOf, readTicket, type GateId } from '../flow/line.ts'
+import type { GateState } from '../flow/gate.ts'
+import { hasEnded, type NewRun, type Wake } from '../ports.ts'
+import { deliver } from './deliver.ts'
+import { attend, enterStraight, leave, noteLimit, ticketOf, waitInLine } from './gates.ts'
+import { ask, type Procedure, together } from './procedure.ts'
+import type { Storage, StoredRun } from './storage.ts'
+
+export interface Inserted {
+  inserted: boolean
+  run: StoredRun
+  wakes: Wake[]
+}
+
+/** Makes a run. One whose workflow has limits starts if there is room for it, and otherwise stands in line. */
+export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
+  const { admission } = run
+  if (!admission) return yield* insertPlain(storage, run)
+  for (const [name, spec] of Object.entries(admission.specs)) yield* noteLimit(storage, name, spec)
+  const there = yield* ask(storage.find(run.id))
+  // Whoever asked first may have died before the run was in line.
+  if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* standInLine(storage, there) : [] }
+  // Its turn comes when its time has.
+  if (run.wakeAt > storage.now()) return yield* insertPlain(storage, run)
+  return yield* admission.onConflict === 'skip' ? insertUnlessThere(storage, run) : insertOrQueue(storage, run)
+}
+
+function* insertPlain(storage: Storage, run: NewRun): Procedure<Inserted> {
+  const { inserted, run: there } = yield* ask(storage.insert(run))
+  return { inserted, run: there, wakes: inserted ? [{ runId: run.id, at: run.wakeAt }] : [] }
+}
+
+/** Through the gates first, as far as they are open: then most runs are made as they stay, with one write. */
+function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
+  const { gates, order, onConflict } = run.admission!
+  let passed = 0
+  for (const gate of gates) {
+    if ((yield* enterStraight(storage, gate, ticketOf(run.id, gate, order))) === undefined) break
+    passed++
+  }
+  if (passed === gates.length) return yield* insertPlain(storage, { ...run, passed })
+  const made = yield* insertPlain(storage, { ...run, passed, status: 'queued' })
+  if (!made.inserted) return made
+  const wakes = yield* standInLine(storage, made.run)
+  const others = onConflict ? yield* takeTheirPlace(storage, made.run, gates[0]!, onConflict) : []
+  return { ...made, wakes: [...wakes, ...others] }
+}
+
+/** Its slot is taken before it is made; whoever has it is given instead. */
+function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> {
+  const [only] = run.admission!.gates
+  for (;;) {
+    const at = yield* enterStraight(storage, only!, ticketOf(run.id, only!, run.admission!.order))
+    if (at !== undefined) return yield* insertOrQueue(storage, run)
+    const [holder] = Object.keys(yield* holdersOf(storage, only!))
+    const there = holder === undefined ? undefined : yield* ask(storage.find(holder))
+    if (there && !hasEnded(there.status)) return { inserted: false, run: there, wakes: [] }
+    // It has ended, and whoever was to say so has not come that far.
+    if (holder !== undefined) yield* attend(storage, only!, { holder })
+    // Paused, or about to be let in: it waits like any other.
+    else return yield* insertOrQueue(storage, run)
+  }
+}
+
+function* holdersOf(storage: Storage, gate: GateId): Procedure<GateState['holders']> {
+  const found = yield* ask(storage.documents.get(gatesOf(gate.limit), gateKey(gate)))
+  return (found?.value as unknown as GateState | undefined)?.holders ?? {}
+}
+
+/** The last to come is the one that counts: the others in line are cancelled, and with `cancel-running` the one that runs. */
+function* takeTheirPlace(storage: Storage, run: StoredRun, gate: GateId, onConflict: 'cancel-running' | 'queue-latest' | 'skip'): Procedure<Wake[]> {
+  const line = (yield* ask(storage.documents.list(lineOf(gate)))).map(({ value }) => readTicket(value))
+  const inside = onConflict === 'cancel-running' ? Object.keys(yield* holdersOf(storage, gate)) : []
+  const others = [...line.map((ticket) => ticket.run), ...inside].filter((id) => id !== run.id)
+  const reason = `run '${run.id}' of the same key takes its place`
+  const told = yield* together(others.map((id) => deliver(storage, id, { id: `superseded by ${run.id}`, kind: 'cancel', reason })))
+  return told.flatMap(({ wakes }) => wakes)
+}
+
+/** Puts a run that has to wait into the line before its next gate. Doing it again is harmless. */
+export function* standInLine(storage: Storage, run: StoredRun): Procedure<Wake[]> {
+  const { gates, order } = run.admission!
+  const gate = gates[run.passed ?? 0]
+  return gate ? (yield* waitInLine(storage, gate, ticketOf(run.id, gate, order))).wakes : []
+}
+
+/** A run that waits for nothing any more, or for people, leaves all its gates to others. */
+export function* leaveGates(storage: Storage, { id, admission }: StoredRun): Procedure<Wake[]> {
+  const { gates = [], order = 0 } = admission ?? {}
+  const left = yield* together(gates.map((gate) => leave(storage, gate, ticketOf(id, gate, order))))
+  return left.flat()
+}
+

@@ -1,0 +1,198 @@
+import type { Gate } from '../flow/admission.ts'
+import { EMPTY, emptyFrom, type GateState, hasPromised, letIn, letOut, roomFor } from '../flow/gate.ts'
+import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
+import { behindLane, type GateId, gateKey, gatesOf, lineOf, readTicket, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
+import { LIMITS, type LimitRecord, specInForce } from '../flow/limit-record.ts'
+import type { Json } from '../engine/json.ts'
+import { type Document, hasEnded, type Wake } from '../ports.ts'
+import { wakeUp } from './deliver.ts'
+import { ask, type Procedure, together } from './procedure.ts'
+import type { Storage, StoredRun } from './storage.ts'
+
+/**
+ * Gates, and the lines before them. Nobody watches a line: whoever joins it, leaves the gate or changes its limit looks whose turn it is (`attend`), and lets
+ * in as many as there is room for. The gate is one document, which is written only if it is as it was read.
+ *
+ * Nobody is overlooked: whoever joins puts the ticket into the line and looks at the gate then; whoever leaves writes the gate and looks at the line then. One of
+ * the two sees the other. Nobody is lost between the gate and the run (I5): a holder whose ticket is still in line has not been told, and is told by whoever sees it.
+ */
+
+/** A promise this far ahead is made at once. Beyond, one is out at a time, and whoever has it attends to the next. */
+const AHEAD_MS = 1_000
+/** Holders that nobody has seen leave are looked for this often, while others wait. */
+const CHECK_EVERY_MS = 60_000
+
+export interface Leaving {
+  holder: string
+  /** Nobody is to be let in for so long. */
+  restMs?: number
+}
+
+interface Attended {
+  wakes: Wake[]
+  /** Who was let in, and for when. */
+  passed: Map<string, number>
+}
+
+/** Lets in whoever is next, after letting somebody out. */
+export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Procedure<Attended> {
+  const wakes: Wake[] = []
+  const passed = new Map<string, number>()
+  let out = leaving
+  for (;;) {
+    const { spec, isPaused } = yield* limitOf(storage, id.limit)
+    const found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
+    const seen = stateOf(found)
+    const now = storage.now()
+    let state = out ? withOut(seen, out, now) : seen
+    const ticket = isPaused ? undefined : yield* nextInLine(storage, id, state)
+    let at = ticket && state.holders[ticket.holder]
+    if (ticket && at === undefined) {
+      const room = roomFor(spec, state, ticket.cost, now)
+      if ('full' in room) {
+        if (now - (state.checkedAt ?? 0) >= CHECK_EVERY_MS) state = yield* withoutTheGone(storage, id, state, now, wakes)
+      } else if (room.at <= now + AHEAD_MS || !hasPromised(state, now)) {
+        at = room.at
+        state = letIn(spec, state, ticket, at, ticket.lane)
+      }
+    }
+    if (state !== seen && !(yield* write(storage, id, spec, state, found))) continue
+    out = undefined
+    if (!ticket) return { wakes, passed }
+    if (at === undefined) {
+      if (state.checkedAt !== seen.checkedAt && Object.keys(state.holders).length < Object.keys(seen.holders).length) continue
+      return { wakes, passed }
+    }
+    const told = yield* tell(storage, id, ticket, at)
+    // Whoever is gone leaves at once.
+    if (told === 'gone') out = { holder: ticket.holder }
+    else {
+      wakes.push(...told)
+      passed.set(ticket.holder, at)
+    }
+    yield* ask(storage.documents.delete(lineOf(id), ticketKey(ticket)))
+  }
+}
+
+/** Straight in where there is room and no line, or into the line. `at` where it was let in. */
+export function* enter(storage: Storage, id: GateId, ticket: Ticket, spec: LimitSpec): Procedure<{ at?: number; wakes: Wake[] }> {
+  yield* noteLimit(storage, id.limit, spec)
+  const at = yield* enterStraight(storage, id, ticket)
+  if (at !== undefined) return { at, wakes: [] }
+  return yield* waitInLine(storage, id, ticket)
+}
+
+export function* waitInLine(storage: Storage, id: GateId, ticket: Ticket): Procedure<{ at?: number; wakes: Wake[] }> {
+  yield* ask(storage.documents.put(lineOf(id), ticketKey(ticket), writeTicket(ticket)))
+  const { wakes, passed } = yield* attend(storage, id)
+  const at = passed.get(ticket.holder)
+  return { wakes, ...(at !== undefined && { at }) }
+}
+
+/** When it was let in; undefined where it has to wait. */
+export function* enterStraight(storage: Storage, id: GateId, ticket: Ticket): Procedure<number | undefined> {
+  for (;;) {
+    const { spec, isPaused } = yield* limitOf(storage, id.limit)
+    const found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
+    const state = stateOf(found)
+    const known = state.holders[ticket.holder]
+    if (known !== undefined) return known
+    const now = storage.now()
+    const room = roomFor(spec, state, ticket.cost, now)
+    if (isPaused || 'full' in room || room.at > now) return undefined
+    if ((yield* ask(storage.documents.list(lineOf(id), { limit: 1 }))).length > 0) return undefined
+    if (yield* write(storage, id, spec, letIn(spec, state, ticket, now, ticket.lane), found)) return now
+  }
+}
+
+/** Out of the line, or through the gate. */
+export function* leave(storage: Storage, id: GateId, ticket: Pick<Ticket, 'holder' | 'lane' | 'order'>, restMs?: number): Procedure<Wake[]> {
+  yield* ask(storage.documents.delete(lineOf(id), ticketKey(ticket)))
+  return (yield* attend(storage, id, { holder: ticket.holder, ...(restMs !== undefined && { restMs }) })).wakes
+}
+
+/** The limit of the code is on record, for those who do not have the code, and for people. */
+export function* noteLimit(storage: Storage, name: string, code: LimitSpec): Procedure<void> {
+  const found = yield* ask(storage.documents.get(LIMITS, name))
+  const record = found?.value as LimitRecord | undefined
+  if (record && isSameSpec(record.code, code)) return
+  yield* ask(storage.documents.put(LIMITS, name, { ...record, code } as unknown as Json, { ifVersion: found?.version ?? 0 }))
+}
+
+function* limitOf(storage: Storage, name: string): Procedure<{ spec: LimitSpec; isPaused: boolean }> {
+  const record = (yield* ask(storage.documents.get(LIMITS, name)))?.value as LimitRecord | undefined
+  return { spec: specInForce(record), isPaused: record?.paused === true }
+}
+
+/** The next lane behind the one that was served last, or the first. */
+function* nextInLine(storage: Storage, id: GateId, { lane }: GateState): Procedure<Ticket | undefined> {
+  const line = lineOf(id)
+  const [behind] = lane === undefined ? [] : yield* ask(storage.documents.list(line, { after: behindLane(lane), limit: 1 }))
+  const [next] = behind ? [behind] : yield* ask(storage.documents.list(line, { limit: 1 }))
+  return next && readTicket(next.value)
+}
+
+function* write(storage: Storage, id: GateId, spec: LimitSpec, state: GateState, found: Document | undefined): Procedure<boolean> {
+  const expiresAt = emptyFrom(spec, state, storage.now())
+  const options = { ifVersion: found?.version ?? 0, ...(expiresAt !== undefined && { expiresAt }) }
+  return (yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), state as unknown as Json, options))) !== undefined
+}
+
+const stateOf = (found: Document | undefined): GateState => (found?.value as unknown as GateState | undefined) ?? EMPTY
+
+function withOut(state: GateState, { holder, restMs }: Leaving, now: number): GateState {
+  const left = letOut(state, holder, now)
+  return restMs === undefined ? left : { ...left, restUntil: Math.max(left.restUntil ?? 0, now + restMs) }
+}
+
+/** Tells a run that it, or one of its steps, was let in. */
+function* tell(storage: Storage, id: GateId, ticket: Ticket, at: number): Procedure<Wake[] | 'gone'> {
+  const run = yield* ask(storage.find(ticket.run))
+  if (!run || isOut(run)) return 'gone'
+  if (ticket.holder !== ticket.run) return yield* wakeUp(storage, run)
+  return yield* letPass(storage, run, id, at)
+}
+
+const isOut = ({ status }: StoredRun): boolean => hasEnded(status) || status === 'stuck'
+
+/** A run has passed one of its gates: it goes to the next, or it starts. */
+function* letPass(storage: Storage, run: StoredRun, id: GateId, at: number): Procedure<Wake[]> {
+  if (run.status !== 'queued') return []
+  const { gates, order } = run.admission!
+  const before = run.passed ?? 0
+  if (!isSameGate(gates[before], id)) return []
+  const passed = before + 1
+  const next = gates[passed]
+  const set = next ? { passed } : { passed, status: 'pending' as const, wakeAt: at, waitingFor: undefined }
+  const updated = yield* ask(storage.update(run, { when: { status: ['queued'], passed: before }, set }))
+  if (!updated.ok) return updated.run ? yield* letPass(storage, updated.run, id, at) : []
+  return next ? (yield* waitInLine(storage, next, ticketOf(run.id, next, order))).wakes : [{ runId: run.id, at }]
+}
+
+export const isSameGate = (a: GateId | undefined, b: GateId): boolean => a?.limit === b.limit && a.key === b.key
+
+export function ticketOf(runId: string, { lane = '', holds }: Gate, order: number): Ticket {
+  return { run: runId, holder: runId, cost: 1, holds: holds === true, lane, order }
+}
+
+/** Without holders that have ended or do not exist: whoever let them in, or was to let them out, may have died in between. */
+function* withoutTheGone(storage: Storage, id: GateId, state: GateState, now: number, wakes: Wake[]): Procedure<GateState> {
+  const holders = Object.entries(state.holders)
+  const runs = yield* together(holders.map(([holder]) => ask(storage.find(runOf(holder)))))
+  const kept: GateState['holders'] = {}
+  for (const [i, [holder, since]] of holders.entries()) {
+    const run = runs[i]
+    // A run that is just being made may be in here before it is anywhere else.
+    const isGone = run ? isOut(run) : now - since >= CHECK_EVERY_MS
+    if (isGone) continue
+    kept[holder] = since
+    if (run && holder === run.id) wakes.push(...(yield* letPass(storage, run, id, Math.max(since, now))))
+  }
+  return { ...state, holders: kept, checkedAt: now }
+}
+
+/** The run behind a holder: its id has no slash, and that of a step has one behind it. */
+const runOf = (holder: string): string => {
+  const slash = holder.indexOf('/')
+  return slash < 0 ? holder : holder.slice(0, slash)
+}
