@@ -1,6 +1,7 @@
 import type { Duration } from './engine/duration.ts'
 import type { OnParentEnd } from './engine/events.ts'
 import type { RetryPolicy } from './engine/retry.ts'
+import type { Limit } from './flow/limit.ts'
 import type { Schema } from './schema.ts'
 import type { Giving, IfStorable } from './storable.ts'
 import type { AnyRequest, AnySignal, Workflow } from './workflow.ts'
@@ -128,6 +129,11 @@ export interface StepOptions {
   timeout?: Duration
   /** `at-most-once` journals the attempt before it runs; an interrupted one fails with a StepInterruptedError. Default `at-least-once`. */
   semantics?: 'at-least-once' | 'at-most-once'
+  /** What it has to be let in to: it waits in line without holding anything. With `.for(key)`, the part of the limit for that key. */
+  limit?: Limit
+  /** How much of the limit's rate it takes; a function is given `input`. Default 1. */
+  // biome-ignore lint/suspicious/noExplicitAny: it is given whatever `input` is
+  cost?: number | ((input: any) => number)
   /** What the body works with. A digest of it is journaled with the result, and a run whose code has another one for this step since is parked. */
   input?: unknown
 }
@@ -147,6 +153,11 @@ export interface TaskOptions {
   heartbeatTimeout?: Duration
   /** How often a worker may ask for one more round (`continue`). Default 100. */
   maxIterations?: number
+  /** What it has to be let in to before it is handed out, until it has ended. */
+  limit?: Limit
+  /** How much of the limit's rate it takes; a function is given the task's input. Default 1. */
+  // biome-ignore lint/suspicious/noExplicitAny: it is given whatever the input is
+  cost?: number | ((input: any) => number)
 }
 
 export interface WaitOptions {

@@ -1,7 +1,7 @@
-import type { EndStatus, RunRecord, World } from '../ports.ts'
+import type { EndStatus, Outgoing, RunRecord, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { END_STATUS, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
+import { END_STATUS, leavingLimits, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
 import { FatalError, InvalidInputError, recordError, type UnknownWorkflowError } from './errors.ts'
 import type { EventOf, Frame, JournalEvent, TerminalEvent } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
@@ -153,12 +153,24 @@ export class Closing {
   tellAgain(lastGoodEpoch: number): void {
     for (const { event, by } of this.journal.replied.values()) if (by > lastGoodEpoch) this.buffer.send(outgoingReply(event))
     for (const { event, by } of this.journal.decided.values()) if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
+    for (const outgoing of this.leftLimits()) this.buffer.send(outgoing)
   }
 
   /** Its turn has not come. */
   async queue(): Promise<RunOutcome> {
     const result = await this.buffer.commit({ kind: 'queue' })
     return { status: result.ok ? 'queued' : 'superseded' }
+  }
+
+  /** What the run was let in to and has ended since. */
+  private leftLimits(): Outgoing[] {
+    const events = this.frames.flatMap((frame) => frame.events)
+    const ended = new Set(this.journal.deliveries.flatMap((event) => ('id' in event ? [event.id] : [])))
+    const hasLeft = (id: string) => ended.has(id) || this.journal.facts.get(id)?.admitted === undefined
+    return leavingLimits(
+      this.run,
+      events.filter((event) => 'id' in event && hasLeft(event.id)),
+    )
   }
 
   /** Whoever knows this code may have it; only if nobody does for long does it need people. */

@@ -106,7 +106,7 @@ export function leavingLimits(run: Ending, events: readonly JournalEvent[]): Out
   return events.flatMap((event) => (event.type === 'step.admitted' || event.type === 'task.admitted' ? leavingLimit(run, event) : []))
 }
 
-export function leavingLimit(run: Ending, { id, limit, key, order }: EventOf<'step.admitted' | 'task.admitted'>): Outgoing {
+export function leavingLimit(run: Ending, { id, limit, key, order }: Pick<EventOf<'step.admitted'>, 'id' | 'limit' | 'key' | 'order'>): Outgoing & { kind: 'leave' } {
   return { kind: 'leave', gate: { limit, ...(key !== undefined && { key }) }, holder: idempotencyKey(run, id), lane: '', order }
 }
 

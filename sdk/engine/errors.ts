@@ -17,13 +17,18 @@ export class RetryableError extends Error {
   /** How long to wait before the next attempt; the retry policy decides when it is absent. */
   readonly after: DurationLike | undefined
 
-  constructor(message: string, options: ErrorOptions & { after?: DurationLike } = {}) {
+  /** Everybody who uses this limit is to wait that long, not only this step: the service behind it has said so. */
+  readonly limit: Limit | undefined
+
+  constructor(message: string, options: ErrorOptions & { after?: DurationLike; limit?: Limit } = {}) {
     super(message, options)
     this.after = options.after
+    this.limit = options.limit
   }
 }
 
 type DurationLike = import('./duration.ts').Duration
+type Limit = import('../flow/limit.ts').Limit
 
 /** The caller gave something that cannot be accepted. Nothing was written. */
 export class InvalidInputError extends FatalError {

@@ -43,7 +43,7 @@ export class FrameBuffer {
     this.lastAt = Math.max(this.lastAt, this.world.clock.now())
     if (this.events.length === 0) this.frameAt = this.lastAt
     this.events.push(this.lastAt === this.frameAt ? event : { ...event, dt: this.lastAt - this.frameAt })
-    if (/^(child|task)\.|^run\.cancelRequested$|^decided$/.test(event.type)) this.startedElsewhere.push(event)
+    if (/^(child|task)\.|\.admitted$|^run\.cancelRequested$|^decided$/.test(event.type)) this.startedElsewhere.push(event)
     if (durable) this.onDurable.push(durable)
     return this.lastAt
   }

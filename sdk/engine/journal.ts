@@ -25,6 +25,8 @@ export interface Facts {
   openedAt?: number
   /** By which claim. */
   openedBy?: number
+  /** What it was let in to and has not left. */
+  admitted?: Pick<EventOf<'step.admitted'>, 'limit' | 'key' | 'order' | 'at'>
   /** Failed attempts of a step so far. */
   failures: number
   /** When a step is to be tried or entered again. */
@@ -247,6 +249,10 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
       facts.opened = event
       if (facts.isLost) delete facts.isLost
       break
+    case 'step.admitted':
+    case 'task.admitted':
+      facts.admitted = event
+      break
     case 'step.started':
       facts.underWay = event.attempt
       break
@@ -255,12 +261,14 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
       facts.until = event.until
       facts.paused = false
       delete facts.underWay
+      if (facts.admitted) delete facts.admitted
       break
     case 'step.paused':
       facts.until = event.until
       facts.paused = true
       facts.checkpoint = event.data
       delete facts.underWay
+      if (facts.admitted) delete facts.admitted
       break
     case 'step.checkpoint':
       facts.checkpoint = event.data

@@ -4,6 +4,7 @@ import type { AnyRequest, AnySignal, AnyWorkflow } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
 import type { FactEvent, OpKind } from './events.ts'
 import { applyFact, type Facts } from './journal.ts'
+import type { LimitRequest } from './passes.ts'
 import { NO_ROUNDS, type Rhythm, type Rounds } from './rounds.ts'
 
 /** What the code asked for, by kind. */
@@ -14,13 +15,14 @@ export type Request =
   | { kind: 'wait'; signal: AnySignal | AnyRequest; ms?: number }
   | CallbackRequest
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
-  | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy }
+  | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy; limit?: LimitRequest | undefined }
 
 export interface StepRequest {
   kind: 'step'
   body: (tools: StepTools) => unknown
   options: StepOptions
   timeoutMs: number | undefined
+  limit?: LimitRequest | undefined
   /** Of what the code says the body works with. */
   inputDigest?: string | undefined
   /** It is asked again until its result is truthy. */
@@ -47,6 +49,10 @@ export class Operation {
   /** In which turn it was called: what is called later knows more. */
   readonly turn: number
   readonly promise: Promise<unknown>
+  /** The time of the run then. */
+  readonly calledAt: number
+  /** The limit that it stands in line for. */
+  waitsAt: string | undefined
   /** How far an `until` has got. The journal does not know. */
   rounds: Rounds = NO_ROUNDS
   /** How often the run had been asked to stop by then; more than ever, for an undo, which no such request is meant for. */
@@ -56,12 +62,14 @@ export class Operation {
   private resolvePromise!: (value: unknown) => void
   private rejectPromise!: (error: Error) => void
 
-  constructor(id: string, request: Request, facts: Facts | undefined, turn: number, stopsBefore: number) {
+  constructor(id: string, request: Request, facts: Facts | undefined, turn: number, stopsBefore: number, calledAt = 0) {
     this.id = id
     this.request = request
     this.known = facts
     this.turn = turn
     this.stopsBefore = stopsBefore
+    this.calledAt = calledAt
+    this.waitsAt = undefined
     this.promise = new Promise((resolve, reject) => {
       this.resolvePromise = resolve
       this.rejectPromise = reject
@@ -70,6 +78,11 @@ export class Operation {
 
   get kind(): OpKind {
     return this.request.kind
+  }
+
+  /** What it has to be let in to. */
+  get limit(): LimitRequest | undefined {
+    return this.request.kind === 'step' || this.request.kind === 'task' ? this.request.limit : undefined
   }
 
   get settled(): boolean {

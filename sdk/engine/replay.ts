@@ -157,7 +157,7 @@ export class Replay {
   call(scope: string, name: string, request: Request, isCleanUp = false, branch?: Branch): Operation {
     if (!this.isCallable) this.assertCallable(`ctx operation '${name}'`)
     const base = scope + escapeName(name)
-    if (branch?.isWithdrawn) return new Operation(base, request, undefined, this.turns, 0)
+    if (branch?.isWithdrawn) return new Operation(base, request, undefined, this.turns, 0, this.time)
     let id = base
     if (this.operations.has(base)) {
       const repeat = (this.repeats.get(base) ?? 0) + 1
@@ -170,7 +170,7 @@ export class Replay {
       this.wrong ??= mismatch(this.run, `its history has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
     if (facts?.inputDigest !== undefined) this.checkInput(id, request, facts.inputDigest)
-    const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
+    const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length, this.time)
     this.operations.set(id, operation)
     branch?.note(operation)
     this.fresh.push(operation)

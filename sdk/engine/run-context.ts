@@ -27,9 +27,11 @@ import { callbackToken, callbackUrl } from './callback-token.ts'
 import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
 import { FatalError, InvalidInputError } from './errors.ts'
 import { canonicalJson, type Json } from './json.ts'
+import { limitRequest } from './limit-request.ts'
 import { mapAll, mapSome } from './map.ts'
 import { checkName, checkRunId, digest, escapeName } from './names.ts'
 import type { StepRequest } from './operation.ts'
+import type { LimitRequest } from './passes.ts'
 import { checkRace, race } from './race.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
@@ -94,13 +96,15 @@ export class RunContext implements Context {
       throw new InvalidInputError(`step '${name}': the second argument must be the function to run, as in ctx.step('${name}', () => …)`)
     let timeoutMs: number | undefined
     let inputDigest: string | undefined
+    let limit: LimitRequest | undefined
     if (options !== NO_OPTIONS) {
+      if (options.limit !== undefined || options.cost !== undefined) limit = limitRequest(options, options.input, `step '${name}'`)
       if (options.input !== undefined) inputDigest = digest(canonicalJson(encode(options.input, `the input of step '${name}'`)))
       if (options.retry) checkRetryPolicy(options.retry, `step '${name}'`)
       if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
     }
     const stub = this.shared.stubs?.get(name)
-    const request: StepRequest = { kind: 'step', body: stub ?? body, options, timeoutMs, inputDigest }
+    const request: StepRequest = { kind: 'step', body: stub ?? body, options, timeoutMs, inputDigest, limit }
     const operation = this.replay.call(this.path, name, request, this.isCleanUp, this.branch)
     // Only for a body that is about to run: in replay there are very many that are not.
     if (this.shared.traceCall && (!operation.facts || operation.facts.failures > 0)) request.addCaller = this.shared.traceCall()
@@ -138,7 +142,8 @@ export class RunContext implements Context {
     const { name = type } = options
     checkName('a task name', name)
     const policy = taskPolicy(options, `task '${name}'`)
-    return this.replay.call(this.path, name, { kind: 'task', type, input, policy }, false, this.branch).promise as Promise<T>
+    const limit = limitRequest(options, input, `task '${name}'`)
+    return this.replay.call(this.path, name, { kind: 'task', type, input, policy, limit }, false, this.branch).promise as Promise<T>
   }
 
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {

@@ -28,6 +28,7 @@ import { FrameBuffer } from './frame-buffer.ts'
 import { Journal } from './journal.ts'
 import type { Json } from './json.ts'
 import { isDetached, type Operation } from './operation.ts'
+import { Passes } from './passes.ts'
 import { Replay } from './replay.ts'
 import { replayAwareLogger, type StepBody } from './run-context.ts'
 import { running, watchStrays } from './running.ts'
@@ -86,6 +87,7 @@ class RunLoop {
   private readonly buffer: FrameBuffer
   private readonly closing: Closing
   private waits!: Waits
+  private passes: Passes | undefined
   private steps: Steps | undefined
   private workflow!: AnyWorkflow
   private body!: BodyState
@@ -145,8 +147,10 @@ class RunLoop {
   }
 
   private async takeAsFarAsItGoes(input: unknown): Promise<RunOutcome> {
-    this.waits = new Waits(this.world, this.replay, this.buffer, { ...this.claimed, timeoutMs: this.workflow.timeoutMs, tasks: this.workflow.options.tasks })
-    const steps = new Steps(this.world, this.replay, this.buffer, this.waits, {
+    const passes = new Passes(this.world, this.replay, this.buffer)
+    this.passes = passes
+    this.waits = new Waits(this.world, this.replay, this.buffer, passes, { ...this.claimed, timeoutMs: this.workflow.timeoutMs, tasks: this.workflow.options.tasks })
+    const steps = new Steps(this.world, this.replay, this.buffer, this.waits, passes, {
       onReport: () => this.wakeLoop?.(),
       onHeartbeat: (heartbeat) => this.beat(heartbeat),
     })
@@ -175,6 +179,10 @@ class RunLoop {
       if (this.replay.pending === 0) return this.closing.park(this.replay.foreignAwait())
 
       steps.queueDue()
+      if (passes.areWanted) {
+        if (this.buffer.isDirty && !this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
+        await passes.obtain()
+      }
       // In the very last seconds there is no time to wait for a timer either: others will.
       const staysHere = steps.areRunning || (this.timerIsClose() && this.timeLeft() > LET_GO_MS)
       // I3: everything seen is durable before the first effect. And nothing seen is kept back while the loop waits.
@@ -211,13 +219,23 @@ class RunLoop {
       const delivery = next instanceof Promise ? await next : next
       if (!delivery) return hasMoved
       await this.replay.deliver(delivery, this.buffer.add(delivery))
+      this.leaveLimit(delivery, steps)
       // Right behind what it was decided after: that is where a replay looks for it.
-      if (this.closing.noteDecisions()) steps.dropWithdrawn()
+      if (this.closing.noteDecisions()) {
+        steps.dropWithdrawn()
+        this.passes!.dropWithdrawn()
+      }
       if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop(steps)
       hasMoved = true
       if (this.replay.end || this.replay.violation) return true
       next = this.nextDelivery(steps)
     }
+  }
+
+  /** What has ended leaves its limit, with the commit that says so. */
+  private leaveLimit(delivery: Delivery, steps: Steps): void {
+    const operation = 'id' in delivery ? this.replay.operations.get(delivery.id) : undefined
+    if (operation?.limit) this.passes!.leave(operation, steps.takeRest(operation))
   }
 
   /** At once where it can be: a promise for every step of every run is most of the garbage this loop makes. */
@@ -270,6 +288,7 @@ class RunLoop {
     // One turn each, as ever: the first may be the end of the code, and then the others were never heard of.
     for (let settled = steps.nextSettled(); settled; settled = steps.nextSettled()) {
       await this.replay.deliver(settled, this.buffer.add(settled))
+      this.leaveLimit(settled, steps)
       this.closing.noteDecisions()
       if (this.replay.violation) return this.closing.park(this.replay.violation)
       if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
@@ -301,6 +320,7 @@ class RunLoop {
     if (epoch !== this.run.epoch) this.leaseLost = true
     this.seenStimulus = stimulus
     this.waits.receive(messages)
+    this.passes?.askAgain()
   }
 
   private timerIsClose(): boolean {

@@ -1,7 +1,8 @@
 import type { CheckTools, StepTools } from '../context.ts'
+import type { Limit } from '../flow/limit.ts'
 import type { AroundBody, Clock, Ids, RunRecord } from '../ports.ts'
 import { type Duration, milliseconds } from './duration.ts'
-import { asError, CancelledError, recordError, TimeoutError } from './errors.ts'
+import { asError, CancelledError, RetryableError, recordError, TimeoutError } from './errors.ts'
 import type { ErrorRecord, EventOf } from './events.ts'
 import type { Json } from './json.ts'
 import { checkName, idempotencyKey } from './names.ts'
@@ -32,6 +33,8 @@ export interface AttemptHost {
   /** `durable` is called once the report is in the journal. */
   report(operation: Operation, report: AttemptReport, durable?: () => void): void
   heartbeat(operation: Operation, details: Json | undefined): void
+  /** A limit needs a rest. */
+  rest(operation: Operation, limit: Limit, ms: number): void
 }
 
 /** One run of a step's body, and the tools it is given. */
@@ -187,6 +190,7 @@ export class StepAttempt implements StepTools, CheckTools {
       last = policyError
     }
     const ms = this.finish()
+    if (error instanceof RetryableError && error.limit) this.host.rest(this.operation, error.limit, restOf(error, delay))
     if (delay === undefined)
       this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: this.recorded(last), ...(ms > 0 && { ms }) })
     else if (this.request.rhythm) this.goRound(delay, this.recorded(error))
@@ -221,6 +225,10 @@ export class StepAttempt implements StepTools, CheckTools {
     this.stopTimer?.()
     return this.host.clock.now() - this.startedAt
   }
+}
+
+function restOf({ after }: RetryableError, delay: number | undefined): number {
+  return after === undefined ? (delay ?? DEFAULTS.initial) : milliseconds(after, "the 'after' of a RetryableError")
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

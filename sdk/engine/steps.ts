@@ -1,9 +1,11 @@
+import type { Limit } from '../flow/limit.ts'
 import type { RunRecord, World } from '../ports.ts'
 import { CancelledError, recordError, StepInterruptedError, TimeoutError } from './errors.ts'
 import type { EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import type { Json } from './json.ts'
 import type { Operation, StepRequest } from './operation.ts'
+import type { Passes } from './passes.ts'
 import type { Replay } from './replay.ts'
 import { keptRounds } from './rounds.ts'
 import { type AttemptHost, type AttemptReport, type RoundReport, StepAttempt } from './step-attempt.ts'
@@ -29,14 +31,16 @@ export class Steps implements AttemptHost {
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
   private readonly waits: Waits
+  private readonly passes: Passes
   private readonly owner: StepsOwner
   private readonly running = new Map<Operation, StepAttempt>()
   private toStart: Operation[] = []
   private readonly reports: { operation: Operation; report: AttemptReport; durable?: () => void }[] = []
   private lastHeartbeat = Number.NEGATIVE_INFINITY
   private asked = false
+  private readonly rests = new Map<Operation, number>()
 
-  constructor(world: World, replay: Replay, buffer: FrameBuffer, waits: Waits, owner: StepsOwner) {
+  constructor(world: World, replay: Replay, buffer: FrameBuffer, waits: Waits, passes: Passes, owner: StepsOwner) {
     this.run = replay.run
     this.clock = world.clock
     this.whose = { runId: replay.run.id, workflow: replay.run.workflow, log: world.log }
@@ -45,6 +49,7 @@ export class Steps implements AttemptHost {
     this.replay = replay
     this.buffer = buffer
     this.waits = waits
+    this.passes = passes
     this.owner = owner
   }
 
@@ -76,12 +81,12 @@ export class Steps implements AttemptHost {
       this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
     } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)
     else if (facts?.repeating) this.goOnAsking(operation)
-    else this.queue(operation)
+    else this.begin(operation)
   }
 
-  /** Steps whose backoff or pause is over. */
+  /** Steps whose backoff or pause is over, or whose turn has come. */
   queueDue(): void {
-    for (const operation of this.waits.dueSteps(this.clock.now())) this.queue(operation)
+    for (const operation of this.waits.dueSteps(this.clock.now())) this.begin(operation)
   }
 
   /** Only after a commit (I3). */
@@ -110,6 +115,8 @@ export class Steps implements AttemptHost {
         continue
       }
       this.buffer.add(report, durable)
+      // Between two attempts it is not inside.
+      if (operation.limit && report.type !== 'step.checkpoint') this.passes.leave(operation, this.takeRest(operation))
       operation.learn(report)
       if (report.type !== 'step.checkpoint') this.waits.resumeLater(operation, report.until)
     }
@@ -136,6 +143,7 @@ export class Steps implements AttemptHost {
     for (const [operation, attempt] of this.running) {
       if (!operation.settled) continue
       this.running.delete(operation)
+      if (operation.limit) this.passes.leave(operation)
       attempt.abandon(new CancelledError(`step '${operation.id}' was withdrawn: the race that it was part of is decided`))
     }
     this.toStart = this.toStart.filter(({ settled }) => !settled)
@@ -172,6 +180,19 @@ export class Steps implements AttemptHost {
     this.owner.onReport()
   }
 
+  rest(operation: Operation, limit: Limit, ms: number): void {
+    const { gate } = operation.limit ?? {}
+    if (gate?.limit === limit.name && (limit.key === undefined || limit.key === gate.key)) this.rests.set(operation, ms)
+    else this.passes.rest({ limit: limit.name, ...(limit.key !== undefined && { key: limit.key }) }, ms)
+  }
+
+  /** How long its limit is to rest, for whoever says that it leaves. */
+  takeRest(operation: Operation): number | undefined {
+    const ms = this.rests.get(operation)
+    this.rests.delete(operation)
+    return ms
+  }
+
   heartbeat(operation: Operation, details: Json | undefined): void {
     const at = this.clock.now()
     // A body may beat in a tight loop; outside nobody needs to know more than once a second.
@@ -203,6 +224,11 @@ export class Steps implements AttemptHost {
     operation.rounds = error ? { ...operation.rounds, failures: attempt } : { vain: operation.rounds.vain + 1, failures: 0 }
     this.waits.resumeLater(operation, Math.min(until, by))
     return undefined
+  }
+
+  private begin(operation: Operation): void {
+    if (!operation.limit) return this.queue(operation)
+    this.passes.want(operation, (at) => (at > this.clock.now() ? this.waits.resumeLater(operation, at) : this.queue(operation)))
   }
 
   private queue(operation: Operation): void {

@@ -13,6 +13,7 @@ import { canonicalJson, type Json } from './json.ts'
 import { Mailbox } from './mailbox.ts'
 import { childRunId, digest, FORMAT } from './names.ts'
 import type { Operation, Request } from './operation.ts'
+import type { Passes } from './passes.ts'
 import type { Replay } from './replay.ts'
 import { refusalOfTask, taskOf } from './task-dispatch.ts'
 import { decode, encode, encodeIfPossible } from './values.ts'
@@ -27,6 +28,7 @@ export class Waits {
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
   private readonly mailbox: Mailbox
+  private readonly passes: Passes
   private readonly recovered: boolean
   private readonly lastGoodEpoch: number
   private readonly deadline: number | undefined
@@ -40,12 +42,14 @@ export class Waits {
     world: World,
     replay: Replay,
     buffer: FrameBuffer,
+    passes: Passes,
     options: { recovered: boolean; lastGoodEpoch: number; timeoutMs: number | undefined; tasks: readonly string[] | undefined },
   ) {
     this.world = world
     this.replay = replay
     this.run = replay.run
     this.buffer = buffer
+    this.passes = passes
     this.recovered = options.recovered
     this.lastGoodEpoch = options.lastGoodEpoch
     this.deadline = options.timeoutMs === undefined ? undefined : (this.run.startedAt ?? this.run.createdAt) + options.timeoutMs
@@ -70,7 +74,7 @@ export class Waits {
       case 'child':
         return this.openChild(operation, request)
       case 'task':
-        return void this.openTask(operation, request)
+        return void this.openTaskInTurn(operation, request)
     }
   }
 
@@ -126,7 +130,7 @@ export class Waits {
     for (const [operation, dueAt] of this.timed) {
       if (operation.settled) this.timed.delete(operation)
       else if (dueAt > now || operation.kind === 'step') continue
-      else if (operation.kind === 'task') this.handOutAgain(operation, now)
+      else if (operation.kind === 'task') this.lookAfterTask(operation, now)
       else if (now < (this.beats.get(operation)?.until ?? now)) return this.lookForBeat(operation, now)
       else {
         this.timed.delete(operation)
@@ -289,6 +293,11 @@ export class Waits {
     if (was !== is) this.reportChange(operation, 'input', digest(was), digest(is))
   }
 
+  private openTaskInTurn(operation: Operation, request: RequestOf<'task'>): void {
+    if (!request.limit || operation.facts?.opened) return this.openTask(operation, request)
+    this.passes.want(operation, (at) => (at > this.world.clock.now() ? this.timed.set(operation, at) : this.openTask(operation, request)))
+  }
+
   private openTask(operation: Operation, request: RequestOf<'task'>): void {
     const opened = operation.facts?.opened as Opened<'task.dispatched'>
     const round = this.replay.journal.retries
@@ -313,6 +322,13 @@ export class Waits {
   private handOut(operation: Operation, request: RequestOf<'task'>, input: Json | undefined): void {
     const { clock } = this.world
     this.buffer.send({ kind: 'dispatch', task: taskOf(this.run, operation.id, request, input, this.replay.journal.retries, clock.now()) })
+  }
+
+  /** Its turn has come, or it has been out for long. */
+  private lookAfterTask(operation: Operation, now: number): void {
+    if (operation.facts?.opened) return this.handOutAgain(operation, now)
+    this.timed.delete(operation)
+    this.openTaskInTurn(operation, operation.request as RequestOf<'task'>)
   }
 
   private handOutAgain(operation: Operation, now: number): void {
@@ -360,8 +376,12 @@ function describeWait(operation: Operation, dueAt: number | undefined): Waiting 
     case 'child':
       return { kind: 'child', id, ...(facts?.opened?.type === 'child.started' && { on: facts.opened.run }) }
     case 'task':
+      if (operation.waitsAt !== undefined) return { kind: 'limit', id, on: operation.waitsAt, ...until }
       return { kind: 'task', id, on: request.type }
     case 'step':
+      if (operation.waitsAt !== undefined) return { kind: 'limit', id, on: operation.waitsAt }
+      // Let in, for a time to come.
+      if (facts?.admitted) return { kind: 'limit', id, on: facts.admitted.limit, ...until }
       if (facts?.repeating) return describeRounds(operation, until)
       return { kind: facts?.paused ? 'pause' : 'retry', id, ...until }
   }

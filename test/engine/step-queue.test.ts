@@ -1,3 +1,4 @@
+import type { Passes } from '../../sdk/engine/passes.ts'
 import { describe, expect, it } from 'vitest'
 import type { StepOptions, StepTools } from '../../sdk/context.ts'
 import { CancelledError } from '../../sdk/engine/errors.ts'
@@ -50,7 +51,7 @@ function steps() {
   } as unknown as Waits
   const world = { clock, ids: { random: () => 1 }, log: () => {} } as unknown as World
   const owner = { onReport: () => void reported++, onHeartbeat: (beat: unknown) => void beats.push(beat) }
-  const all = new Steps(world, replay, { add } as unknown as FrameBuffer, waits, owner)
+  const all = new Steps(world, replay, { add } as unknown as FrameBuffer, waits, {} as Passes, owner)
   const called = (
     id: string,
     body: (tools: StepTools) => unknown = () => 7,

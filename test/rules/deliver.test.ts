@@ -45,7 +45,7 @@ describe('a message', () => {
   it('wakes a run that sleeps', () => {
     const { result, named } = delivering({ find: asleep })
     expect(result).toEqual({ outcome: 'accepted', wakes: NOW_WAKE })
-    const when = { open: true, free: NOW, notStatus: ['stuck', 'pending'] }
+    const when = { open: true, free: NOW, notStatus: ['stuck', 'pending', 'queued'] }
     expect(named('update')[0]![1]).toStrictEqual({ when, set: { wakeAt: NOW }, bump: ['stimulus'] })
   })
 
@@ -56,14 +56,14 @@ describe('a message', () => {
   it.each([NOW - 5, NOW])('leaves the time of a run that is overdue as it is', (wakeAt) => {
     const { result, named } = delivering({ find: stored({ status: 'sleeping', leaseUntil: undefined, wakeAt }) })
     expect(result.wakes).toEqual([{ runId: 'run', at: wakeAt }])
-    const when = { open: true, free: NOW, notStatus: ['stuck', 'pending'], due: NOW }
+    const when = { open: true, free: NOW, notStatus: ['stuck', 'pending', 'queued'], due: NOW }
     expect(named('update')[0]![1]).toStrictEqual({ when, bump: ['stimulus'] })
   })
 
-  it.each(['stuck', 'pending'] as const)('waits with a run that is %s', (status) => {
+  it.each(['stuck', 'pending', 'queued'] as const)('waits with a run that is %s', (status) => {
     const { result, named } = delivering({ find: stored({ status, leaseUntil: undefined }) })
     expect(result).toEqual({ outcome: 'accepted', wakes: [] })
-    expect(named('update')[0]![1]).toStrictEqual({ when: { open: true, status: ['stuck', 'pending'] }, bump: ['stimulus'] })
+    expect(named('update')[0]![1]).toStrictEqual({ when: { open: true, status: ['stuck', 'pending', 'queued'] }, bump: ['stimulus'] })
   })
 
   it('that cancels wakes a run before its time, but not one that is stuck', () => {

@@ -1,0 +1,136 @@
+import { expect, test } from 'vitest'
+import { limit, RetryableError, workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+/** Who is inside at once, and when each came in. */
+function counter() {
+  const seen = { inside: 0, most: 0, times: [] as number[] }
+  return {
+    seen,
+    async during(env: { now(): Date }, work: Promise<unknown>): Promise<void> {
+      seen.times.push(env.now().getTime())
+      seen.most = Math.max(seen.most, ++seen.inside)
+      await work
+      seen.inside--
+    },
+  }
+}
+
+test('steps of several workflows share a limit, wait without holding anything, and all get their turn', async () => {
+  const openai = limit('openai-shared', { concurrency: 2 })
+  const { seen, during } = counter()
+  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const one = workflow('one', async (ctx) => ctx.step('ask', () => during(env, later(1_000)), { limit: openai }))
+  const two = workflow('two', async (ctx) => ctx.step('ask', () => during(env, later(1_000)), { limit: openai }))
+  const env = await testEnv({ workflows: [one, two] })
+  const runs = []
+  for (let i = 0; i < 10; i++) runs.push(await env.start(i % 2 ? one : two, undefined))
+  expect((await runs[9]!.get()).waitingFor).toEqual([{ kind: 'limit', id: 'ask', on: 'openai-shared' }])
+  for (const run of runs) await run.result()
+  expect(seen.most).toBe(2)
+  expect(seen.times).toHaveLength(10)
+})
+
+test('a rate is kept over a minute, and not missed by more than one in twenty', async () => {
+  const api = limit('api-rate', { rate: 100, per: '1m' })
+  const times: number[] = []
+  const call = workflow('call', async (ctx) => ctx.step('call', () => void times.push(env.clock.now()), { limit: api }))
+  const env = await testEnv({ workflows: [call] })
+  const runs = []
+  for (let i = 0; i < 500; i++) runs.push(await env.start(call, undefined))
+  for (const run of runs) await run.result()
+  const most = Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 60_000).length))
+  expect(most).toBeLessThanOrEqual(100)
+  expect(times.at(-1)! - times[0]!).toBeLessThan(4 * 60_000 * 1.05)
+})
+
+test('a service that asks for a rest slows all who use the limit down', async () => {
+  const api = limit('api-429', { concurrency: 5 })
+  const times: number[] = []
+  const call = workflow('call', async (ctx, n: number) =>
+    ctx.step(
+      'call',
+      ({ attempt }) => {
+        if (n === 0 && attempt === 1) throw new RetryableError('429', { after: '10m', limit: api })
+        times.push(env.clock.now() - begun)
+      },
+      { limit: api },
+    ),
+  )
+  const env = await testEnv({ workflows: [call] })
+  const begun = env.clock.now()
+  const first = await env.start(call, 0)
+  await env.settle()
+  const others = [await env.start(call, 1), await env.start(call, 2)]
+  for (const run of [first, ...others]) await run.result()
+  expect(times).toEqual([600_000, 600_000, 600_000])
+})
+
+test('what costs more takes more of the rate, and what costs more than there ever is is refused', async () => {
+  const tokens = limit('tokens', { rate: 1_000, per: '1m' })
+  const times: number[] = []
+  const ask = workflow('ask', async (ctx, cost: number) => ctx.step('ask', () => void times.push(env.clock.now() - begun), { limit: tokens, input: cost, cost: (n: number) => n }))
+  const env = await testEnv({ workflows: [ask] })
+  const begun = env.clock.now()
+  const runs = []
+  for (const cost of [900, 900, 900]) {
+    runs.push(await env.start(ask, cost))
+    await env.settle()
+  }
+  for (const run of runs) await run.result()
+  expect(times[0]).toBe(0)
+  expect(times[1]).toBeGreaterThanOrEqual(60_000)
+  expect(times[2]! - times[1]!).toBeGreaterThanOrEqual(60_000)
+  await expect((await env.start(ask, 1_001)).result()).rejects.toThrow("step 'ask' costs 1001, and limit 'tokens' has only 1000 in 60 s")
+})
+
+test('each key of a limit has it all to itself', async () => {
+  const perTenant = limit('per-tenant', { concurrency: 1 })
+  const hold = workflow('hold', async (ctx, tenant: string) =>
+    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: perTenant.for(tenant) }),
+  )
+  const env = await testEnv({ workflows: [hold] })
+  const runs = [await env.start(hold, 'a'), await env.start(hold, 'a'), await env.start(hold, 'b')]
+  const waits = []
+  for (const run of runs) waits.push((await run.get()).status)
+  expect(waits).toEqual(['running', 'waiting', 'running'])
+  for (const run of runs) await run.result()
+})
+
+test('a task waits for its turn before it is handed out, and gives it to the next when it has ended', async () => {
+  const gpu = limit('gpu', { concurrency: 1 })
+  const render = workflow('render', async (ctx, n: number) => ctx.task<number>('render', n, { limit: gpu }))
+  const env = await testEnv({ workflows: [render] })
+  const runs = [await env.start(render, 1), await env.start(render, 2)]
+  expect((await runs[0]!.get()).waitingFor).toMatchObject([{ kind: 'task' }])
+  expect((await runs[1]!.get()).waitingFor).toMatchObject([{ kind: 'limit', on: 'gpu' }])
+  const worker = env.worker('render', ({ input }) => (input as number) * 10)
+  void worker
+  expect([await runs[0]!.result(), await runs[1]!.result()]).toEqual([10, 20])
+})
+
+test('a run that is ended from outside leaves the limit to others', async () => {
+  const one = limit('one-at-a-time', { concurrency: 1 })
+  const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: one }))
+  const env = await testEnv({ workflows: [hold] })
+  const [first, second] = [await env.start(hold, undefined), await env.start(hold, undefined)]
+  expect(await second.status()).toBe('waiting')
+  await env.client.terminate(first.runId)
+  expect(await second.status()).toBe('running')
+  await second.result()
+})
+
+test('a process that dies in the middle of a step takes no slot along', async () => {
+  const one = limit('mortal', { concurrency: 1 })
+  const done: number[] = []
+  const hold = workflow('hold', async (ctx, n: number) =>
+    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)).then(() => void done.push(n)), { limit: one }),
+  )
+  const env = await testEnv({ workflows: [hold] })
+  const runs = [await env.start(hold, 1), await env.start(hold, 2)]
+  await env.settle()
+  await env.restart()
+  for (const run of runs) await run.result()
+  // The body of the dead process goes on here, as no dead one would.
+  expect(new Set(done)).toEqual(new Set([1, 2]))
+})
