@@ -15,6 +15,8 @@ import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
 import { admissionFor } from './flow/admission.ts'
+import { Limits } from './flow/limits.ts'
+import { listPauses, type PauseScope, type PauseView, pause, resume } from './flow/pauses.ts'
 import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
 import {
@@ -33,7 +35,7 @@ import { contentOf } from './reply-content.ts'
 import { type RerunOptions, rerun } from './rerunning.ts'
 import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
 import { nextChange } from './run-changes.ts'
-import { keptSignals, viewOf } from './run-view.ts'
+import { keptSignals, type QueueView, queueOf, viewOf } from './run-view.ts'
 import { accept, validateOrThrow } from './schema.ts'
 import { isSameStart, StartedRun } from './started-run.ts'
 import type { Giving } from './storable.ts'
@@ -43,12 +45,14 @@ import type { Why } from './views/why.ts'
 import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './workflow.ts'
 
 /** What `get` shows of a run. */
-export interface RunView extends Omit<RunRecord, 'id' | 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse'> {
+export interface RunView extends Omit<RunRecord, 'id' | 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse' | 'admission' | 'passed'> {
   runId: string
   /** Where what it has logged can be read: a link to CloudWatch. Only a deployed API tells. */
   logs?: string
   /** Signals that were sent to the run and that it has not waited for so far: how many of each name. Only `get` tells. */
   keptSignals?: Record<string, number>
+  /** Of a queued run: what it is queued for. Only `get` tells. */
+  queue?: QueueView
 }
 
 export interface ListOptions {
@@ -94,6 +98,8 @@ export class Client {
   readonly definitions: Catalogue
   /** What runs ask of the outside, for whoever shows it to people. */
   readonly callbacks: Callbacks
+  /** Limits while they are in use. */
+  readonly limits: Limits
 
   /** `handlers` are what stored definitions may call by name. */
   constructor(world: World, registry: Registry, handlers: readonly NamedHandler[] = []) {
@@ -101,6 +107,7 @@ export class Client {
     this.registry = registry
     this.definitions = new Catalogue(world, registry, handlers)
     this.callbacks = new Callbacks(world, this.definitions)
+    this.limits = new Limits(world)
   }
 
   /** The same id and input again give the first run; the same id with another input is a conflict. */
@@ -168,7 +175,8 @@ export class Client {
   async get(runId: string): Promise<RunView> {
     const run = await this.record(runId)
     const kept = run.stimulus > 0 && !(hasEnded(run.status) && run.status !== 'failed') ? await keptSignals(this.world, runId) : undefined
-    return { ...viewOf(run), ...(kept && { keptSignals: kept }) }
+    const queue = run.status === 'queued' ? await queueOf(this.limits, run) : undefined
+    return { ...viewOf(run), ...(kept && { keptSignals: kept }), ...(queue && { queue }) }
   }
 
   /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor: no more is read for one than is reasonable. */
@@ -329,6 +337,23 @@ export class Client {
     checkName('a tag', tag)
     const { runId, status } = await this.start(eraseTagged(this.world), { tag, ...rest }, idempotencyKey === undefined ? {} : { idempotencyKey })
     return { runId, status }
+  }
+
+  /** Lets nothing new begin: new runs and those that wake up are queued, running steps end. */
+  pause(scope: PauseScope): Promise<PauseView> {
+    return pause(this.world, scope)
+  }
+
+  /** Lets what is paused go on, the oldest and those of the highest priority first; by default 100 runs a second. */
+  async resume(scope: PauseScope, options?: { perSecond?: number }): Promise<PauseView> {
+    const resumed = await resume(this.world, scope, options)
+    if (!resumed) throw new ConflictError('that is not paused; `overwinter pauses` lists what is')
+    return resumed
+  }
+
+  /** What is paused. */
+  pauses(): Promise<PauseView[]> {
+    return listPauses(this.world)
   }
 
   /** How many runs are in each state. On AWS only those in trouble are counted, up to 1,000. */

@@ -39,6 +39,7 @@ export {
   ForeignAwaitError,
   GoneError,
   InvalidInputError,
+  LimitNotFoundError,
   MisfitError,
   MisplacedCallError,
   NonDeterminismError,
@@ -57,8 +58,10 @@ export type { ErrorRecord, Frame, JournalEvent } from './engine/events.ts'
 export type { Json } from './engine/json.ts'
 export type { RetryPolicy } from './engine/retry.ts'
 export { type Limit, type LimitOptions, type LimitSpec, limit } from './flow/limit.ts'
+export type { GateView, LimitView } from './flow/limits.ts'
 export type { Concurrency, FlowOptions, KeyOf, OnConflict } from './flow/options.ts'
 export type { HistoryEvent, HistoryOptions } from './history.ts'
+export type { PauseScope, PauseView } from './flow/pauses.ts'
 export { type InvocationTools, type LocalFunction, localFunction } from './local-function.ts'
 export type { RunPage, RunStatus, RunSummary, Waiting } from './ports.ts'
 export { type Schedule, type ScheduleOptions, schedule } from './schedule.ts'

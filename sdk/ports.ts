@@ -55,6 +55,8 @@ export interface Waiting {
   id: string
   /** The signal's name, the child's run id, the task's type, the limit's name, or the workflow's version. */
   on?: string
+  /** Of a limit that has keys. */
+  key?: string
   until?: number
   /** Since when nobody knows the code. */
   since?: number
@@ -195,7 +197,7 @@ export type Next =
   | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true }
   | { kind: 'end'; event: TerminalEvent }
   /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
-  | { kind: 'queue'; admission?: Admission }
+  | { kind: 'queue'; admission?: Admission; passed?: number }
   /** Begin the next generation. */
   | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number; trace?: string }
   | { kind: 'park'; error: ErrorRecord }

@@ -1,12 +1,35 @@
 import type { RunView } from './client.ts'
-import type { RunRecord, World } from './ports.ts'
+import type { Limits } from './flow/limits.ts'
+import { isPause } from './flow/pauses.ts'
+import type { Count, RunRecord, World } from './ports.ts'
 
 /** What of a run is for others to see. */
-export function viewOf({ id, secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, format: _f, parsed: _p, reparse: _r, ...rest }: RunRecord): RunView {
+export function viewOf({ id, secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, format: _f, parsed: _p, reparse: _r, admission: _a, passed: _n, ...rest }: RunRecord): RunView {
   const view: RunView = { runId: id, ...rest }
   // What it waited for is on record until it is given up again, and nobody's business meanwhile.
   if (view.status === 'running') delete view.waitingFor
   return view
+}
+
+/** Where a queued run stands. */
+export interface QueueView {
+  /** The limit, or the pause, that it is queued for. */
+  limit: string
+  key?: string
+  /** From 1. In a line with keys, those of others are served in between. */
+  place: Count
+  /** When it is likely to start, where that can be told. */
+  expectedAt?: number
+  /** Nobody is let in at present. */
+  paused: boolean
+}
+
+export async function queueOf(limits: Limits, { id, admission, passed = 0 }: RunRecord): Promise<QueueView | undefined> {
+  const gate = admission?.gates[passed]
+  if (!gate) return undefined
+  const { limit, key } = gate
+  const at = await limits.placeOf(gate, id)
+  return { limit, ...(key !== undefined && !isPause(limit) && { key }), ...at }
 }
 
 /** A signal that nobody waits for may be one whose name was misspelt. */

@@ -1,4 +1,5 @@
 import type { EndStatus, Outgoing, RunRecord, World } from '../ports.ts'
+import type { Admission } from '../flow/admission.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { END_STATUS, leavingLimits, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
@@ -157,8 +158,8 @@ export class Closing {
   }
 
   /** Its turn has not come. */
-  async queue(): Promise<RunOutcome> {
-    const result = await this.buffer.commit({ kind: 'queue' })
+  async queue(before?: { admission: Admission; passed: number }): Promise<RunOutcome> {
+    const result = await this.buffer.commit({ kind: 'queue', ...before })
     return { status: result.ok ? 'queued' : 'superseded' }
   }
 

@@ -150,6 +150,10 @@ export class UnknownSignalError extends FatalError {
   }
 }
 
+export class LimitNotFoundError extends FatalError {
+  override name = 'LimitNotFoundError'
+}
+
 export class RunNotFoundError extends FatalError {
   override name = 'RunNotFoundError'
 }

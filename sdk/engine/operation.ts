@@ -1,4 +1,5 @@
 import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../context.ts'
+import type { GateId } from '../flow/line.ts'
 import type { TaskPolicy } from '../tasks/task.ts'
 import type { AnyRequest, AnySignal, AnyWorkflow } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
@@ -52,7 +53,7 @@ export class Operation {
   /** The time of the run then. */
   readonly calledAt: number
   /** The limit that it stands in line for. */
-  waitsAt: string | undefined
+  waitsAt: GateId | undefined
   /** How far an `until` has got. The journal does not know. */
   rounds: Rounds = NO_ROUNDS
   /** How often the run had been asked to stop by then; more than ever, for an undo, which no such request is meant for. */

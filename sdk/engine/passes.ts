@@ -39,7 +39,7 @@ export class Passes {
       if (admitted.at !== undefined) this.toAttend.push(gateOf(admitted))
       return letIn(admitted.at ?? 0)
     }
-    operation.waitsAt = operation.limit!.gate.limit
+    operation.waitsAt = operation.limit!.gate
     this.waiting.set(operation, letIn)
     this.toAsk.add(operation)
   }

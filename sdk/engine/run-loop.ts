@@ -17,6 +17,8 @@
  */
 import type { RunInfo } from '../context.ts'
 import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
+import type { Gate } from '../flow/admission.ts'
+import { type Pauses, pausesOf, withGate } from '../flow/pauses.ts'
 import { type Validated, validate } from '../schema.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
@@ -61,7 +63,9 @@ const MOST_DEATHS = 10
 
 /** Claims a run, takes it as far as it goes, and says how far that was. */
 export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
+  const looking = pausesOf(world).look()
   const claimed = await world.store.claim(runId, options.lease)
+  if (looking) await looking
   if (!claimed) return { status: 'skipped' }
   watchStrays()
   // A runner may itself have been called from a step's body; what it runs is not inside that step.
@@ -86,6 +90,7 @@ class RunLoop {
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
   private readonly closing: Closing
+  private readonly pauses: Pauses
   private waits!: Waits
   private passes: Passes | undefined
   private steps: Steps | undefined
@@ -102,6 +107,7 @@ class RunLoop {
 
   constructor(world: World, claimed: Claimed, options: RunnerOptions) {
     this.world = world
+    this.pauses = pausesOf(world)
     this.options = options
     this.claimed = claimed
     this.run = claimed.run
@@ -130,6 +136,9 @@ class RunLoop {
       const cancelled = this.cancelledBeforeStart()
       if (cancelled) return await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
       if (this.run.admission && !this.isAdmitted()) return await this.closing.queue()
+      if (this.run.admission) await this.attendToOthers()
+      const pause = this.pause()
+      if (pause) return await this.closing.queue(withGate(this.run, pause))
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
       if (workflow instanceof Error) return await this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
@@ -170,7 +179,12 @@ class RunLoop {
     for (;;) {
       if (this.replay.violation) return this.closing.park(this.replay.violation)
       if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
-      const opening = this.openWhatTheCodeAskedFor(steps)
+      const looking = this.pauses.look()
+      if (looking) await looking
+      const pause = this.pause()
+      if (pause && !steps.areRunning && !steps.haveReported) return this.closing.queue(withGate(this.run, pause))
+      // What runs ends; nothing new begins.
+      const opening = pause ? undefined : this.openWhatTheCodeAskedFor(steps)
       if (opening) await opening
       const telling = this.tellTheCode(steps)
       if (telling && (await telling)) continue
@@ -179,7 +193,7 @@ class RunLoop {
       if (this.replay.pending === 0) return this.closing.park(this.replay.foreignAwait())
 
       steps.queueDue()
-      if (passes.areWanted) {
+      if (passes.areWanted && !pause) {
         if (this.buffer.isDirty && !this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
         await passes.obtain()
       }
@@ -189,7 +203,9 @@ class RunLoop {
       if (this.buffer.isDirty && (steps.areToStart || staysHere)) {
         if (!this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
       }
-      if (this.timeLeft() > STOP_STARTING_MS) steps.startQueued()
+      if (this.timeLeft() > STOP_STARTING_MS) {
+        if (!pause) steps.startQueued()
+      }
       else if (steps.areRunning ? this.timeLeft() <= LET_GO_MS : steps.areToStart) return this.release(steps)
 
       if (steps.areRunning || staysHere) {
@@ -360,6 +376,20 @@ class RunLoop {
   /** A run that is to stop does not stand in line for that. */
   private isAdmitted(): boolean {
     return !this.isInLine() || this.replay.stopRequested !== undefined || this.claimed.inbox.some(({ kind }) => kind === 'cancel')
+  }
+
+  /** The pause that it has come to. A run that is to stop may. */
+  private pause(): Gate | undefined {
+    const pause = this.pauses.over(this.run)
+    return pause && !this.replay.stopRequested && !this.claimed.inbox.some(({ kind }) => kind === 'cancel') ? pause : undefined
+  }
+
+  /** Those behind it were told to wait until it starts: a rate lets in one after the other. */
+  private async attendToOthers(): Promise<void> {
+    // Whoever was just let in waits for nothing.
+    if (this.run.waitingFor && !this.claimed.recovered) return
+    const rated = this.run.admission!.gates.filter(({ holds }) => !holds)
+    if (rated.length > 0) await this.world.wakeups.send(await this.world.store.attend(rated))
   }
 
   private isInLine(): boolean {

@@ -1,6 +1,7 @@
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import { admissionFor } from '../flow/admission.ts'
+import type { GateId } from '../flow/line.ts'
 import { tagsOf } from '../tags.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { lastBeat } from './callback-heartbeat.ts'
@@ -310,7 +311,11 @@ export class Waits {
       }
     }
     const input = opened ? opened.input : encode(request.input, `the input of task '${operation.id}'`)
-    if (!opened) this.buffer.add({ type: 'task.dispatched', id: operation.id, task: request.type, ...(input !== undefined && { input }) })
+    if (!opened) {
+      const event: EventOf<'task.dispatched'> = { type: 'task.dispatched', id: operation.id, task: request.type, ...(input !== undefined && { input }) }
+      this.buffer.add(event)
+      operation.learn(event)
+    }
     // Doing it again is harmless. It is needed if the runner before this one died between commit and dispatch, and when
     // the run goes on after its end, which took the task back.
     const mayBeMissing = this.recovered || this.replay.journal.isJustRetried
@@ -376,16 +381,19 @@ function describeWait(operation: Operation, dueAt: number | undefined): Waiting 
     case 'child':
       return { kind: 'child', id, ...(facts?.opened?.type === 'child.started' && { on: facts.opened.run }) }
     case 'task':
-      if (operation.waitsAt !== undefined) return { kind: 'limit', id, on: operation.waitsAt, ...until }
+      if (operation.waitsAt) return atLimit(id, operation.waitsAt)
+      if (facts?.admitted && !facts.opened) return { ...atLimit(id, facts.admitted), ...until }
       return { kind: 'task', id, on: request.type }
     case 'step':
-      if (operation.waitsAt !== undefined) return { kind: 'limit', id, on: operation.waitsAt }
+      if (operation.waitsAt) return atLimit(id, operation.waitsAt)
       // Let in, for a time to come.
-      if (facts?.admitted) return { kind: 'limit', id, on: facts.admitted.limit, ...until }
+      if (facts?.admitted) return { ...atLimit(id, facts.admitted), ...until }
       if (facts?.repeating) return describeRounds(operation, until)
       return { kind: facts?.paused ? 'pause' : 'retry', id, ...until }
   }
 }
+
+const atLimit = (id: string, { limit: on, key }: GateId): Waiting => ({ kind: 'limit', id, on, ...(key !== undefined && { key }) })
 
 const isRounds = ({ kind }: Waiting): boolean => kind === 'until'
 

@@ -10,6 +10,9 @@ export interface LimitRecord {
   /** What people have set in its place. */
   set?: LimitSpec
   paused?: true
+  /** Of a pause: since when, and that it is gone once nobody is left in its line. */
+  since?: number
+  ends?: true
 }
 
 /** The numbers that count. A limit that is not on record limits nothing. */

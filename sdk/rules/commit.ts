@@ -91,7 +91,7 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
       return { change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
     }
     case 'queue': {
-      const more = next.admission ? { admission: next.admission } : {}
+      const more = next.admission ? { admission: next.admission, passed: next.passed ?? 0 } : {}
       return { change: change({ ...FREE, status: 'queued', wakeAt: undefined, waitingFor: undefined, ...more }), wakes: [] }
     }
     case 'continue': {

@@ -40,7 +40,7 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
   const passed = new Map<string, number>()
   let out = leaving
   for (;;) {
-    const { spec, isPaused } = yield* limitOf(storage, id.limit)
+    const { spec, isPaused, ends } = yield* limitOf(storage, id.limit)
     const found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
     const seen = stateOf(found)
     const now = storage.now()
@@ -58,7 +58,11 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
     }
     if (state !== seen && !(yield* write(storage, id, spec, state, found))) continue
     out = undefined
-    if (!ticket) return { wakes, passed }
+    if (!ticket) {
+      // Whoever comes to it from now on finds no limit, and passes.
+      if (ends !== undefined && !isPaused) yield* ask(storage.documents.delete(LIMITS, id.limit, ends))
+      return { wakes, passed }
+    }
     if (at === undefined) {
       if (state.checkedAt !== seen.checkedAt && Object.keys(state.holders).length < Object.keys(seen.holders).length) continue
       return { wakes, passed }
@@ -119,9 +123,11 @@ export function* noteLimit(storage: Storage, name: string, code: LimitSpec): Pro
   yield* ask(storage.documents.put(LIMITS, name, { ...record, code } as unknown as Json, { ifVersion: found?.version ?? 0 }))
 }
 
-function* limitOf(storage: Storage, name: string): Procedure<{ spec: LimitSpec; isPaused: boolean }> {
-  const record = (yield* ask(storage.documents.get(LIMITS, name)))?.value as LimitRecord | undefined
-  return { spec: specInForce(record), isPaused: record?.paused === true }
+/** `ends`: the version of a pause that is over once its line is empty. */
+function* limitOf(storage: Storage, name: string): Procedure<{ spec: LimitSpec; isPaused: boolean; ends?: number }> {
+  const found = yield* ask(storage.documents.get(LIMITS, name))
+  const record = found?.value as LimitRecord | undefined
+  return { spec: specInForce(record), isPaused: record?.paused === true, ...(found && record!.ends && { ends: found.version }) }
 }
 
 /** The next lane behind the one that was served last, or the first. */

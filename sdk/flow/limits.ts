@@ -1,0 +1,168 @@
+import { InvalidInputError, LimitNotFoundError } from '../engine/errors.ts'
+import type { Json } from '../engine/json.ts'
+import type { Count, World } from '../ports.ts'
+import type { GateState } from './gate.ts'
+import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
+import { LIMITS, type LimitRecord, specInForce } from './limit-record.ts'
+import { type GateId, gateKey, gatesOf, lineOf, NO_KEY, readTicket } from './line.ts'
+import { isPause } from './pauses.ts'
+
+/** A limit as people see it. */
+export interface LimitView {
+  name: string
+  /** As the code has it, and as it counts now. */
+  code: LimitSpec
+  inForce: LimitSpec
+  /** Somebody has set other numbers than the code has. */
+  isSet: boolean
+  paused: boolean
+  /** Where it has been in use of late: one, or one for each key. */
+  gates: GateView[]
+  /** There are more keys. */
+  hasMore?: true
+}
+
+export interface GateView {
+  key?: string
+  /** How many are inside, and the first of them: runs, or steps as `run/step`. */
+  inside: number
+  holders: string[]
+  /** How many wait, and the first of them. */
+  waiting: Count
+  next: string[]
+  /** Nobody is let in before. */
+  restUntil?: number
+  /** How long it takes one to come out again, lately. */
+  heldMs?: number
+}
+
+const MOST_GATES = 50
+const MOST_SHOWN = 10
+/** A line is counted no further. */
+const MOST_COUNTED = 1_000
+
+/** Limits while they are in use: looked at, changed, paused, without a deployment. */
+export class Limits {
+  private readonly world: World
+
+  constructor(world: World) {
+    this.world = world
+  }
+
+  /** By name, without those that are pauses. */
+  async list(): Promise<LimitView[]> {
+    const found = await this.world.documents.list(LIMITS)
+    const limits = found.filter(({ key }) => !isPause(key))
+    return Promise.all(limits.map(({ key, value }) => this.view(key, value as unknown as LimitRecord)))
+  }
+
+  async get(name: string): Promise<LimitView> {
+    const { record } = await this.find(name)
+    return this.view(name, record)
+  }
+
+  /** Other numbers than the code's, until `reset`. What is not given stays as it is. Whoever is inside stays there. */
+  set(name: string, options: LimitOptions): Promise<LimitView> {
+    return this.change(name, (record) => {
+      const { concurrency, rate, perMs } = specInForce(record)
+      const per = options.per ?? perMs
+      const isRated = options.rate !== undefined || rate !== undefined
+      if (options.concurrency === undefined && options.rate === undefined && options.per === undefined)
+        throw new InvalidInputError(`say what limit '${name}' is to be: a concurrency, a rate, or both`)
+      if (options.per !== undefined && !isRated) throw new InvalidInputError(`limit '${name}' has no rate, so there is nothing for \`per\`; give a rate too`)
+      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: per ?? 1_000 }) }
+      const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as LimitOptions
+      return { ...record, set: specOf(given, `limit '${name}'`) }
+    })
+  }
+
+  /** The code's numbers count again. */
+  reset(name: string): Promise<LimitView> {
+    return this.change(name, ({ set: _, ...record }) => record)
+  }
+
+  /** Lets nobody in. Whoever is inside stays there. */
+  pause(name: string): Promise<LimitView> {
+    return this.change(name, (record) => ({ ...record, paused: true }))
+  }
+
+  resume(name: string): Promise<LimitView> {
+    return this.change(name, ({ paused: _, ...record }) => record)
+  }
+
+  /** How many are before this one, and when it is likely to be let in. */
+  async placeOf(gate: GateId, holder: string): Promise<{ place: Count; expectedAt?: number; paused: boolean }> {
+    const { documents, clock } = this.world
+    const [line, state, record] = await Promise.all([
+      documents.list(lineOf(gate), { limit: MOST_COUNTED }),
+      this.stateOf(gate),
+      documents.get(LIMITS, gate.limit).then((found) => found?.value as unknown as LimitRecord | undefined),
+    ])
+    const at = line.findIndex(({ value }) => readTicket(value).holder === holder)
+    const place: Count = at < 0 && line.length === MOST_COUNTED ? { count: MOST_COUNTED, isMore: true } : { count: Math.max(0, at) + 1 }
+    const { concurrency, rate, perMs } = specInForce(record)
+    const rounds = concurrency === undefined || state?.heldMs === undefined ? undefined : Math.ceil(place.count / concurrency) * state.heldMs
+    const periods = rate === undefined ? undefined : (place.count / rate) * perMs!
+    const known = [rounds, periods].filter((ms) => ms !== undefined)
+    const paused = record?.paused === true
+    return { place, paused, ...(known.length > 0 && !paused && { expectedAt: Math.round(Math.max(clock.now(), state?.restUntil ?? 0) + Math.max(...known)) }) }
+  }
+
+  private async change(name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitView> {
+    const { documents, store, wakeups } = this.world
+    for (;;) {
+      const { record, version } = await this.find(name)
+      const next = change(record)
+      if (!(await documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
+      const gates = await this.gatesOf(name)
+      await wakeups.send(await store.attend(gates))
+      return this.view(name, next)
+    }
+  }
+
+  private async find(name: string): Promise<{ record: LimitRecord; version: number }> {
+    const found = isPause(name) ? undefined : await this.world.documents.get(LIMITS, name)
+    if (found) return { record: found.value as unknown as LimitRecord, version: found.version }
+    const names = (await this.world.documents.list(LIMITS)).map(({ key }) => key).filter((key) => !isPause(key))
+    throw new LimitNotFoundError(`no limit is named '${name}'; known: ${names.join(', ') || 'none. A limit is known once a run has come to it'}`)
+  }
+
+  private async gatesOf(limit: string): Promise<GateId[]> {
+    const found = await this.world.documents.list(gatesOf(limit))
+    return found.map(({ key }) => ({ limit, ...(key !== NO_KEY && { key }) }))
+  }
+
+  private async view(name: string, record: LimitRecord): Promise<LimitView> {
+    const found = await this.world.documents.list(gatesOf(name), { limit: MOST_GATES + 1 })
+    const gates = await Promise.all(found.slice(0, MOST_GATES).map(({ key, value }) => this.gate(name, key, value as unknown as GateState)))
+    return {
+      name,
+      code: record.code,
+      inForce: specInForce(record),
+      isSet: record.set !== undefined,
+      paused: record.paused === true,
+      gates,
+      ...(found.length > MOST_GATES && { hasMore: true as const }),
+    }
+  }
+
+  private async gate(limit: string, key: string, { holders, restUntil, heldMs }: GateState): Promise<GateView> {
+    const id = { limit, ...(key !== NO_KEY && { key }) }
+    const line = await this.world.documents.list(lineOf(id), { limit: MOST_COUNTED })
+    const inside = Object.keys(holders)
+    const now = this.world.clock.now()
+    return {
+      ...(key !== NO_KEY && { key }),
+      inside: inside.length,
+      holders: inside.slice(0, MOST_SHOWN),
+      waiting: { count: line.length, ...(line.length === MOST_COUNTED && { isMore: true as const }) },
+      next: line.slice(0, MOST_SHOWN).map(({ value }) => readTicket(value).holder),
+      ...(restUntil !== undefined && restUntil > now && { restUntil }),
+      ...(heldMs !== undefined && { heldMs }),
+    }
+  }
+
+  private async stateOf(gate: GateId): Promise<GateState | undefined> {
+    return (await this.world.documents.get(gatesOf(gate.limit), gateKey(gate)))?.value as unknown as GateState | undefined
+  }
+}

@@ -1,0 +1,150 @@
+import type { Json } from '../engine/json.ts'
+import { InvalidInputError } from '../engine/errors.ts'
+import { checkName, checkRunId } from '../engine/names.ts'
+import type { Document, DocumentStore, RunRecord, World } from '../ports.ts'
+import type { Admission, Gate } from './admission.ts'
+import { LIMITS, type LimitRecord } from './limit-record.ts'
+
+/** What is paused: everything, the runs of a workflow, or one run. */
+export type PauseScope = { all: true } | { workflow: string } | { run: string }
+
+/** A pause as people see it. */
+export interface PauseView {
+  scope: PauseScope
+  since: number
+  /** Runs are let go, so many a second. Without it, nobody is. */
+  perSecond?: number
+}
+
+/**
+ * A pause is a limit that lets nobody in, and that every run it is about comes to: when it is claimed, and before its next step. To resume is to give it a rate; when
+ * nobody is left in its line it is gone. Each pause has a line of its own, so whoever was let through one is stopped by the next.
+ */
+const PREFIX = 'pause:'
+export const isPause = (limit: string): boolean => limit.startsWith(PREFIX)
+
+const nameOf = (scope: PauseScope): string =>
+  'all' in scope ? `${PREFIX}all` : 'workflow' in scope ? `${PREFIX}workflow:${scope.workflow}` : `${PREFIX}run:${scope.run}`
+
+function scopeOf(name: string): PauseScope {
+  const [, kind, ...rest] = name.split(':')
+  const of = rest.join(':')
+  return kind === 'all' ? { all: true } : kind === 'workflow' ? { workflow: of } : { run: of }
+}
+
+/** How long a runner goes by what it has seen: half a read unit each time, on AWS. */
+const SEEN_FOR_MS = 10_000
+/** Runs that were paused one by one. */
+const MOST_PAUSES = 500
+
+export const MOST_PER_SECOND = 1_000
+/** Of those who do not say how fast. */
+const USUAL_PER_SECOND = 100
+
+/** The pauses in force, as one process knows them. */
+export class Pauses {
+  private readonly world: Pick<World, 'documents' | 'clock'>
+  private seen: { at: number; records: Map<string, LimitRecord> } | undefined
+  private looking: Promise<void> | undefined
+
+  constructor(world: Pick<World, 'documents' | 'clock'>) {
+    this.world = world
+  }
+
+  /** Looks, unless it has of late. */
+  look(): Promise<void> | undefined {
+    const now = this.world.clock.now()
+    if (this.seen && now - this.seen.at < SEEN_FOR_MS && now >= this.seen.at) return undefined
+    this.looking ??= this.read().finally(() => {
+      this.looking = undefined
+    })
+    return this.looking
+  }
+
+  /** The gate that this run has to pass now, if any. */
+  over({ id, workflow, admission }: Pick<RunRecord, 'id' | 'workflow' | 'admission'>): Gate | undefined {
+    const { records } = this.seen ?? {}
+    if (!records || records.size === 0) return undefined
+    for (const scope of [{ all: true }, { workflow }, { run: id }] as const) {
+      const limit = nameOf(scope)
+      const record = records.get(limit)
+      const gate = record && { limit, key: serialOf(record) }
+      if (gate && !admission?.gates.some((passed) => passed.limit === gate.limit && passed.key === gate.key)) return gate
+    }
+    return undefined
+  }
+
+  async read(): Promise<void> {
+    const at = this.world.clock.now()
+    const found = await this.world.documents.list(LIMITS, { after: PREFIX, limit: MOST_PAUSES })
+    const records = new Map(found.filter(({ key }) => isPause(key)).map(({ key, value }) => [key, value as unknown as LimitRecord]))
+    this.seen = { at, records }
+  }
+}
+
+const known = new WeakMap<DocumentStore, Pauses>()
+
+/** Those of a process: whoever pauses in it is heard at once. */
+export function pausesOf(world: Pick<World, 'documents' | 'clock'>): Pauses {
+  const there = known.get(world.documents)
+  if (there) return there
+  const pauses = new Pauses(world)
+  known.set(world.documents, pauses)
+  return pauses
+}
+
+/** The gates of a run that has to pass one more. Earlier pauses are over for it. */
+export function withGate({ admission, createdAt }: RunRecord, gate: Gate): { admission: Admission; passed: number } {
+  const gates = (admission?.gates ?? []).filter(({ limit }) => limit !== gate.limit)
+  return { admission: { order: createdAt, ...admission, gates: [...gates, gate] }, passed: gates.length }
+}
+
+const serialOf = ({ since }: LimitRecord): string => String(since ?? 0)
+
+export async function pause(world: World, scope: PauseScope): Promise<PauseView> {
+  checkScope(scope)
+  const name = nameOf(scope)
+  for (;;) {
+    const found = await world.documents.get(LIMITS, name)
+    const there = found?.value as unknown as LimitRecord | undefined
+    // Paused again while it resumes: those in line stay there.
+    const since = there?.since ?? world.clock.now()
+    const record: LimitRecord = { code: {}, paused: true, since, ends: true }
+    if (await world.documents.put(LIMITS, name, record as unknown as Json, { ifVersion: found?.version ?? 0 })) {
+      await pausesOf(world).read()
+      return viewOf(name, record)
+    }
+  }
+}
+
+/** Lets those in line go, so many a second, and everybody who comes behind them; undefined where nothing is paused. */
+export async function resume(world: World, scope: PauseScope, { perSecond = USUAL_PER_SECOND }: { perSecond?: number } = {}): Promise<PauseView | undefined> {
+  checkScope(scope)
+  if (!Number.isInteger(perSecond) || perSecond < 1 || perSecond > MOST_PER_SECOND)
+    throw new InvalidInputError(`the rate of a resume must be a whole number from 1 to ${MOST_PER_SECOND.toLocaleString('en')} a second, got ${String(perSecond)}`)
+  const name = nameOf(scope)
+  for (;;) {
+    const found = await world.documents.get(LIMITS, name)
+    if (!found) return undefined
+    const { since } = found.value as unknown as LimitRecord
+    const record: LimitRecord = { code: { rate: perSecond, perMs: 1_000 }, ends: true, ...(since !== undefined && { since }) }
+    if (!(await world.documents.put(LIMITS, name, record as unknown as Json, { ifVersion: found.version }))) continue
+    await world.wakeups.send(await world.store.attend([{ limit: name, key: serialOf(record) }]))
+    await pausesOf(world).read()
+    return viewOf(name, record)
+  }
+}
+
+export async function listPauses(world: World): Promise<PauseView[]> {
+  const found = await world.documents.list(LIMITS, { after: PREFIX, limit: MOST_PAUSES })
+  return found.filter(({ key }) => isPause(key)).map(({ key, value }: Document) => viewOf(key, value as unknown as LimitRecord))
+}
+
+function viewOf(name: string, { code, since, paused }: LimitRecord): PauseView {
+  return { scope: scopeOf(name), since: since ?? 0, ...(!paused && code.rate !== undefined && { perSecond: code.rate }) }
+}
+
+function checkScope(scope: PauseScope): void {
+  if ('workflow' in scope) checkName('a workflow name', scope.workflow)
+  else if ('run' in scope) checkRunId(scope.run)
+}
