@@ -15,6 +15,7 @@ import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
 import { admissionFor } from './flow/admission.ts'
+import { gather, isGathered } from './flow/gathering.ts'
 import { Limits } from './flow/limits.ts'
 import { listPauses, type PauseScope, type PauseView, pause, resume } from './flow/pauses.ts'
 import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
@@ -112,8 +113,8 @@ export class Client {
 
   /** The same id and input again give the first run; the same id with another input is a conflict. */
   async start<I, O>(workflow: Workflow<I, O> | string, ...[input, options = {}]: Giving<I, StartOptions>): Promise<StartedRun<O>> {
-    const { definition, run } = await this.prepare(workflow, input, options)
-    return new StartedRun<O>(this, await this.launch(definition, run))
+    const prepared = await this.prepare(workflow, input, options)
+    return new StartedRun<O>(this, await this.launch(prepared))
   }
 
   /** Starts a run and gives it back once it has ended or is stuck, or as it stands when the timeout has passed. */
@@ -121,12 +122,13 @@ export class Client {
     workflow: Workflow<I, O> | string,
     ...[input, { timeout, ...options } = {}]: Giving<I, StartOptions & { timeout?: Duration }>
   ): Promise<{ run: RunView; created: boolean }> {
-    const { definition, run } = await this.prepare(workflow, input, options)
+    const prepared = await this.prepare(workflow, input, options)
+    const { run } = prepared
     const until = this.until(run.id, timeout)
     // Watching from before it is there, so that there is no need to look before something happens.
     const change = nextChange(this.world, run.id, until)
     try {
-      const { created, handedOver } = await this.launch(definition, run, until)
+      const { created, handedOver } = await this.launch(prepared, until)
       // Whichever is first: a runner that cannot be reached must not keep anybody from a result that is there.
       if (created) await Promise.race([change.promise, ...(handedOver ? [handedOver] : [])])
       return { run: await this.settledBy(run.id, until), created }
@@ -135,20 +137,24 @@ export class Client {
     }
   }
 
-  private async prepare(workflow: AnyWorkflow | string, input: unknown, options: StartOptions): Promise<{ definition: AnyWorkflow; run: NewRun }> {
+  private async prepare(workflow: AnyWorkflow | string, input: unknown, options: StartOptions): Promise<Prepared> {
     const found = typeof workflow === 'string' ? this.definitions.toStart(workflow) : this.definitions.exact(workflow.name, workflow.version)
     const definition = found instanceof Promise ? await found : found
-    return { definition, run: await this.newRun(definition, input, options) }
+    const run = await this.newRun(definition, input, options)
+    return isGathered(definition) ? this.gathered(definition, run, options) : { definition, run }
   }
 
   /** `until`: how long somebody waits for its end. */
   private async launch(
-    definition: AnyWorkflow,
-    run: NewRun,
+    { definition, run, joins }: Prepared,
     until?: number,
   ): Promise<{ runId: string; status: RunStatus; created: boolean; handedOver: Promise<void> | undefined }> {
+    if (joins) {
+      if (joins.isFull) await this.world.wakeups.send(await this.world.store.hasten(run.id))
+      return { runId: run.id, status: 'pending', created: false, handedOver: undefined }
+    }
     const { created, run: existing, wakes } = await this.world.store.create(run)
-    if (!created && !isSameStart(existing, run)) {
+    if (!created && run.admission?.onConflict !== 'skip' && !isSameStart(existing, run)) {
       throw new ConflictError(
         `run '${run.id}' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run`,
       )
@@ -447,6 +453,21 @@ export class Client {
     }
   }
 
+  /** One of many starts that become one run. */
+  private async gathered(definition: AnyWorkflow, run: NewRun, { id, idempotencyKey, startAt, delay }: StartOptions): Promise<Prepared> {
+    if (id !== undefined || startAt !== undefined || delay !== undefined)
+      throw new InvalidInputError(
+        `starts of workflow '${definition.name}' become one run (its debounce or batch), so none of them can choose its id or its time; an idempotencyKey tells a repeated start`,
+      )
+    const { admission = { gates: [], order: run.wakeAt, specs: {} } } = run
+    const made = await gather(this.world, definition, run, idempotencyKey, ({ gathering, ...fields }) => ({
+      ...run,
+      ...fields,
+      admission: { ...admission, gathering },
+    }))
+    return made.run ? { definition, run: made.run } : { definition, run: { ...run, id: made.runId }, joins: { isFull: made.isFull } }
+  }
+
   private async takeBack(runId: string, error: Error): Promise<never> {
     await this.world.store.terminate(runId, error.message)
     throw error
@@ -459,6 +480,13 @@ export class Client {
   private alreadyEnded(run: RunRecord): ConflictError {
     return new ConflictError(`run '${run.id}' has already ended (${run.status})`)
   }
+}
+
+/** A start that was accepted. `joins`: the run is made already, for it and others. */
+interface Prepared {
+  definition: AnyWorkflow
+  run: NewRun
+  joins?: { isFull: boolean }
 }
 
 /** How long after the run was handed over the queue has its own word on it. */

@@ -196,6 +196,8 @@ export type Next =
   /** Give the run up for another runner to go on, at once or from `wakeAt` on. `fruitless`: nothing was done for it, which must not happen for ever. */
   | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true }
   | { kind: 'end'; event: TerminalEvent }
+  /** It has its input, of all the starts that it was made for, and goes on. */
+  | { kind: 'gathered'; input: Json | undefined; parsed?: Json; reparse?: true; admission: Admission }
   /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
   | { kind: 'queue'; admission?: Admission; passed?: number }
   /** Begin the next generation. */
@@ -309,6 +311,8 @@ export interface RunStore {
   claim(runId: string, lease: Lease): Promise<Claimed | undefined>
   /** Asks for a turn at a limit: when that is, or undefined, and then the run is woken once it is known. Asked again, it says the same. */
   enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }>
+  /** Has a run start now that was to start later. */
+  hasten(runId: string): Promise<Wake[]>
   /** Lets in whoever is next at these. */
   attend(gates: readonly GateId[]): Promise<Wake[]>
   /** Prolongs the lease; undefined when it is lost. */

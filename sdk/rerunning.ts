@@ -3,6 +3,7 @@ import { ConflictError } from './engine/errors.ts'
 import { canonicalJson } from './engine/json.ts'
 import { checkRunId, digest } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
+import { isPause } from './flow/pauses.ts'
 import type { World } from './ports.ts'
 import { recordOf } from './retrying.ts'
 
@@ -16,7 +17,7 @@ export async function rerun(world: World, runId: string, options: RerunOptions):
   const journal = journalUpTo(options.from, run, await world.store.frames(runId), now)
   const key = options.idempotencyKey
   const id = options.id ?? (key === undefined ? world.ids.runId() : `k${digest(`rerun\n${runId}\n${options.from}\n${key}`)}`)
-  const { workflow, version, format, input, parsed, reparse, tags, retentionMs } = run
+  const { workflow, version, format, input, parsed, reparse, tags, retentionMs, admission } = run
   const result = await world.store.create({
     id,
     workflow,
@@ -31,6 +32,7 @@ export async function rerun(world: World, runId: string, options: RerunOptions):
     createdAt: now,
     wakeAt: now,
     journal,
+    ...(admission && { admission: { gates: admission.gates.filter(({ limit }) => !isPause(limit)), order: now, specs: {} } }),
   })
   const isRepeat = key !== undefined && result.run.workflow === workflow && canonicalJson(result.run.input) === canonicalJson(input)
   if (!result.created && !isRepeat) throw new ConflictError(`run '${id}' exists already; choose another id for the rerun`)

@@ -16,6 +16,13 @@ export async function validate<T>(schema: Schema<unknown, T> | undefined, value:
   return judged(await schema['~standard'].validate(value))
 }
 
+/** The same for each of a list. */
+export async function validateEach<T>(schema: Schema<unknown, T> | undefined, values: readonly unknown[]): Promise<Validated<T[]>> {
+  const all = await Promise.all(values.map((value) => validate(schema, value)))
+  const problems = all.flatMap((each, i) => (each.ok ? [] : each.problems.map(({ path, message }) => ({ path: `$[${i}]${path.slice(1)}`, message }))))
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: all.map((each) => (each as { value: T }).value) }
+}
+
 function judged<T>(result: StandardSchemaV1.Result<T>): Validated<T> {
   if (!result.issues) return { ok: true, value: result.value }
   return { ok: false, problems: result.issues.map((issue) => ({ path: jsonPath(issue.path), message: issue.message })) }

@@ -60,6 +60,17 @@ const DEFAULT_RETENTION = '30d'
 /** What the code returns is what the schema takes; whoever asks for the result gets what it makes of that. */
 type Body<I, Parsed, O> = (ctx: Context<NoInfer<I>>, input: Parsed) => Promise<O>
 
+export function workflow<In extends Schema, O>(
+  name: string,
+  options: WorkflowOptions<In, undefined> & { input: In; batch: NonNullable<WorkflowOptions<In>['batch']> },
+  body: Body<SchemaIn<In>, SchemaOut<In>[], O>,
+): Workflow<SchemaIn<In>, O>
+// biome-ignore lint/suspicious/noExplicitAny: as below
+export function workflow<O, I = any>(
+  name: string,
+  options: WorkflowOptions<undefined, undefined> & { input?: undefined; batch: NonNullable<WorkflowOptions['batch']> },
+  body: Body<I, I[], O>,
+): Workflow<I, O>
 export function workflow<In extends Schema, Out extends Schema>(
   name: string,
   options: WorkflowOptions<In, Out> & { input: In; output: Out },

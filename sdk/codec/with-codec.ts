@@ -1,5 +1,6 @@
 import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
+import { ENTRY_PAYLOADS, isStarts, workflowOfStarts } from '../flow/gathering.ts'
 import type { LimitSpec } from '../flow/limit.ts'
 import type { GateId, Ticket } from '../flow/line.ts'
 import type {
@@ -7,6 +8,7 @@ import type {
   Commit,
   CommitResult,
   DeliverResult,
+  DocumentStore,
   Inbox,
   Lease,
   Message,
@@ -25,6 +27,7 @@ import type {
   Wake,
   World,
 } from '../ports.ts'
+import { overriding } from '../overriding.ts'
 import { inParallel } from '../rules/procedure.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Codec, PayloadOf } from './codec.ts'
@@ -35,7 +38,25 @@ export function withCodec<W extends World>(world: W, codec: Codec | undefined): 
   if (!codec) return world
   const store = new CodedRuns(world.store, codec)
   const tasks = new CodedTasks(world.tasks, codec, (runId) => store.payloadsOf(runId))
-  return Object.create(world, { store: { value: store }, tasks: { value: tasks } }) as W
+  return Object.create(world, { store: { value: store }, tasks: { value: tasks }, documents: { value: codedDocuments(world.documents, codec) } }) as W
+}
+
+/** Starts that wait to become one run are documents, and have its input. */
+function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
+  const decoder = new Decoder(codec, 'strict')
+  return overriding(documents, {
+    list: async (collection, range) => {
+      const found = await documents.list(collection, range)
+      if (!isStarts(collection)) return found
+      return inParallel(found, async (each) => ({ ...each, value: await decoder.fields(each.value as { input?: Json }, ENTRY_PAYLOADS) }))
+    },
+    put: async (collection, key, value, options) => {
+      if (!isStarts(collection)) return documents.put(collection, key, value, options)
+      const { run: runId } = value as { run: string }
+      const encoder = new Encoder(codec, async () => ({ runId, workflow: workflowOfStarts(collection), tags: [] }))
+      return documents.put(collection, key, await encoder.fields(value as { input?: Json }, ENTRY_PAYLOADS), options)
+    },
+  })
 }
 
 const RECORD = ['input', 'parsed', 'output', 'error', 'progress'] as const
@@ -80,6 +101,10 @@ class CodedRuns implements RunStore {
 
   counts(): Promise<RunCounts> {
     return this.store.counts()
+  }
+
+  hasten(runId: string): Promise<Wake[]> {
+    return this.store.hasten(runId)
   }
 
   enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }> {
@@ -276,6 +301,7 @@ async function encodedNext(next: Next, encoder: Encoder): Promise<Next> {
     case 'end':
       return { ...next, event: await encoder.event(next.event) }
     case 'continue':
+    case 'gathered':
       return encoder.fields(next, ['input', 'parsed'])
     case 'park':
       return { ...next, error: await parked(next.error, encoder) }

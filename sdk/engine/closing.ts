@@ -157,6 +157,12 @@ export class Closing {
     for (const outgoing of this.leftLimits()) this.buffer.send(outgoing)
   }
 
+  /** More starts may become this run. */
+  async waitForMore(wakeAt: number): Promise<RunOutcome> {
+    const result = await this.buffer.commit({ kind: 'release', wakeAt })
+    return { status: result.ok ? 'released' : 'superseded' }
+  }
+
   /** Its turn has not come. */
   async queue(before?: { admission: Admission; passed: number }): Promise<RunOutcome> {
     const result = await this.buffer.commit({ kind: 'queue', ...before })

@@ -18,8 +18,9 @@
 import type { RunInfo } from '../context.ts'
 import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
 import type { Gate } from '../flow/admission.ts'
+import { forgetGathered, type Gathering, takeGathered } from '../flow/gathering.ts'
 import { type Pauses, pausesOf, withGate } from '../flow/pauses.ts'
-import { type Validated, validate } from '../schema.ts'
+import { type Validated, validate, validateEach } from '../schema.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
 import { Closing, deadly, type RunOutcome } from './closing.ts'
@@ -143,6 +144,10 @@ class RunLoop {
       const workflow = found instanceof Promise ? await found : found
       if (workflow instanceof Error) return await this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
       this.workflow = workflow
+      if (this.run.admission?.gathering) {
+        const outcome = await this.gather(this.run.admission.gathering)
+        if (outcome) return outcome
+      }
       const input = await this.input()
       if (input.ok) return await this.takeAsFarAsItGoes(input.value)
       const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'. The run is stuck, and nothing is lost: let the schema accept what it accepted before, deploy, and retry the run`
@@ -319,8 +324,23 @@ class RunLoop {
   /** Parsed when it was accepted, and so the same at every wake. Format 1 did it every time. */
   private async input(): Promise<Validated<unknown>> {
     const { format, reparse, input, parsed } = this.run
+    if (reparse && this.workflow.options.batch) return validateEach(this.workflow.options.input, decode(input) as unknown[])
     if (format === 1 || reparse) return validate(this.workflow.options.input, decode(input))
     return { ok: true, value: decode(parsed ?? input) }
+  }
+
+  /** Takes the starts that this run was made for. An outcome, if more may come. */
+  private async gather(gathering: Gathering): Promise<RunOutcome | undefined> {
+    const taken = await takeGathered(this.world, this.workflow, this.run.id, gathering)
+    if ('lookAt' in taken) return this.closing.waitForMore(taken.lookAt)
+    const { gathering: _, ...admission } = this.run.admission!
+    const result = await this.buffer.commit({ kind: 'gathered', ...taken.accepted, admission })
+    if (!this.continuesAfter(result)) return { status: 'superseded' }
+    delete this.run.parsed
+    delete this.run.reparse
+    Object.assign(this.run, taken.accepted, { admission })
+    await forgetGathered(this.world, this.workflow.name, this.run.id, gathering)
+    return undefined
   }
 
   private continuesAfter(result: CommitResult): boolean {

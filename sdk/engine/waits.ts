@@ -1,6 +1,7 @@
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import { admissionFor } from '../flow/admission.ts'
+import { alone } from '../flow/gathering.ts'
 import type { GateId } from '../flow/line.ts'
 import { tagsOf } from '../tags.ts'
 import type { AnyWorkflow } from '../workflow.ts'
@@ -403,5 +404,6 @@ function describeRounds({ id, rounds: { vain, failures } }: Operation, until: { 
 
 async function acceptChild(workflow: AnyWorkflow, input: unknown, what: string, now: number) {
   const accepted = await accept(workflow.options.input, input, what)
-  return { ...accepted, ...(await tagsOf(workflow, accepted)), ...(await admissionFor(workflow, accepted, now)) }
+  // It has no company: whoever waits for it waits for this one.
+  return { ...alone(workflow, accepted), ...(await tagsOf(workflow, accepted)), ...(await admissionFor(workflow, accepted, now)) }
 }

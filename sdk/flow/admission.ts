@@ -3,6 +3,7 @@ import { checkName } from '../engine/names.ts'
 import { decode } from '../engine/values.ts'
 import { type Accepted, validateOrThrow } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
+import type { Gathering } from './gathering.ts'
 import type { LimitSpec } from './limit.ts'
 import { type GateId, laneOf, MOST_PRIORITY, PRIORITY_MS } from './line.ts'
 import type { OnConflict } from './options.ts'
@@ -14,6 +15,8 @@ export interface Admission {
   order: number
   /** What becomes of those of its key that are there already. */
   onConflict?: OnConflict
+  /** Other starts may become the same run until it begins. */
+  gathering?: Gathering
 }
 
 /** One of them, as the run knows it. */

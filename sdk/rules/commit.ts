@@ -24,7 +24,7 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   const updated = yield* ask(storage.update(run, next.change))
   const { kind } = said.next
   if (updated.ok) {
-    if (kind === 'keep') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }
+    if (kind === 'keep' || kind === 'gathered') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }
     if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* standInLine(storage, updated.run))] }
     if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* leaveGates(storage, run))] }
     return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
@@ -89,6 +89,10 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
       // A claim that got nowhere stays counted, as one that died does: whoever hands a run on and on would never be stopped.
       const free = next.fruitless ? given : { ...given, claims }
       return { change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
+    }
+    case 'gathered': {
+      const { input, parsed, reparse, admission } = next
+      return { change: change({ input, parsed, reparse, admission }), wakes: [] }
     }
     case 'queue': {
       const more = next.admission ? { admission: next.admission, passed: next.passed ?? 0 } : {}

@@ -23,7 +23,7 @@ import type {
 import { insert } from './admit.ts'
 import { claim, renew } from './claim.ts'
 import { commit } from './commit.ts'
-import { deliver } from './deliver.ts'
+import { deliver, hasten } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
 import { attend, enter } from './gates.ts'
 import { ask, type Procedure } from './procedure.ts'
@@ -91,6 +91,10 @@ export class Runs implements RunStore {
 
   enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }> {
     return this.storage.perform(() => enter(this.storage, gate, ticket, spec))
+  }
+
+  hasten(runId: string): Promise<Wake[]> {
+    return this.storage.perform(() => hasten(this.storage, runId))
   }
 
   async attend(gates: readonly GateId[]): Promise<Wake[]> {

@@ -1,0 +1,150 @@
+import { milliseconds } from '../engine/duration.ts'
+import { InvalidInputError } from '../engine/errors.ts'
+import type { Json } from '../engine/json.ts'
+import { digest } from '../engine/names.ts'
+import type { Document, DocumentStore, NewRun, World } from '../ports.ts'
+import type { Accepted } from '../schema.ts'
+import type { AnyWorkflow } from '../workflow.ts'
+import { keyFor } from './admission.ts'
+
+/**
+ * Starts that become one run. They are appended to a log, one for each workflow and key, whose places are written once: so of two starts, or of a start and the
+ * run that takes what has come, one is first and the other sees it. The run is made with the first of them. It looks at the log when it is due, closes it behind the last one, and
+ * has them as its input.
+ */
+interface Entry {
+  /** The run that gets it. */
+  run: string
+  /** The place of the first one for that run, and when it came. */
+  first: number
+  since: number
+  at: number
+  /** Nothing more for that run. */
+  closed?: true
+  /** Of the start, where its sender has one. */
+  key?: string
+  input?: Json
+  parsed?: Json
+  reparse?: true
+}
+
+/** What the log is found by, on the run. */
+export interface Gathering {
+  key: string
+  first: number
+}
+
+/** What of an entry is a payload. */
+export const ENTRY_PAYLOADS = ['input', 'parsed'] as const
+const PREFIX = 'starts '
+export const isStarts = (collection: string): boolean => collection.startsWith(PREFIX)
+export const workflowOfStarts = (collection: string): string => collection.slice(PREFIX.length, collection.indexOf('\u0001'))
+const startsOf = (workflow: string, key: string): string => `${PREFIX}${workflow}\u0001${key}`
+const place = (n: number): string => String(n).padStart(12, '0')
+
+/** How long a repeated start is recognised, and how long an empty log is kept. */
+const KEPT_MS = 86_400_000
+
+const gathers = ({ options: { debounce, batch } }: AnyWorkflow) => debounce ?? batch
+
+/** Starts of this workflow become one run. */
+export const isGathered = (workflow: AnyWorkflow): boolean => gathers(workflow) !== undefined
+
+/** The one run of a start that has no company: a child, or a start that chose its own time. */
+export function alone(workflow: AnyWorkflow, accepted: Accepted): Accepted {
+  return workflow.options.batch ? together([accepted]) : accepted
+}
+
+/** Adds a start, and gives the run that gets it: `newRun` makes it, for whoever comes first. */
+export async function gather(
+  world: World,
+  workflow: AnyWorkflow,
+  accepted: Accepted,
+  idempotencyKey: string | undefined,
+  newRun: (fields: Pick<NewRun, 'id' | 'wakeAt'> & { gathering: Gathering }) => NewRun,
+): Promise<{ run: NewRun | undefined; runId: string; isFull: boolean }> {
+  const { debounce, batch } = workflow.options
+  const of = (debounce ?? batch!).key
+  const key = of ? await keyFor(workflow, `the key of workflow '${workflow.name}'`, of, accepted) : ''
+  const collection = startsOf(workflow.name, key)
+  const { documents, clock, ids, store } = world
+  const repeat = idempotencyKey === undefined ? undefined : digest(`${workflow.name}\n${key}\n${idempotencyKey}`)
+  const before = repeat && (await documents.get(REPEATS, repeat))
+  if (before) return { run: undefined, runId: before.value as string, isFull: false }
+  for (;;) {
+    const last = await lastOf(documents, collection)
+    const now = clock.now()
+    const n = last ? last.n + 1 : 1
+    const isOpen = last && !last.entry.closed && !(batch && n - last.entry.first >= batch.size)
+    const entry: Entry = { ...(isOpen ? last.entry : { run: ids.runId(), first: n, since: now }), at: now }
+    const { run, first, since } = entry
+    const written: Entry = { run, first, since, at: now, ...accepted, ...(repeat && { key: repeat }) } as Entry
+    if (!(await documents.put(collection, place(n), written as unknown as Json, { ifVersion: 0 }))) continue
+    if (repeat) await documents.put(REPEATS, repeat, run, { expiresAt: now + KEPT_MS })
+    const wait = milliseconds((debounce ?? batch!).wait, `the wait of workflow '${workflow.name}'`)
+    const isFull = batch !== undefined && n - first + 1 >= batch.size
+    // Whoever came first may have died before the run was there.
+    const isMissing = n === first || (await store.state(run)) === undefined
+    return { run: isMissing ? newRun({ id: run, wakeAt: isFull ? now : since + wait, gathering: { key, first } }) : undefined, runId: run, isFull }
+  }
+}
+const REPEATS = 'repeated starts'
+
+async function lastOf(documents: DocumentStore, collection: string): Promise<{ n: number; entry: Entry } | undefined> {
+  const [last] = await documents.list(collection, { backwards: true, limit: 1 })
+  return last && { n: Number(last.key), entry: entryOf(last) }
+}
+
+const entryOf = ({ value }: Document): Entry => value as unknown as Entry
+
+/** What has come for a run: its input, or when to look again. */
+export async function takeGathered(world: World, workflow: AnyWorkflow, runId: string, { key, first }: Gathering): Promise<{ accepted: Accepted } | { lookAt: number }> {
+  const { debounce, batch } = workflow.options
+  const collection = startsOf(workflow.name, key)
+  const { documents, clock } = world
+  for (;;) {
+    const found = (await documents.list(collection, { after: place(first - 1) })).filter((each) => entryOf(each).run === runId)
+    const entries = found.map(entryOf)
+    const isClosed = entries.at(-1)?.closed === true
+    const starts = isClosed ? entries.slice(0, -1) : entries
+    const last = starts.at(-1)
+    if (!last) throw new InvalidInputError(`the starts that run '${runId}' was made for are gone`)
+    const now = clock.now()
+    if (!isClosed && !(batch && starts.length >= batch.size)) {
+      const lookAt = debounce ? quietFrom(workflow, last) : last.since + milliseconds(batch!.wait, 'batch.wait')
+      if (lookAt > now) return { lookAt }
+      const { run, since } = last
+      const closing: Entry = { run, first, since, at: now, closed: true }
+      // Where another start has got there first, it counts too.
+      if (!(await documents.put(collection, place(Number(found.at(-1)!.key) + 1), closing as unknown as Json, { ifVersion: 0 }))) continue
+    }
+    return { accepted: debounce ? acceptedOf(last) : together(starts.map(acceptedOf)) }
+  }
+}
+
+function quietFrom({ name, options: { debounce } }: AnyWorkflow, { at, since }: Entry): number {
+  const { wait, max } = debounce!
+  const quiet = at + milliseconds(wait, `debounce.wait of workflow '${name}'`)
+  return max === undefined ? quiet : Math.min(quiet, since + milliseconds(max, `debounce.max of workflow '${name}'`))
+}
+
+/** The run has its input; the log need not. What closes it stays for a while, as the place where it goes on. */
+export async function forgetGathered({ documents, clock, store }: World, workflow: string, runId: string, { key, first }: Gathering): Promise<void> {
+  const collection = startsOf(workflow, key)
+  for (const each of await documents.list(collection)) {
+    const entry = entryOf(each)
+    // What is left of an earlier one that died at this point.
+    const isLeft = entry.first < first && !(await store.get(entry.run))?.admission?.gathering
+    if (entry.run !== runId && !isLeft) continue
+    if (!entry.closed) await documents.delete(collection, each.key)
+    else await documents.put(collection, each.key, { ...entry } as unknown as Json, { ifVersion: each.version, expiresAt: clock.now() + KEPT_MS })
+  }
+}
+
+const acceptedOf = ({ input, parsed, reparse }: Entry): Accepted => ({ input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }) })
+
+function together(all: readonly Accepted[]): Accepted {
+  const input = all.map((each) => each.input ?? null)
+  if (all.some(({ reparse }) => reparse)) return { input, reparse: true }
+  return all.some(({ parsed }) => parsed !== undefined) ? { input, parsed: all.map((each) => each.parsed ?? each.input ?? null) } : { input }
+}

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+test('a thousand starts with one key become one run, with the last input, once it is quiet', async () => {
+  const seen: unknown[] = []
+  const save = workflow('save', { debounce: { key: ({ doc }: { doc: string }) => doc, wait: '10s' } }, async (ctx, input: { doc: string; n: number }) => {
+    await ctx.step('save', () => void seen.push(input.n))
+    return input.n
+  })
+  const env = await testEnv({ workflows: [save] })
+  const ids = new Set<string>()
+  let last: Awaited<ReturnType<typeof env.start>> | undefined
+  for (let n = 0; n < 1_000; n++) {
+    last = await env.start(save, { doc: 'a', n })
+    ids.add(last.runId)
+    if (n % 100 === 0) await env.advance('9s')
+  }
+  expect(ids.size).toBe(1)
+  expect(await last!.result()).toBe(999)
+  expect(seen).toEqual([999])
+  const next = await env.start(save, { doc: 'a', n: 1_000 })
+  expect(ids.has(next.runId)).toBe(false)
+  expect(await next.result()).toBe(1_000)
+})
+
+test('a debounce that never gets quiet starts at the latest after its max', async () => {
+  const save = workflow('save', { debounce: { key: () => 'one', wait: '10s', max: '1m' } }, async (_, n: number) => n)
+  const env = await testEnv({ workflows: [save] })
+  const first = await env.start(save, 0)
+  const begun = env.clock.now()
+  for (let n = 1; n < 20; n++) {
+    await env.advance('5s')
+    await env.start(save, n)
+  }
+  const run = await first.get()
+  expect(run.status).toBe('completed')
+  expect(run.endedAt! - begun).toBe(60_000)
+})
+
+test('a thousand starts become ten runs of a hundred, each input once', async () => {
+  const got: number[][] = []
+  const bill = workflow('bill', { input: z.object({ n: z.number() }), batch: { size: 100, wait: '1m' } }, async (ctx, inputs) => {
+    await ctx.step('note', () => void got.push(inputs.map(({ n }) => n)))
+  })
+  const env = await testEnv({ workflows: [bill] })
+  const ids = new Set<string>()
+  for (let n = 0; n < 1_000; n++) ids.add((await env.start(bill, { n })).runId)
+  await env.advance('2m')
+  expect(ids.size).toBe(10)
+  expect(got.map((one) => one.length)).toEqual(Array(10).fill(100))
+  expect(got.flat().sort((a, b) => a - b)).toEqual([...Array(1_000).keys()])
+})
+
+test('a batch that does not fill up starts when its time has come, and each key has its own', async () => {
+  const bill = workflow('bill', { batch: { size: 10, wait: '1m', key: ({ tenant }) => tenant } }, async (_, inputs: { tenant: string; n: number }[]) =>
+    inputs.map(({ n }) => n),
+  )
+  const env = await testEnv({ workflows: [bill] })
+  const a = await env.start(bill, { tenant: 'a', n: 1 })
+  const b = await env.start(bill, { tenant: 'b', n: 2 })
+  await env.advance('30s')
+  const again = await env.start(bill, { tenant: 'a', n: 3 })
+  expect(again.runId).toBe(a.runId)
+  expect(await a.result()).toEqual([1, 3])
+  expect(await b.result()).toEqual([2])
+})
+
+test('a start that is repeated under its key counts once', async () => {
+  const bill = workflow('bill', { batch: { size: 10, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  const first = await env.client.start(bill, 1, { idempotencyKey: 'k' })
+  const repeat = await env.client.start(bill, 1, { idempotencyKey: 'k' })
+  expect(repeat.runId).toBe(first.runId)
+  expect(await env.skipUntil(first.result())).toEqual([1])
+})
+
+test('a process that dies while the starts are taken loses none of them', async () => {
+  const bill = workflow('bill', { batch: { size: 3, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  const run = await env.start(bill, 1)
+  await env.start(bill, 2)
+  await env.advance('59s')
+  await env.restart()
+  expect(await run.result()).toEqual([1, 2])
+})
+
+test('what cannot be: an id or a time of its own, a key that cannot be made; and nothing is written', async () => {
+  const bill = workflow('bill', { batch: { size: 3, wait: '1m', key: ({ tenant }) => tenant } }, async (_, inputs: { tenant: string }[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  await expect(env.client.start(bill, { tenant: 'a' }, { id: 'mine' })).rejects.toThrow('none of them can choose its id')
+  await expect(env.client.start(bill, {} as never)).rejects.toThrow("the key of workflow 'bill' must be a string, got undefined")
+  await expect(env.client.start(bill, null as never)).rejects.toThrow("the key of workflow 'bill' could not be made of this input")
+  expect((await env.client.list()).runs).toEqual([])
+})
