@@ -2,6 +2,7 @@ import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
 import { type WorldUnderTest, worldContract } from '../contract/contract.ts'
 import { documentsContract } from '../contract/documents.ts'
+import { flowContract } from '../contract/flow.ts'
 import { TASK_TYPES, tasksContract } from '../contract/tasks.ts'
 import { makeResources } from './resources.ts'
 
@@ -22,3 +23,4 @@ async function onAws(): Promise<WorldUnderTest> {
 worldContract('aws', onAws)
 documentsContract('aws', onAws)
 tasksContract('aws', onAws)
+flowContract('aws', onAws)

@@ -5,6 +5,7 @@ import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 import { type WorldUnderTest, worldContract } from './contract.ts'
 import { documentsContract } from './documents.ts'
+import { flowContract } from './flow.ts'
 import { tasksContract } from './tasks.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -35,3 +36,5 @@ documentsContract('local, in memory', inMemory)
 documentsContract('local, in a file', inAFile)
 tasksContract('local, in memory', inMemory)
 tasksContract('local, in a file', inAFile)
+flowContract('local, in memory', inMemory)
+flowContract('local, in a file', inAFile)

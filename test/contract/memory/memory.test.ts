@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { VirtualClock } from '../../../sdk/testing/virtual-clock.ts'
 import { type WorldUnderTest, worldContract } from '../contract.ts'
 import { documentsContract } from '../documents.ts'
+import { flowContract } from '../flow.ts'
 import { tasksContract } from '../tasks.ts'
 import { memoryWorld } from './world.ts'
 
@@ -14,6 +15,7 @@ async function inMaps(): Promise<WorldUnderTest> {
 worldContract('maps', inMaps)
 documentsContract('maps', inMaps)
 tasksContract('maps', inMaps)
+flowContract('maps', inMaps)
 
 it('a world is a file of primitives: less than 300 lines', () => {
   expect(readFileSync(new URL('./world.ts', import.meta.url), 'utf8').split('\n').length).toBeLessThan(300)

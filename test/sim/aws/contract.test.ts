@@ -1,5 +1,6 @@
 import { type WorldUnderTest, worldContract } from '../../contract/contract.ts'
 import { documentsContract } from '../../contract/documents.ts'
+import { flowContract } from '../../contract/flow.ts'
 import { TASK_TYPES, tasksContract } from '../../contract/tasks.ts'
 import { openAwsInMemory } from './open-world.ts'
 
@@ -11,3 +12,4 @@ async function inMemory(): Promise<WorldUnderTest> {
 worldContract('aws, in memory', inMemory)
 documentsContract('aws, in memory', inMemory)
 tasksContract('aws, in memory', inMemory)
+flowContract('aws, in memory', inMemory)
