@@ -4,6 +4,7 @@ import {
   type AnyWorkflow,
   type CheckTools,
   type Context,
+  limit,
   request,
   StepError,
   StepInterruptedError,
@@ -20,7 +21,7 @@ import { CHORE } from './workers.ts'
 /** What the bodies of steps do; the simulator watches them. */
 export interface Effects {
   /** `owner`: the one operation that may have this key. `seen`: the owners of steps whose results its code has seen. */
-  run(effect: { owner: string; seen: readonly string[]; key: string; attempt: number; ms: number; isAtMostOnce: boolean }): Promise<void>
+  run(effect: { owner: string; seen: readonly string[]; key: string; attempt: number; ms: number; isAtMostOnce: boolean; isLimited?: boolean }): Promise<void>
   /** Somebody outside gets the token. */
   handOut(callback: { owner: string; token: string; isChecked: boolean; runId: string }): void
   isMended(): boolean
@@ -29,6 +30,10 @@ export interface Effects {
 /** A worker that dies costs an attempt; however many do, the task is done in the end. */
 const PATIENT = { retry: { attempts: 1_000, initial: '200ms', max: '20s', jitter: false }, heartbeatTimeout: '15s' } as const
 const HANGS_FOR_MS = 20_000
+/** Some steps and tasks go one at a time, in all runs together; and so do those runs that begin anew when they fail. */
+const NARROW = limit('narrow', { concurrency: 1 })
+const isLimited = ({ at, hangs, asks }: StepNode & { at: number }): boolean => at % 3 === 2 && !hangs && !asks
+
 /** Why a run fails that people are to let go on. */
 export const BROKEN = 'broken, until somebody mends it'
 
@@ -52,7 +57,7 @@ export function interpreter(effects: Effects, options: { version: number; retent
     return result
   }
   const play: AnyWorkflow = workflow('play', { ...options, retention: options.retention }, body)
-  const stubborn: AnyWorkflow = workflow('stubborn', { ...options, retry: { attempts: 5, initial: '10s', jitter: false } }, body)
+  const stubborn: AnyWorkflow = workflow('stubborn', { ...options, retry: { attempts: 5, initial: '10s', jitter: false }, concurrency: { limit: 1 } }, body)
   const tick = workflow(TICK, { version: options.version }, (ctx) => {
     const owner = `${ctx.info.runId} ${ctx.info.generation}`
     return ctx.step('tick', ({ attempt, idempotencyKey: key }) => effects.run({ owner, seen: [], key, attempt, ms: 0, isAtMostOnce: false }))
@@ -136,10 +141,11 @@ class Interpretation {
     }
   }
 
-  private step(ctx: Context, node: StepNode & { name: string }, owner: string): Promise<unknown> {
+  private step(ctx: Context, node: StepNode & { at: number; name: string }, owner: string): Promise<unknown> {
     const options: StepOptions = {
       retry: { attempts: node.failures + (node.hangs ? 2 : 1), initial: node.failures > 1 ? '20s' : '200ms', jitter: false },
       ...(node.atMostOnce && { semantics: 'at-most-once' as const }),
+      ...(isLimited(node) && { limit: NARROW }),
       ...(node.hangs && { timeout: HANGS_FOR_MS / 4 + node.ms }),
     }
     const seen = [...this.seen]
@@ -160,10 +166,10 @@ class Interpretation {
     return ctx.until(node.name, check, { every: node.pauses! })
   }
 
-  private async body(node: StepNode & { name: string }, tools: StepTools, owner: string, seen: readonly string[]): Promise<unknown> {
+  private async body(node: StepNode & { at: number; name: string }, tools: StepTools, owner: string, seen: readonly string[]): Promise<unknown> {
     const { attempt, idempotencyKey: key } = tools
     const ms = node.hangs && attempt === 1 ? node.ms + HANGS_FOR_MS : node.ms
-    await this.effects.run({ owner, seen, key, attempt, ms, isAtMostOnce: node.atMostOnce === true })
+    await this.effects.run({ owner, seen, key, attempt, ms, isAtMostOnce: node.atMostOnce === true, isLimited: isLimited(node) })
     if (node.checkpoints && tools.lastCheckpoint === undefined) await tools.checkpoint(`${node.name} half done`)
     if (node.pauses !== undefined && tools.lastCheckpoint === undefined) await tools.pause('breath', node.pauses, `${node.name} paused`)
     if (attempt <= node.failures) throw new Error(`${node.name} fails ${attempt}`)
@@ -171,8 +177,9 @@ class Interpretation {
     return node.size === undefined ? result : noise(result, node.size)
   }
 
-  private task(ctx: Context, { name, failures, ms }: StepNode & { name: string }): Promise<unknown> {
-    return ctx.task(CHORE, { name, failures, ms }, { name, ...PATIENT })
+  private task(ctx: Context, node: StepNode & { at: number; name: string }): Promise<unknown> {
+    const { name, failures, ms } = node
+    return ctx.task(CHORE, { name, failures, ms }, { name, ...PATIENT, ...(isLimited(node) && { limit: NARROW }) })
   }
 
   private async callback(ctx: Context, node: Extract<Node, { kind: 'callback' }>, owner: string): Promise<unknown> {

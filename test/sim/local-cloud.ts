@@ -6,6 +6,9 @@ import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
 import { Registry } from '../../sdk/workflow.ts'
 import { Bulletin } from '../../sdk/worlds/local/bulletin.ts'
 import { Database } from '../../sdk/worlds/local/database.ts'
+import type { Admission } from '../../sdk/flow/admission.ts'
+import type { GateState } from '../../sdk/flow/gate.ts'
+import { gateKey, gatesOf, lineOf, ticketKey } from '../../sdk/flow/line.ts'
 import { DocumentRows, SqliteDocuments } from '../../sdk/worlds/local/documents.ts'
 import { SqliteStorage } from '../../sdk/worlds/local/storage.ts'
 import { nextLook, tasksToLookAt } from '../../sdk/worlds/local/task-rows.ts'
@@ -85,8 +88,9 @@ export class LocalCloud implements Cloud {
 
   /** A run that is not stuck is due some time, unless it waits for a message only, which has not come. */
   complaints(): string[] {
-    const still = this.db.rows(`SELECT id, status FROM runs WHERE ended_at IS NULL AND wake_at IS NULL AND status NOT IN ('waiting', 'stuck')`)
+    const still = this.db.rows(`SELECT id, status FROM runs WHERE ended_at IS NULL AND wake_at IS NULL AND status NOT IN ('waiting', 'stuck', 'queued')`)
     const problems = still.map(({ id, status }) => `run '${id}' is ${status} and nothing will ever move it`)
+    problems.push(...this.forgottenInLine())
     const now = this.clock.now()
     const asleep = this.db.rows(
       `SELECT key, id, waiting FROM runs WHERE status IN ('waiting', 'sleeping') AND lease_until IS NULL AND coalesce(wake_at, ?) > ? AND stimulus > 0`,
@@ -100,6 +104,20 @@ export class LocalCloud implements Cloud {
         problems.push(`run '${id}': I6: it waits for ${what}, which came long ago, and nobody will look at it`)
     }
     return problems
+  }
+
+  /** Whoever is queued stands in a line, and somebody is inside who will leave. */
+  private forgottenInLine(): string[] {
+    return this.db.rows(`SELECT id, admission, coalesce(passed, 0) AS passed FROM runs WHERE status = 'queued'`).flatMap(({ id, admission, passed }) => {
+      const { gates, order } = JSON.parse(admission as string) as Admission
+      const gate = gates[passed as number]!
+      const documents = new DocumentRows(this.db, this.clock)
+      const state = documents.get(gatesOf(gate.limit), gateKey(gate))?.value as unknown as GateState | undefined
+      const isInLine = documents.get(lineOf(gate), ticketKey({ lane: gate.lane ?? '', order, holder: id as string })) !== undefined
+      const holders = Object.keys(state?.holders ?? {}).filter((holder) => holder !== id)
+      const isInside = holders.some((holder) => this.db.row('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL', holder.split('/')[0]!))
+      return isInLine && isInside ? [] : [`run '${id}' is queued, ${isInLine ? 'nobody is inside' : 'not in line'}, and nothing will ever move it`]
+    })
   }
 
   nextMoment(): number | undefined {

@@ -1,7 +1,7 @@
 import type { Frame } from '../../sdk/engine/events.ts'
 import type { DocumentStore, RunStore } from '../../sdk/ports.ts'
 import { newRecord } from '../../sdk/rules/run-store.ts'
-import type { Storage } from '../../sdk/rules/storage.ts'
+import type { Storage, StoredDocuments } from '../../sdk/rules/storage.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
 import type { Attributes } from './aws/values/attribute-value.ts'
 import type { WorldName } from './simulate.ts'
@@ -112,6 +112,31 @@ export const MUTANTS: Record<string, Mutant> = {
     storage: (storage) => replacing(storage, { record: (run) => after(storage.record(run), (record) => ({ ...record, generation: 0 })) }),
   },
 
+  /** Whoever writes a gate does not look who has written it since. */
+  'gate written over': {
+    found: ['aws'],
+    storage: (storage) =>
+      replacing(storage, {
+        documents: {
+          ...forRules(storage.documents),
+          put: (collection, key, value, { ifVersion: _, ...options } = {}) =>
+            storage.documents.put(collection, key, value, collection.startsWith('gates ') ? options : { ...options, ...(_ !== undefined && { ifVersion: _ }) }),
+        },
+      }),
+  },
+
+  /** Nobody looks who is in line when somebody leaves. */
+  'line overlooked': {
+    found: BOTH,
+    storage: (storage) =>
+      replacing(storage, {
+        documents: {
+          ...forRules(storage.documents),
+          list: (collection, range) => (collection.startsWith('line ') && range?.limit === 1 ? [] : storage.documents.list(collection, range)),
+        },
+      }),
+  },
+
   /** A schedule that comes back is taken for the one that was ended. */
   'schedule not revived': {
     found: BOTH,
@@ -121,6 +146,14 @@ export const MUTANTS: Record<string, Mutant> = {
       }),
   },
 }
+
+/** As an object of its own, whatever class it is of. */
+const forRules = (documents: StoredDocuments): StoredDocuments => ({
+  get: (...asked) => documents.get(...asked),
+  list: (...asked) => documents.list(...asked),
+  put: (...asked) => documents.put(...asked),
+  delete: (...asked) => documents.delete(...asked),
+})
 
 const isOwned = ({ sk }: Attributes): boolean => /^[DJM]#/.test(sk!.S!)
 

@@ -1,4 +1,5 @@
 import type { JournalEvent } from '../../sdk/engine/events.ts'
+import { hasEnded } from '../../sdk/ports.ts'
 import type { TaskPayload } from '../../sdk/tasks/wire.ts'
 import { type Cloud, currentProcess, delay, START } from './cloud.ts'
 import type { Effects } from './interpreter.ts'
@@ -9,6 +10,9 @@ export interface Effect {
   key: string
   attempt: number
 }
+
+/** Longer than any runner keeps a run that it does not renew. */
+const LEASE_MS = 60_000
 
 type Handed = Parameters<Effects['handOut']>[0]
 
@@ -23,19 +27,39 @@ export class Witness implements Effects {
   private readonly keyOf = new Map<string, string>()
   private readonly ownerOf = new Map<string, string>()
   private readonly tokenOf = new Map<string, string>()
+  /** Who is inside the limit, as the outside sees it, and since when. */
+  private readonly inside = new Map<string, number>()
 
   constructor(program: Program) {
     this.program = program
   }
 
-  async run({ owner, seen, key, attempt, ms, isAtMostOnce }: Parameters<Effects['run']>[0]): Promise<void> {
+  async run({ owner, seen, key, attempt, ms, isAtMostOnce, isLimited }: Parameters<Effects['run']>[0]): Promise<void> {
     const process = currentProcess.getStore()!
     this.effects.push({ key, attempt })
     this.checkOwner(owner, key)
     for (const earlier of seen) this.checkDurable(earlier, owner)
     if (isAtMostOnce && !this.isWritten(owner, key, ({ type }) => type === 'step.started'))
       this.say(`I3: at-most-once step ${key} began before its attempt was on record`)
+    if (isLimited) await this.comeIn(key)
     if (ms > 0) await delay(ms, process)
+    if (isLimited) this.inside.delete(key)
+  }
+
+  /**
+   * One at a time. A body whose process has died or hangs is not inside any more once its run has ended or its lease has passed; until then nobody else may be.
+   */
+  private async comeIn(key: string): Promise<void> {
+    const { store } = this.cloud.observer()
+    const now = this.cloud.clock.now()
+    for (const [other, since] of this.inside) {
+      if (other === key) continue
+      const status = (await store.state(other.slice(0, other.indexOf('/'))))?.status
+      const isOver = status === undefined || hasEnded(status) || status === 'stuck' || now - since > LEASE_MS
+      if (!isOver) this.say(`limit: ${key} came in while ${other} was inside`)
+      this.inside.delete(other)
+    }
+    this.inside.set(key, now)
   }
 
   handOut(handed: Handed): void {
@@ -54,7 +78,7 @@ export class Witness implements Effects {
   forget(): void {
     this.effects.length = 0
     this.tasks.length = 0
-    for (const map of [this.keyOf, this.ownerOf, this.tokenOf]) map.clear()
+    for (const map of [this.keyOf, this.ownerOf, this.tokenOf, this.inside]) map.clear()
   }
 
   didTask({ run_id, step_id, attempt }: TaskPayload): void {
