@@ -215,7 +215,7 @@ export type Outgoing =
   /** `to`: the message that asked. The first reply counts. */
   | { kind: 'reply'; to: string; reply: Reply }
   /** Whoever was let in, or waits to be, does not any more. `restMs`: nor is anybody else for so long. */
-  | { kind: 'leave'; gate: GateId; holder: string; lane: string; order: number; restMs?: number }
+  | { kind: 'leave'; gate: GateId; holder: string; lane: string; order: number; isInLine?: boolean; restMs?: number }
 
 export interface Commit {
   runId: string
@@ -368,6 +368,8 @@ export interface DocumentStore {
   list(collection: string, range?: DocumentRange): Promise<Document[]>
   /** Written if it is still at `ifVersion` (0: only if absent; undefined: whatever is there); undefined when it was not. */
   put(collection: string, key: string, value: Json, options?: { ifVersion?: number; expiresAt?: number }): Promise<Document | undefined>
+  /** Whatever is there, and for good: nothing of it is left to be read over. */
+  remove(collection: string, key: string): Promise<void>
   /** False when there was nothing to delete, or not at `ifVersion`. */
   delete(collection: string, key: string, ifVersion?: number): Promise<boolean>
 }

@@ -71,7 +71,7 @@ export function outgoingAtEnd(run: Ending, terminal: TerminalEvent, seq: number,
 }
 
 /** What the end of a run is worked out from, beside its journal. */
-type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'> & { admission?: RunRecord['admission'] | undefined }
+type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'> & { [K in 'admission' | 'passed']?: RunRecord[K] | undefined }
 
 /** `seq`: the slot of the frame that ended it. A run that failed and was told to go on ends a second time, in another slot. */
 export function messageOfEnd(run: string, parent: ParentLink, seq: number, status: EndStatus, result?: Json, error?: ErrorRecord): Message {
@@ -96,9 +96,17 @@ export function outgoingToStarted(run: Ending, what: string, events: readonly Jo
 }
 
 /** The run itself leaves what it had to pass. */
-function leavingGates({ id, admission }: Ending): Outgoing[] {
-  const { gates = [], order = 0 } = admission ?? {}
-  return gates.map(({ limit, key, lane = '' }) => ({ kind: 'leave', gate: { limit, ...(key !== undefined && { key }) }, holder: id, lane, order }))
+function leavingGates({ id, admission, passed = 0 }: Ending): Outgoing[] {
+  if (!admission) return []
+  // Those that it has passed, and the one that it stands in line for.
+  return admission.gates.slice(0, passed + 1).map(({ limit, key, lane = '' }, i) => ({
+    kind: 'leave',
+    gate: { limit, ...(key !== undefined && { key }) },
+    holder: id,
+    lane,
+    order: admission.order,
+    isInLine: i === passed,
+  }))
 }
 
 /** Its steps and tasks leave what they were let in to. Most have left already, and leaving twice does nothing. */

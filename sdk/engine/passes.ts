@@ -76,7 +76,7 @@ export class Passes {
     if (!admitted && !isWaiting) return
     const { gate } = operation.limit ?? { gate: gateOf(admitted!) }
     const place = { id: operation.id, order: admitted?.order ?? this.orderOf(operation), ...(admitted ? gateOf(admitted) : gate) }
-    this.buffer.send({ ...leavingLimit(this.replay.run, place), ...(restMs !== undefined && { restMs }) })
+    this.buffer.send({ ...leavingLimit(this.replay.run, place), isInLine: isWaiting, ...(restMs !== undefined && { restMs }) })
     operation.waitsAt = undefined
   }
 

@@ -34,13 +34,13 @@ export interface Wanted {
   holds: boolean
 }
 
-export type Room = { at: number } | { full: 'slots' }
+/** Somebody has to leave first. */
+export const isFull = ({ concurrency }: LimitSpec, { holders }: GateState): boolean => concurrency !== undefined && Object.keys(holders).length >= concurrency
 
-/** When there is room for it, now or later; or that somebody has to leave first. */
-export function roomFor(spec: LimitSpec, state: GateState, cost: number, now: number): Room {
-  if (spec.concurrency !== undefined && Object.keys(state.holders).length >= spec.concurrency) return { full: 'slots' }
+/** When its rate has room for it, now or later. */
+export function roomFor(spec: LimitSpec, state: GateState, cost: number, now: number): number {
   const from = Math.max(now, state.restUntil ?? 0, spec.rate === undefined ? 0 : (state.lastAt ?? 0))
-  if (spec.rate === undefined) return { at: from }
+  if (spec.rate === undefined) return from
   // What costs more than is ever there waits for all of it.
   const needed = Math.min(cost, spec.rate)
   const piece = spec.perMs! / PIECES
@@ -52,7 +52,7 @@ export function roomFor(spec: LimitSpec, state: GateState, cost: number, now: nu
     used -= amount
     at = Math.max(at, Math.ceil((index + 1) * piece + spec.perMs!))
   }
-  return { at }
+  return at
 }
 
 export function letIn(spec: LimitSpec, state: GateState, { holder, cost, holds }: Wanted, at: number, lane: string): GateState {

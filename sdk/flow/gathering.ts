@@ -136,7 +136,7 @@ export async function forgetGathered({ documents, clock, store }: World, workflo
     // What is left of an earlier one that died at this point.
     const isLeft = entry.first < first && !(await store.get(entry.run))?.admission?.gathering
     if (entry.run !== runId && !isLeft) continue
-    if (!entry.closed) await documents.delete(collection, each.key)
+    if (!entry.closed) await documents.remove(collection, each.key)
     else await documents.put(collection, each.key, { ...entry } as unknown as Json, { ifVersion: each.version, expiresAt: clock.now() + KEPT_MS })
   }
 }

@@ -2,7 +2,7 @@ import { gateKey, gatesOf, lineOf, readTicket, type GateId } from '../flow/line.
 import type { GateState } from '../flow/gate.ts'
 import { hasEnded, type NewRun, type Wake } from '../ports.ts'
 import { deliver } from './deliver.ts'
-import { attend, enterStraight, leave, noteLimit, ticketOf, waitInLine } from './gates.ts'
+import { attend, enterStraight, leave, limitOf, noteLimit, ticketOf, waitInLine } from './gates.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 
@@ -16,7 +16,6 @@ export interface Inserted {
 export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
   const { admission } = run
   if (!admission) return yield* insertPlain(storage, run)
-  for (const [name, spec] of Object.entries(admission.specs)) yield* noteLimit(storage, name, spec)
   const there = yield* ask(storage.find(run.id))
   // Whoever asked first may have died before the run was in line.
   if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* standInLine(storage, there) : [] }
@@ -35,7 +34,7 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
   const { gates, order, onConflict } = run.admission!
   let passed = 0
   for (const gate of gates) {
-    if ((yield* enterStraight(storage, gate, ticketOf(run.id, gate, order))) === undefined) break
+    if ((yield* enterStraight(storage, gate, ticketOf(run.id, gate, order), yield* limitFor(storage, run, gate))) === undefined) break
     passed++
   }
   if (passed === gates.length) return yield* insertPlain(storage, { ...run, passed })
@@ -50,7 +49,7 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
 function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> {
   const [only] = run.admission!.gates
   for (;;) {
-    const at = yield* enterStraight(storage, only!, ticketOf(run.id, only!, run.admission!.order))
+    const at = yield* enterStraight(storage, only!, ticketOf(run.id, only!, run.admission!.order), yield* limitFor(storage, run, only!))
     if (at !== undefined) return yield* insertOrQueue(storage, run)
     const [holder] = Object.keys(yield* holdersOf(storage, only!))
     const there = holder === undefined ? undefined : yield* ask(storage.find(holder))
@@ -60,6 +59,12 @@ function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> 
     // Paused, or about to be let in: it waits like any other.
     else return yield* insertOrQueue(storage, run)
   }
+}
+
+/** On record from now on, if it was not. */
+function* limitFor(storage: Storage, { admission }: NewRun, { limit }: GateId) {
+  const spec = admission!.specs[limit]
+  return spec ? yield* noteLimit(storage, limit, spec) : yield* limitOf(storage, limit)
 }
 
 function* holdersOf(storage: Storage, gate: GateId): Procedure<GateState['holders']> {
@@ -85,9 +90,9 @@ export function* standInLine(storage: Storage, run: StoredRun): Procedure<Wake[]
 }
 
 /** A run that waits for nothing any more, or for people, leaves all its gates to others. */
-export function* leaveGates(storage: Storage, { id, admission }: StoredRun): Procedure<Wake[]> {
+export function* leaveGates(storage: Storage, { id, admission, passed = 0 }: StoredRun): Procedure<Wake[]> {
   const { gates = [], order = 0 } = admission ?? {}
-  const left = yield* together(gates.map((gate) => leave(storage, gate, ticketOf(id, gate, order))))
+  const left = yield* together(gates.slice(0, passed + 1).map((gate, i) => leave(storage, gate, ticketOf(id, gate, order), { isInLine: i === passed })))
   return left.flat()
 }
 

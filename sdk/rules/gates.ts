@@ -1,5 +1,5 @@
 import type { Gate } from '../flow/admission.ts'
-import { EMPTY, emptyFrom, type GateState, hasPromised, letIn, letOut, roomFor } from '../flow/gate.ts'
+import { EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor } from '../flow/gate.ts'
 import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
 import { behindLane, type GateId, gateKey, gatesOf, lineOf, readTicket, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
 import { LIMITS, type LimitRecord, specInForce } from '../flow/limit-record.ts'
@@ -34,98 +34,105 @@ interface Attended {
   passed: Map<string, number>
 }
 
-/** Lets in whoever is next, after letting somebody out. */
-export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Procedure<Attended> {
+/** A limit as it counts now. `ends`: the version of a pause that is over once its line is empty. */
+interface InForce {
+  spec: LimitSpec
+  isPaused: boolean
+  ends?: number
+}
+
+/** Lets in whoever is next, after letting somebody out. `limit`: where the caller has just read it. */
+export function* attend(storage: Storage, id: GateId, leaving?: Leaving, limit?: InForce): Procedure<Attended> {
   const wakes: Wake[] = []
   const passed = new Map<string, number>()
+  const { spec, isPaused, ends } = limit ?? (yield* limitOf(storage, id.limit))
   let out = leaving
+  let found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
   for (;;) {
-    const { spec, isPaused, ends } = yield* limitOf(storage, id.limit)
-    const found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
     const seen = stateOf(found)
     const now = storage.now()
     let state = out ? withOut(seen, out, now) : seen
-    const ticket = isPaused ? undefined : yield* nextInLine(storage, id, state)
+    if (isFull(spec, state) && now - (state.checkedAt ?? 0) >= CHECK_EVERY_MS) state = yield* withoutTheGone(storage, id, state, now, wakes)
+    const ticket = isPaused || isFull(spec, state) ? undefined : yield* nextInLine(storage, id, state)
     let at = ticket && state.holders[ticket.holder]
     if (ticket && at === undefined) {
-      const room = roomFor(spec, state, ticket.cost, now)
-      if ('full' in room) {
-        if (now - (state.checkedAt ?? 0) >= CHECK_EVERY_MS) state = yield* withoutTheGone(storage, id, state, now, wakes)
-      } else if (room.at <= now + AHEAD_MS || !hasPromised(state, now)) {
-        at = room.at
-        state = letIn(spec, state, ticket, at, ticket.lane)
-      }
+      at = roomFor(spec, state, ticket.cost, now)
+      if (at > now + AHEAD_MS && hasPromised(state, now)) at = undefined
+      else state = letIn(spec, state, ticket, at, ticket.lane)
     }
-    if (state !== seen && !(yield* write(storage, id, spec, state, found))) continue
+    if (state !== seen) {
+      const written = yield* write(storage, id, spec, state, found)
+      found = written ?? (yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id))))
+      if (!written) continue
+    }
     out = undefined
+    if (ticket && at === undefined) return { wakes, passed }
     if (!ticket) {
       // Whoever comes to it from now on finds no limit, and passes.
-      if (ends !== undefined && !isPaused) yield* ask(storage.documents.delete(LIMITS, id.limit, ends))
+      if (ends !== undefined && !isPaused && !isFull(spec, state)) yield* ask(storage.documents.delete(LIMITS, id.limit, ends))
       return { wakes, passed }
     }
-    if (at === undefined) {
-      if (state.checkedAt !== seen.checkedAt && Object.keys(state.holders).length < Object.keys(seen.holders).length) continue
-      return { wakes, passed }
-    }
-    const told = yield* tell(storage, id, ticket, at)
+    const told = yield* tell(storage, id, ticket, at!)
     // Whoever is gone leaves at once.
     if (told === 'gone') out = { holder: ticket.holder }
     else {
       wakes.push(...told)
-      passed.set(ticket.holder, at)
+      passed.set(ticket.holder, at!)
     }
-    yield* ask(storage.documents.delete(lineOf(id), ticketKey(ticket)))
+    yield* ask(storage.documents.remove(lineOf(id), ticketKey(ticket)))
   }
 }
 
 /** Straight in where there is room and no line, or into the line. `at` where it was let in. */
 export function* enter(storage: Storage, id: GateId, ticket: Ticket, spec: LimitSpec): Procedure<{ at?: number; wakes: Wake[] }> {
-  yield* noteLimit(storage, id.limit, spec)
-  const at = yield* enterStraight(storage, id, ticket)
+  const limit = yield* noteLimit(storage, id.limit, spec)
+  const at = yield* enterStraight(storage, id, ticket, limit)
   if (at !== undefined) return { at, wakes: [] }
-  return yield* waitInLine(storage, id, ticket)
+  return yield* waitInLine(storage, id, ticket, limit)
 }
 
-export function* waitInLine(storage: Storage, id: GateId, ticket: Ticket): Procedure<{ at?: number; wakes: Wake[] }> {
+export function* waitInLine(storage: Storage, id: GateId, ticket: Ticket, limit?: InForce): Procedure<{ at?: number; wakes: Wake[] }> {
   yield* ask(storage.documents.put(lineOf(id), ticketKey(ticket), writeTicket(ticket)))
-  const { wakes, passed } = yield* attend(storage, id)
+  const { wakes, passed } = yield* attend(storage, id, undefined, limit)
   const at = passed.get(ticket.holder)
   return { wakes, ...(at !== undefined && { at }) }
 }
 
 /** When it was let in; undefined where it has to wait. */
-export function* enterStraight(storage: Storage, id: GateId, ticket: Ticket): Procedure<number | undefined> {
+export function* enterStraight(storage: Storage, id: GateId, ticket: Ticket, { spec, isPaused }: InForce): Procedure<number | undefined> {
   for (;;) {
-    const { spec, isPaused } = yield* limitOf(storage, id.limit)
     const found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
     const state = stateOf(found)
     const known = state.holders[ticket.holder]
     if (known !== undefined) return known
     const now = storage.now()
-    const room = roomFor(spec, state, ticket.cost, now)
-    if (isPaused || 'full' in room || room.at > now) return undefined
+    if (isPaused || isFull(spec, state) || roomFor(spec, state, ticket.cost, now) > now) return undefined
     if ((yield* ask(storage.documents.list(lineOf(id), { limit: 1 }))).length > 0) return undefined
     if (yield* write(storage, id, spec, letIn(spec, state, ticket, now, ticket.lane), found)) return now
   }
 }
 
 /** Out of the line, or through the gate. */
-export function* leave(storage: Storage, id: GateId, ticket: Pick<Ticket, 'holder' | 'lane' | 'order'>, restMs?: number): Procedure<Wake[]> {
-  yield* ask(storage.documents.delete(lineOf(id), ticketKey(ticket)))
-  return (yield* attend(storage, id, { holder: ticket.holder, ...(restMs !== undefined && { restMs }) })).wakes
+export function* leave(storage: Storage, id: GateId, ticket: Pick<Ticket, 'holder' | 'lane' | 'order'>, how: { isInLine?: boolean; restMs?: number } = {}): Procedure<Wake[]> {
+  if (how.isInLine) yield* ask(storage.documents.remove(lineOf(id), ticketKey(ticket)))
+  return (yield* attend(storage, id, { holder: ticket.holder, ...(how.restMs !== undefined && { restMs: how.restMs }) })).wakes
 }
 
 /** The limit of the code is on record, for those who do not have the code, and for people. */
-export function* noteLimit(storage: Storage, name: string, code: LimitSpec): Procedure<void> {
+export function* noteLimit(storage: Storage, name: string, code: LimitSpec): Procedure<InForce> {
   const found = yield* ask(storage.documents.get(LIMITS, name))
   const record = found?.value as LimitRecord | undefined
-  if (record && isSameSpec(record.code, code)) return
-  yield* ask(storage.documents.put(LIMITS, name, { ...record, code } as unknown as Json, { ifVersion: found?.version ?? 0 }))
+  if (record && isSameSpec(record.code, code)) return inForce(found)
+  const noted = { ...record, code }
+  const written = yield* ask(storage.documents.put(LIMITS, name, noted as unknown as Json, { ifVersion: found?.version ?? 0 }))
+  return written ? inForce(written) : yield* limitOf(storage, name)
 }
 
-/** `ends`: the version of a pause that is over once its line is empty. */
-function* limitOf(storage: Storage, name: string): Procedure<{ spec: LimitSpec; isPaused: boolean; ends?: number }> {
-  const found = yield* ask(storage.documents.get(LIMITS, name))
+export function* limitOf(storage: Storage, name: string): Procedure<InForce> {
+  return inForce(yield* ask(storage.documents.get(LIMITS, name)))
+}
+
+function inForce(found: Document | undefined): InForce {
   const record = found?.value as LimitRecord | undefined
   return { spec: specInForce(record), isPaused: record?.paused === true, ...(found && record!.ends && { ends: found.version }) }
 }
@@ -138,10 +145,10 @@ function* nextInLine(storage: Storage, id: GateId, { lane }: GateState): Procedu
   return next && readTicket(next.value)
 }
 
-function* write(storage: Storage, id: GateId, spec: LimitSpec, state: GateState, found: Document | undefined): Procedure<boolean> {
+function* write(storage: Storage, id: GateId, spec: LimitSpec, state: GateState, found: Document | undefined): Procedure<Document | undefined> {
   const expiresAt = emptyFrom(spec, state, storage.now())
   const options = { ifVersion: found?.version ?? 0, ...(expiresAt !== undefined && { expiresAt }) }
-  return (yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), state as unknown as Json, options))) !== undefined
+  return yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), state as unknown as Json, options))
 }
 
 const stateOf = (found: Document | undefined): GateState => (found?.value as unknown as GateState | undefined) ?? EMPTY

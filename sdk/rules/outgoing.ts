@@ -34,7 +34,7 @@ function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wak
       yield* ask(storage.putReply(from, item.to, item.reply))
       return []
     case 'leave':
-      return yield* leave(storage, item.gate, item, item.restMs)
+      return yield* leave(storage, item.gate, item, item)
   }
 }
 

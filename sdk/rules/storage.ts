@@ -107,6 +107,7 @@ export interface StoredDocuments {
   list(collection: string, range?: DocumentRange): Answer<Document[]>
   put(collection: string, key: string, value: Json, options?: { ifVersion?: number; expiresAt?: number }): Answer<Document | undefined>
   delete(collection: string, key: string, ifVersion?: number): Answer<boolean>
+  remove(collection: string, key: string): Answer<void>
 }
 
 /**

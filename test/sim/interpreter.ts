@@ -21,7 +21,7 @@ import { CHORE } from './workers.ts'
 /** What the bodies of steps do; the simulator watches them. */
 export interface Effects {
   /** `owner`: the one operation that may have this key. `seen`: the owners of steps whose results its code has seen. */
-  run(effect: { owner: string; seen: readonly string[]; key: string; attempt: number; ms: number; isAtMostOnce: boolean; isLimited?: boolean }): Promise<void>
+  run(effect: { owner: string; seen: readonly string[]; key: string; attempt: number; ms: number; isAtMostOnce: boolean; /** Of a body that is inside a limit: aborted when nobody waits for it any more. */ limited?: AbortSignal }): Promise<void>
   /** Somebody outside gets the token. */
   handOut(callback: { owner: string; token: string; isChecked: boolean; runId: string }): void
   isMended(): boolean
@@ -169,7 +169,7 @@ class Interpretation {
   private async body(node: StepNode & { at: number; name: string }, tools: StepTools, owner: string, seen: readonly string[]): Promise<unknown> {
     const { attempt, idempotencyKey: key } = tools
     const ms = node.hangs && attempt === 1 ? node.ms + HANGS_FOR_MS : node.ms
-    await this.effects.run({ owner, seen, key, attempt, ms, isAtMostOnce: node.atMostOnce === true, isLimited: isLimited(node) })
+    await this.effects.run({ owner, seen, key, attempt, ms, isAtMostOnce: node.atMostOnce === true, ...(isLimited(node) && { limited: tools.signal }) })
     if (node.checkpoints && tools.lastCheckpoint === undefined) await tools.checkpoint(`${node.name} half done`)
     if (node.pauses !== undefined && tools.lastCheckpoint === undefined) await tools.pause('breath', node.pauses, `${node.name} paused`)
     if (attempt <= node.failures) throw new Error(`${node.name} fails ${attempt}`)

@@ -153,6 +153,7 @@ const forRules = (documents: StoredDocuments): StoredDocuments => ({
   list: (...asked) => documents.list(...asked),
   put: (...asked) => documents.put(...asked),
   delete: (...asked) => documents.delete(...asked),
+  remove: (...asked) => documents.remove(...asked),
 })
 
 const isOwned = ({ sk }: Attributes): boolean => /^[DJM]#/.test(sk!.S!)

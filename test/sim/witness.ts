@@ -34,22 +34,22 @@ export class Witness implements Effects {
     this.program = program
   }
 
-  async run({ owner, seen, key, attempt, ms, isAtMostOnce, isLimited }: Parameters<Effects['run']>[0]): Promise<void> {
+  async run({ owner, seen, key, attempt, ms, isAtMostOnce, limited }: Parameters<Effects['run']>[0]): Promise<void> {
     const process = currentProcess.getStore()!
     this.effects.push({ key, attempt })
     this.checkOwner(owner, key)
     for (const earlier of seen) this.checkDurable(earlier, owner)
     if (isAtMostOnce && !this.isWritten(owner, key, ({ type }) => type === 'step.started'))
       this.say(`I3: at-most-once step ${key} began before its attempt was on record`)
-    if (isLimited) await this.comeIn(key)
+    if (limited) await this.comeIn(key, limited)
     if (ms > 0) await delay(ms, process)
-    if (isLimited) this.inside.delete(key)
+    if (limited) this.inside.delete(key)
   }
 
   /**
    * One at a time. A body whose process has died or hangs is not inside any more once its run has ended or its lease has passed; until then nobody else may be.
    */
-  private async comeIn(key: string): Promise<void> {
+  private async comeIn(key: string, signal: AbortSignal): Promise<void> {
     const { store } = this.cloud.observer()
     const now = this.cloud.clock.now()
     for (const [other, since] of this.inside) {
@@ -59,7 +59,9 @@ export class Witness implements Effects {
       if (!isOver) this.say(`limit: ${key} came in while ${other} was inside`)
       this.inside.delete(other)
     }
+    if (signal.aborted) return
     this.inside.set(key, now)
+    signal.addEventListener('abort', () => this.inside.delete(key))
   }
 
   handOut(handed: Handed): void {

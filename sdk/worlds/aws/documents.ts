@@ -1,4 +1,4 @@
-import { QueryCommand } from '#aws/documents'
+import { DeleteCommand, QueryCommand } from '#aws/documents'
 import type { Json } from '../../engine/json.ts'
 import type { Document, DocumentRange, DocumentStore } from '../../ports.ts'
 import { inParallel } from '../../rules/procedure.ts'
@@ -61,6 +61,11 @@ export class DynamoDocuments implements DocumentStore {
     const now = this.aws.clock.now()
     const condition = ifVersion === undefined ? isAlive(now) : all(isAlive(now), isAt(ifVersion))
     return this.write(collection, key, { value: NOTHING, expiresAt: now, ttl: ttlOf(now) }, condition)
+  }
+
+  /** What expired stays until DynamoDB gets round to it, and a list reads over it; this does not. */
+  async remove(collection: string, key: string): Promise<void> {
+    await this.aws.db.send(new DeleteCommand({ TableName: this.aws.table, Key: documentKey(collection, key) }))
   }
 
   private async write(collection: string, key: string, attributes: Partial<DocumentItem>, condition: Expression): Promise<boolean> {

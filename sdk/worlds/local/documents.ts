@@ -43,6 +43,10 @@ export class DocumentRows implements StoredDocuments {
     return this.db.run('DELETE FROM documents WHERE collection = ? AND key = ?', collection, key) === 1
   }
 
+  remove(collection: string, key: string): void {
+    this.db.run('DELETE FROM documents WHERE collection = ? AND key = ?', collection, key)
+  }
+
   purgeExpired(): number {
     return this.db.run('DELETE FROM documents WHERE expires_at <= ?', this.clock.now())
   }
@@ -77,6 +81,10 @@ export class SqliteDocuments implements DocumentStore {
 
   delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
     return this.db.write(() => this.documents.delete(collection, key, ifVersion))
+  }
+
+  remove(collection: string, key: string): Promise<void> {
+    return this.db.write(() => this.documents.remove(collection, key))
   }
 
   purgeExpired(): Promise<number> {

@@ -43,6 +43,10 @@ export class MemoryRows implements StoredDocuments {
     return this.all.delete(`${collection}\n${key}`)
   }
 
+  remove(collection: string, key: string): void {
+    this.all.delete(`${collection}\n${key}`)
+  }
+
   private versionOf(collection: string, key: string): number | undefined {
     const found = this.all.get(`${collection}\n${key}`)
     return found && !(found.expiresAt !== undefined && found.expiresAt <= this.clock.now()) ? found.version : undefined
@@ -55,5 +59,6 @@ export function memoryDocuments(rows: MemoryRows): DocumentStore {
     list: async (...asked) => rows.list(...asked),
     put: async (...asked) => rows.put(...asked),
     delete: async (...asked) => rows.delete(...asked),
+    remove: async (...asked) => rows.remove(...asked),
   }
 }
