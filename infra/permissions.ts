@@ -59,9 +59,11 @@ export function schedulesMay({ table, bucket, wakeups }: Resources): PolicyState
 /** What events do: start, signal, cancel; and one that will never do is kept for people to look at. */
 export function eventsMay({ table, bucket, wakeups }: Resources, deadLettersArn: string): PolicyStatement[] {
   return [
-    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn),
+    allow(db('GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query'), table.tableArn),
     ...exchangePayloads(bucket),
-    allow(['sqs:SendMessage'], wakeups.queue.queueArn, deadLettersArn),
+    // A run that a rate lets in later is armed by whoever starts it.
+    ...arm(wakeups),
+    allow(['sqs:SendMessage'], deadLettersArn),
   ]
 }
 

@@ -104,6 +104,7 @@ interface Answer {
 const DYNAMODB: Record<string, (meter: Meter, input: Input, carryOut: () => Promise<unknown>) => Promise<unknown>> = {
   PutItemCommand: (meter, { TableName, Item }, carryOut) => meter.write('put', TableName, { pk: Item.pk, sk: Item.sk }, carryOut),
   UpdateItemCommand: (meter, { TableName, Key }, carryOut) => meter.write('update', TableName, Key, carryOut),
+  DeleteItemCommand: (meter, { TableName, Key }, carryOut) => meter.write('delete', TableName, Key, carryOut),
   GetItemCommand: async (meter, { Key, ConsistentRead }, carryOut) => {
     const answer = (await carryOut()) as Answer
     meter.count('readUnits', readUnits(answer.output.Item ? [answer.output.Item] : [], ConsistentRead === true), 'get', Key)
