@@ -19,7 +19,9 @@ const CALLERS = 100
  * do the same beside it, in turns.
  */
 export async function benchFlow(): Promise<void> {
-  const queued = workflow('queued', { concurrency: { limit: LIMIT } }, (ctx) => ctx.step('work', () => new Promise<void>((resolve) => setTimeout(resolve, STEP_MS))))
+  const queued = workflow('queued', { concurrency: { limit: LIMIT } }, (ctx) =>
+    ctx.step('work', () => new Promise<void>((resolve) => setTimeout(resolve, STEP_MS))),
+  )
   const through = await measure(queued)
   const share = Math.round((through.runsPerSecond / ((LIMIT / STEP_MS) * 1_000)) * 100) / 100
   report('flow', `${RUNS} runs on a limit of ${LIMIT}, ${STEP_MS} ms each`, { ...through, share }, { share: 0.9 }, { atLeast: true })

@@ -46,7 +46,8 @@ import type { Why } from './views/why.ts'
 import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './workflow.ts'
 
 /** What `get` shows of a run. */
-export interface RunView extends Omit<RunRecord, 'id' | 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse' | 'admission' | 'passed'> {
+export interface RunView
+  extends Omit<RunRecord, 'id' | 'secret' | 'epoch' | 'stimulus' | 'baseSeq' | 'format' | 'parsed' | 'reparse' | 'admission' | 'passed'> {
   runId: string
   /** Where what it has logged can be read: a link to CloudWatch. Only a deployed API tells. */
   logs?: string

@@ -4,7 +4,19 @@ import { isPause } from './flow/pauses.ts'
 import type { Count, RunRecord, World } from './ports.ts'
 
 /** What of a run is for others to see. */
-export function viewOf({ id, secret: _s, epoch: _e, stimulus: _t, baseSeq: _b, format: _f, parsed: _p, reparse: _r, admission: _a, passed: _n, ...rest }: RunRecord): RunView {
+export function viewOf({
+  id,
+  secret: _s,
+  epoch: _e,
+  stimulus: _t,
+  baseSeq: _b,
+  format: _f,
+  parsed: _p,
+  reparse: _r,
+  admission: _a,
+  passed: _n,
+  ...rest
+}: RunRecord): RunView {
   const view: RunView = { runId: id, ...rest }
   // What it waited for is on record until it is given up again, and nobody's business meanwhile.
   if (view.status === 'running') delete view.waitingFor

@@ -3,6 +3,7 @@ import type { Json } from '../engine/json.ts'
 import { ENTRY_PAYLOADS, isStarts, workflowOfStarts } from '../flow/gathering.ts'
 import type { LimitSpec } from '../flow/limit.ts'
 import type { GateId, Ticket } from '../flow/line.ts'
+import { overriding } from '../overriding.ts'
 import type {
   Claimed,
   Commit,
@@ -27,7 +28,6 @@ import type {
   Wake,
   World,
 } from '../ports.ts'
-import { overriding } from '../overriding.ts'
 import { inParallel } from '../rules/procedure.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Codec, PayloadOf } from './codec.ts'

@@ -1,5 +1,5 @@
-import type { EndStatus, Outgoing, RunRecord, World } from '../ports.ts'
 import type { Admission } from '../flow/admission.ts'
+import type { EndStatus, Outgoing, RunRecord, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { END_STATUS, leavingLimits, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'

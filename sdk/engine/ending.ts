@@ -114,7 +114,10 @@ export function leavingLimits(run: Ending, events: readonly JournalEvent[]): Out
   return events.flatMap((event) => (event.type === 'step.admitted' || event.type === 'task.admitted' ? leavingLimit(run, event) : []))
 }
 
-export function leavingLimit(run: Ending, { id, limit, key, order }: Pick<EventOf<'step.admitted'>, 'id' | 'limit' | 'key' | 'order'>): Outgoing & { kind: 'leave' } {
+export function leavingLimit(
+  run: Ending,
+  { id, limit, key, order }: Pick<EventOf<'step.admitted'>, 'id' | 'limit' | 'key' | 'order'>,
+): Outgoing & { kind: 'leave' } {
   return { kind: 'leave', gate: { limit, ...(key !== undefined && { key }) }, holder: idempotencyKey(run, id), lane: '', order }
 }
 

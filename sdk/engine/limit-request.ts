@@ -13,11 +13,16 @@ export function limitRequest(
     throw new InvalidInputError(`${what} has a cost and no limit that it would be taken from; give it a \`limit\``)
   }
   if (typeof limit?.name !== 'string' || typeof limit.spec !== 'object')
-    throw new InvalidInputError(`${what}: \`limit\` must be what limit(…) has made, as in const openai = limit('openai', { concurrency: 10 }), got ${typeof limit}`)
+    throw new InvalidInputError(
+      `${what}: \`limit\` must be what limit(…) has made, as in const openai = limit('openai', { concurrency: 10 }), got ${typeof limit}`,
+    )
   const amount: unknown = typeof cost === 'function' ? cost(input as never) : cost
-  if (typeof amount !== 'number' || !(amount > 0 && amount <= MOST_RATE)) throw new InvalidInputError(`${what}: its cost must be a number above 0, got ${String(amount)}`)
+  if (typeof amount !== 'number' || !(amount > 0 && amount <= MOST_RATE))
+    throw new InvalidInputError(`${what}: its cost must be a number above 0, got ${String(amount)}`)
   const { name, key, spec } = limit
   if (spec.rate !== undefined && amount > spec.rate)
-    throw new InvalidInputError(`${what} costs ${amount}, and limit '${name}' has only ${spec.rate} in ${spec.perMs! / 1_000} s: it would never be let in. Raise the limit, or make it cost less`)
+    throw new InvalidInputError(
+      `${what} costs ${amount}, and limit '${name}' has only ${spec.rate} in ${spec.perMs! / 1_000} s: it would never be let in. Raise the limit, or make it cost less`,
+    )
   return { gate: { limit: name, ...(key !== undefined && { key }) }, spec, cost: amount }
 }

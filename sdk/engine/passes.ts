@@ -1,6 +1,6 @@
-import type { World } from '../ports.ts'
 import type { LimitSpec } from '../flow/limit.ts'
 import type { GateId, Ticket } from '../flow/line.ts'
+import type { World } from '../ports.ts'
 import { leavingLimit } from './ending.ts'
 import type { EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'

@@ -16,10 +16,10 @@
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
 import type { RunInfo } from '../context.ts'
-import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
 import type { Gate } from '../flow/admission.ts'
 import { forgetGathered, type Gathering, takeGathered } from '../flow/gathering.ts'
 import { type Pauses, pausesOf, withGate } from '../flow/pauses.ts'
+import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
 import { type Validated, validate, validateEach } from '../schema.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
@@ -163,7 +163,11 @@ class RunLoop {
   private async takeAsFarAsItGoes(input: unknown): Promise<RunOutcome> {
     const passes = new Passes(this.world, this.replay, this.buffer)
     this.passes = passes
-    this.waits = new Waits(this.world, this.replay, this.buffer, passes, { ...this.claimed, timeoutMs: this.workflow.timeoutMs, tasks: this.workflow.options.tasks })
+    this.waits = new Waits(this.world, this.replay, this.buffer, passes, {
+      ...this.claimed,
+      timeoutMs: this.workflow.timeoutMs,
+      tasks: this.workflow.options.tasks,
+    })
     const steps = new Steps(this.world, this.replay, this.buffer, this.waits, passes, {
       onReport: () => this.wakeLoop?.(),
       onHeartbeat: (heartbeat) => this.beat(heartbeat),
@@ -210,8 +214,7 @@ class RunLoop {
       }
       if (this.timeLeft() > STOP_STARTING_MS) {
         if (!pause) steps.startQueued()
-      }
-      else if (steps.areRunning ? this.timeLeft() <= LET_GO_MS : steps.areToStart) return this.release(steps)
+      } else if (steps.areRunning ? this.timeLeft() <= LET_GO_MS : steps.areToStart) return this.release(steps)
 
       if (steps.areRunning || staysHere) {
         // Most bodies have ended by then; the others are worth a timer.

@@ -67,7 +67,12 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
     const key = keyOf && (await keyFor(workflow, `the key of '${name}'`, keyOf, accepted))
     if (spec.rate === undefined) lane ??= key
     const needsLane = key === undefined && lane !== undefined
-    gates.push({ limit: name, ...(key !== undefined && { key }), ...(needsLane && { lane: laneOf(lane) }), ...(spec.concurrency !== undefined && { holds: true }) })
+    gates.push({
+      limit: name,
+      ...(key !== undefined && { key }),
+      ...(needsLane && { lane: laneOf(lane) }),
+      ...(spec.concurrency !== undefined && { holds: true }),
+    })
   }
   const priority = priorityOf ? await made(workflow, `the priority of workflow '${workflow.name}'`, priorityOf, accepted) : 0
   if (typeof priority !== 'number' || !(Math.abs(priority) <= MOST_PRIORITY))

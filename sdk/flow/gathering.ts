@@ -98,7 +98,12 @@ async function lastOf(documents: DocumentStore, collection: string): Promise<{ n
 const entryOf = ({ value }: Document): Entry => value as unknown as Entry
 
 /** What has come for a run: its input, or when to look again. */
-export async function takeGathered(world: World, workflow: AnyWorkflow, runId: string, { key, first }: Gathering): Promise<{ accepted: Accepted } | { lookAt: number }> {
+export async function takeGathered(
+  world: World,
+  workflow: AnyWorkflow,
+  runId: string,
+  { key, first }: Gathering,
+): Promise<{ accepted: Accepted } | { lookAt: number }> {
   const { debounce, batch } = workflow.options
   const collection = startsOf(workflow.name, key)
   const { documents, clock } = world

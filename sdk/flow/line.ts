@@ -1,5 +1,5 @@
-import { digest } from '../engine/names.ts'
 import type { Json } from '../engine/json.ts'
+import { digest } from '../engine/names.ts'
 
 /** Which gate: a limit, and where it has keys, which of them. */
 export interface GateId {

@@ -54,7 +54,9 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
   if (singleton) {
     checkKey(`${what}: singleton.key`, singleton.key, 'needed')
     if (!Object.hasOwn(ON_CONFLICT, singleton.onConflict))
-      throw new InvalidInputError(`${what}: singleton.onConflict must be one of ${Object.keys(ON_CONFLICT).join(', ')}, got ${JSON.stringify(singleton.onConflict)}`)
+      throw new InvalidInputError(
+        `${what}: singleton.onConflict must be one of ${Object.keys(ON_CONFLICT).join(', ')}, got ${JSON.stringify(singleton.onConflict)}`,
+      )
     limits.push({ name: `${workflow}:singleton`, spec: { concurrency: 1 }, key: singleton.key })
   }
   const several = concurrency === undefined ? [] : Array.isArray(concurrency) ? concurrency : [concurrency]
@@ -70,18 +72,22 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
     const { limit: rate, per, key } = rateLimit
     limits.push({ name: `${workflow}:rate`, spec: specOf({ rate, per }, `the rateLimit of ${what}`), ...(key && { key }) })
   }
-  if (priority !== undefined && typeof priority !== 'function') throw new InvalidInputError(`${what}: \`priority\` is a function of the input that gives a number`)
+  if (priority !== undefined && typeof priority !== 'function')
+    throw new InvalidInputError(`${what}: \`priority\` is a function of the input that gives a number`)
   if (debounce) checkDebounce(what, debounce)
   if (batch) checkBatch(what, batch)
-  if (debounce && batch) throw new InvalidInputError(`${what} has a debounce and a batch; of starts that become one run, give either the last input or all of them`)
-  if (singleton && (debounce || batch)) throw new InvalidInputError(`${what} has a singleton beside a ${debounce ? 'debounce' : 'batch'}; give it one of the two`)
+  if (debounce && batch)
+    throw new InvalidInputError(`${what} has a debounce and a batch; of starts that become one run, give either the last input or all of them`)
+  if (singleton && (debounce || batch))
+    throw new InvalidInputError(`${what} has a singleton beside a ${debounce ? 'debounce' : 'batch'}; give it one of the two`)
   return limits
 }
 
 function checkDebounce(what: string, { key, wait, max }: NonNullable<AnyFlow['debounce']>): void {
   checkKey(`${what}: debounce.key`, key, 'needed')
   const ms = milliseconds(wait, `${what}: debounce.wait`)
-  if (max !== undefined && milliseconds(max, `${what}: debounce.max`) < ms) throw new InvalidInputError(`${what}: debounce.max must not be shorter than debounce.wait`)
+  if (max !== undefined && milliseconds(max, `${what}: debounce.max`) < ms)
+    throw new InvalidInputError(`${what}: debounce.max must not be shorter than debounce.wait`)
 }
 
 function checkBatch(what: string, { key, size, wait }: NonNullable<AnyFlow['batch']>): void {

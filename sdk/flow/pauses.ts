@@ -1,5 +1,5 @@
-import type { Json } from '../engine/json.ts'
 import { InvalidInputError } from '../engine/errors.ts'
+import type { Json } from '../engine/json.ts'
 import { checkName, checkRunId } from '../engine/names.ts'
 import type { Document, DocumentStore, RunRecord, World } from '../ports.ts'
 import type { Admission, Gate } from './admission.ts'
@@ -121,7 +121,9 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
 export async function resume(world: World, scope: PauseScope, { perSecond = USUAL_PER_SECOND }: { perSecond?: number } = {}): Promise<PauseView | undefined> {
   checkScope(scope)
   if (!Number.isInteger(perSecond) || perSecond < 1 || perSecond > MOST_PER_SECOND)
-    throw new InvalidInputError(`the rate of a resume must be a whole number from 1 to ${MOST_PER_SECOND.toLocaleString('en')} a second, got ${String(perSecond)}`)
+    throw new InvalidInputError(
+      `the rate of a resume must be a whole number from 1 to ${MOST_PER_SECOND.toLocaleString('en')} a second, got ${String(perSecond)}`,
+    )
   const name = nameOf(scope)
   for (;;) {
     const found = await world.documents.get(LIMITS, name)

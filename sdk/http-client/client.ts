@@ -60,7 +60,9 @@ const POLL_MS = 20_000
  * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
  * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
  */
-export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world' | 'limits' | 'pause' | 'resume' | 'pauses'>>, RemoteSchedules {
+export class OverwinterClient
+  implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world' | 'limits' | 'pause' | 'resume' | 'pauses'>>, RemoteSchedules
+{
   private readonly transport: Transport
 
   constructor(options: TransportOptions) {

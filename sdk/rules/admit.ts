@@ -1,5 +1,5 @@
-import { gateKey, gatesOf, lineOf, readTicket, type GateId } from '../flow/line.ts'
 import type { GateState } from '../flow/gate.ts'
+import { type GateId, gateKey, gatesOf, lineOf, readTicket } from '../flow/line.ts'
 import { hasEnded, type NewRun, type Wake } from '../ports.ts'
 import { deliver } from './deliver.ts'
 import { attend, enterStraight, leave, limitOf, noteLimit, ticketOf, waitInLine } from './gates.ts'
@@ -95,4 +95,3 @@ export function* leaveGates(storage: Storage, { id, admission, passed = 0 }: Sto
   const left = yield* together(gates.slice(0, passed + 1).map((gate, i) => leave(storage, gate, ticketOf(id, gate, order), { isInLine: i === passed })))
   return left.flat()
 }
-

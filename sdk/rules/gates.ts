@@ -1,9 +1,9 @@
+import type { Json } from '../engine/json.ts'
 import type { Gate } from '../flow/admission.ts'
 import { EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor } from '../flow/gate.ts'
 import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
-import { behindLane, type GateId, gateKey, gatesOf, lineOf, readTicket, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
 import { LIMITS, type LimitRecord, specInForce } from '../flow/limit-record.ts'
-import type { Json } from '../engine/json.ts'
+import { behindLane, type GateId, gateKey, gatesOf, lineOf, readTicket, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
 import { type Document, hasEnded, type Wake } from '../ports.ts'
 import { wakeUp } from './deliver.ts'
 import { ask, type Procedure, together } from './procedure.ts'
@@ -113,7 +113,12 @@ export function* enterStraight(storage: Storage, id: GateId, ticket: Ticket, { s
 }
 
 /** Out of the line, or through the gate. */
-export function* leave(storage: Storage, id: GateId, ticket: Pick<Ticket, 'holder' | 'lane' | 'order'>, how: { isInLine?: boolean; restMs?: number } = {}): Procedure<Wake[]> {
+export function* leave(
+  storage: Storage,
+  id: GateId,
+  ticket: Pick<Ticket, 'holder' | 'lane' | 'order'>,
+  how: { isInLine?: boolean; restMs?: number } = {},
+): Procedure<Wake[]> {
   if (how.isInLine) yield* ask(storage.documents.remove(lineOf(id), ticketKey(ticket)))
   return (yield* attend(storage, id, { holder: ticket.holder, ...(how.restMs !== undefined && { restMs: how.restMs }) })).wakes
 }

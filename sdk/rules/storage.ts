@@ -1,7 +1,21 @@
 import type { ErrorRecord, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
 import type { Admission } from '../flow/admission.ts'
-import type { Document, DocumentRange, Message, NewRun, ParentLink, Reply, RunFilter, RunPage, RunRecord, RunStatus, RunStore, Waiting, Wake } from '../ports.ts'
+import type {
+  Document,
+  DocumentRange,
+  Message,
+  NewRun,
+  ParentLink,
+  Reply,
+  RunFilter,
+  RunPage,
+  RunRecord,
+  RunStatus,
+  RunStore,
+  Waiting,
+  Wake,
+} from '../ports.ts'
 import type { NewTask, Task } from '../tasks/task.ts'
 import type { Procedure } from './procedure.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FORMAT } from '../../sdk/engine/names.ts'
 import type { Gate, NewAdmission } from '../../sdk/flow/admission.ts'
-import { Limits } from '../../sdk/flow/limits.ts'
 import type { LimitSpec } from '../../sdk/flow/limit.ts'
+import { Limits } from '../../sdk/flow/limits.ts'
 import { laneOf } from '../../sdk/flow/line.ts'
 import type { NewRun, RunStatus, Wake } from '../../sdk/ports.ts'
 import type { WorldUnderTest } from './contract.ts'
@@ -45,7 +45,13 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       const { admission, epoch } = claimed.run
       const event = { type: 'run.completed' as const }
       const leaving = admission!.gates.map((gate) => ({ kind: 'leave' as const, gate, holder: runId, lane: gate.lane ?? '', order: admission!.order }))
-      const result = await store().commit({ runId, epoch, frame: { seq: 1, at: now(), epoch, events: [event] }, outgoing: leaving, next: { kind: 'end', event } })
+      const result = await store().commit({
+        runId,
+        epoch,
+        frame: { seq: 1, at: now(), epoch, events: [event] },
+        outgoing: leaving,
+        next: { kind: 'end', event },
+      })
       if (!result.ok) throw new Error(`the end of ${runId} was refused`)
       return result.wakes
     }
@@ -133,7 +139,11 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
     it('through several gates one after the other', async () => {
       const one = limitOf({ concurrency: 2 })
       const two = limitOf({ concurrency: 1 })
-      const both = (order: number): NewAdmission => ({ gates: [...one.admission().gates, ...two.admission().gates], order, specs: { ...one.admission().specs, ...two.admission().specs } })
+      const both = (order: number): NewAdmission => ({
+        gates: [...one.admission().gates, ...two.admission().gates],
+        order,
+        specs: { ...one.admission().specs, ...two.admission().specs },
+      })
       const ids = []
       for (let i = 0; i < 3; i++) ids.push(await create(both(now() + i)))
       const passed = await Promise.all(ids.map(async (id) => (await store().get(id))!.passed))

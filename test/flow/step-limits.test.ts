@@ -69,7 +69,9 @@ test('a service that asks for a rest slows all who use the limit down', async ()
 test('what costs more takes more of the rate, and what costs more than there ever is is refused', async () => {
   const tokens = limit('tokens', { rate: 1_000, per: '1m' })
   const times: number[] = []
-  const ask = workflow('ask', async (ctx, cost: number) => ctx.step('ask', () => void times.push(env.clock.now() - begun), { limit: tokens, input: cost, cost: (n: number) => n }))
+  const ask = workflow('ask', async (ctx, cost: number) =>
+    ctx.step('ask', () => void times.push(env.clock.now() - begun), { limit: tokens, input: cost, cost: (n: number) => n }),
+  )
   const env = await testEnv({ workflows: [ask] })
   const begun = env.clock.now()
   const runs = []
@@ -111,7 +113,9 @@ test('a task waits for its turn before it is handed out, and gives it to the nex
 
 test('a run that is ended from outside leaves the limit to others', async () => {
   const one = limit('one-at-a-time', { concurrency: 1 })
-  const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: one }))
+  const hold = workflow('hold', async (ctx) =>
+    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: one }),
+  )
   const env = await testEnv({ workflows: [hold] })
   const [first, second] = [await env.start(hold, undefined), await env.start(hold, undefined)]
   expect(await second.status()).toBe('waiting')

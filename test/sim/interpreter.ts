@@ -21,7 +21,15 @@ import { CHORE } from './workers.ts'
 /** What the bodies of steps do; the simulator watches them. */
 export interface Effects {
   /** `owner`: the one operation that may have this key. `seen`: the owners of steps whose results its code has seen. */
-  run(effect: { owner: string; seen: readonly string[]; key: string; attempt: number; ms: number; isAtMostOnce: boolean; /** Of a body that is inside a limit: aborted when nobody waits for it any more. */ limited?: AbortSignal }): Promise<void>
+  run(effect: {
+    owner: string
+    seen: readonly string[]
+    key: string
+    attempt: number
+    ms: number
+    isAtMostOnce: boolean /** Of a body that is inside a limit: aborted when nobody waits for it any more. */
+    limited?: AbortSignal
+  }): Promise<void>
   /** Somebody outside gets the token. */
   handOut(callback: { owner: string; token: string; isChecked: boolean; runId: string }): void
   isMended(): boolean
