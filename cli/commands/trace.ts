@@ -42,7 +42,7 @@ export function addTrace(program: Command): void {
 /** Says where they went; nothing where they were printed. */
 async function exportTo(spans: Span[], { out, endpoint }: TraceOptions, session: Session): Promise<string> {
   // Loaded late: other commands need no encoder.
-  const { toJson, toProtobuf } = await import('../../sdk/tracing/otlp.ts')
+  const [{ toJson }, { toProtobuf }] = await Promise.all([import('../../sdk/tracing/json.ts'), import('../../sdk/tracing/request.ts')])
   if (out !== undefined) writeFileSync(out, out.endsWith('.pb') ? toProtobuf(spans, RESOURCE) : `${toJson(spans, RESOURCE)}\n`)
   if (endpoint !== undefined) await sendAll(spans, tracesUrl(endpoint), session)
   if (out === undefined && endpoint === undefined) console.log(toJson(spans, RESOURCE))
@@ -57,13 +57,13 @@ function tracesUrl(endpoint: string): string {
 }
 
 async function sendAll(spans: Span[], url: string, session: Session): Promise<void> {
-  const [{ firstBatch }, { toProtobuf }] = await Promise.all([import('../../sdk/tracing/limits.ts'), import('../../sdk/tracing/otlp.ts')])
+  const [{ firstBatch }, { toProtobuf }] = await Promise.all([import('../../sdk/tracing/limits.ts'), import('../../sdk/tracing/request.ts')])
   const send = await senderFor(url, session)
   for (let left = spans; left.length > 0; ) {
     const batch = firstBatch(left)
     left = left.slice(batch.length)
     try {
-      await send(toProtobuf(batch, RESOURCE) as Uint8Array<ArrayBuffer>, AbortSignal.timeout(PATIENCE_MS))
+      await send(toProtobuf(batch, RESOURCE), AbortSignal.timeout(PATIENCE_MS))
     } catch (error) {
       const { message, cause } = error as Error
       const why = cause instanceof Error ? cause.message || message : message

@@ -44,14 +44,8 @@ export class Guard {
     if (given === null || this.key === undefined || !this.hosts.has(host) || !isSame(given, this.key)) return undefined
     this.key = undefined
     const { name, value } = this.cookie
-    return new Response(`<!doctype html><meta charset="utf-8"><title>Overwinter</title><meta http-equiv="refresh" content="0; url=${url.pathname}">`, {
-      headers: {
-        'content-type': 'text/html; charset=utf-8',
-        'set-cookie': `${name}=${value}; HttpOnly; SameSite=Strict; Path=/`,
-        'content-security-policy': "default-src 'none'",
-        'referrer-policy': 'no-referrer',
-        'cache-control': 'no-store',
-      },
+    return page(`<title>Overwinter</title><meta http-equiv="refresh" content="0; url=${url.pathname}">`, 200, {
+      'set-cookie': `${name}=${value}; HttpOnly; SameSite=Strict; Path=/`,
     })
   }
 
@@ -59,6 +53,30 @@ export class Guard {
     const { name, value } = this.cookie
     return cookies.split(/;\s*/).some((cookie) => cookie.startsWith(`${name}=`) && isSame(cookie.slice(name.length + 1), value))
   }
+}
+
+/** Who is not let in, as a page for who came with a browser's own eyes, and not as a script. */
+export function refusalPage(refusal: HttpProblem, { accept = '' }: IncomingHttpHeaders): Response {
+  const answer = refusal.toResponse()
+  if (answer.status !== 401 || !accept.includes('text/html')) return answer
+  return page(`<title>Overwinter: this link was used</title>${USED}`, answer.status)
+}
+
+const USED = `<h1>This page is open for one browser only</h1>
+<p>The link that <code>overwinter ui</code> prints works once. If this is not the browser that it was opened in, or its cookies are gone,
+stop <code>overwinter ui</code> with Ctrl+C, start it again, and open the new link.</p>`
+
+function page(content: string, status: number, headers: Record<string, string> = {}): Response {
+  return new Response(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">${content}`, {
+    status,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'",
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      ...headers,
+    },
+  })
 }
 
 function isSame(a: string, b: string): boolean {

@@ -13,7 +13,7 @@ import { isLocal } from '../connection.ts'
 import { loadEntry } from '../dev/load-entry.ts'
 import { Failure } from '../failure.ts'
 import { Forwarder } from './forwarder.ts'
-import { Guard } from './guard.ts'
+import { Guard, refusalPage } from './guard.ts'
 
 export interface UiOptions {
   port: number
@@ -49,7 +49,7 @@ export async function serveUi(
     const admitted = request.method === 'GET' && url.searchParams.has('key') ? guard.admit(url, headers) : undefined
     if (admitted) return admitted
     const refusal = guard.refusal(headers)
-    if (refusal) return refusal.toResponse()
+    if (refusal) return refusalPage(refusal, headers)
     if (url.pathname === '/') return new Response(null, { status: 302, headers: { location: '/ui/' } })
     if (url.pathname === '/ui' || url.pathname.startsWith('/ui/')) return uiResponse(url.pathname, config, headers['if-none-match'])
     const [, replayed] = REPLAY.exec(url.pathname) ?? []

@@ -116,6 +116,17 @@ function Details({ incident, onOpen }: { incident: Incident; onOpen: (action: Bu
           </li>
         ))}
       </ul>
+      {count > runs.length && (
+        <p>
+          {(['failed', 'stuck'] as const)
+            .filter((status) => incident[status] > 0)
+            .map((status) => (
+              <a key={status} class="more" href={href(['runs'], { workflow, status })}>
+                All {status} runs of {workflow}
+              </a>
+            ))}
+        </p>
+      )}
     </>
   )
 }

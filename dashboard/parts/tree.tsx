@@ -82,7 +82,8 @@ function Leaf({ value }: { value: string | number | boolean | null }) {
   const isCut = value.length > MOST_CHARACTERS && !isWhole
   return (
     <span class="json-string">
-      {isCut ? `${value.slice(0, MOST_CHARACTERS)}…` : value}
+      {/* In quotes: the text "3" and the number 3 are not to differ by colour alone. */}
+      {isCut ? `"${value.slice(0, MOST_CHARACTERS)}…` : `"${value}"`}
       {isCut && (
         <button type="button" class="quiet" onClick={() => showWhole(true)}>
           show all {amount(value.length)} characters

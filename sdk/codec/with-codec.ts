@@ -1,8 +1,6 @@
-import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
+import type { ErrorRecord, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
 import { ENTRY_PAYLOADS, isStarts, workflowOfStarts } from '../flow/gathering.ts'
-import type { LimitSpec } from '../flow/limit.ts'
-import type { GateId, Ticket } from '../flow/line.ts'
 import { overriding } from '../overriding.ts'
 import type {
   Claimed,
@@ -17,13 +15,9 @@ import type {
   Next,
   Outgoing,
   Reply,
-  RunCounts,
-  RunFilter,
-  RunPage,
   RunRecord,
   RunState,
   RunStore,
-  TaskNotice,
   TaskStore,
   Wake,
   World,
@@ -36,9 +30,13 @@ import { type Coder, Decoder, Encoder } from './coder.ts'
 /** The same world, in which payloads are stored as the codec has them. */
 export function withCodec<W extends World>(world: W, codec: Codec | undefined): W {
   if (!codec) return world
-  const store = new CodedRuns(world.store, codec)
-  const tasks = new CodedTasks(world.tasks, codec, (runId) => store.payloadsOf(runId))
-  return Object.create(world, { store: { value: store }, tasks: { value: tasks }, documents: { value: codedDocuments(world.documents, codec) } }) as W
+  const runs = new CodedRuns(world.store, codec)
+  const tasks = new CodedTasks(world.tasks, codec, (runId) => runs.payloadsOf(runId))
+  return Object.create(world, {
+    store: { value: overriding(world.store, runs) },
+    tasks: { value: overriding(world.tasks, tasks) },
+    documents: { value: codedDocuments(world.documents, codec) },
+  }) as W
 }
 
 /** Starts that wait to become one run are documents, and have its input. */
@@ -61,7 +59,10 @@ function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
 
 const RECORD = ['input', 'parsed', 'output', 'error', 'progress'] as const
 
-class CodedRuns implements RunStore {
+/** What passes by as it is: no payload is in it. What a store learns to do does not compile until it is here or coded. */
+type PassesBy = 'state' | 'list' | 'counts' | 'terminate' | 'revive' | 'erase' | 'eraseFormer' | 'overdue' | 'watch' | 'enter' | 'hasten' | 'attend'
+
+class CodedRuns implements Omit<RunStore, PassesBy> {
   private readonly store: RunStore
   private readonly codec: Codec
   private readonly strict: Decoder
@@ -89,30 +90,6 @@ class CodedRuns implements RunStore {
   async get(runId: string): Promise<RunRecord | undefined> {
     const run = await this.store.get(runId)
     return run && record(run, this.lenient)
-  }
-
-  state(runId: string): Promise<RunState | undefined> {
-    return this.store.state(runId)
-  }
-
-  list(filter: RunFilter): Promise<RunPage> {
-    return this.store.list(filter)
-  }
-
-  counts(): Promise<RunCounts> {
-    return this.store.counts()
-  }
-
-  hasten(runId: string): Promise<Wake[]> {
-    return this.store.hasten(runId)
-  }
-
-  enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }> {
-    return this.store.enter(gate, ticket, spec)
-  }
-
-  attend(gates: readonly GateId[]): Promise<Wake[]> {
-    return this.store.attend(gates)
   }
 
   async frames(runId: string, from?: number): Promise<Frame[]> {
@@ -170,32 +147,8 @@ class CodedRuns implements RunStore {
     return result
   }
 
-  terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }> {
-    return this.store.terminate(runId, reason)
-  }
-
-  revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }> {
-    return this.store.revive(runId, event)
-  }
-
   async park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
     return this.store.park(runId, await parked(error, this.encoder(runId)))
-  }
-
-  erase(runId: string): Promise<'erased' | 'open' | 'missing'> {
-    return this.store.erase(runId)
-  }
-
-  eraseFormer(tag: string, cursor?: string): Promise<{ erased: number; cursor?: string }> {
-    return this.store.eraseFormer(tag, cursor)
-  }
-
-  overdue(before: number, limit: number): Promise<Wake[]> {
-    return this.store.overdue(before, limit)
-  }
-
-  watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {
-    return this.store.watch(runId, onChange, seen)
   }
 
   private encoder(runId: string): Encoder {
@@ -225,9 +178,7 @@ class CodedRuns implements RunStore {
 }
 
 /** A worker's checkpoint and what it answered. */
-class CodedTasks implements TaskStore {
-  readonly isOpenToWorkers: boolean
-  readonly handOutAgainMs?: number
+class CodedTasks implements Omit<TaskStore, 'isOpenToWorkers' | 'handOutAgainMs' | 'refusal' | 'receive' | 'putBack'> {
   private readonly tasks: TaskStore
   private readonly codec: Codec
   private readonly decoder: Decoder
@@ -238,12 +189,6 @@ class CodedTasks implements TaskStore {
     this.codec = codec
     this.decoder = new Decoder(codec, 'strict')
     this.payloadsOf = payloadsOf
-    this.isOpenToWorkers = tasks.isOpenToWorkers
-    if (tasks.handOutAgainMs !== undefined) this.handOutAgainMs = tasks.handOutAgainMs
-  }
-
-  refusal(type: string): string | undefined {
-    return this.tasks.refusal(type)
   }
 
   async get(taskId: string): Promise<Task | undefined> {
@@ -254,14 +199,6 @@ class CodedTasks implements TaskStore {
   async inputOf(task: Task): Promise<Json | undefined> {
     const input = await this.tasks.inputOf(task)
     return input === undefined ? undefined : this.decoder.value(input)
-  }
-
-  receive(types: readonly string[], most: number, options: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]> {
-    return this.tasks.receive(types, most, options)
-  }
-
-  putBack(notice: TaskNotice, lookAt: number | undefined): Promise<void> {
-    return this.tasks.putBack(notice, lookAt)
   }
 
   async save(task: Task): Promise<boolean> {

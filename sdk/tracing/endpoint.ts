@@ -1,5 +1,5 @@
 import type { ExporterOptions } from './exporter.ts'
-import type { Resource } from './otlp.ts'
+import type { Resource } from './request.ts'
 
 /** Where spans go, as OpenTelemetry's own variables have it. */
 export interface Endpoint {

@@ -1,6 +1,6 @@
 import type { Span } from '../views/spans.ts'
 import { firstBatch, MOST_BYTES, takeable } from './limits.ts'
-import { type Resource, toProtobuf } from './otlp.ts'
+import { type Resource, toProtobuf } from './request.ts'
 
 export interface ExporterOptions {
   /** Sends one request; rejects when it was not taken. */
@@ -66,7 +66,7 @@ export class Exporter {
 
   private async sendBatch(batch: readonly Span[]): Promise<void> {
     const { send, resource, onDropped } = this.options
-    const body = toProtobuf(batch, resource) as Uint8Array<ArrayBuffer>
+    const body = toProtobuf(batch, resource)
     if (body.length > MOST_BYTES && batch.length > 1) {
       const half = Math.ceil(batch.length / 2)
       await this.sendBatch(batch.slice(0, half))

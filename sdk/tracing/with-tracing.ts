@@ -1,6 +1,6 @@
 import { context, createContextKey, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { overriding } from '../overriding.ts'
-import type { AroundBody, Commit, LogSink, Outgoing, RunStore, World } from '../ports.ts'
+import type { AroundBody, Commit, CommitResult, LogSink, Outgoing, RunStore, World } from '../ports.ts'
 import { traceparentOf } from '../views/span-ids.ts'
 import type { Span } from '../views/spans.ts'
 import { Visit } from './visit.ts'
@@ -22,23 +22,29 @@ export function withTracing<W extends World>(world: W, sink: SpanSink): W {
 
 /** Claims and commits pass by here, and nothing else is of interest. */
 function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink): RunStore {
+  const tell = (commit: Commit, visit: Visit, result: CommitResult) => {
+    const isOver = visit.noteCommit(commit, result)
+    if (isOver) visits.delete(commit.runId)
+    if (isOver === 'given up') sink.add(visit.spans)
+  }
   return overriding(store, {
     claim: async (runId, lease) => {
       const claimed = await store.claim(runId, lease)
       if (claimed) visits.set(runId, new Visit(claimed))
       return claimed
     },
-    commit: async (commit) => {
+    commit: (commit) => {
       const visit = visits.get(commit.runId)
       if (visit?.epoch !== commit.epoch) return store.commit(commit)
-      const result = await store.commit(linked(commit, visit))
-      const isOver = visit.noteCommit(commit, result)
-      if (isOver) visits.delete(commit.runId)
-      if (isOver === 'given up') sink.add(visit.spans)
-      return result
+      const committed = store.commit(linked(commit, visit))
+      // Whoever waits for the commit hears of it right after us, and no later than without us.
+      committed.then((result) => tell(commit, visit, result), nothingToTell)
+      return committed
     },
   })
 }
+
+const nothingToTell = (): void => {}
 
 /** What this commit makes knows who made it. */
 function linked(commit: Commit, visit: Visit): Commit {

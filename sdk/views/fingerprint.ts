@@ -10,7 +10,7 @@ export interface Fingerprint {
   /** Of the error that it began with. */
   name: string
   code?: string
-  /** Where it happened, without the count of repeats and the places of map items. */
+  /** Where it happened, without the count of repeats and the places and keys of map items. */
   step?: string
   /** What the error says, without what differs from run to run; where it says nothing, the topmost line of the user's own code. */
   says: string
@@ -50,15 +50,21 @@ function stepOf(error: ErrorRecord): string | undefined {
   return step === undefined ? undefined : withoutRepeats(step)
 }
 
-/** What all repeats and map items of an operation have in common: `charge` for `charge:2`, and a star for the place of each item. */
+/** What all repeats and map items of an operation have in common: `charge` for `charge:2`, and a star for the place or the key of each item. */
 export function withoutRepeats(operation: string): string {
   // Most have neither.
   if (!/[/:]|^\d+$/.test(operation)) return operation
   return operation
     .split('/')
-    .map((part) => (/^\d+$/.test(part) ? '*' : withoutRepeat(part)))
+    .map((part, i, all) => (isItem(part, i > 0 && i < all.length - 1) ? '*' : withoutRepeat(part)))
     .join('/')
 }
+
+/** Whether a part of an operation's path is the place of a map item, or its key: between the map and what is done to the item, and with something in it that ids have. */
+function isItem(part: string, isBetween: boolean): boolean {
+  return /^\d+$/.test(part) || (isBetween && /[\d@]/.test(withoutRepeat(part).replaceAll(ESCAPED, '')))
+}
+const ESCAPED = /~[012]/g
 
 /** From the most to the least certain: what is matched first is not looked at again. */
 const VARIABLE: readonly RegExp[] = [

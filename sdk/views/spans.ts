@@ -13,10 +13,13 @@ export interface Span extends SpanPlace {
   kind: 'server' | 'internal'
   startMs: number
   endMs: number
-  attributes: Record<string, string | number | boolean>
-  links: SpanLink[]
+  /** Spans may share them. */
+  attributes: SpanAttributes
+  links: readonly SpanLink[]
   error?: SpanError
 }
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
 export interface SpanLink extends SpanPlace {
   /** `caller`: of whoever made this generation. */
@@ -30,10 +33,14 @@ export interface SpanError {
   says: string
 }
 
+const NO_LINKS: readonly SpanLink[] = []
+
 /** Makes spans of a generation's frames, in the order in which they were written. What was told before needs to be noted, not told again. */
 export class SpanWriter {
   readonly ids: SpanIds
   private readonly run: TracedRun
+  /** What most spans have, in one object: there may be ten thousand of them. */
+  private readonly usual: SpanAttributes
   private isBegun = false
   private round = 0
   /** How often an operation was paused in its present attempt. */
@@ -46,6 +53,7 @@ export class SpanWriter {
   constructor(run: TracedRun) {
     this.run = run
     this.ids = new SpanIds(run)
+    this.usual = { 'overwinter.run_id': run.runId }
   }
 
   /** The span that an attempt will have. */
@@ -119,7 +127,7 @@ export class SpanWriter {
       startMs: at - lengthOf(first),
       endMs: at,
       attributes: { 'overwinter.run_id': this.run.runId, 'overwinter.workflow': workflow, 'overwinter.version': version, 'overwinter.generation': generation },
-      links: caller ? [{ ...caller, what: 'caller' }] : [],
+      links: caller ? [{ ...caller, what: 'caller' }] : NO_LINKS,
     }
   }
 
@@ -189,8 +197,8 @@ export class SpanWriter {
     const { id } = event
     const spanId = this.ids.attempt(id, attempt, this.round, this.pauses.get(id) ?? 0)
     const name = withoutRepeats(id)
-    const span = this.point(spanId, name, at, this.about(id, name), error)
-    if (attempt !== 1) span.attributes['overwinter.attempt'] = attempt
+    const about = this.about(id, name)
+    const span = this.point(spanId, name, at, attempt === 1 ? about : { ...about, 'overwinter.attempt': attempt }, error)
     span.startMs = at - lengthOf(event)
     return span
   }
@@ -199,25 +207,25 @@ export class SpanWriter {
     return this.point(this.ids.other(`stopped ${id}`, this.round), `${withoutRepeats(id)} stopped`, at, this.about(id), error)
   }
 
-  private begin(kind: string, id: string, at: number, more: Span['attributes'] = {}): Span {
+  private begin(kind: string, id: string, at: number, more: SpanAttributes = {}): Span {
     const attributes = { ...this.about(id), ...more }
     return this.point(this.beginAhead(id), `${kind} ${withoutRepeats(id)} begins`, at, attributes)
   }
 
-  private end(kind: string, id: string, at: number, more: Span['attributes'] = {}, error?: ErrorRecord): Span {
+  private end(kind: string, id: string, at: number, more: SpanAttributes = {}, error?: ErrorRecord): Span {
     const attributes = { ...this.about(id), ...more }
     const span = this.point(this.ids.end('ends', id, this.round), `${kind} ${withoutRepeats(id)} ends`, at, attributes, error)
-    span.links.push({ traceId: this.ids.traceId, spanId: this.beginOf(id), what: 'begin' })
+    span.links = [{ traceId: this.ids.traceId, spanId: this.beginOf(id), what: 'begin' }]
     return span
   }
 
   private handOn(name: string, at: number, next: number, error?: ErrorRecord): Span {
     const span = this.point(this.endAhead(), name, at, undefined, error)
-    span.links.push({ ...placeOfNext(this.run, next), what: 'next generation' })
+    span.links = [{ ...placeOfNext(this.run, next), what: 'next generation' }]
     return span
   }
 
-  private point(spanId: string, name: string, at: number, attributes: Span['attributes'] = this.about(), error?: ErrorRecord): Span {
+  private point(spanId: string, name: string, at: number, attributes: SpanAttributes = this.about(), error?: ErrorRecord): Span {
     const { traceId, root } = this.ids
     const span: Span = {
       traceId,
@@ -228,16 +236,15 @@ export class SpanWriter {
       startMs: at,
       endMs: at,
       attributes,
-      links: [],
+      links: NO_LINKS,
     }
     if (error) span.error = this.errorOf(error)
     return span
   }
 
   /** Backends charge by the byte, so what the name says already is left out. */
-  private about(operation?: string, name?: string): Span['attributes'] {
-    const { runId } = this.run
-    return operation === undefined || operation === name ? { 'overwinter.run_id': runId } : { 'overwinter.run_id': runId, 'overwinter.operation': operation }
+  private about(operation?: string, name?: string): SpanAttributes {
+    return operation === undefined || operation === name ? this.usual : { ...this.usual, 'overwinter.operation': operation }
   }
 
   private errorOf(error: ErrorRecord): SpanError {

@@ -103,6 +103,18 @@ test('the link lets one browser in, once, with a cookie that no script and no ot
   })
 })
 
+test('who comes by a link that was used is told so on a page, and a script as a problem', async () => {
+  await using ui = await open()
+  const { pathname, search } = new URL(ui.link)
+  await ui.ask(pathname + search)
+  const { status, headers, text } = await ui.ask(pathname + search, { headers: { accept: 'text/html,application/xhtml+xml' } })
+  expect([status, headers['content-type'], headers['set-cookie']]).toEqual([401, 'text/html; charset=utf-8', undefined])
+  expect(text).toContain('start it again')
+  expect(text).not.toContain(search.slice('?key='.length))
+  const script = await ui.ask('/runs', { headers: { accept: 'application/json' } })
+  expect([script.status, JSON.parse(script.text).type]).toEqual([401, expect.stringContaining('unauthorized')])
+})
+
 test('what the API has is handed on with the proof of whoever started it, and nothing of the browser', async () => {
   await using ui = await open()
   const cookie = await cookieOf(ui)

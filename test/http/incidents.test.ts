@@ -68,6 +68,17 @@ test('what is not meant so is refused, with nothing started', async () => {
   expect((await api.local.list()).runs).toHaveLength(1)
 })
 
+test('a filter by a workflow that nobody knows is refused with those there are; one whose runs outlived its code is not', async () => {
+  await using api = await withFailures(1)
+  const filter = (workflow: string) => ({ filter: { status: 'failed', workflow }, dryRun: true })
+  const { status, body } = await api.post('/bulk/retry', filter('borken'))
+  expect([status, body.type, body.known]).toEqual([404, expect.stringContaining('unknown-workflow'), expect.arrayContaining(['broken'])])
+  const now = Date.now()
+  const run = { id: 'left', workflow: 'former', version: 1, format: 2, input: null, secret: 's', createdAt: now, wakeAt: now + 86_400_000, tags: [] }
+  await api.local.world.store.create(run)
+  expect(await api.post('/bulk/retry', filter('former'))).toMatchObject({ status: 200, body: { matches: 0 } })
+})
+
 test('a workflow tells what it takes, as JSON Schema', async () => {
   const options = {
     input: z.object({ email: z.email(), cents: z.number().min(1) }),

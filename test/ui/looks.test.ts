@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WorkerDirectory } from '../../sdk/tasks/directory.ts'
 import { openPage } from './browser.ts'
 import { openLocalStage } from './local-stage.ts'
 import { gateway } from './workflows.ts'
@@ -26,7 +27,7 @@ const VIEWS: Record<string, string> = {
   '/workflows/order': 'form .field',
   '/workflows/no-such': '.trouble',
   '/schedules': '.table a',
-  '/workers': '.empty',
+  '/workers': '.table td',
   '/no-such-view': '.empty',
 }
 
@@ -45,6 +46,10 @@ beforeAll(async () => {
   await api.until('looks-review', 'waiting')
   incident = `/incidents/${(await local.local.incidents()).incidents[0]!.fingerprint}`
 })
+
+/** Said again before each look: a worker that is silent for a minute is gone. */
+const workerIsAlive = () =>
+  new WorkerDirectory(local.local.world).seen({ worker_id: 'worker-1', task_types: ['llm', 'ocr'], max_tasks: 1, language: 'python', transport: 'bridge' }, 1)
 
 /** Known only once something has gone wrong. */
 let incident: string
@@ -67,6 +72,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const { page, offences, foreign } = await openPage(local.browser, local.stage.base, { colorScheme, reducedMotion: 'reduce' })
     const found: Record<string, string[]> = {}
     for (const [path, sign] of [...Object.entries(VIEWS), [incident, 'main h1'] as const]) {
+      await workerIsAlive()
       await page.goto(`${local.stage.base}/ui${path}`)
       await page.locator(sign).first().waitFor()
       const all = await violations(page)
@@ -86,6 +92,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       ['/runs/looks-order', 'Signal'],
       ['/runs/looks-order', 'Terminate'],
       ['/runs/looks-payment', 'Retry'],
+      ['/runs/looks-payment?event=2.0', 'Rerun from here'],
       ['/runs/looks-review', 'Answer'],
       [incident, 'Retry all'],
     ] as const) {
@@ -99,3 +106,32 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.context().close()
   })
 }
+
+test('on a telephone no view is wider than the page', async () => {
+  const { page } = await openPage(local.browser, local.stage.base, { viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' })
+  const wide: string[] = []
+  for (const [path, sign] of [...Object.entries(VIEWS), [incident, 'main h1'] as const]) {
+    await workerIsAlive()
+    await page.goto(`${local.stage.base}/ui${path}`)
+    await page.locator(sign).first().waitFor({ state: 'attached' })
+    const widths = (await page.evaluate('[document.documentElement.scrollWidth, document.querySelector("main").scrollWidth]')) as number[]
+    if (Math.max(...widths) > 360) wide.push(`${path}: ${widths}`)
+  }
+  expect(wide).toEqual([])
+  await page.context().close()
+})
+
+test('what cannot be used looks so, in both themes', async () => {
+  const look =
+    "(({ backgroundColor, color, borderStyle }) => ({ backgroundColor, color, borderStyle }))(getComputedStyle(document.querySelector('.actions button')))"
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const { page } = await openPage(local.browser, local.stage.base, { colorScheme })
+    await page.goto(`${local.stage.base}/ui${incident}`)
+    await page.getByRole('button', { name: 'Retry all' }).waitFor()
+    const alive = (await page.evaluate(look)) as Record<string, string>
+    await page.evaluate("document.querySelector('.actions').disabled = true")
+    const dead = (await page.evaluate(look)) as Record<string, string>
+    for (const what of ['backgroundColor', 'color', 'borderStyle']) expect([colorScheme, what, dead[what]]).not.toEqual([colorScheme, what, alive[what]])
+    await page.context().close()
+  }
+})

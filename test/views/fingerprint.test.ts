@@ -29,6 +29,31 @@ describe('a fingerprint', () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
   })
 
+  it('is one for all items of a map, whether they are known by their place or by a key', () => {
+    for (const keys of [
+      ['0', '17'],
+      ['ord-1', 'ord-2'],
+      ['ada@shop.example', 'grace@shop.example'],
+      ['eu~11', 'us~12'],
+    ])
+      expect(new Set(keys.map((key) => of('no stock', `orders/${key}/charge`).id)).size, keys.join()).toBe(1)
+    expect(of('no stock', 'orders/ord-1/charge').step).toBe('orders/*/charge')
+    expect(of('no stock', 'orders/ord-1/lines/l-7/pick:2').step).toBe('orders/*/lines/*/pick')
+  })
+
+  it('tells apart maps, what is done to their items, and scopes by their names', () => {
+    const steps = [
+      'batch1/a/charge',
+      'batch2/a/charge',
+      'orders/ord-1/charge1',
+      'orders/ord-1/charge2',
+      'pay/card/charge',
+      'pay/cash/charge',
+      'pay/a~2b/charge',
+    ]
+    expect(new Set(steps.map((step) => of('no stock', step).id)).size).toBe(steps.length)
+  })
+
   it('is of the error that it began with, through steps and children', () => {
     const { name, step, says } = fingerprint(
       'order',

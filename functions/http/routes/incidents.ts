@@ -76,15 +76,23 @@ const byFilter = (action: BulkAction, summary: string): Route => ({
   takesKey: true,
   body: ref('BulkRequest'),
   responses: ANSWERS,
-  problems: ['invalid-input', ...BODY_PROBLEMS],
+  problems: ['invalid-input', 'unknown-workflow', ...BODY_PROBLEMS],
   async handle(c, api) {
     const checks = new Checks()
     const fields = readFields(await readJson(c, api.bodyLimit), ['filter', ...PACE], checks)
     const bulk: Bulk = { action, filter: readFilter(fields.filter, checks), ...readPace(fields, checks) }
     checks.throwIfAny()
+    await refuseUnknown(bulk.filter.workflow, api)
     return steer(c, api, bulk, fields.dryRun === true)
   },
 })
+
+/** A misspelt name would meet no run, and look as if all were well. Runs may outlive their code, and are steered all the same. */
+async function refuseUnknown(workflow: string | undefined, { client }: Api): Promise<void> {
+  if (workflow === undefined || client.registry.has(workflow)) return
+  const { runs, cursor } = await client.list({ workflow, limit: 1 })
+  if (runs.length === 0 && cursor === undefined) client.registry.latest(workflow)
+}
 
 async function steer(c: Context, { client }: Api, bulk: Bulk, isDry: boolean): Promise<Response> {
   if (isDry) return json(await client.wouldSteer(bulk))

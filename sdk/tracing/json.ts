@@ -1,26 +1,22 @@
-import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
 import type { Span, SpanLink } from '../views/spans.ts'
+import { ERROR_CODE, type Resource, SCOPE as SCOPE_NAME } from './request.ts'
 
-/** Who sends: the attributes of OpenTelemetry's "resource". */
-export type Resource = Readonly<Record<string, string>>
-
-type Encodable = Parameters<typeof ProtobufTraceSerializer.serializeRequest>[0][number]
+type Encodable = Parameters<typeof JsonTraceSerializer.serializeRequest>[0][number]
 type Time = Encodable['startTime']
 
 /** OpenTelemetry's numbers, without its API. */
 const KIND = { internal: 0, server: 1 } as const
 const [UNSET, ERROR] = [0, 2]
 const SAMPLED = 1
-const SCOPE = { name: 'overwinter' }
-
-/** A request in OTLP's binary form. */
-export const toProtobuf = (spans: readonly Span[], resource: Resource): Uint8Array => ProtobufTraceSerializer.serializeRequest(encodable(spans, resource))!
+const SCOPE = { name: SCOPE_NAME }
 
 /** A request in OTLP's JSON form, which files and collectors' debug tools read. */
 export const toJson = (spans: readonly Span[], resource: Resource): string =>
   new TextDecoder().decode(JsonTraceSerializer.serializeRequest(encodable(spans, resource)))
 
-function encodable(spans: readonly Span[], attributes: Resource): Encodable[] {
+/** Spans as OpenTelemetry's own code has them. */
+export function encodable(spans: readonly Span[], attributes: Resource): Encodable[] {
   // One object for all of them: that is how the encoder knows that they belong together.
   const resource = { attributes, merge: () => resource, getRawAttributes: () => Object.entries(attributes) } as unknown as Encodable['resource']
   return spans.map((span) => toEncodable(span, resource))
@@ -46,7 +42,7 @@ function toEncodable(span: Span, resource: Encodable['resource']): Encodable {
     duration: NO_TIME,
     ended: true,
     status: error ? { code: ERROR as Encodable['status']['code'], message: error.says } : NO_STATUS,
-    attributes: error?.code === undefined ? span.attributes : { ...span.attributes, 'overwinter.error.code': error.code },
+    attributes: error?.code === undefined ? span.attributes : { ...span.attributes, [ERROR_CODE]: error.code },
     links: span.links.length === 0 ? NONE : span.links.map(toLink),
     events: error ? [{ name: 'exception', time: endTime, attributes: { 'exception.type': error.name, 'exception.message': error.says } }] : NONE,
     resource,
