@@ -6,11 +6,13 @@ import { authorityOf, behindGateway } from './gateway.ts'
 import { createApp } from './http/app.ts'
 import { logsLink } from './logs-link.ts'
 import { handlers, registry } from './registry.ts'
+import { startingPaused } from './start-paused.ts'
 
 const { OVERWINTER_SCOPES, OVERWINTER_CORS, OVERWINTER_RUNNER_LOG } = process.env
 
+const client = new Client(codedWorld(), registry, handlers)
 const app = createApp({
-  client: new Client(codedWorld(), registry, handlers),
+  client,
   withoutWorkers: true,
   log,
   ...(OVERWINTER_RUNNER_LOG !== undefined && { logsOf: (run: RunView) => logsLink(process.env.AWS_REGION!, OVERWINTER_RUNNER_LOG, run) }),
@@ -20,4 +22,10 @@ const app = createApp({
 // What browsers ask before a call from another origin: an HTTP API puts its headers to the answer, which has to be a good one.
 app.options('*', (c) => c.body(null, 204))
 
-export const handler = behindGateway(app)
+const begin = startingPaused(client.world)
+const serve = behindGateway(app)
+
+export const handler: typeof serve = async (event, context) => {
+  await begin()
+  return serve(event, context)
+}

@@ -30,6 +30,8 @@ export interface Environment {
   OVERWINTER_PUBLIC_URL?: string
   /** Workflows that are counted by themselves too, a line each; only for the runner. */
   OVERWINTER_COUNTED_WORKFLOWS?: string
+  /** What `startPaused` says; only for the runner, the API and the schedules function. */
+  OVERWINTER_START_PAUSED?: string
   /** Only where lifecycle events are on. */
   OVERWINTER_EVENT_BUS?: string
   /** JSON of `Subscription`; only for the function of one, like the next. */

@@ -12,6 +12,7 @@ import { awsWorld, leaseMs, log, mostDeaths } from './environment.ts'
 import { metrics } from './metrics.ts'
 import { countVisit } from './outcome-metrics.ts'
 import { handlers, logger, registry } from './registry.ts'
+import { startingPaused } from './start-paused.ts'
 
 /** While a deployment is under way, code that is not here may be in the next runner that is asked. */
 const UNKNOWN_DELAY_MS = 5_000
@@ -20,10 +21,12 @@ const UNKNOWN_DELAY_MS = 5_000
 const { world: tracedWorld, flush } = traced(awsWorld(logger))
 const { world, take } = counted(coded(tracedWorld))
 const workflows = new StoredWorkflows(world, registry, handlers)
+const begin = startingPaused(world)
 
 /** Each message says that a run is due. Those that fail come back by themselves, the others are done with. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   try {
+    await begin()
     const response = await eachMessage(event, (record) => takeUp(record, context))
     // An invocation that did nothing but fail counts as an error of the function, which an alarm watches.
     if (response.batchItemFailures.length === event.Records.length) throw new Error('none of these runs could be taken further; the log says why, run by run')

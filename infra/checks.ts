@@ -19,6 +19,7 @@ export function checkOptions(props: OverwinterProps): void {
   if (props.codec !== undefined && !existsSync(props.codec))
     throw new Error(`codec: there is no file ${props.codec}; give the path of a module whose default export is a codec`)
   checkAuth(props)
+  checkStartPaused(props)
   checkThrottle('throttle', props.throttle)
   if (props.callbacks) checkThrottle('callbacks.throttle', props.callbacks.throttle)
   if (props.invokes?.some((name) => name.trim() === '')) throw new Error('invokes has an empty name; give the names or ARNs of functions')
@@ -32,6 +33,11 @@ export function checkOptions(props: OverwinterProps): void {
     )
   if (workersConcurrency !== false) inRange('workersConcurrency', workersConcurrency, [2, 100_000], 'each worker takes two; false sets no limit')
   checkConcurrency(props)
+}
+
+function checkStartPaused({ startPaused }: OverwinterProps): void {
+  if (typeof startPaused !== 'string' || Token.isUnresolved(startPaused) || /^[\x20-\x7e]{1,100}$/.test(startPaused)) return
+  throw new Error('startPaused must be true, or a text of 1 to 100 plain characters that names the occasion')
 }
 
 function checkAuth({ api = 'http', auth = 'iam' }: OverwinterProps): void {

@@ -51,6 +51,11 @@ export interface OverwinterProps {
   batchSize?: number
   /** How often a wake-up may fail, or a runner die of a run without taking it further, before the run is parked as stuck. Default 5. */
   maxAttempts?: number
+  /**
+   * Begins paused: no run starts or goes on in this deployment until `overwinter resume --all`. `true` does so once for the table. A text names the occasion: with
+   * another text, the deployment that brings it begins paused again.
+   */
+  startPaused?: boolean | string
   retention?: Retention
   /** For table, bucket and queues; keys of AWS's own by default. */
   kmsKey?: IKey

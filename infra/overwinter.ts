@@ -31,7 +31,7 @@ import { TaskQueues } from './task-queues.ts'
 import { checkTaskTypes } from './task-types.ts'
 import { createTokenAuthorizer } from './token-authorizer.ts'
 import { tracingMay } from './tracing.ts'
-import { bystanderVariables, checkVariables, countedVariables, grantSecrets, runnerVariables } from './variables.ts'
+import { bystanderVariables, checkVariables, countedVariables, grantSecrets, pausedVariables, runnerVariables } from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
 export { type BucketOptions, type BusOptions, EventSource, type FilterOptions, type StreamOptions, type TopicOptions } from './event-source.ts'
@@ -97,11 +97,11 @@ export class Overwinter extends Construct implements IGrantable {
       // A run that wakes up again and again is what Lambda takes for a loop, and would end after 16 turns. What must end is ended by ourselves.
       recursiveLoop: RecursiveLoop.ALLOW,
       loadsEntry: true,
-      environment: { ...runnerVariables(this, props), ...countedVariables(props) },
+      environment: { ...runnerVariables(this, props), ...countedVariables(props), ...pausedVariables(props) },
       reservedConcurrency: props.reservedConcurrency,
     })
     grantSecrets(props, Runner)
-    const bystander = { loadsEntry: true, environment: bystanderVariables(props), keyUse: 'write' as const }
+    const bystander = { loadsEntry: true, environment: { ...bystanderVariables(props), ...pausedVariables(props) }, keyUse: 'write' as const }
     const Api = this.add('Api', {
       handler: 'api',
       description: 'The HTTP API',

@@ -27,6 +27,11 @@ export function countedVariables({ metrics }: OverwinterProps): Variables {
   return metrics && metrics.workflows.length > 0 ? { OVERWINTER_COUNTED_WORKFLOWS: metrics.workflows.join('\n') } : {}
 }
 
+/** For those who come first after a deployment: it is to begin paused. */
+export function pausedVariables({ startPaused }: OverwinterProps): Variables {
+  return startPaused ? { OVERWINTER_START_PAUSED: startPaused === true ? 'at first' : startPaused } : {}
+}
+
 export function grantSecrets({ secrets = {} }: OverwinterProps, runner: IGrantable): void {
   for (const source of new Set(Object.values(secrets).map((source) => ('secret' in source ? source.secret : source)))) source.grantRead(runner)
 }

@@ -10,8 +10,9 @@ import { dripCampaign } from './drip-campaign.ts'
 import { acknowledged, escalation } from './escalation.ts'
 import { fanOut } from './fan-out.ts'
 import { flaky } from './flaky.ts'
-
+import { importShop } from './import-shop.ts'
 import { nap } from './nap.ts'
+import { billing, usage } from './nightly-batch.ts'
 import { everyNight } from './nightly-report.ts'
 import { approved, order } from './order.ts'
 import { orderGraph } from './order-graph.ts'
@@ -19,6 +20,7 @@ import { parent } from './parent.ts'
 import { pipeline } from './pipeline.ts'
 import { rateLimitedPipeline } from './rate-limited-pipeline.ts'
 import { workflows } from './stages/cast.ts'
+import { assistant } from './token-budget.ts'
 
 const shopping = { id: 'o-1', cents: 4_200, address: 'Winter Road 1' }
 const incident = { incident: 'disk full', people: ['ann', 'bob', 'cleo'], deadline: '2026-01-01T01:00:00.000Z' }
@@ -52,6 +54,18 @@ const RECORDED: Record<string, (env: TestEnv) => Promise<RunHandle>> = {
   'fan-out': (env) => env.start(fanOut, { items: 4, concurrency: 2 }),
   flaky: (env) => env.start(flaky, { failures: 2 }),
   parent: (env) => env.start(parent, { cities: ['Oslo', 'Umeå', 'Tromsø'] }),
+  'import-shop': (env) => env.start(importShop, { shop: 'tea', pages: 4 }),
+  assistant: async (env) => {
+    const question = { tenant: 'acme', prompt: 'How does a dormouse get through the winter?', longest: 8_000 }
+    await env.start(assistant, question)
+    await env.settle()
+    return env.start(assistant, question)
+  },
+  usage: async (env) => {
+    await env.start(usage, { tenant: 'acme', units: 3 })
+    return env.start(usage, { tenant: 'acme', units: 4 })
+  },
+  billing: (env) => env.start(billing, { tenants: ['acme', 'globex', 'initech'] }),
 }
 
 describe('what the examples journal has not changed, so that runs of yesterday go on in the code of today', () => {

@@ -24,6 +24,24 @@ const policyOf = ({ template }: Synthesised, role: string) => {
   return policy![1].Properties.PolicyDocument.Statement as { Action: string | string[]; Resource: unknown }[]
 }
 
+describe('a deployment that begins paused', () => {
+  it('says so to those who come first, and to nobody where it does not', () => {
+    const paused = synthesise(() => ({ startPaused: true }))
+    const named = synthesise(() => ({ startPaused: 'move to eu-north-1' }))
+    const usual = synthesise()
+    for (const name of ['Runner', 'Api', 'Schedules'] as const) {
+      expect(variablesOf(paused, name).OVERWINTER_START_PAUSED).toBe('at first')
+      expect(variablesOf(named, name).OVERWINTER_START_PAUSED).toBe('move to eu-north-1')
+      expect(variablesOf(usual, name)).not.toHaveProperty('OVERWINTER_START_PAUSED')
+    }
+    for (const name of ['Sweeper', 'DeadLetters'] as const) expect(variablesOf(paused, name)).not.toHaveProperty('OVERWINTER_START_PAUSED')
+  })
+
+  it('is refused a name that is none', () => {
+    for (const startPaused of ['', 'a'.repeat(101), 'two\nlines']) expect(() => build(() => ({ startPaused }))).toThrow('startPaused must be true, or a text')
+  })
+})
+
 describe('what step code is given', () => {
   const given = synthesise((stack) => ({
     environment: { STAGE: 'test' },

@@ -5,12 +5,15 @@ import { describeDrip } from './drip.ts'
 import { describeEscalation } from './escalation.ts'
 import { describeFanOut } from './fan-out.ts'
 import { describeFlaky } from './flaky.ts'
+import { describeImportShop } from './import-shop.ts'
 import { describeNap } from './nap.ts'
+import { describeNightlyBatch } from './nightly-batch.ts'
 import { describeNightlyReport } from './nightly-report.ts'
 import { describeOrder } from './order.ts'
 import { describeParent } from './parent.ts'
 import { describePipeline } from './pipeline.ts'
 import type { Stage } from './stage.ts'
+import { describeTokenBudget } from './token-budget.ts'
 
 const ALL = [
   describeNap,
@@ -25,6 +28,9 @@ const ALL = [
   describeFlaky,
   describeParent,
   describeDefinitions,
+  describeImportShop,
+  describeTokenBudget,
+  describeNightlyBatch,
 ]
 
 /** What the examples do, wherever they run. */
