@@ -54,11 +54,16 @@ export function Reason({ run, why }: { run: ShownRun; why: Why }) {
 /** What a command of the shell is on this page, by its first word. */
 const AS_ACTION: Record<string, ActionName> = { wake: 'wake', retry: 'retry', signal: 'signal', callbacks: 'answer' }
 
+/** `overwinter limits set 'my limit' --rate …` is about `my limit`. */
+const limitIn = (command: string): string => /^\S+ limits \w+ ('?)(.+?)\1(?= --|$)/.exec(command)?.[2] ?? ''
+
 function RemedyButton({ run, remedy: { what, command } }: { run: ShownRun; remedy: Remedy }) {
   const [isOpen, open] = useState(false)
   const [, verb = '', first, second] = command?.split(' ') ?? []
   const action = AS_ACTION[verb]
   if (verb === 'why' && first) return <a href={href(['runs', first])}>{what}</a>
+  if (verb === 'resume') return <a href={href(['limits'])}>{what}</a>
+  if (verb === 'limits') return <a href={href(['limits', limitIn(command!)])}>{what}</a>
   if (verb === 'workers') return <a href={href(['workers'])}>{what}</a>
   if (action && !config.value.isReadOnly)
     return (
