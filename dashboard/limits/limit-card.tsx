@@ -34,7 +34,7 @@ export function LimitCard({ limit }: { limit: LimitView }) {
         <table class="table">
           <thead>
             <tr>
-              {['Key', 'Inside', 'Waiting', 'First in line', 'Stay', 'Rests'].map((title) => (
+              {['Key', 'Inside', 'Waiting', 'First in line', 'Stay'].map((title) => (
                 <th key={title}>{title}</th>
               ))}
             </tr>
@@ -42,16 +42,22 @@ export function LimitCard({ limit }: { limit: LimitView }) {
           <tbody>
             {gates.map((gate) => (
               <tr key={gate.key}>
-                <td>{gate.key === undefined ? <span class="muted">no key</span> : <span class="mono">{gate.key}</span>}</td>
+                <td>{gate.key === undefined ? <span class="muted cut">no key</span> : <span class="mono">{gate.key}</span>}</td>
                 <td>
                   <span class="number">{gate.inside}</span> <Holders names={gate.holders} of={gate.inside} most={3} />
                 </td>
-                <td class="number">{countInWords(gate.waiting)}</td>
+                <td class="number">
+                  {countInWords(gate.waiting)}
+                  {gate.restUntil !== undefined && (
+                    <span class="muted">
+                      , goes on <Ago at={gate.restUntil} />
+                    </span>
+                  )}
+                </td>
                 <td>
                   <Holders names={gate.next} of={gate.waiting.count} most={5} />
                 </td>
-                <td class="number muted">{gate.heldMs === undefined ? '–' : `about ${duration(gate.heldMs)}`}</td>
-                <td class="number muted">{gate.restUntil === undefined ? '–' : <Ago at={gate.restUntil} />}</td>
+                <td class="number muted cut">{gate.heldMs === undefined ? '–' : `about ${duration(gate.heldMs)}`}</td>
               </tr>
             ))}
           </tbody>

@@ -39,8 +39,8 @@ export function SetLimit({ limit: { name, code, inForce }, onClose }: { limit: L
         <p>It counts at once, for those in line too, until it is reset. The code has {specInWords(code)}. What is left empty stays as it is.</p>
         {field('concurrency', 'At once')}
         <div class="side-by-side">
-          {field('rate', 'Begin within that time')}
-          {field('per', 'Time, as in 1s or 5m')}
+          {field('rate', 'Rate')}
+          {field('per', 'Per, as in 1s or 5m')}
         </div>
         {refusal && <Trouble refusal={refusal} />}
         <div class="dialog-actions">

@@ -21,16 +21,18 @@ export function Reason({ run, why }: { run: ShownRun; why: Why }) {
           {why.waits.map(({ id, kind, what, since, until, overdueMs, evidence }) => (
             <li key={`${kind}${id}`}>
               {why.waits.length > 1 && <span>{what}</span>}
-              <span class="muted">
-                {since !== undefined && <span title={absolute(since)}>for {duration(now.value - since)}</span>}
-                {until !== undefined && (
-                  <span title={absolute(until)}>
-                    {since !== undefined && ', '}
-                    {until > now.value ? `ends ${relative(until, now.value)}` : 'due now'}
-                  </span>
-                )}
-                {overdueMs !== undefined && <strong> overdue by {duration(overdueMs)}</strong>}
-              </span>
+              {(since ?? until) !== undefined && (
+                <span class="muted">
+                  {since !== undefined && <span title={absolute(since)}>for {duration(now.value - since)}</span>}
+                  {until !== undefined && (
+                    <span title={absolute(until)}>
+                      {since !== undefined && ', '}
+                      {until > now.value ? `ends ${relative(until, now.value)}` : 'due now'}
+                    </span>
+                  )}
+                  {overdueMs !== undefined && <strong> overdue by {duration(overdueMs)}</strong>}
+                </span>
+              )}
               {evidence.map((each) => (
                 <span key={each} class="evidence">
                   {each}
