@@ -8,7 +8,9 @@ import { addDoctor } from './commands/doctor.ts'
 import { addGraph } from './commands/graph.ts'
 import { addIncidents } from './commands/incidents.ts'
 import { addInit } from './commands/init.ts'
+import { addLimits } from './commands/limits.ts'
 import { addLint } from './commands/lint.ts'
+import { addPauses } from './commands/pauses.ts'
 import { addRuns } from './commands/runs.ts'
 import { addSchedules } from './commands/schedules.ts'
 import { addShow } from './commands/show.ts'
@@ -52,7 +54,7 @@ function overwinter(): Command {
     .showHelpAfterError('(--help says more)')
   // Inherited by the commands that are added after it.
   program.exitOverride()
-  const oversight = [addSchedules, addDefinitions, addLint, addGraph, addTrace, addWorkers, addConformance, addDoctor]
+  const oversight = [addLimits, addPauses, addSchedules, addDefinitions, addLint, addGraph, addTrace, addWorkers, addConformance, addDoctor]
   for (const add of [addInit, addDev, addUi, addStart, addRuns, addShow, addTail, addIncidents, addSteering, addCallbacks, ...oversight]) add(program)
   return program
 }

@@ -1,8 +1,10 @@
 import { styleText } from 'node:util'
 import type { ErrorRecord, HistoryEvent, RunStatus, RunView } from '../sdk/index.ts'
 import type { RunSummary } from '../sdk/ports.ts'
+import type { QueueView } from '../sdk/run-view.ts'
 import { awaited } from '../sdk/views/awaited.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
+import { turnOf } from '../sdk/views/turn.ts'
 import { refusalOfRetry } from '../sdk/views/why.ts'
 
 const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = {
@@ -21,7 +23,9 @@ const HEADINGS = ['RUN', 'WORKFLOW', 'STATUS', 'CREATED', 'WAITS FOR']
 const LONGEST_ERROR = 80
 
 /** What would move the run on, and when; empty for one that has ended. */
-export function waitsFor(run: RunSummary, now: number): string {
+export function waitsFor(run: RunSummary & { queue?: QueueView }, now: number): string {
+  // At which limit, only the run itself tells.
+  if (run.status === 'queued') return run.queue ? turnOf(run.queue, now) : 'its turn'
   const when = (until: number | undefined) => (until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`)
   const isForCode = run.waitingFor?.some(({ kind }) => kind === 'code')
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now && !isForCode)

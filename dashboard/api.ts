@@ -1,11 +1,17 @@
 import type { RunView } from '../sdk/client.ts'
 import type { StepView } from '../sdk/definitions/step-states.ts'
 import type { Json } from '../sdk/engine/json.ts'
+import type { LimitView } from '../sdk/flow/limits.ts'
+import type { PauseScope, PauseView } from '../sdk/flow/pauses.ts'
 import type { HistoryEvent } from '../sdk/history.ts'
 import {
   eventFromJson,
   type HistoryEventJson,
+  type LimitJson,
+  limitFromJson,
+  type PauseJson,
   type ProblemJson,
+  pauseFromJson,
   type RunJson,
   type RunPageJson,
   runFromJson,
@@ -158,6 +164,15 @@ export const listIncidents = (workflow?: string, signal?: AbortSignal) =>
 export const listSchedules = async (signal?: AbortSignal) => (await get<{ schedules: ScheduleJson[] }>('/schedules', signal)).schedules.map(scheduleFromJson)
 export const listWorkers = async (signal?: AbortSignal) =>
   (await get<{ workers: WorkerJson[] }>('/v1/workers', signal)).workers.map(({ last_seen, ...worker }) => ({ ...worker, seenAt: Date.parse(last_seen) }))
+
+export type { LimitView, PauseScope, PauseView }
+export const listLimits = async (signal?: AbortSignal) => (await get<{ limits: LimitJson[] }>('/limits', signal)).limits.map(limitFromJson)
+export const getLimit = async (name: string, signal?: AbortSignal) => limitFromJson(await get<LimitJson>(at('limits', name), signal))
+export const setLimit = (name: string, numbers: object) => call('PUT', at('limits', name), { body: numbers })
+export const steerLimit = (name: string, action: 'pause' | 'resume' | 'reset', key: string) => post(at('limits', name, action), undefined, key)
+export const listPauses = async (signal?: AbortSignal) => (await get<{ pauses: PauseJson[] }>('/pauses', signal)).pauses.map(pauseFromJson)
+export const pauseRuns = (scope: PauseScope, key: string) => post('/pauses', scope, key)
+export const resumeRuns = (scope: PauseScope, perSecond: number, key: string) => post('/pauses/resume', { ...scope, perSecond }, key)
 
 export interface Standing {
   runId: string

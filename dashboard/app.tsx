@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { IncidentPage } from './incidents/incident.tsx'
 import { IncidentsPage } from './incidents/incidents.tsx'
 import { useKeys } from './keys.ts'
+import { LimitPage, LimitsPage } from './limits/limits.tsx'
 import { Empty } from './parts/states.tsx'
 import { go, href, place } from './route.ts'
 import { RunPage } from './run/run.tsx'
@@ -40,12 +41,13 @@ export function App() {
   )
 }
 
-/** A page is made anew for another run, incident or workflow: nothing of the one before stays. */
+/** A page is made anew for another run, incident, workflow or limit: nothing of the one before stays. */
 function pageOf(view: string | undefined, name: string | undefined): ComponentChildren {
   if (view === undefined) return null
   if (view === 'runs') return name === undefined ? <RunsPage /> : <RunPage key={name} id={name} />
   if (view === 'incidents') return name === undefined ? <IncidentsPage /> : <IncidentPage key={name} fingerprint={name} />
   if (view === 'workflows') return name === undefined ? <WorkflowsPage /> : <WorkflowPage key={name} name={name} />
+  if (view === 'limits') return name === undefined ? <LimitsPage /> : <LimitPage key={name} name={name} />
   if (view === 'schedules') return <SchedulesPage />
   if (view === 'workers') return <WorkersPage />
   return (
@@ -54,7 +56,7 @@ function pageOf(view: string | undefined, name: string | undefined): ComponentCh
       <Empty title="Try one of these">
         <p>
           There are <a href={href(['runs'])}>runs</a>, <a href={href(['incidents'])}>incidents</a>, <a href={href(['workflows'])}>workflows</a>,{' '}
-          <a href={href(['schedules'])}>schedules</a> and <a href={href(['workers'])}>workers</a>.
+          <a href={href(['limits'])}>limits</a>, <a href={href(['schedules'])}>schedules</a> and <a href={href(['workers'])}>workers</a>.
         </p>
       </Empty>
     </div>

@@ -7,6 +7,7 @@ export const KEYS: readonly [keys: string, what: string][] = [
   ['g r', 'runs'],
   ['g i', 'incidents'],
   ['g w', 'workflows'],
+  ['g l', 'limits'],
   ['g s', 'schedules'],
   ['g k', 'workers'],
   ['j  k', 'down and up in a list'],
@@ -15,7 +16,7 @@ export const KEYS: readonly [keys: string, what: string][] = [
   ['?', 'this list'],
 ]
 
-const VIEWS: Record<string, string> = { r: 'runs', i: 'incidents', w: 'workflows', s: 'schedules', k: 'workers' }
+const VIEWS: Record<string, string> = { r: 'runs', i: 'incidents', w: 'workflows', l: 'limits', s: 'schedules', k: 'workers' }
 
 type Handlers = Partial<Record<string, () => void>>
 /** The last one that was put there is asked first. */

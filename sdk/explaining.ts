@@ -1,16 +1,20 @@
 import type { Client, RunView } from './client.ts'
 import { RunNotFoundError } from './engine/errors.ts'
+import { idempotencyKey } from './engine/names.ts'
+import { LIMITS, type LimitRecord, specInForce } from './flow/limit-record.ts'
 import { WorkerDirectory } from './tasks/directory.ts'
 import { type Facts, type Why, why } from './views/why.ts'
 
 /** More children than that are not looked at one by one. */
 const MOST_CHILDREN = 10
+/** Nor are more places in line. */
+const MOST_PLACES = 10
 
 /** Why a run stands where it stands: what is stored of it, and what can be found out about what it waits for. */
 export async function explain(client: Client, runId: string): Promise<Why> {
   const run = await client.get(runId)
-  const [events, children, workers] = await Promise.all([client.history(runId), childrenOf(client, run), workersFor(client, run)])
-  return why(run, events, { ...(children && { children }), ...(workers && { workers }) }, client.world.clock.now())
+  const [events, children, workers, lines] = await Promise.all([client.history(runId), childrenOf(client, run), workersFor(client, run), linesOf(client, run)])
+  return why(run, events, { ...(children && { children }), ...(workers && { workers }), ...lines }, client.world.clock.now())
 }
 
 async function childrenOf(client: Client, { waitingFor = [] }: RunView): Promise<Facts['children']> {
@@ -30,4 +34,18 @@ async function workersFor({ world }: Client, { waitingFor = [] }: RunView): Prom
   const alive = new Map<string, number>()
   for (const { task_types } of await new WorkerDirectory(world).list()) for (const type of task_types) alive.set(type, (alive.get(type) ?? 0) + 1)
   return alive
+}
+
+/** Where it stands in line, and at which limits. */
+async function linesOf({ world, limits }: Client, { runId, queue, waitingFor = [] }: RunView): Promise<Pick<Facts, 'places' | 'limits'>> {
+  const gates = waitingFor.flatMap(({ kind, id, on, key }) => (kind === 'limit' && on !== undefined ? [{ id, limit: on, key }] : [])).slice(0, MOST_PLACES)
+  const names = new Set([...gates.map(({ limit }) => limit), ...(queue ? [queue.limit] : [])])
+  if (names.size === 0) return {}
+  const [run, records] = await Promise.all([world.store.get(runId), Promise.all([...names].map((name) => world.documents.get(LIMITS, name)))])
+  const places = await Promise.all(
+    run
+      ? gates.map(async ({ id, limit, key }) => [id, await limits.placeOf({ limit, ...(key !== undefined && { key }) }, idempotencyKey(run, id))] as const)
+      : [],
+  )
+  return { places: new Map(places), limits: new Map([...names].map((name, i) => [name, specInForce(records[i]?.value as LimitRecord | undefined)])) }
 }

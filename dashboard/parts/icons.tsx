@@ -1,6 +1,7 @@
 /** Ours, on a grid of 16: strokes of the same weight throughout. */
 const PATHS = {
   pending: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11',
+  queued: 'M3 4h10M3 8h7M3 12h4',
   running: 'M5 3.2v9.6L12.6 8z',
   sleeping: 'M12.8 9.8A5.4 5.4 0 0 1 6.2 3.2a5.4 5.4 0 1 0 6.6 6.6z',
   waiting: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11M8 5v3.2l2 1.6',

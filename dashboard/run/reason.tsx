@@ -21,16 +21,18 @@ export function Reason({ run, why }: { run: ShownRun; why: Why }) {
           {why.waits.map(({ id, kind, what, since, until, overdueMs, evidence }) => (
             <li key={`${kind}${id}`}>
               {why.waits.length > 1 && <span>{what}</span>}
-              <span class="muted">
-                {since !== undefined && <span title={absolute(since)}>for {duration(now.value - since)}</span>}
-                {until !== undefined && (
-                  <span title={absolute(until)}>
-                    {since !== undefined && ', '}
-                    {until > now.value ? `ends ${relative(until, now.value)}` : 'due now'}
-                  </span>
-                )}
-                {overdueMs !== undefined && <strong> overdue by {duration(overdueMs)}</strong>}
-              </span>
+              {(since ?? until) !== undefined && (
+                <span class="muted">
+                  {since !== undefined && <span title={absolute(since)}>for {duration(now.value - since)}</span>}
+                  {until !== undefined && (
+                    <span title={absolute(until)}>
+                      {since !== undefined && ', '}
+                      {until > now.value ? `ends ${relative(until, now.value)}` : 'due now'}
+                    </span>
+                  )}
+                  {overdueMs !== undefined && <strong> overdue by {duration(overdueMs)}</strong>}
+                </span>
+              )}
               {evidence.map((each) => (
                 <span key={each} class="evidence">
                   {each}
@@ -54,11 +56,16 @@ export function Reason({ run, why }: { run: ShownRun; why: Why }) {
 /** What a command of the shell is on this page, by its first word. */
 const AS_ACTION: Record<string, ActionName> = { wake: 'wake', retry: 'retry', signal: 'signal', callbacks: 'answer' }
 
+/** `overwinter limits set 'my limit' --rate …` is about `my limit`. */
+const limitIn = (command: string): string => /^\S+ limits \w+ ('?)(.+?)\1(?= --|$)/.exec(command)?.[2] ?? ''
+
 function RemedyButton({ run, remedy: { what, command } }: { run: ShownRun; remedy: Remedy }) {
   const [isOpen, open] = useState(false)
   const [, verb = '', first, second] = command?.split(' ') ?? []
   const action = AS_ACTION[verb]
   if (verb === 'why' && first) return <a href={href(['runs', first])}>{what}</a>
+  if (verb === 'resume') return <a href={href(['limits'])}>{what}</a>
+  if (verb === 'limits') return <a href={href(['limits', limitIn(command!)])}>{what}</a>
   if (verb === 'workers') return <a href={href(['workers'])}>{what}</a>
   if (action && !config.value.isReadOnly)
     return (

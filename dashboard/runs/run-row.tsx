@@ -59,6 +59,8 @@ export function RunRow({ run, index, style, isActive }: { run: RunInList; index:
 function isAt({ error, waitingFor, wakeAt, status }: RunInList): string {
   // A StepError says in its message what it is.
   if (error) return `${error.name === 'StepError' ? '' : `${error.name}: `}${error.message.split('\n')[0]}`
+  // At which limit, only the run itself tells.
+  if (status === 'queued') return 'waits for its turn'
   const [first, ...others] = waitingFor ?? []
   if (!first) return status === 'pending' && wakeAt !== undefined && wakeAt > now.value ? `starts ${relative(wakeAt, now.value)}` : ''
   const until = first.until === undefined ? '' : `, ${first.until < now.value ? 'due' : relative(first.until, now.value)}`

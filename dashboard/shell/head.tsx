@@ -4,7 +4,7 @@ import { Icon } from '../parts/icons.tsx'
 import { go, href } from '../route.ts'
 import { config, type Theme, theme } from '../settings.ts'
 
-const VIEWS = ['runs', 'incidents', 'workflows', 'schedules', 'workers']
+const VIEWS = ['runs', 'incidents', 'workflows', 'limits', 'schedules', 'workers']
 const NEXT: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' }
 
 export function Head({ view, onHelp }: { view: string; onHelp: () => void }) {

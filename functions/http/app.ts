@@ -17,7 +17,9 @@ import { about } from './routes/about.ts'
 import { callbacks } from './routes/callbacks.ts'
 import { definitions } from './routes/definitions.ts'
 import { incidents } from './routes/incidents.ts'
+import { limits } from './routes/limits.ts'
 import { overseeWorkers } from './routes/oversee-workers.ts'
+import { pauses } from './routes/pauses.ts'
 import { readHistory } from './routes/read-history.ts'
 import { readRuns } from './routes/read-runs.ts'
 import { schedules } from './routes/schedules.ts'
@@ -64,6 +66,8 @@ export const ROUTES: readonly Route[] = [
   ...readHistory,
   ...steerRuns,
   ...incidents,
+  ...limits,
+  ...pauses,
   ...callbacks,
   ...schedules,
   ...definitions,

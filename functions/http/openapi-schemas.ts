@@ -1,5 +1,7 @@
 import { BULK_BOUNDS } from '../../sdk/bulk/steer-many.ts'
 import type { StepStatus } from '../../sdk/definitions/step-states.ts'
+import { MOST_CONCURRENCY, MOST_RATE } from '../../sdk/flow/limit.ts'
+import { MOST_PER_SECOND } from '../../sdk/flow/pauses.ts'
 import type { RunStatus } from '../../sdk/index.ts'
 import { TOKEN_SCOPES } from '../../sdk/tasks/tokens.ts'
 import type { JsonSchema } from './route.ts'
@@ -61,13 +63,21 @@ const SUMMARY = {
   startedAt: time,
   endedAt: time,
   wakeAt: time,
-  waitingFor: listOf(object({ kind: text, id: text, on: text, until: time, since: time, round: whole, failures: whole }, ['kind', 'id'])),
+  waitingFor: listOf(object({ kind: text, id: text, on: text, key: text, until: time, since: time, round: whole, failures: whole }, ['kind', 'id'])),
   tags: listOf(text),
   parent: object({ runId: text, op: text }, ['runId', 'op']),
   generation: whole,
   attempt: whole,
 }
 const SUMMARY_REQUIRED = ['runId', 'workflow', 'version', 'status', 'createdAt', 'tags', 'generation', 'attempt']
+
+const COUNT = object({ count: whole, isMore: { const: true } }, ['count'])
+const NUMBERS = object({ concurrency: whole, rate: whole, perMs: whole })
+const SCOPE = {
+  all: { const: true, description: 'Everything.' },
+  workflow: { ...text, description: 'The runs of this workflow.' },
+  run: { ...text, description: 'This run.' },
+}
 
 export const SCHEMAS = {
   Status: { enum: RUN_STATUSES },
@@ -152,7 +162,51 @@ export const SCHEMAS = {
     },
     ['incidents', 'isComplete'],
   ),
-  Counts: object({ counts: { type: 'object', additionalProperties: object({ count: whole, isMore: { const: true } }, ['count']) } }, ['counts']),
+  Counts: object({ counts: { type: 'object', additionalProperties: COUNT } }, ['counts']),
+  Limit: object(
+    {
+      name: text,
+      code: { ...NUMBERS, description: 'As the code has it.' },
+      inForce: { ...NUMBERS, description: 'As it counts now.' },
+      isSet: { type: 'boolean', description: 'Somebody has set other numbers than those of the code.' },
+      paused: { type: 'boolean' },
+      gates: {
+        ...listOf(
+          object(
+            {
+              key: text,
+              inside: whole,
+              holders: { ...listOf(text), description: 'The first who are inside: runs, or steps as run/step.' },
+              waiting: COUNT,
+              next: { ...listOf(text), description: 'The first in line.' },
+              restUntil: { ...time, description: 'Nobody is let in before.' },
+              heldMs: { ...whole, description: 'How long it takes one to come out again, lately.' },
+            },
+            ['inside', 'holders', 'waiting', 'next'],
+          ),
+        ),
+        description: 'Where it was in use of late: one, or one for each key.',
+      },
+      hasMore: { const: true, description: 'There are more keys.' },
+    },
+    ['name', 'code', 'inForce', 'isSet', 'paused', 'gates'],
+  ),
+  Limits: object({ limits: listOf({ $ref: '#/components/schemas/Limit' }) }, ['limits']),
+  LimitRequest: object({
+    concurrency: { ...whole, minimum: 1, maximum: MOST_CONCURRENCY },
+    rate: { ...whole, minimum: 1, maximum: MOST_RATE },
+    per: { type: ['string', 'integer', 'object'], description: 'From 1 second to 31 days: \'1m\', milliseconds, or { "minutes": 1 }.' },
+  }),
+  Pause: object({ scope: object(SCOPE), since: time, perSecond: { ...whole, description: 'Runs are let go, so many a second. Without it, nobody is.' } }, [
+    'scope',
+    'since',
+  ]),
+  Pauses: object({ pauses: listOf({ $ref: '#/components/schemas/Pause' }) }, ['pauses']),
+  PauseRequest: { ...object(SCOPE), description: 'One of the three.' },
+  ResumeRequest: {
+    ...object({ ...SCOPE, perSecond: { ...whole, minimum: 1, maximum: MOST_PER_SECOND, description: 'Default 100.' } }),
+    description: 'One of all, workflow and run, and how fast.',
+  },
   IncidentRequest: object(PACE),
   BulkRequest: object(
     {
@@ -212,6 +266,10 @@ export const SCHEMAS = {
       logs: { ...text, description: 'Where what it has logged can be read. Only where one run is asked for, and only on AWS.' },
       progress: anything,
       heartbeat: object({ step: text, at: time, details: anything }, ['step', 'at']),
+      queue: {
+        ...object({ limit: text, key: text, place: COUNT, expectedAt: time, paused: { type: 'boolean' } }, ['limit', 'place', 'paused']),
+        description: 'Of a queued run: the limit or the pause that it is queued for, and its place in that line, from 1. Only where one run is asked for.',
+      },
       omitted: { ...listOf(text), description: 'Payloads that were left out, as was asked for.' },
     },
     SUMMARY_REQUIRED,

@@ -1,4 +1,13 @@
-import { ConflictError, GoneError, InvalidInputError, MisfitError, RunNotFoundError, UnknownSignalError, UnknownWorkflowError } from '../../sdk/index.ts'
+import {
+  ConflictError,
+  GoneError,
+  InvalidInputError,
+  LimitNotFoundError,
+  MisfitError,
+  RunNotFoundError,
+  UnknownSignalError,
+  UnknownWorkflowError,
+} from '../../sdk/index.ts'
 import { HttpProblem } from './problem.ts'
 
 const DEFAULT_RETRY_AFTER_S = 1
@@ -38,6 +47,7 @@ export function problemOf(error: unknown, knownWorkflows: () => string[]): HttpP
   if (error instanceof UnknownWorkflowError) return new HttpProblem('unknown-workflow', error.message, { known: knownWorkflows() })
   if (error instanceof UnknownSignalError) return new HttpProblem('unknown-signal', error.message, { known: error.known })
   if (error instanceof RunNotFoundError) return new HttpProblem('unknown-run', error.message)
+  if (error instanceof LimitNotFoundError) return new HttpProblem('unknown-limit', error.message)
   if (error instanceof ConflictError) return new HttpProblem('conflict', error.message)
   return busy(error)
 }

@@ -12,6 +12,7 @@ export const PROBLEMS = {
   'unknown-incident': { status: 404, title: 'No such incident' },
   'unknown-event': { status: 404, title: 'No such event' },
   'unknown-schedule': { status: 404, title: 'No such schedule' },
+  'unknown-limit': { status: 404, title: 'No such limit' },
   'unknown-definition': { status: 404, title: 'No such definition' },
   'unknown-signal': { status: 404, title: 'No such signal' },
   'unknown-workflow': { status: 404, title: 'No such workflow' },

@@ -17,6 +17,7 @@ export function runToJson(run: RunView, exposeStacks: boolean): RunJson {
     trace: run.trace,
     progress: run.progress,
     heartbeat: run.heartbeat && { ...run.heartbeat, at: iso(run.heartbeat.at) },
+    queue: run.queue && { ...run.queue, expectedAt: maybeIso(run.queue.expectedAt) },
   }
 }
 

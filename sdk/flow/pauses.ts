@@ -26,7 +26,7 @@ export const isPause = (limit: string): boolean => limit.startsWith(PREFIX)
 const nameOf = (scope: PauseScope): string =>
   'all' in scope ? `${PREFIX}all` : 'workflow' in scope ? `${PREFIX}workflow:${scope.workflow}` : `${PREFIX}run:${scope.run}`
 
-function scopeOf(name: string): PauseScope {
+export function scopeOf(name: string): PauseScope {
   const [, kind, ...rest] = name.split(':')
   const of = rest.join(':')
   return kind === 'all' ? { all: true } : kind === 'workflow' ? { workflow: of } : { run: of }

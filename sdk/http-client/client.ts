@@ -10,6 +10,7 @@ import { type Duration, milliseconds } from '../engine/duration.ts'
 import { type Problem, recordError } from '../engine/errors.ts'
 import { ownKey } from '../engine/own-key.ts'
 import { encode } from '../engine/values.ts'
+import type { PauseScope, PauseView } from '../flow/pauses.ts'
 import type { HistoryEvent, HistoryOptions } from '../history.ts'
 import { outputOf, type ResultArguments, resultArguments } from '../output-of.ts'
 import { hasEnded, type RunCounts, type RunPage, type RunStatus } from '../ports.ts'
@@ -24,6 +25,7 @@ import { readTraceparent } from '../views/span-ids.ts'
 import type { Why } from '../views/why.ts'
 import type { AnyWorkflow, RunRequest, Signal, Workflow } from '../workflow.ts'
 import { HttpError } from './errors.ts'
+import { RemoteLimits } from './limits.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 import {
   callbackFromJson,
@@ -34,7 +36,9 @@ import {
   type IncidentsJson,
   incidentFromJson,
   type OpenCallbackJson,
+  type PauseJson,
   PROBLEM_BASE,
+  pauseFromJson,
   type ReplyJson,
   type RunJson,
   type RunPageJson,
@@ -60,13 +64,14 @@ const POLL_MS = 20_000
  * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
  * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
  */
-export class OverwinterClient
-  implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world' | 'limits' | 'pause' | 'resume' | 'pauses'>>, RemoteSchedules
-{
+export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world' | 'limits'>>, RemoteSchedules {
   private readonly transport: Transport
+  /** Limits while they are in use. */
+  readonly limits: RemoteLimits
 
   constructor(options: TransportOptions) {
     this.transport = new Transport(options)
+    this.limits = new RemoteLimits(this.transport)
   }
 
   async start<I, O>(workflow: Workflow<I, O> | string, ...[input, options = {}]: Giving<I, StartOptions>): Promise<StartedRun<O>> {
@@ -164,6 +169,21 @@ export class OverwinterClient
       if (error instanceof HttpError && error.type === `${PROBLEM_BASE}unknown-event`) return undefined
       throw error
     }
+  }
+
+  /** Lets nothing new begin: new runs and those that wake up are queued, running steps end. */
+  async pause(scope: PauseScope): Promise<PauseView> {
+    return pauseFromJson((await this.post<PauseJson>('/pauses', scope)).body)
+  }
+
+  /** Lets what is paused go on, the oldest and those of the highest priority first; by default 100 runs a second. */
+  async resume(scope: PauseScope, { perSecond }: { perSecond?: number } = {}): Promise<PauseView> {
+    return pauseFromJson((await this.post<PauseJson>('/pauses/resume', { ...scope, perSecond })).body)
+  }
+
+  /** What is paused. */
+  async pauses(): Promise<PauseView[]> {
+    return (await this.read<{ pauses: PauseJson[] }>('/pauses')).pauses.map(pauseFromJson)
   }
 
   /** How many runs are in each state. Of a deployment only those in trouble are counted, up to 1,000. */

@@ -10,6 +10,7 @@ export {
   ChildRunError,
   ConflictError,
   InvalidInputError,
+  LimitNotFoundError,
   RunFailedError,
   RunNotFoundError,
   StepError,
@@ -17,9 +18,13 @@ export {
   UnknownSignalError,
   UnknownWorkflowError,
 } from '../engine/errors.ts'
+export type { LimitOptions, LimitSpec } from '../flow/limit.ts'
+export type { GateView, LimitView } from '../flow/limits.ts'
+export type { PauseScope, PauseView } from '../flow/pauses.ts'
 export type { HistoryEvent, HistoryOptions } from '../history.ts'
 export type { RunPage, RunStatus, RunSummary } from '../ports.ts'
 export { StartedRun } from '../started-run.ts'
 export { OverwinterClient } from './client.ts'
 export { HttpError } from './errors.ts'
+export type { RemoteLimits } from './limits.ts'
 export type { TransportOptions } from './transport.ts'

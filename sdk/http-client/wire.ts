@@ -7,8 +7,11 @@ import type { StepView } from '../definitions/step-states.ts'
 import type { Problem } from '../engine/errors.ts'
 import type { ErrorRecord } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
+import type { GateView, LimitView } from '../flow/limits.ts'
+import type { PauseView } from '../flow/pauses.ts'
 import type { HistoryEvent } from '../history.ts'
 import type { RunSummary, Waiting } from '../ports.ts'
+import type { QueueView } from '../run-view.ts'
 import type { ScheduleView } from '../schedules.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { TokenView } from '../tasks/tokens.ts'
@@ -18,13 +21,14 @@ import type { WaitReason, Why } from '../views/why.ts'
 
 type Times = 'createdAt' | 'startedAt' | 'endedAt' | 'wakeAt'
 
-export type RunJson = Omit<RunView, Times | 'waitingFor' | 'heartbeat' | 'retentionMs'> & {
+export type RunJson = Omit<RunView, Times | 'waitingFor' | 'heartbeat' | 'queue' | 'retentionMs'> & {
   createdAt: string
   startedAt?: string
   endedAt?: string
   wakeAt?: string
   waitingFor?: (Omit<Waiting, 'until' | 'since'> & { until?: string; since?: string })[]
   heartbeat?: Omit<NonNullable<RunView['heartbeat']>, 'at'> & { at: string }
+  queue?: Omit<QueueView, 'expectedAt'> & { expectedAt?: string }
 }
 
 /** A run in a list: no payloads. */
@@ -116,11 +120,19 @@ export interface ProblemJson {
 
 export const PROBLEM_BASE = 'urn:overwinter:problem:'
 
-export function runFromJson({ heartbeat, ...json }: RunJson): RunView {
-  return { ...summaryFromJson(json), ...(heartbeat && { heartbeat: { ...heartbeat, at: Date.parse(heartbeat.at) } }) }
+export function runFromJson({ heartbeat, queue, ...json }: RunJson): RunView {
+  return {
+    ...summaryFromJson(json),
+    ...(heartbeat && { heartbeat: { ...heartbeat, at: Date.parse(heartbeat.at) } }),
+    ...(queue && { queue: queueFromJson(queue) }),
+  }
 }
 
-export function summaryFromJson<T extends RunSummaryJson | Omit<RunJson, 'heartbeat'>>(json: T) {
+function queueFromJson({ expectedAt, ...queue }: NonNullable<RunJson['queue']>): QueueView {
+  return { ...queue, ...(expectedAt !== undefined && { expectedAt: Date.parse(expectedAt) }) }
+}
+
+export function summaryFromJson<T extends RunSummaryJson | Omit<RunJson, 'heartbeat' | 'queue'>>(json: T) {
   const { createdAt, startedAt, endedAt, wakeAt, waitingFor, ...rest } = json
   return {
     ...rest,
@@ -204,3 +216,21 @@ export function tokenFromJson({ id, name, scopes, workflows, task_types, created
     state,
   }
 }
+
+export type LimitJson = Omit<LimitView, 'gates'> & { gates: (Omit<GateView, 'restUntil'> & { restUntil?: string })[] }
+
+export function limitToJson({ gates, ...limit }: LimitView): LimitJson {
+  return {
+    ...limit,
+    gates: gates.map(({ restUntil, ...gate }) => ({ ...gate, ...(restUntil !== undefined && { restUntil: new Date(restUntil).toISOString() }) })),
+  }
+}
+
+export function limitFromJson({ gates, ...limit }: LimitJson): LimitView {
+  return { ...limit, gates: gates.map(({ restUntil, ...gate }) => ({ ...gate, ...(restUntil !== undefined && { restUntil: Date.parse(restUntil) }) })) }
+}
+
+export type PauseJson = Omit<PauseView, 'since'> & { since: string }
+
+export const pauseToJson = (pause: PauseView): PauseJson => ({ ...pause, since: new Date(pause.since).toISOString() })
+export const pauseFromJson = (pause: PauseJson): PauseView => ({ ...pause, since: Date.parse(pause.since) })

@@ -9,7 +9,7 @@ const AWAITED: Record<Waiting['kind'], (waiting: Waiting) => string> = {
   retry: ({ id }) => `the next attempt of step '${id}'`,
   code: ({ id, on }) => `a runner that knows workflow '${id}' (version ${on})`,
   until: ({ id, round }) => `the next round of '${id}' (${round} in vain)`,
-  limit: ({ id, on }) => `limit '${on}' to let '${id}' in`,
+  limit: ({ id, on, key }) => `limit '${on}'${key === undefined ? '' : ` for '${key}'`} to let '${id}' in`,
   pause: ({ id }) => `the end of step '${id}'s pause`,
 }
 

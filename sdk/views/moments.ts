@@ -16,6 +16,12 @@ export function span(ms: number): string {
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${smaller}`
 }
 
+/** "5 s", "3 min": one unit, for what nobody knows better. */
+export function about(ms: number): string {
+  const [unit, size] = UNITS.find(([, size]) => ms >= 0.95 * size) ?? ['s', 1_000]
+  return `${Math.max(1, Math.round(ms / size))} ${unit}`
+}
+
 /** "in 4.2 s", "3 h ago". */
 export function fromNow(at: number, now: number): string {
   return at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`

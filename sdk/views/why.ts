@@ -1,10 +1,12 @@
 import type { RunView } from '../client.ts'
 import type { ErrorRecord } from '../engine/events.ts'
 import { retryPlan } from '../engine/undone.ts'
+import type { LimitSpec } from '../flow/limit.ts'
 import type { HistoryEvent } from '../history.ts'
 import type { Waiting } from '../ports.ts'
 import { awaited } from './awaited.ts'
 import { nearest } from './nearest.ts'
+import { type Place, placeInWords, remediesAtLine, turnOf } from './turn.ts'
 
 /** Why a run stands where it stands, for people: each part is a sentence. */
 export interface Why {
@@ -16,10 +18,10 @@ export interface Why {
 }
 
 export interface WaitReason {
-  kind: Waiting['kind'] | 'start'
+  kind: Waiting['kind'] | 'start' | 'queue'
   /** Of the operation. */
   id: string
-  /** The signal's name, the child's run id, or the task's type. */
+  /** The signal's name, the child's run id, the task's type, or the limit's name. */
   on?: string
   what: string
   since?: number
@@ -42,6 +44,10 @@ export interface Facts {
   children?: ReadonlyMap<string, Pick<RunView, 'runId' | 'status' | 'error'> & { reason?: string }>
   /** How many workers are alive, by the type of task that they take. */
   workers?: ReadonlyMap<string, number>
+  /** Where its operations stand in line, by their id. */
+  places?: ReadonlyMap<string, Place>
+  /** The numbers in force of limits that it waits at, by name. */
+  limits?: ReadonlyMap<string, LimitSpec>
 }
 
 /** A runner may take so long to get to a run that is due. */
@@ -51,9 +57,10 @@ export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts,
   if (run.status === 'stuck' || run.status === 'failed') return ofTrouble(run, events)
   if (run.status === 'completed') return { reason: 'has completed', waits: [], remedies: [] }
   if (run.status === 'cancelled' || run.status === 'terminated') return { reason: `was ${run.status}${because(endReason(events))}`, waits: [], remedies: [] }
-  const waits = (run.waitingFor ?? []).map((waiting) => explain(waiting, run, events, facts, now))
+  // What a queued run had waited for before is not what it waits for now.
+  const waits = run.status === 'queued' ? turn(run, now) : (run.waitingFor ?? []).map((waiting) => explain(waiting, run, events, facts, now))
   if (run.status === 'pending') waits.unshift(...startOf(run, now))
-  const remedies = [...new Map(waits.flatMap((wait) => remediesFor(wait, run)).map((remedy) => [remedy.what, remedy])).values()]
+  const remedies = [...new Map(waits.flatMap((wait) => remediesFor(wait, run, facts)).map((remedy) => [remedy.what, remedy])).values()]
   return { reason: reasonOf(run, waits), waits, remedies }
 }
 
@@ -76,7 +83,7 @@ function explain(waiting: Waiting, run: RunView, events: readonly HistoryEvent[]
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
     ...(overdueMs > GRACE_MS && { overdueMs }),
-    evidence: EVIDENCE[kind]?.(waiting, { run, events, facts }) ?? [],
+    evidence: EVIDENCE[kind]?.(waiting, { run, events, facts, now }) ?? [],
   }
 }
 
@@ -84,6 +91,7 @@ interface Known {
   run: RunView
   events: readonly HistoryEvent[]
   facts: Facts
+  now: number
 }
 
 const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => string[] } = {
@@ -111,6 +119,10 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
         : `${alive} worker${alive === 1 ? '' : 's'} that take${alive === 1 ? 's' : ''} '${on}' ${alive === 1 ? 'is' : 'are'} alive`,
     ]
   },
+  limit: ({ id, on }, { facts, now }) => {
+    const found = facts.places?.get(id)
+    return found ? [`${found.paused ? `limit '${on}' is paused; ` : ''}${placeInWords(found, now)}`] : []
+  },
   callback: ({ id }, { events }) => {
     const last = lastOf('callback.rejected', id, events)
     return last ? [`an answer came that did not fit: ${firstLine(last.reason)}`] : []
@@ -128,7 +140,7 @@ function signalEvidence({ id, on = id }: Waiting, { run, events }: Known): strin
   return evidence
 }
 
-function remediesFor({ kind, id, on = id, overdueMs }: WaitReason, { runId }: RunView): Remedy[] {
+function remediesFor({ kind, id, on = id, overdueMs }: WaitReason, { runId, queue }: RunView, { places, limits }: Facts): Remedy[] {
   const late: Remedy[] =
     overdueMs === undefined ? [] : [{ what: 'its time has passed and nobody has looked at it: is a runner alive?', command: 'overwinter doctor' }]
   switch (kind) {
@@ -142,11 +154,19 @@ function remediesFor({ kind, id, on = id, overdueMs }: WaitReason, { runId }: Ru
       return [...late, { what: 'look at the child', command: `overwinter why ${on}` }]
     case 'task':
       return [...late, { what: 'start a worker that takes it; who is alive', command: 'overwinter workers' }]
+    case 'queue':
+      return queue ? remediesAtLine(queue, limits?.get(on)) : []
+    case 'limit':
+      return [...late, ...remediesAtLine({ limit: on, paused: places?.get(id)?.paused === true }, limits?.get(on))]
     case 'code':
       return [...late, { what: 'deploy the code that it began with, or start a program that has it' }]
     default:
       return late
   }
+}
+
+function turn({ queue }: RunView, now: number): WaitReason[] {
+  return queue ? [{ kind: 'queue', id: '', on: queue.limit, what: turnOf(queue, now), evidence: [] }] : []
 }
 
 function startOf(run: RunView, now: number): WaitReason[] {

@@ -37,6 +37,7 @@ test('one that dies between the pause and the mark leaves the pause, and the nex
       get: (...asked) => documents.get(...asked),
       list: (...asked) => documents.list(...asked),
       delete: (...asked) => documents.delete(...asked),
+      remove: (...asked) => documents.remove(...asked),
       put: (collection, ...rest) => {
         if (collection === 'deployments' && isBroken) throw new Error('gone')
         return documents.put(collection, ...rest)

@@ -26,6 +26,10 @@ const VIEWS: Record<string, string> = {
   '/workflows': '.table a',
   '/workflows/order': 'form .field',
   '/workflows/no-such': '.trouble',
+  '/runs/looks-packing-3': '.reason a',
+  '/limits': '.limit .table a',
+  '/limits/packing:concurrency': '.limit .table a',
+  '/limits/no-such': '.trouble',
   '/schedules': '.table a',
   '/workers': '.table td',
   '/no-such-view': '.empty',
@@ -44,6 +48,10 @@ beforeAll(async () => {
   await api.until('looks-payment', 'failed')
   await api.start('review', 'looks-review', { document: 'plan' })
   await api.until('looks-review', 'waiting')
+  for (const i of [1, 2, 3]) await api.start('packing', `looks-packing-${i}`, { warehouse: 'north' })
+  await api.until('looks-packing-3', 'queued')
+  await local.local.limits.set('packing:concurrency', { rate: 100, per: '1m' })
+  await local.local.pause({ run: 'looks-paused' })
   incident = `/incidents/${(await local.local.incidents()).incidents[0]!.fingerprint}`
 })
 
@@ -95,6 +103,11 @@ for (const colorScheme of ['light', 'dark'] as const) {
       ['/runs/looks-payment?event=2.0', 'Rerun from here'],
       ['/runs/looks-review', 'Answer'],
       [incident, 'Retry all'],
+      ['/limits', 'Set packing:concurrency'],
+      ['/limits', 'Pause packing:concurrency'],
+      ['/limits', 'Reset packing:concurrency'],
+      ['/limits', 'Pause everything'],
+      ['/limits', 'Resume run looks-paused'],
     ] as const) {
       await page.goto(`${local.stage.base}/ui${path}`)
       await page.getByRole('button', { name: button, exact: true }).click()

@@ -89,6 +89,17 @@ export const talk = workflow('talk', { signals: [status, approved] }, async (ctx
   await ctx.waitFor(approved)
 })
 
+/** One at a time for each warehouse, until somebody says that it is packed. */
+const packed = signal('packed')
+export const packing = workflow(
+  'packing',
+  { concurrency: { limit: 1, key: ({ warehouse }) => warehouse } },
+  async (ctx, { warehouse }: { warehouse: string }) => {
+    await ctx.waitFor(packed)
+    return warehouse
+  },
+)
+
 export const diamond = dag<{ cents: number }>('diamond')
   .task('fetch', ({ input }) => input.cents)
   .task('tax', ({ parents }) => parents.fetch * 0.2, { after: 'fetch' })
@@ -98,5 +109,5 @@ export const diamond = dag<{ cents: number }>('diamond')
 
 export const nightly = schedule('nightly', { cron: '0 3 * * *', timezone: 'Europe/Berlin' }, nap, { name: 'Bo' })
 
-export const workflows = [order, parcels, nap, payment, batch, echo, review, talk, diamond]
+export const workflows = [order, parcels, nap, payment, batch, echo, review, talk, packing, diamond]
 export const schedules = [nightly]

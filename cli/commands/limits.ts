@@ -1,0 +1,65 @@
+import type { Command } from 'commander'
+import { limitToJson } from '../../sdk/http-client/wire.ts'
+import type { Duration, LimitView } from '../../sdk/index.ts'
+import { specInWords } from '../../sdk/views/limit-words.ts'
+import { wholeArgument } from '../arguments.ts'
+import { Failure } from '../failure.ts'
+import { limitTable, limitText } from '../limit-text.ts'
+import { Session } from '../session.ts'
+
+const SUMMARIES = { pause: 'let nobody in', resume: 'let those in line in again', reset: 'let the numbers of the code count again' } as const
+const DONE = {
+  pause: () => 'lets nobody in until it is resumed; whoever is inside stays there',
+  resume: () => 'lets those in line in again',
+  reset: ({ inForce }: LimitView) => `is as in the code again: ${specInWords(inForce)}`,
+} as const
+
+export function addLimits(program: Command): void {
+  const limits = program
+    .command('limits')
+    .summary('list limits and who waits at them; set, pause, resume or reset one')
+    .description(
+      'Lists the limits that runs and steps have come to: their numbers, how many are inside and how many wait. Those of a workflow are named after it.',
+    )
+    .action(async () => {
+      const session = Session.of(limits)
+      const found = await session.client.limits.list()
+      session.print(found.length === 0 ? 'no limits; one is known once a run has come to it' : limitTable(found), { limits: found.map(limitToJson) })
+    })
+
+  const show = limits
+    .command('show')
+    .description('Shows a limit, key by key: who is inside, and who is next.')
+    .argument('<limit>', 'its name')
+    .action(async (name: string) => {
+      const session = Session.of(show)
+      const limit = await session.client.limits.get(name)
+      session.print(limitText(limit, Date.now()), limitToJson(limit))
+    })
+
+  const set = limits
+    .command('set')
+    .description('Sets other numbers than those of the code, without a deployment, until they are reset. What is not given stays as it is.')
+    .argument('<limit>', 'its name')
+    .option('--concurrency <count>', 'how many may be under way at once', wholeArgument)
+    .option('--rate <count>', 'how many may begin within --per', wholeArgument)
+    .option('--per <duration>', "the time that the rate is for: '1s', '1m', '1h'")
+    .action(async (name: string, options: { concurrency?: number; rate?: number; per?: Duration }) => {
+      const session = Session.of(set)
+      if (Object.keys(options).length === 0) throw new Failure(`say what ${name} is to be, with --concurrency, or with --rate and --per`)
+      const limit = await session.client.limits.set(name, options)
+      session.print(`${name} is now ${specInWords(limit.inForce)}; \`overwinter limits reset ${name}\` takes it back`, limitToJson(limit))
+    })
+
+  for (const action of ['pause', 'resume', 'reset'] as const) {
+    const sub = limits
+      .command(action)
+      .description(SUMMARIES[action])
+      .argument('<limit>', 'its name')
+      .action(async (name: string) => {
+        const session = Session.of(sub)
+        const limit = await session.client.limits[action](name)
+        session.print(`${name} ${DONE[action](limit)}`, limitToJson(limit))
+      })
+  }
+}

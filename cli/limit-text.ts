@@ -1,0 +1,40 @@
+import { styleText } from 'node:util'
+import type { GateView, LimitView } from '../sdk/index.ts'
+import { countInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
+import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
+import { textTable } from './text-table.ts'
+
+export function limitTable(limits: readonly LimitView[]): string {
+  const rows = limits.map((limit) => {
+    const { inside, waiting } = totalsOf(limit)
+    return [limit.name, specInWords(limit.inForce), limit.isSet ? 'yes' : '', countInWords(inside), countInWords(waiting), limit.paused ? 'yes' : '']
+  })
+  return textTable(['LIMIT', 'IN FORCE', 'SET', 'INSIDE', 'WAITING', 'PAUSED'], rows)
+}
+
+/** One limit, key by key. */
+export function limitText({ name, code, inForce, isSet, paused, gates, hasMore }: LimitView, now: number): string {
+  const set = isSet ? `, as was set (the code has ${specInWords(code)}; \`overwinter limits reset ${name}\`)` : ''
+  const lines = [`${styleText('bold', name)}  ${specInWords(inForce)}${set}`]
+  if (paused) lines.push(`  ${styleText('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${name}\``)
+  for (const gate of gates) lines.push(...gateLines(gate, now))
+  if (gates.length === 0) lines.push('  nobody has come to it of late')
+  if (hasMore) lines.push('  There are more keys')
+  return lines.join('\n')
+}
+
+function gateLines({ key, inside, holders, waiting, next, restUntil, heldMs }: GateView, now: number): string[] {
+  const indent = key === undefined ? '  ' : '    '
+  const field = (title: string, text: string) => `${indent}${styleText('dim', title.padEnd(8))} ${text}`
+  return [
+    ...(key === undefined ? [] : [`  ${key}`]),
+    field('inside', `${inside}${some(holders, inside)}`),
+    field('waiting', `${countInWords(waiting)}${some(next, waiting.count)}`),
+    ...(heldMs === undefined ? [] : [field('stay', `about ${span(heldMs)} each, lately`)]),
+    ...(restUntil === undefined ? [] : [field('rests', `until ${clockTime(restUntil, now)} (${fromNow(restUntil, now)}), as it was asked to`)]),
+  ]
+}
+
+function some(names: readonly string[], of: number): string {
+  return names.length === 0 ? '' : `: ${names.join(', ')}${names.length < of ? ', …' : ''}`
+}

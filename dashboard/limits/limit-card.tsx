@@ -1,0 +1,123 @@
+import { useState } from 'preact/hooks'
+import { countInWords, specInWords, totalsOf } from '../../sdk/views/limit-words.ts'
+import { type LimitView, steerLimit } from '../api.ts'
+import { duration } from '../format.ts'
+import { Ago } from '../parts/time.tsx'
+import { href } from '../route.ts'
+import { Confirm } from '../run/confirm.tsx'
+import { config } from '../settings.ts'
+import { SetLimit } from './set-limit.tsx'
+
+type Action = 'set' | 'pause' | 'resume' | 'reset'
+
+/** A limit: its numbers, who is inside and who waits, and what can be done about it. */
+export function LimitCard({ limit }: { limit: LimitView }) {
+  const { name, code, inForce, isSet, paused, gates, hasMore } = limit
+  const { inside, waiting } = totalsOf(limit)
+  return (
+    <section class="card limit" aria-label={`Limit ${name}`}>
+      <div class="limit-head">
+        <h2 class="mono">
+          <a href={href(['limits', name])}>{name}</a>
+        </h2>
+        <p>
+          <strong>{specInWords(inForce)}</strong>
+          {isSet && <span class="muted"> set here; the code has {specInWords(code)}</span>}
+        </p>
+        {paused && <span class="status is-stuck">paused: nobody is let in</span>}
+        <p class="muted number">
+          {countInWords(inside)} inside, {countInWords(waiting)} waiting
+        </p>
+        <Steering limit={limit} />
+      </div>
+      {gates.length > 0 && (
+        <table class="table">
+          <thead>
+            <tr>
+              {['Key', 'Inside', 'Waiting', 'First in line', 'Stay'].map((title) => (
+                <th key={title}>{title}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {gates.map((gate) => (
+              <tr key={gate.key}>
+                <td>{gate.key === undefined ? <span class="muted cut">no key</span> : <span class="mono">{gate.key}</span>}</td>
+                <td>
+                  <span class="number">{gate.inside}</span> <Holders names={gate.holders} of={gate.inside} most={3} />
+                </td>
+                <td class="number">
+                  {countInWords(gate.waiting)}
+                  {gate.restUntil !== undefined && (
+                    <span class="muted">
+                      , goes on <Ago at={gate.restUntil} />
+                    </span>
+                  )}
+                </td>
+                <td>
+                  <Holders names={gate.next} of={gate.waiting.count} most={5} />
+                </td>
+                <td class="number muted cut">{gate.heldMs === undefined ? '–' : `about ${duration(gate.heldMs)}`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {hasMore && <p class="muted">There are more keys.</p>}
+    </section>
+  )
+}
+
+/** The first of them: runs, or steps as `run/step`. */
+function Holders({ names, of, most }: { names: readonly string[]; of: number; most: number }) {
+  const shown = names.slice(0, most)
+  return (
+    <>
+      {shown.map((name, i) => (
+        <span key={name}>
+          {i > 0 && ', '}
+          <a class="mono" href={href(['runs', name.split('/')[0]!])}>
+            {name}
+          </a>
+        </span>
+      ))}
+      {shown.length > 0 && shown.length < of && <span class="muted">, …</span>}
+    </>
+  )
+}
+
+const WORDS = {
+  pause: { verb: 'Pause', text: 'Nobody is let in until it is resumed. Whoever is inside stays there; whoever comes waits in line.' },
+  resume: { verb: 'Resume', text: 'Those in line are let in again, as far as the limit allows.' },
+  reset: { verb: 'Reset', text: 'The numbers of the code count again. Whoever is inside stays there.' },
+} as const
+
+function Steering({ limit }: { limit: LimitView }) {
+  const { name, isSet, paused } = limit
+  const [open, setOpen] = useState<Action | undefined>()
+  const close = () => setOpen(undefined)
+  const actions: [Action, string][] = [
+    ['set', 'Set'],
+    paused ? ['resume', 'Resume'] : ['pause', 'Pause'],
+    ...(isSet ? [['reset', 'Reset'] as [Action, string]] : []),
+  ]
+  return (
+    <div class="actions">
+      {actions.map(([action, title]) => (
+        <button key={action} type="button" disabled={config.value.isReadOnly} onClick={() => setOpen(action)} aria-label={`${title} ${name}`}>
+          {title}
+        </button>
+      ))}
+      {open === 'set' && <SetLimit limit={limit} onClose={close} />}
+      {open !== undefined && open !== 'set' && (
+        <Confirm
+          title={`${WORDS[open].verb} ${name}`}
+          verb={WORDS[open].verb}
+          text={WORDS[open].text}
+          onDo={async (key) => void (await steerLimit(name, open, key))}
+          onClose={close}
+        />
+      )}
+    </div>
+  )
+}

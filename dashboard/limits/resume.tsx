@@ -1,0 +1,50 @@
+import { useState } from 'preact/hooks'
+import { type PauseScope, resumeRuns } from '../api.ts'
+import type { FieldProblem } from '../form/draft.ts'
+import { useSending } from '../form/use-form.ts'
+import { hurry } from '../live/changes.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Trouble } from '../parts/states.tsx'
+import { NumberField, wholeIn } from './number-field.tsx'
+
+const MOST_PER_SECOND = 1_000
+
+interface ResumeProps {
+  scope: PauseScope
+  name: string
+  /** How fast it goes on already. */
+  perSecond: number | undefined
+  onClose(): void
+}
+
+/** Asks how fast: what has piled up is not to come all at once. */
+export function ResumeDialog({ scope, name, perSecond = 100, onClose }: ResumeProps) {
+  const [rate, setRate] = useState(String(perSecond))
+  const { problems, refusal, isSending, submit } = useSending(async (body, key) => {
+    await resumeRuns(scope, (body as { perSecond: number }).perSecond, key)
+    hurry()
+    onClose()
+  })
+  const send = (event: Event) => {
+    event.preventDefault()
+    const found: FieldProblem[] = []
+    void submit({ perSecond: wholeIn(rate, 'perSecond', MOST_PER_SECOND, found) }, found, (path) => path === '$.perSecond')
+  }
+  return (
+    <Dialog title={`Resume ${name}`} onClose={onClose}>
+      <form class="stack" onSubmit={send} noValidate>
+        <p>Those in line go on gradually, the oldest and those of the highest priority first.</p>
+        <NumberField name="perSecond" label="Runs a second" value={rate} problems={problems} onInput={setRate} />
+        {refusal && <Trouble refusal={refusal} />}
+        <div class="dialog-actions">
+          <button type="button" onClick={onClose}>
+            Leave it
+          </button>
+          <button type="submit" class="primary" aria-disabled={isSending}>
+            Resume
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

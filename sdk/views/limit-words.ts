@@ -1,0 +1,24 @@
+import type { LimitSpec } from '../flow/limit.ts'
+import type { LimitView } from '../flow/limits.ts'
+import type { Count } from '../ports.ts'
+import { span } from './moments.ts'
+
+/** The numbers of a limit, as people say them: `10 at once, 100 in 1 min`. */
+export function specInWords({ concurrency, rate, perMs = 0 }: LimitSpec): string {
+  const parts = [
+    ...(concurrency === undefined ? [] : [`${concurrency.toLocaleString('en')} at once`]),
+    ...(rate === undefined ? [] : [`${rate.toLocaleString('en')} in ${span(perMs)}`]),
+  ]
+  return parts.join(', ') || 'unlimited'
+}
+
+/** Of all keys together. */
+export function totalsOf({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMore'>): { inside: Count; waiting: Count } {
+  const sum = (counts: Count[]): Count => ({
+    count: counts.reduce((total, { count }) => total + count, 0),
+    ...((hasMore || counts.some(({ isMore }) => isMore)) && { isMore: true as const }),
+  })
+  return { inside: sum(gates.map(({ inside }) => ({ count: inside }))), waiting: sum(gates.map(({ waiting }) => waiting)) }
+}
+
+export const countInWords = ({ count, isMore }: Count): string => `${count.toLocaleString('en')}${isMore ? '+' : ''}`

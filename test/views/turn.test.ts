@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { limit, workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+import { specInWords } from '../../sdk/views/limit-words.ts'
+import { about } from '../../sdk/views/moments.ts'
+import { turnOf } from '../../sdk/views/turn.ts'
+
+const order = workflow('order', { concurrency: { limit: 1, key: ({ tenant }) => tenant } }, async (ctx, _: { tenant: string }) => ctx.sleep('work', '3m'))
+
+async function fourOrders() {
+  const env = await testEnv({ workflows: [order] })
+  for (const id of ['o1', 'o2', 'o3', 'o4']) await env.start(order, { tenant: 'tenant-7' }, { id })
+  await env.settle()
+  return env
+}
+
+test('a queued run says at which limit it waits, for whom, its place and when it is expected, and how to raise the limit', async () => {
+  const env = await fourOrders()
+  expect((await env.client.why('o4')).reason).toBe("waits for its turn at limit 'order:concurrency' for 'tenant-7' (place 3)")
+  await env.advance('3m')
+  expect(await env.client.why('o4')).toEqual({
+    reason: "waits for its turn at limit 'order:concurrency' for 'tenant-7' (place 2, expected in about 6 min)",
+    waits: [
+      {
+        ...{ kind: 'queue', id: '', on: 'order:concurrency', evidence: [] },
+        what: "its turn at limit 'order:concurrency' for 'tenant-7' (place 2, expected in about 6 min)",
+      },
+    ],
+    remedies: [
+      { what: 'raise the limit, which is 1 at once', command: 'overwinter limits set order:concurrency --concurrency …' },
+      { what: 'see who is inside, and who waits', command: 'overwinter limits show order:concurrency' },
+    ],
+  })
+})
+
+test('of a limit that is paused, the remedy is to resume it', async () => {
+  const env = await fourOrders()
+  await env.client.limits.pause('order:concurrency')
+  const { reason, remedies } = await env.client.why('o2')
+  expect(reason).toBe("waits for its turn at limit 'order:concurrency' for 'tenant-7', which is paused (place 1)")
+  expect(remedies).toEqual([{ what: "let limit 'order:concurrency' let them in again", command: 'overwinter limits resume order:concurrency' }])
+})
+
+test.each([
+  [{ all: true }, 'everything', 'overwinter resume --all'],
+  [{ workflow: 'nap time' }, "workflow 'nap time'", "overwinter resume 'nap time'"],
+  [{ run: 'n1' }, "run 'n1'", 'overwinter resume --run n1'],
+] as const)('a run that is held back by a pause says of what, and how to resume it: %j', async (scope, words, command) => {
+  const nap = workflow('nap time', async (ctx) => ctx.sleep('1h'))
+  const env = await testEnv({ workflows: [nap] })
+  await env.start(nap, undefined, { id: 'n1' })
+  await env.settle()
+  await env.client.pause(scope)
+  await env.advance('2h')
+  const { reason, waits, remedies } = await env.client.why('n1')
+  expect(reason).toBe(`waits for the end of the pause of ${words} (place 1)`)
+  expect(waits).toHaveLength(1)
+  expect(remedies).toEqual([{ what: `let ${words} go on`, command }])
+})
+
+test('a step that waits at a limit has its place in line as evidence', async () => {
+  const openai = limit('openai', { concurrency: 1, rate: 100, per: '1m' })
+  const ask = workflow('ask', async (ctx) => ctx.step('ask', () => 1, { limit: openai.for('gpt') }))
+  const slow = workflow('slow', async (ctx) => ctx.task('llm', 1, { limit: openai.for('gpt') }))
+  const env = await testEnv({ workflows: [ask, slow] })
+  await env.start(slow, undefined, { id: 'inside' })
+  await env.settle()
+  await env.start(ask, undefined, { id: 'a1' })
+  await env.start(ask, undefined, { id: 'a2' })
+  await env.settle()
+  const { reason, waits, remedies } = await env.client.why('a2')
+  expect(reason).toBe("waits for limit 'openai' for 'gpt' to let 'ask' in")
+  expect(waits).toMatchObject([{ kind: 'limit', on: 'openai', evidence: [expect.stringMatching(/^place 2, expected in about \d+ s$/)] }])
+  expect(remedies[0]).toEqual({ what: 'raise the limit, which is 1 at once, 100 in 1 min', command: 'overwinter limits set openai --concurrency … --rate …' })
+  await env.client.limits.pause('openai')
+  expect((await env.client.why('a2')).waits[0]!.evidence).toEqual(["limit 'openai' is paused; place 2"])
+})
+
+test('one at a time is what a singleton is for: nobody is told to raise it', async () => {
+  const w = workflow('w', { singleton: { key: () => 'one', onConflict: 'queue-latest' } }, async (ctx) => ctx.sleep('1h'))
+  const env = await testEnv({ workflows: [w] })
+  await env.start(w, undefined)
+  await env.start(w, undefined, { id: 'next' })
+  await env.settle()
+  expect((await env.client.why('next')).remedies).toEqual([{ what: 'see who is inside, and who waits', command: 'overwinter limits show w:singleton' }])
+})
+
+test('places and times are said as one says them', () => {
+  const at = { limit: 'l', paused: false }
+  expect(turnOf({ ...at, place: { count: 1_000, isMore: true } }, 0)).toBe("its turn at limit 'l' (place behind 1,000)")
+  expect(turnOf({ ...at, place: { count: 1 }, expectedAt: 5 }, 5)).toBe("its turn at limit 'l' (place 1, expected any moment)")
+  expect(turnOf({ limit: 'pause:all', paused: false, place: { count: 40 }, expectedAt: 2_000 }, 0)).toBe(
+    'its turn after the pause of everything (place 40, expected in about 2 s)',
+  )
+  expect([300, 58_000, 61_000, 178_000, 3_500_000, 100 * 3_600_000].map(about)).toEqual(['1 s', '1 min', '1 min', '3 min', '1 h', '4 d'])
+  expect([specInWords({ concurrency: 1_000, rate: 5, perMs: 90_000 }), specInWords({})]).toEqual(['1,000 at once, 5 in 1 min 30 s', 'unlimited'])
+})
