@@ -82,7 +82,7 @@ describe('help', () => {
     const said = outputs.map(({ stderr }) => stderr)
     expect(said[1]).toContain('Did you mean start?')
     expect(said[2]).toContain("missing required argument 'run'")
-    expect(said[3]).toContain('Allowed choices are pending, running')
+    expect(said[3]).toContain('Allowed choices are pending, queued, running')
     expect(said[4]).toMatch(/It is not JSON: .*For a file, write @file/)
     expect(said[5]).toContain('Cannot read nowhere.json')
     expect(said[6]).toContain("required option '--from <step>' not specified")
