@@ -79,7 +79,7 @@ export function sweeperMay({ table, bucket, wakeups }: Resources): PolicyStateme
 }
 
 export function deadLettersMay({ table }: Resources): PolicyStatement[] {
-  return [allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn)]
+  return [allow(db('GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query'), table.tableArn)]
 }
 
 export function lifecycleMay({ table, bucket }: Resources, busArn: string): PolicyStatement[] {

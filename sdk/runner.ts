@@ -164,7 +164,11 @@ export class Runner {
     // The store's own trouble says nothing about the run.
     if (times < MOST_FAILURES || isOfTheStore(error)) return
     try {
-      if ((await this.world.store.park(runId, recordError(error))) === 'parked') this.failures.delete(runId)
+      if ((await this.world.store.park(runId, recordError(error))) === 'parked') {
+        this.failures.delete(runId)
+        // Others may have waited for its place.
+        this.lookAgain()
+      }
     } catch (parkError) {
       this.log.failed(runId, parkError)
     }

@@ -18,12 +18,13 @@ export class RetryableError extends Error {
   readonly after: DurationLike | undefined
 
   /** Everybody who uses this limit is to wait that long, not only this step: the service behind it has said so. */
-  readonly limit: Limit | undefined
+  declare readonly limit: Limit | undefined
 
   constructor(message: string, options: ErrorOptions & { after?: DurationLike; limit?: Limit } = {}) {
     super(message, options)
     this.after = options.after
-    this.limit = options.limit
+    // It is for whoever runs the step, and no part of what is recorded of the error.
+    Object.defineProperty(this, 'limit', { value: options.limit, enumerable: false })
   }
 }
 

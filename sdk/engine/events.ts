@@ -28,9 +28,9 @@ export type OnParentEnd = 'cancel' | 'terminate' | 'abandon'
 export type JournalEvent =
   /** Only for at-most-once steps: the attempt is on record before its body runs. */
   | { type: 'step.started'; id: string; attempt: number }
-  /** A limit has let it in, for `at` where that was later. `order`: where it stood in line. */
-  | { type: 'step.admitted'; id: string; limit: string; key?: string; order: number; at?: number }
-  | { type: 'task.admitted'; id: string; limit: string; key?: string; order: number; at?: number }
+  /** A limit has let it in, from `notBefore` on where that was later. `order`: where it stood in line. */
+  | { type: 'step.admitted'; id: string; limit: string; key?: string; order: number; notBefore?: number }
+  | { type: 'task.admitted'; id: string; limit: string; key?: string; order: number; notBefore?: number }
   /** `timedOut`: an `until` whose time was up. `inputDigest`, here and below: of what the code said the body works with. */
   | { type: 'step.completed'; id: string; result?: Json; attempt?: number; ms?: number; timedOut?: true; inputDigest?: string }
   /** The first round of an `until` was in vain. The others are not journaled. `until`: when it is over anyway. */

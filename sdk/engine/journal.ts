@@ -26,7 +26,7 @@ export interface Facts {
   /** By which claim. */
   openedBy?: number
   /** What it was let in to and has not left. */
-  admitted?: Pick<EventOf<'step.admitted'>, 'limit' | 'key' | 'order' | 'at'>
+  admitted?: Pick<EventOf<'step.admitted'>, 'limit' | 'key' | 'order' | 'notBefore'>
   /** Failed attempts of a step so far. */
   failures: number
   /** When a step is to be tried or entered again. */

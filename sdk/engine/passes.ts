@@ -36,8 +36,8 @@ export class Passes {
     const { admitted } = operation.facts ?? {}
     if (admitted) {
       // Those behind it were told to wait for it.
-      if (admitted.at !== undefined) this.toAttend.push(gateOf(admitted))
-      return letIn(admitted.at ?? 0)
+      if (admitted.notBefore !== undefined) this.toAttend.push(gateOf(admitted))
+      return letIn(admitted.notBefore ?? 0)
     }
     operation.waitsAt = operation.limit!.gate
     this.waiting.set(operation, letIn)
@@ -97,7 +97,7 @@ export class Passes {
     operation.waitsAt = undefined
     const isLater = at > this.world.clock.now()
     const type = operation.kind === 'task' ? 'task.admitted' : 'step.admitted'
-    const event: EventOf<'step.admitted' | 'task.admitted'> = { type, id: operation.id, ...gate, order, ...(isLater && { at }) }
+    const event: EventOf<'step.admitted' | 'task.admitted'> = { type, id: operation.id, ...gate, order, ...(isLater && { notBefore: at }) }
     this.buffer.add(event)
     operation.learn(event)
     letIn?.(at)

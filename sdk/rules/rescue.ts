@@ -1,6 +1,6 @@
 import type { ErrorRecord, EventOf } from '../engine/events.ts'
 import type { RunStatus, Wake } from '../ports.ts'
-import { standInLine } from './admit.ts'
+import { leaveGates, standInLine } from './admit.ts'
 import { outside, parked } from './commit.ts'
 import { isLeased } from './guard.ts'
 import { ask, type Procedure } from './procedure.ts'
@@ -46,6 +46,9 @@ export function* park(storage: Storage, runId: string, error: ErrorRecord): Proc
   const set = { ...fields, ...outside(run) }
   // The next epoch shuts out a runner whose lease ran out and who may come back to life.
   const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump: ['epoch'] }))
-  if (updated.ok) return 'parked'
+  if (updated.ok) {
+    yield* leaveGates(storage, run)
+    return 'parked'
+  }
   return updated.run && isLeased(updated.run, now) ? 'leased' : 'moved-on'
 }

@@ -124,7 +124,7 @@ export class Ledger {
 /** Stacks, times and made-up ids differ between worlds; and nonsense is set aside or refused, as it comes. */
 function timeless(event: JournalEvent): string[] {
   if (event.type === 'callback.rejected') return []
-  return [JSON.stringify(event, (key, value: unknown) => (['dt', 'until', 'ms', 'at', 'order', 'stack'].includes(key) ? undefined : value))]
+  return [JSON.stringify(event, (key, value: unknown) => (['dt', 'until', 'ms', 'at', 'order', 'notBefore', 'stack'].includes(key) ? undefined : value))]
 }
 
 /** An id may be used again after its run's retention: what is written for a run is told apart by when it was created. */
