@@ -38,7 +38,8 @@ import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.t
 import { nextChange } from './run-changes.ts'
 import { keptSignals, type QueueView, queueOf, viewOf } from './run-view.ts'
 import { accept, validateOrThrow } from './schema.ts'
-import { isSameStart, StartedRun } from './started-run.ts'
+import { StartedRun } from './started-run.ts'
+import { Starting } from './starting.ts'
 import type { Giving } from './storable.ts'
 import { tagsOf } from './tags.ts'
 import { readTraceparent } from './views/span-ids.ts'
@@ -102,6 +103,7 @@ export class Client {
   readonly callbacks: Callbacks
   /** Limits while they are in use. */
   readonly limits: Limits
+  private readonly starting: Starting
 
   /** `handlers` are what stored definitions may call by name. */
   constructor(world: World, registry: Registry, handlers: readonly NamedHandler[] = []) {
@@ -110,12 +112,13 @@ export class Client {
     this.definitions = new Catalogue(world, registry, handlers)
     this.callbacks = new Callbacks(world, this.definitions)
     this.limits = new Limits(world)
+    this.starting = new Starting(world, this.definitions)
   }
 
   /** The same id and input again give the first run; the same id with another input is a conflict. */
   async start<I, O>(workflow: Workflow<I, O> | string, ...[input, options = {}]: Giving<I, StartOptions>): Promise<StartedRun<O>> {
-    const prepared = await this.prepare(workflow, input, options)
-    return new StartedRun<O>(this, await this.launch(prepared))
+    const prepared = await this.starting.prepare(workflow, input, options)
+    return new StartedRun<O>(this, await this.starting.launch(prepared))
   }
 
   /** Starts a run and gives it back once it has ended or is stuck, or as it stands when the timeout has passed. */
@@ -123,60 +126,19 @@ export class Client {
     workflow: Workflow<I, O> | string,
     ...[input, { timeout, ...options } = {}]: Giving<I, StartOptions & { timeout?: Duration }>
   ): Promise<{ run: RunView; created: boolean }> {
-    const prepared = await this.prepare(workflow, input, options)
+    const prepared = await this.starting.prepare(workflow, input, options)
     const { run } = prepared
     const until = this.until(run.id, timeout)
     // Watching from before it is there, so that there is no need to look before something happens.
     const change = nextChange(this.world, run.id, until)
     try {
-      const { created, handedOver } = await this.launch(prepared, until)
+      const { created, handedOver } = await this.starting.launch(prepared, until)
       // Whichever is first: a runner that cannot be reached must not keep anybody from a result that is there.
       if (created) await Promise.race([change.promise, ...(handedOver ? [handedOver] : [])])
       return { run: await this.settledBy(run.id, until), created }
     } finally {
       change.cancel()
     }
-  }
-
-  private async prepare(workflow: AnyWorkflow | string, input: unknown, options: StartOptions): Promise<Prepared> {
-    const found = typeof workflow === 'string' ? this.definitions.toStart(workflow) : this.definitions.exact(workflow.name, workflow.version)
-    const definition = found instanceof Promise ? await found : found
-    const run = await this.newRun(definition, input, options)
-    return isGathered(definition) ? this.gathered(definition, run, options) : { definition, run }
-  }
-
-  /** `until`: how long somebody waits for its end. */
-  private async launch(
-    { definition, run, joins }: Prepared,
-    until?: number,
-  ): Promise<{ runId: string; status: RunStatus; created: boolean; handedOver: Promise<void> | undefined }> {
-    if (joins) {
-      if (joins.isFull) await this.world.wakeups.send(await this.world.store.hasten(run.id))
-      return { runId: run.id, status: 'pending', created: false, handedOver: undefined }
-    }
-    const { created, run: existing, wakes } = await this.world.store.create(run)
-    if (!created && run.admission?.onConflict !== 'skip' && !isSameStart(existing, run)) {
-      throw new ConflictError(
-        `run '${run.id}' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run`,
-      )
-    }
-    const confirmed = created ? this.definitions.confirm(definition) : undefined
-    if (confirmed) await confirmed.catch((error: Error) => this.takeBack(run.id, error))
-    const handing = until === undefined ? undefined : this.handOver(wakes, until)
-    await (handing?.net ?? this.world.wakeups.send(wakes))
-    return { runId: existing.id, status: existing.status, created, handedOver: handing?.over }
-  }
-
-  /** Somebody waits for the run, so it need not stand in line. The queue stays the net under it: a message that comes a little later. */
-  private handOver([wake]: Wake[], until: number): { net: Promise<void>; over: Promise<void> } | undefined {
-    const { wakeups, clock } = this.world
-    const now = clock.now()
-    if (!wakeups.handOver || !wake || wake.at > now) return undefined
-    const enough = AbortSignal.timeout(Math.max(1, Math.min(until - now, LONGEST_HAND_OVER_MS)))
-    const over = wakeups.handOver(wake, enough).catch(() => (enough.aborted ? undefined : wakeups.send([wake])))
-    // Nobody may be waiting for it any more.
-    over.catch(() => {})
-    return { net: wakeups.send([{ ...wake, at: now + NET_MS }]), over }
   }
 
   async get(runId: string): Promise<RunView> {
@@ -429,51 +391,6 @@ export class Client {
     return { accepted: outcome === 'accepted' }
   }
 
-  private async newRun(definition: AnyWorkflow, input: unknown, options: StartOptions): Promise<NewRun> {
-    const { id, idempotencyKey, startAt, delay, tags = [], traceparent } = options
-    if (id !== undefined) checkRunId(id)
-    if (idempotencyKey !== undefined) checkName('an idempotency key', idempotencyKey)
-    if (startAt !== undefined && delay !== undefined) throw new InvalidInputError('give startAt or delay, not both')
-    const accepted = await accept(definition.options.input, input, `the input of workflow '${definition.name}'`)
-    const now = this.world.clock.now()
-    const wakeAt =
-      startAt !== undefined ? Math.max(now, pointInTime(startAt, now, "'startAt'")) : delay !== undefined ? now + milliseconds(delay, "'delay'") : now
-    return {
-      id: id ?? (idempotencyKey === undefined ? this.world.ids.runId() : `k${digest(`${definition.name}\n${idempotencyKey}`)}`),
-      workflow: definition.name,
-      version: definition.version,
-      format: FORMAT,
-      ...accepted,
-      secret: this.world.ids.secret(),
-      createdAt: now,
-      wakeAt,
-      ...(await tagsOf(definition, accepted, tags)),
-      ...(await admissionFor(definition, accepted, wakeAt)),
-      retentionMs: definition.retentionMs,
-      ...(readTraceparent(traceparent) && { trace: traceparent }),
-    }
-  }
-
-  /** One of many starts that become one run. */
-  private async gathered(definition: AnyWorkflow, run: NewRun, { id, idempotencyKey, startAt, delay }: StartOptions): Promise<Prepared> {
-    if (id !== undefined || startAt !== undefined || delay !== undefined)
-      throw new InvalidInputError(
-        `starts of workflow '${definition.name}' become one run (its debounce or batch), so none of them can choose its id or its time; an idempotencyKey tells a repeated start`,
-      )
-    const { admission = { gates: [], order: run.wakeAt, specs: {} } } = run
-    const made = await gather(this.world, definition, run, idempotencyKey, ({ gathering, ...fields }) => ({
-      ...run,
-      ...fields,
-      admission: { ...admission, gathering },
-    }))
-    return made.run ? { definition, run: made.run } : { definition, run: { ...run, id: made.runId }, joins: { isFull: made.isFull } }
-  }
-
-  private async takeBack(runId: string, error: Error): Promise<never> {
-    await this.world.store.terminate(runId, error.message)
-    throw error
-  }
-
   private record(runId: string): Promise<RunRecord> {
     return recordOf(this.world, runId)
   }
@@ -482,18 +399,6 @@ export class Client {
     return new ConflictError(`run '${run.id}' has already ended (${run.status})`)
   }
 }
-
-/** A start that was accepted. `joins`: the run is made already, for it and others. */
-interface Prepared {
-  definition: AnyWorkflow
-  run: NewRun
-  joins?: { isFull: boolean }
-}
-
-/** How long after the run was handed over the queue has its own word on it. */
-const NET_MS = 5_000
-/** Nobody's HTTP request takes longer. */
-const LONGEST_HAND_OVER_MS = 60_000
 
 /** The message that an event took over, if it is of that kind. */
 function cameFrom(event: JournalEvent): string | undefined {

@@ -28,6 +28,7 @@ import { outgoingAtCancel } from './ending.ts'
 import { InvalidInputError, UnknownWorkflowError } from './errors.ts'
 import type { Delivery } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
+import { inputOf } from './input-of.ts'
 import { Journal } from './journal.ts'
 import type { Json } from './json.ts'
 import { isDetached, type Operation } from './operation.ts'
@@ -148,7 +149,7 @@ class RunLoop {
         const outcome = await this.gather(this.run.admission.gathering)
         if (outcome) return outcome
       }
-      const input = await this.input()
+      const input = await inputOf(this.run, workflow)
       if (input.ok) return await this.takeAsFarAsItGoes(input.value)
       const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'. The run is stuck, and nothing is lost: let the schema accept what it accepted before, deploy, and retry the run`
       return await this.closing.park(new InvalidInputError(why, input.problems))
@@ -322,14 +323,6 @@ class RunLoop {
     const waitingFor = this.waits.rounds()
     const result = await this.buffer.commit({ kind: 'release', ...(waitingFor.length > 0 && { waitingFor }), ...(isFruitless && { fruitless: true }) })
     return { status: result.ok ? 'released' : 'superseded' }
-  }
-
-  /** Parsed when it was accepted, and so the same at every wake. Format 1 did it every time. */
-  private async input(): Promise<Validated<unknown>> {
-    const { format, reparse, input, parsed } = this.run
-    if (reparse && this.workflow.options.batch) return validateEach(this.workflow.options.input, decode(input) as unknown[])
-    if (format === 1 || reparse) return validate(this.workflow.options.input, decode(input))
-    return { ok: true, value: decode(parsed ?? input) }
   }
 
   /** Takes the starts that this run was made for. An outcome, if more may come. */
