@@ -309,7 +309,9 @@ export class Client {
   }
 
   /** Lets nothing new begin: new runs and those that wake up are queued, running steps end. */
-  pause(scope: PauseScope): Promise<PauseView> {
+  async pause(scope: PauseScope): Promise<PauseView> {
+    // One that nobody knows is misspelt.
+    if ('workflow' in scope) await this.definitions.toStart(scope.workflow)
     return pause(this.world, scope)
   }
 

@@ -3,7 +3,7 @@ import { ConflictError } from './engine/errors.ts'
 import { canonicalJson } from './engine/json.ts'
 import { checkRunId, digest } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
-import { isPause } from './flow/pauses.ts'
+import { isPause } from './flow/pause-scope.ts'
 import type { World } from './ports.ts'
 import { recordOf } from './retrying.ts'
 

@@ -1,6 +1,6 @@
 import type { RunView } from './client.ts'
 import type { Limits } from './flow/limits.ts'
-import { isPause } from './flow/pauses.ts'
+import { isPause } from './flow/pause-scope.ts'
 import type { Count, RunRecord, World } from './ports.ts'
 
 /** What of a run is for others to see. */

@@ -27,7 +27,8 @@ describe('architecture', () => {
   it('views are for browsers too: nothing of Node, no clock, and of what asks for those only types', () => {
     for (const { file, text } of sources('sdk/views')) {
       expect(text, file).not.toMatch(/from 'node:|Date\.now\(|new Date\(\)|process\.|Buffer\b/)
-      for (const [line] of text.matchAll(/^import (?!type).*$/gm)) expect(line, file).toMatch(/from '\.\/|from '\.\.\/engine\/(undone|events)\.ts'/)
+      for (const [line] of text.matchAll(/^import (?!type).*$/gm))
+        expect(line, file).toMatch(/from '\.\/|from '\.\.\/engine\/(undone|events)\.ts'|from '\.\.\/flow\/pause-scope\.ts'/)
     }
   })
 

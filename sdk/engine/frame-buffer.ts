@@ -77,6 +77,7 @@ export class FrameBuffer {
 
   async commit(next: Next): Promise<CommitResult> {
     const commit: Commit = { runId: this.runId, epoch: this.epoch, next }
+    const { savedProgress } = this
     const durable = this.onDurable
     if (this.events.length > 0) {
       commit.frame = { seq: this.nextSeq, at: this.frameAt, epoch: this.epoch, events: this.asides.length > 0 ? [...this.asides, ...this.events] : this.events }
@@ -95,6 +96,8 @@ export class FrameBuffer {
     const result = await this.world.store.commit(commit)
     if (!result.ok) return result
     if (commit.frame) this.lastSlot++
+    // The frame stands, but the run itself was not written.
+    if (next.kind === 'suspend' && !result.suspended) this.savedProgress = savedProgress
     for (const callback of durable) callback()
     if (result.wakes.length > 0) await this.world.wakeups.send(result.wakes)
     return result

@@ -16,7 +16,7 @@
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
 import type { RunInfo } from '../context.ts'
-import type { Gate } from '../flow/admission.ts'
+import { type Gate, isInLine } from '../flow/admission.ts'
 import { forgetGathered, type Gathering, takeGathered } from '../flow/gathering.ts'
 import { type Pauses, pausesOf, withGate } from '../flow/pauses.ts'
 import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
@@ -391,7 +391,7 @@ class RunLoop {
 
   /** A run that is to stop does not stand in line for that. */
   private isAdmitted(): boolean {
-    return !this.isInLine() || this.replay.stopRequested !== undefined || this.claimed.inbox.some(({ kind }) => kind === 'cancel')
+    return !isInLine(this.run) || this.replay.stopRequested !== undefined || this.claimed.inbox.some(({ kind }) => kind === 'cancel')
   }
 
   /** The pause that it has come to. A run that is to stop may. */
@@ -408,13 +408,8 @@ class RunLoop {
     if (rated.length > 0) await this.world.wakeups.send(await this.world.store.attend(rated))
   }
 
-  private isInLine(): boolean {
-    const { admission, passed = 0 } = this.run
-    return admission !== undefined && passed < admission.gates.length
-  }
-
   private cancelledBeforeStart(): Extract<Message, { kind: 'cancel' }> | undefined {
-    if (!this.journal.isEmpty || !(this.run.epoch === 1 || this.isInLine())) return undefined
+    if (!this.journal.isEmpty || !(this.run.epoch === 1 || isInLine(this.run))) return undefined
     return this.claimed.inbox.find((message) => message.kind === 'cancel')
   }
 

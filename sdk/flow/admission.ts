@@ -26,6 +26,10 @@ export interface Gate extends GateId {
   holds?: true
 }
 
+/** It has a gate to pass before it may start, or go on. */
+export const isInLine = ({ admission, passed = 0 }: { admission?: Admission; passed?: number }): boolean =>
+  admission !== undefined && passed < admission.gates.length
+
 /** An admission, and the numbers of its limits in the code of whoever asks for it. */
 export type NewAdmission = Admission & { specs: Record<string, LimitSpec> }
 

@@ -5,7 +5,7 @@ import type { GateState } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, specInForce } from './limit-record.ts'
 import { type GateId, gateKey, gatesOf, lineOf, NO_KEY, readTicket } from './line.ts'
-import { isPause } from './pauses.ts'
+import { isPause } from './pause-scope.ts'
 
 /** A limit as people see it. */
 export interface LimitView {

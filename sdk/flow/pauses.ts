@@ -1,12 +1,12 @@
-import { InvalidInputError } from '../engine/errors.ts'
+import { ConflictError, InvalidInputError } from '../engine/errors.ts'
 import type { Json } from '../engine/json.ts'
 import { checkName, checkRunId } from '../engine/names.ts'
 import type { Document, DocumentStore, RunRecord, World } from '../ports.ts'
 import type { Admission, Gate } from './admission.ts'
 import { LIMITS, type LimitRecord } from './limit-record.ts'
+import { isPause, nameOf, PAUSES, type PauseScope, scopeOf } from './pause-scope.ts'
 
-/** What is paused: everything, the runs of a workflow, or one run. */
-export type PauseScope = { all: true } | { workflow: string } | { run: string }
+export type { PauseScope } from './pause-scope.ts'
 
 /** A pause as people see it. */
 export interface PauseView {
@@ -16,23 +16,7 @@ export interface PauseView {
   perSecond?: number
 }
 
-/**
- * A pause is a limit that lets nobody in, and that every run it is about comes to: when it is claimed, and before its next step. To resume is to give it a rate; when
- * nobody is left in its line it is gone. Each pause has a line of its own, so whoever was let through one is stopped by the next.
- */
-const PREFIX = 'pause:'
-export const isPause = (limit: string): boolean => limit.startsWith(PREFIX)
-
-const nameOf = (scope: PauseScope): string =>
-  'all' in scope ? `${PREFIX}all` : 'workflow' in scope ? `${PREFIX}workflow:${scope.workflow}` : `${PREFIX}run:${scope.run}`
-
-export function scopeOf(name: string): PauseScope {
-  const [, kind, ...rest] = name.split(':')
-  const of = rest.join(':')
-  return kind === 'all' ? { all: true } : kind === 'workflow' ? { workflow: of } : { run: of }
-}
-
-/** How long a runner goes by what it has seen: half a read unit each time, on AWS. */
+/** How long a runner goes by what it has seen: a read unit each time, on AWS. */
 const SEEN_FOR_MS = 10_000
 /** Runs that were paused one by one. */
 const MOST_PAUSES = 500
@@ -76,7 +60,7 @@ export class Pauses {
 
   async read(): Promise<void> {
     const at = this.world.clock.now()
-    const found = await this.world.documents.list(LIMITS, { after: PREFIX, limit: MOST_PAUSES })
+    const found = await this.world.documents.list(LIMITS, { after: PAUSES, limit: MOST_PAUSES })
     const records = new Map(found.filter(({ key }) => isPause(key)).map(({ key, value }) => [key, value as unknown as LimitRecord]))
     this.seen = { at, records }
   }
@@ -107,6 +91,8 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
   for (;;) {
     const found = await world.documents.get(LIMITS, name)
     const there = found?.value as unknown as LimitRecord | undefined
+    if (!found && (await world.documents.list(LIMITS, { after: PAUSES, limit: MOST_PAUSES })).length >= MOST_PAUSES)
+      throw new ConflictError(`${MOST_PAUSES} pauses are in force already; pause the workflow, or everything, instead of run by run`)
     // Paused again while it resumes: those in line stay there.
     const since = there?.since ?? world.clock.now()
     const record: LimitRecord = { code: {}, paused: true, since, ends: true }
@@ -138,7 +124,7 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
 }
 
 export async function listPauses(world: World): Promise<PauseView[]> {
-  const found = await world.documents.list(LIMITS, { after: PREFIX, limit: MOST_PAUSES })
+  const found = await world.documents.list(LIMITS, { after: PAUSES, limit: MOST_PAUSES })
   return found.filter(({ key }) => isPause(key)).map(({ key, value }: Document) => viewOf(key, value as unknown as LimitRecord))
 }
 

@@ -32,6 +32,8 @@ interface Attended {
   wakes: Wake[]
   /** Who was let in, and for when. */
   passed: Map<string, number>
+  /** It is on record. */
+  isThere: boolean
 }
 
 /** A limit as it counts now. `ends`: the version of a pause that is over once its line is empty. */
@@ -61,16 +63,16 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving, limit?:
       else state = letIn(spec, state, ticket, at, ticket.lane)
     }
     if (state !== seen) {
-      const written = yield* write(storage, id, spec, state, found)
+      const written = yield* write(storage, id, spec, state, found, isPaused)
       found = written ?? (yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id))))
       if (!written) continue
     }
     out = undefined
-    if (ticket && at === undefined) return { wakes, passed }
+    if (ticket && at === undefined) return { wakes, passed, isThere: found !== undefined }
     if (!ticket) {
       // Whoever comes to it from now on finds no limit, and passes.
       if (ends !== undefined && !isPaused && !isFull(spec, state)) yield* ask(storage.documents.delete(LIMITS, id.limit, ends))
-      return { wakes, passed }
+      return { wakes, passed, isThere: found !== undefined }
     }
     const told = yield* tell(storage, id, ticket, at!)
     // Whoever is gone leaves at once.
@@ -93,8 +95,10 @@ export function* enter(storage: Storage, id: GateId, ticket: Ticket, spec: Limit
 
 export function* waitInLine(storage: Storage, id: GateId, ticket: Ticket, limit?: InForce): Procedure<{ at?: number; wakes: Wake[] }> {
   yield* ask(storage.documents.put(lineOf(id), ticketKey(ticket), writeTicket(ticket)))
-  const { wakes, passed } = yield* attend(storage, id, undefined, limit)
+  const { wakes, passed, isThere } = yield* attend(storage, id, undefined, limit)
   const at = passed.get(ticket.holder)
+  // Whoever changes the limit finds the line by its gate.
+  if (at === undefined && !isThere) yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), EMPTY as unknown as Json, { ifVersion: 0 }))
   return { wakes, ...(at !== undefined && { at }) }
 }
 
@@ -150,8 +154,9 @@ function* nextInLine(storage: Storage, id: GateId, { lane }: GateState): Procedu
   return next && readTicket(next.value)
 }
 
-function* write(storage: Storage, id: GateId, spec: LimitSpec, state: GateState, found: Document | undefined): Procedure<Document | undefined> {
-  const expiresAt = emptyFrom(spec, state, storage.now())
+/** `isKept`: somebody may be in line, however long nobody is let in. */
+function* write(storage: Storage, id: GateId, spec: LimitSpec, state: GateState, found: Document | undefined, isKept = false): Procedure<Document | undefined> {
+  const expiresAt = isKept ? undefined : emptyFrom(spec, state, storage.now())
   const options = { ifVersion: found?.version ?? 0, ...(expiresAt !== undefined && { expiresAt }) }
   return yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), state as unknown as Json, options))
 }

@@ -1,5 +1,5 @@
 import type { LimitSpec } from '../flow/limit.ts'
-import { isPause, type PauseScope, scopeOf } from '../flow/pauses.ts'
+import { isPause, type PauseScope, scopeOf } from '../flow/pause-scope.ts'
 import type { Count } from '../ports.ts'
 import type { QueueView } from '../run-view.ts'
 import { specInWords } from './limit-words.ts'

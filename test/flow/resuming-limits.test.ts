@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+test('a run of a key that nobody had used before the limit was paused goes when it is resumed', async () => {
+  const w = workflow('w', { concurrency: { limit: 1, key: (k: string) => k } }, async (_ctx, k: string) => k)
+  const env = await testEnv({ workflows: [w] })
+  await (await env.start(w, 'a')).result()
+  await env.client.limits.pause('w:concurrency')
+  const run = await env.start(w, 'b')
+  await env.settle()
+  await env.client.limits.resume('w:concurrency')
+  await env.advance('1d')
+  expect(await run.status()).toBe('completed')
+})
