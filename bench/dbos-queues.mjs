@@ -2,10 +2,9 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-const { DBOS, WorkflowQueue } = createRequire(join(process.cwd(), 'package.json'))('@dbos-inc/dbos-sdk')
+const { DBOS } = createRequire(join(process.cwd(), 'package.json'))('@dbos-inc/dbos-sdk')
 const [runs, limit, callers] = process.argv.slice(2).map(Number)
-const queue = new WorkflowQueue('bench', { concurrency: limit })
-const work = DBOS.registerWorkflow(async () => DBOS.runStep(async () => new Promise((resolve) => setTimeout(resolve, 20)), { name: 'work' }), { name: 'work' })
+const work = DBOS.registerWorkflow(async () => DBOS.runStep(async () => new Promise((resolve) => setTimeout(resolve, 100)), { name: 'work' }), { name: 'work' })
 DBOS.setConfig({
   name: 'bench',
   systemDatabaseUrl: process.env.DBOS_URL ?? 'postgresql://postgres@127.0.0.1:15432/bench_sys',
@@ -13,10 +12,11 @@ DBOS.setConfig({
   runAdminServer: false,
 })
 await DBOS.launch()
+await DBOS.registerQueue('bench', { globalConcurrency: limit })
 const begun = performance.now()
 let next = 0
 const caller = async () => {
-  while (next++ < runs) await DBOS.startWorkflow(work, { queueName: queue.name })()
+  while (next++ < runs) await DBOS.startWorkflow(work, { queueName: 'bench' })()
 }
 await Promise.all(Array.from({ length: callers }, caller))
 console.log(JSON.stringify({ startsPerSecond: Math.round((runs / (performance.now() - begun)) * 1000) }))
