@@ -45,7 +45,7 @@ export class Starting {
       return { runId: run.id, status: 'pending', created: false, handedOver: undefined }
     }
     const { created, run: existing, wakes } = await this.world.store.create(run)
-    if (!created && run.admission?.onConflict !== 'skip' && !isSameStart(existing, run)) {
+    if (!created && run.admission?.onConflict !== 'skip' && !run.admission?.gathering && !isSameStart(existing, run)) {
       throw new ConflictError(
         `run '${run.id}' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run`,
       )
@@ -73,6 +73,10 @@ export class Starting {
     const { id, idempotencyKey, startAt, delay, tags = [], traceparent } = options
     if (id !== undefined) checkRunId(id)
     if (idempotencyKey !== undefined) checkName('an idempotency key', idempotencyKey)
+    if (definition.options.singleton && (startAt !== undefined || delay !== undefined))
+      throw new InvalidInputError(
+        `workflow '${definition.name}' is a singleton: whether it is started is decided when it is asked for, so it takes no startAt and no delay`,
+      )
     if (startAt !== undefined && delay !== undefined) throw new InvalidInputError('give startAt or delay, not both')
     const accepted = await accept(definition.options.input, input, `the input of workflow '${definition.name}'`)
     const now = this.world.clock.now()
@@ -101,7 +105,9 @@ export class Starting {
         `starts of workflow '${definition.name}' become one run (its debounce or batch), so none of them can choose its id or its time; an idempotencyKey tells a repeated start`,
       )
     const { admission = { gates: [], order: run.wakeAt, specs: {} } } = run
-    const made = await gather(this.world, definition, run, idempotencyKey, ({ gathering, ...fields }) => ({
+    const { input, parsed, reparse } = run
+    const accepted = { input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }) }
+    const made = await gather(this.world, definition, accepted, idempotencyKey, ({ gathering, ...fields }) => ({
       ...run,
       ...fields,
       admission: { ...admission, gathering },

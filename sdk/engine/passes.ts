@@ -40,8 +40,23 @@ export class Passes {
       return letIn(admitted.notBefore ?? 0)
     }
     operation.waitsAt = operation.limit!.gate
+    this.leaveFormer(operation)
     this.waiting.set(operation, letIn)
     this.toAsk.add(operation)
+  }
+
+  /** The code has another limit for it than when it was put in line. */
+  private leaveFormer(operation: Operation): void {
+    const { limit, key } = operation.limit!.gate
+    const former = this.replay.run.waitingFor?.find((waiting) => waiting.kind === 'limit' && waiting.id === operation.id)
+    if (!former?.on || (former.on === limit && former.key === key)) return
+    const gate = { limit: former.on, ...(former.key !== undefined && { key: former.key }) }
+    this.buffer.send({ ...leavingLimit(this.replay.run, { id: operation.id, order: this.orderOf(operation), ...gate }), isInLine: true })
+  }
+
+  /** The run goes on without those that stand in line. */
+  leaveAll(): void {
+    for (const operation of this.waiting.keys()) this.leave(operation)
   }
 
   get areWanted(): boolean {

@@ -188,7 +188,10 @@ class RunLoop {
 
     for (;;) {
       if (this.replay.violation) return this.closing.park(this.replay.violation)
-      if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
+      if (this.replay.end) {
+        passes.leaveAll()
+        return this.closing.finish(this.workflow, this.waits, this.body.compensated)
+      }
       const looking = this.pauses.look()
       if (looking) await looking
       const pause = this.pause()

@@ -24,6 +24,8 @@ export interface Gate extends GateId {
   lane?: string
   /** It has slots, which the run gives back at its end. */
   holds?: true
+  /** Of a pause: in which round of it. */
+  round?: number
 }
 
 /** It has a gate to pass before it may start, or go on. */
@@ -57,7 +59,8 @@ export async function keyFor(workflow: AnyWorkflow, what: string, of: (input: ne
 
 /** As part of a run that is about to be made; nothing, at no cost, for a workflow without limits. */
 export async function admissionFor(workflow: AnyWorkflow, accepted: Accepted, now: number): Promise<{ admission?: NewAdmission }> {
-  const admission = workflow.limits.length === 0 ? undefined : await admissionOf(workflow, accepted, now)
+  const isPlain = workflow.limits.length === 0 && workflow.options.priority === undefined
+  const admission = isPlain ? undefined : await admissionOf(workflow, accepted, now)
   return admission ? { admission } : {}
 }
 

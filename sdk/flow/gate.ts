@@ -11,6 +11,8 @@ export interface GateState {
   used?: [piece: number, amount: number][]
   /** The last time for which somebody was let in: nobody who comes later is let in before. */
   lastAt?: number
+  /** Who was promised last to be let in later: whoever it is attends to the next when that time comes. */
+  promised?: { to: string; at: number }
   /** Nobody is let in before: whoever is behind it asked for a rest. */
   restUntil?: number
   /** The lane that was served last. */
@@ -55,8 +57,9 @@ export function roomFor(spec: LimitSpec, state: GateState, cost: number, now: nu
   return at
 }
 
-export function letIn(spec: LimitSpec, state: GateState, { holder, cost, holds }: Wanted, at: number, lane: string): GateState {
+export function letIn(spec: LimitSpec, state: GateState, { holder, cost, holds }: Wanted, at: number, lane: string, now: number): GateState {
   const next: GateState = { ...state }
+  if (at > now) next.promised = { to: holder, at }
   if (holds) next.holders = { ...state.holders, [holder]: at }
   if (lane !== '') next.lane = lane
   if (spec.rate === undefined) return next
@@ -69,7 +72,9 @@ export function letIn(spec: LimitSpec, state: GateState, { holder, cost, holds }
   return next
 }
 
-export function letOut(state: GateState, holder: string, now: number): GateState {
+export function letOut(before: GateState, holder: string, now: number): GateState {
+  const { promised, ...rest } = before
+  const state = promised?.to === holder ? rest : before
   const { [holder]: since, ...holders } = state.holders
   if (since === undefined) return state
   const held = Math.max(0, now - since)
@@ -77,7 +82,12 @@ export function letOut(state: GateState, holder: string, now: number): GateState
 }
 
 /** Somebody has been promised to be let in, and will see to those behind when that time comes. */
-export const hasPromised = ({ lastAt }: GateState, now: number): boolean => lastAt !== undefined && lastAt > now
+export const hasPromised = ({ promised }: GateState, now: number): boolean => promised !== undefined && promised.at > now
+
+/** What was said of times to come does not count any more: somebody has changed the limit. */
+export function afresh({ lastAt: _, promised: __, restUntil: ___, ...state }: GateState): GateState {
+  return state
+}
 
 /** Nothing of it matters from then on; undefined while somebody is inside. */
 export function emptyFrom(spec: LimitSpec, { holders, lastAt, restUntil }: GateState, now: number): number | undefined {

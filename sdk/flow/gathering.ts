@@ -2,7 +2,7 @@ import { milliseconds } from '../engine/duration.ts'
 import { InvalidInputError } from '../engine/errors.ts'
 import type { Json } from '../engine/json.ts'
 import { digest } from '../engine/names.ts'
-import type { Document, DocumentStore, NewRun, World } from '../ports.ts'
+import { type Document, type DocumentStore, hasEnded, type NewRun, type World } from '../ports.ts'
 import type { Accepted } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { keyFor } from './admission.ts'
@@ -75,7 +75,9 @@ export async function gather(
     const last = await lastOf(documents, collection)
     const now = clock.now()
     const n = last ? last.n + 1 : 1
-    const isOpen = last && !last.entry.closed && !(batch && n - last.entry.first >= batch.size)
+    const isOpen = last && !last.entry.closed && !(batch && n - last.entry.first >= batch.size) && (await mayJoin(store, last.entry, now))
+    const repeated = isOpen && repeat ? await findRepeat(documents, collection, last.entry, repeat) : undefined
+    if (repeated) return { run: undefined, runId: repeated.run, isFull: false }
     const entry: Entry = { ...(isOpen ? last.entry : { run: ids.runId(), first: n, since: now }), at: now }
     const { run, first, since } = entry
     const written: Entry = { run, first, since, at: now, ...accepted, ...(repeat && { key: repeat }) } as Entry
@@ -89,6 +91,19 @@ export async function gather(
   }
 }
 const REPEATS = 'repeated starts'
+
+/** The run that it was made for takes more: it has not ended, or is just being made. */
+async function mayJoin(store: World['store'], { run, since }: Entry, now: number): Promise<boolean> {
+  const state = await store.state(run)
+  return state ? !hasEnded(state.status) : now - since < BEING_MADE_MS
+}
+const BEING_MADE_MS = 60_000
+
+/** Places are written once, so whoever gets the next one has seen all before it. */
+async function findRepeat(documents: DocumentStore, collection: string, { first, run }: Entry, key: string): Promise<Entry | undefined> {
+  const found = await documents.list(collection, { after: place(first - 1) })
+  return found.map(entryOf).find((entry) => entry.run === run && entry.key === key)
+}
 
 async function lastOf(documents: DocumentStore, collection: string): Promise<{ n: number; entry: Entry } | undefined> {
   const [last] = await documents.list(collection, { backwards: true, limit: 1 })
@@ -116,14 +131,15 @@ export async function takeGathered(
     if (!last) throw new InvalidInputError(`the starts that run '${runId}' was made for are gone`)
     const now = clock.now()
     if (!isClosed && !(batch && starts.length >= batch.size)) {
-      const lookAt = debounce ? quietFrom(workflow, last) : last.since + milliseconds(batch!.wait, 'batch.wait')
+      // Code that gathers no more takes what there is.
+      const lookAt = debounce ? quietFrom(workflow, last) : batch ? last.since + milliseconds(batch.wait, 'batch.wait') : now
       if (lookAt > now) return { lookAt }
       const { run, since } = last
       const closing: Entry = { run, first, since, at: now, closed: true }
       // Where another start has got there first, it counts too.
       if (!(await documents.put(collection, place(Number(found.at(-1)!.key) + 1), closing as unknown as Json, { ifVersion: 0 }))) continue
     }
-    return { accepted: debounce ? acceptedOf(last) : together(starts.map(acceptedOf)) }
+    return { accepted: batch ? together(starts.map(acceptedOf)) : acceptedOf(last) }
   }
 }
 
@@ -139,7 +155,8 @@ export async function forgetGathered({ documents, clock, store }: World, workflo
   for (const each of await documents.list(collection)) {
     const entry = entryOf(each)
     // What is left of an earlier one that died at this point.
-    const isLeft = entry.first < first && !(await store.get(entry.run))?.admission?.gathering
+    const other = entry.run === runId ? undefined : await store.get(entry.run)
+    const isLeft = entry.first < first && (!other?.admission?.gathering || hasEnded(other.status))
     if (entry.run !== runId && !isLeft) continue
     if (!entry.closed) await documents.remove(collection, each.key)
     else await documents.put(collection, each.key, { ...entry } as unknown as Json, { ifVersion: each.version, expiresAt: clock.now() + KEPT_MS })

@@ -12,6 +12,8 @@ export interface LimitRecord {
   paused?: true
   /** Of a pause: since when, and that it is gone once nobody is left in its line. */
   since?: number
+  /** How often it was paused again while it was resumed: whoever was let through before is stopped again. */
+  round?: number
   ends?: true
 }
 

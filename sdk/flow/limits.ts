@@ -1,7 +1,7 @@
 import { InvalidInputError, LimitNotFoundError } from '../engine/errors.ts'
 import type { Json } from '../engine/json.ts'
 import type { Count, World } from '../ports.ts'
-import type { GateState } from './gate.ts'
+import { afresh, type GateState } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, specInForce } from './limit-record.ts'
 import { type GateId, gateKey, gatesOf, lineOf, NO_KEY, readTicket } from './line.ts'
@@ -69,6 +69,11 @@ export class Limits {
       const isRated = options.rate !== undefined || rate !== undefined
       if (options.concurrency === undefined && options.rate === undefined && options.per === undefined)
         throw new InvalidInputError(`say what limit '${name}' is to be: a concurrency, a rate, or both`)
+      // The gates of a workflow's runs know what they are for.
+      if (name.includes(':') && (options.rate ?? options.per) !== undefined && record.code.rate === undefined)
+        throw new InvalidInputError(`limit '${name}' is one of how many runs are under way at once, so it takes a concurrency and no rate`)
+      if (name.includes(':') && options.concurrency !== undefined && record.code.concurrency === undefined)
+        throw new InvalidInputError(`limit '${name}' is one of how many runs may start, so it takes a rate and no concurrency`)
       if (options.per !== undefined && !isRated) throw new InvalidInputError(`limit '${name}' has no rate, so there is nothing for \`per\`; give a rate too`)
       const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: per ?? 1_000 }) }
       const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as LimitOptions
@@ -115,8 +120,25 @@ export class Limits {
       const next = change(record)
       if (!(await documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
       const gates = await this.gatesOf(name)
+      for (const gate of gates) await this.beginAfresh(gate)
       await wakeups.send(await store.attend(gates))
       return this.view(name, next)
+    }
+  }
+
+  /** The new numbers count at once: what was promised by the old ones, and any rest, is over. */
+  private async beginAfresh(gate: GateId): Promise<void> {
+    const { documents, store, wakeups } = this.world
+    for (;;) {
+      const found = await documents.get(gatesOf(gate.limit), gateKey(gate))
+      if (!found) return
+      const state = found.value as unknown as GateState
+      const { expiresAt } = found
+      const next = afresh(state) as unknown as Json
+      if (!(await documents.put(gatesOf(gate.limit), gateKey(gate), next, { ifVersion: found.version, ...(expiresAt !== undefined && { expiresAt }) })))
+        continue
+      if (state.promised && !state.promised.to.includes('/')) await wakeups.send(await store.hasten(state.promised.to))
+      return
     }
   }
 

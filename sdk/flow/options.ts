@@ -78,6 +78,8 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
   if (batch) checkBatch(what, batch)
   if (debounce && batch)
     throw new InvalidInputError(`${what} has a debounce and a batch; of starts that become one run, give either the last input or all of them`)
+  if (workflow === 'pause' && limits.length > 0)
+    throw new InvalidInputError("a workflow with limits cannot be named 'pause': its limits would look like pauses. Give it another name")
   if (singleton && (debounce || batch))
     throw new InvalidInputError(`${what} has a singleton beside a ${debounce ? 'debounce' : 'batch'}; give it one of the two`)
   return limits

@@ -52,8 +52,8 @@ export class Pauses {
     for (const scope of [{ all: true }, { workflow }, { run: id }] as const) {
       const limit = nameOf(scope)
       const record = records.get(limit)
-      const gate = record && { limit, key: serialOf(record) }
-      if (gate && !admission?.gates.some((passed) => passed.limit === gate.limit && passed.key === gate.key)) return gate
+      const gate = record && { limit, key: serialOf(record), round: record.round ?? 0 }
+      if (gate && !admission?.gates.some((passed) => passed.limit === gate.limit && passed.key === gate.key && passed.round === gate.round)) return gate
     }
     return undefined
   }
@@ -91,11 +91,12 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
   for (;;) {
     const found = await world.documents.get(LIMITS, name)
     const there = found?.value as unknown as LimitRecord | undefined
-    if (!found && (await world.documents.list(LIMITS, { after: PAUSES, limit: MOST_PAUSES })).length >= MOST_PAUSES)
+    if (!found && (await listPauses(world)).length >= MOST_PAUSES)
       throw new ConflictError(`${MOST_PAUSES} pauses are in force already; pause the workflow, or everything, instead of run by run`)
     // Paused again while it resumes: those in line stay there.
     const since = there?.since ?? world.clock.now()
-    const record: LimitRecord = { code: {}, paused: true, since, ends: true }
+    const round = (there?.round ?? 0) + (there && !there.paused ? 1 : 0)
+    const record: LimitRecord = { code: {}, paused: true, since, ends: true, ...(round > 0 && { round }) }
     if (await world.documents.put(LIMITS, name, record as unknown as Json, { ifVersion: found?.version ?? 0 })) {
       await pausesOf(world).read()
       return viewOf(name, record)
@@ -114,8 +115,13 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
   for (;;) {
     const found = await world.documents.get(LIMITS, name)
     if (!found) return undefined
-    const { since } = found.value as unknown as LimitRecord
-    const record: LimitRecord = { code: { rate: perSecond, perMs: 1_000 }, ends: true, ...(since !== undefined && { since }) }
+    const { since, round } = found.value as unknown as LimitRecord
+    const record: LimitRecord = {
+      code: { rate: perSecond, perMs: 1_000 },
+      ends: true,
+      ...(since !== undefined && { since }),
+      ...(round !== undefined && { round }),
+    }
     if (!(await world.documents.put(LIMITS, name, record as unknown as Json, { ifVersion: found.version }))) continue
     await world.wakeups.send(await world.store.attend([{ limit: name, key: serialOf(record) }]))
     await pausesOf(world).read()
@@ -135,4 +141,5 @@ function viewOf(name: string, { code, since, paused }: LimitRecord): PauseView {
 function checkScope(scope: PauseScope): void {
   if ('workflow' in scope) checkName('a workflow name', scope.workflow)
   else if ('run' in scope) checkRunId(scope.run)
+  else if (scope.all !== true) throw new InvalidInputError('say what is meant: { all: true }, { workflow } or { run }')
 }

@@ -1,3 +1,4 @@
+import { ConflictError } from '../engine/errors.ts'
 import type { GateState } from '../flow/gate.ts'
 import { type GateId, gateKey, gatesOf, lineOf, readTicket } from '../flow/line.ts'
 import { hasEnded, type NewRun, type Wake } from '../ports.ts'
@@ -19,8 +20,11 @@ export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
   const there = yield* ask(storage.find(run.id))
   // Whoever asked first may have died before the run was in line.
   if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* standInLine(storage, there) : [] }
-  // Its turn comes when its time has.
-  if (run.wakeAt > storage.now()) return yield* insertPlain(storage, run)
+  // Its turn comes when its time has, and its limits are known by then.
+  if (run.wakeAt > storage.now()) {
+    for (const [name, spec] of Object.entries(admission.specs)) yield* noteLimit(storage, name, spec)
+    return yield* insertPlain(storage, run)
+  }
   return yield* admission.onConflict === 'skip' ? insertUnlessThere(storage, run) : insertOrQueue(storage, run)
 }
 
@@ -48,18 +52,27 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
 /** Its slot is taken before it is made; whoever has it is given instead. */
 function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> {
   const [only] = run.admission!.gates
-  for (;;) {
+  for (let looks = 0; ; looks++) {
     const at = yield* enterStraight(storage, only!, ticketOf(run.id, only!, run.admission!.order), yield* limitFor(storage, run, only!))
     if (at !== undefined) return yield* insertOrQueue(storage, run)
-    const [holder] = Object.keys(yield* holdersOf(storage, only!))
+    const [[holder, since] = []] = Object.entries(yield* holdersOf(storage, only!))
     const there = holder === undefined ? undefined : yield* ask(storage.find(holder))
     if (there && !hasEnded(there.status)) return { inserted: false, run: there, wakes: [] }
+    // Another start is between its slot and its run.
+    if (holder !== undefined && !there && storage.now() - since! < BEING_MADE_MS) {
+      if (looks < MOST_LOOKS) continue
+      throw new ConflictError(`another start of the same key is under way (run '${holder}'); try again in a moment`)
+    }
     // It has ended, and whoever was to say so has not come that far.
     if (holder !== undefined) yield* attend(storage, only!, { holder })
     // Paused, or about to be let in: it waits like any other.
     else return yield* insertOrQueue(storage, run)
   }
 }
+
+/** Nobody takes longer from a slot to a run. */
+const BEING_MADE_MS = 60_000
+const MOST_LOOKS = 200
 
 /** On record from now on, if it was not. */
 function* limitFor(storage: Storage, { admission }: NewRun, { limit }: GateId) {
@@ -76,11 +89,17 @@ function* holdersOf(storage: Storage, gate: GateId): Procedure<GateState['holder
 function* takeTheirPlace(storage: Storage, run: StoredRun, gate: GateId, onConflict: 'cancel-running' | 'queue-latest' | 'skip'): Procedure<Wake[]> {
   const line = (yield* ask(storage.documents.list(lineOf(gate)))).map(({ value }) => readTicket(value))
   const inside = onConflict === 'cancel-running' ? Object.keys(yield* holdersOf(storage, gate)) : []
-  const others = [...line.map((ticket) => ticket.run), ...inside].filter((id) => id !== run.id)
+  const others = yield* together([...line.map((ticket) => ticket.run), ...inside].map((id) => ask(storage.find(id))))
   const reason = `run '${run.id}' of the same key takes its place`
-  const told = yield* together(others.map((id) => deliver(storage, id, { id: `superseded by ${run.id}`, kind: 'cancel', reason })))
+  // Of several that come at once the last one stays: each ends those before it, and itself where it finds one behind it. One of two always sees the other.
+  const there = others.filter((other) => other !== undefined && !hasEnded(other.status)) as StoredRun[]
+  const isLast = !there.some((other) => isBefore(run, other))
+  const ends = [...there.filter((other) => isBefore(other, run)), ...(isLast ? [] : [run])]
+  const told = yield* together(ends.map(({ id }) => deliver(storage, id, { id: `superseded by ${run.id}`, kind: 'cancel', reason })))
   return told.flatMap(({ wakes }) => wakes)
 }
+
+const isBefore = (a: StoredRun, b: StoredRun): boolean => a.id !== b.id && (a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt)
 
 /** Puts a run that has to wait into the line before its next gate. Doing it again is harmless. */
 export function* standInLine(storage: Storage, run: StoredRun): Procedure<Wake[]> {

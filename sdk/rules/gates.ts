@@ -32,8 +32,8 @@ interface Attended {
   wakes: Wake[]
   /** Who was let in, and for when. */
   passed: Map<string, number>
-  /** It is on record. */
-  isThere: boolean
+  /** As it is on record. */
+  gate: Document | undefined
 }
 
 /** A limit as it counts now. `ends`: the version of a pause that is over once its line is empty. */
@@ -60,7 +60,7 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving, limit?:
     if (ticket && at === undefined) {
       at = roomFor(spec, state, ticket.cost, now)
       if (at > now + AHEAD_MS && hasPromised(state, now)) at = undefined
-      else state = letIn(spec, state, ticket, at, ticket.lane)
+      else state = letIn(spec, state, ticket, at, ticket.lane, now)
     }
     if (state !== seen) {
       const written = yield* write(storage, id, spec, state, found, isPaused)
@@ -68,11 +68,11 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving, limit?:
       if (!written) continue
     }
     out = undefined
-    if (ticket && at === undefined) return { wakes, passed, isThere: found !== undefined }
+    if (ticket && at === undefined) return { wakes, passed, gate: found }
     if (!ticket) {
       // Whoever comes to it from now on finds no limit, and passes.
       if (ends !== undefined && !isPaused && !isFull(spec, state)) yield* ask(storage.documents.delete(LIMITS, id.limit, ends))
-      return { wakes, passed, isThere: found !== undefined }
+      return { wakes, passed, gate: found }
     }
     const told = yield* tell(storage, id, ticket, at!)
     // Whoever is gone leaves at once.
@@ -95,10 +95,11 @@ export function* enter(storage: Storage, id: GateId, ticket: Ticket, spec: Limit
 
 export function* waitInLine(storage: Storage, id: GateId, ticket: Ticket, limit?: InForce): Procedure<{ at?: number; wakes: Wake[] }> {
   yield* ask(storage.documents.put(lineOf(id), ticketKey(ticket), writeTicket(ticket)))
-  const { wakes, passed, isThere } = yield* attend(storage, id, undefined, limit)
+  const { wakes, passed, gate } = yield* attend(storage, id, undefined, limit)
   const at = passed.get(ticket.holder)
-  // Whoever changes the limit finds the line by its gate.
-  if (at === undefined && !isThere) yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), EMPTY as unknown as Json, { ifVersion: 0 }))
+  // Whoever changes the limit finds the line by its gate, however long nobody is let in.
+  if (at === undefined && (!gate || gate.expiresAt !== undefined))
+    yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), stateOf(gate) as unknown as Json, { ifVersion: gate?.version ?? 0 }))
   return { wakes, ...(at !== undefined && { at }) }
 }
 
@@ -112,7 +113,7 @@ export function* enterStraight(storage: Storage, id: GateId, ticket: Ticket, { s
     const now = storage.now()
     if (isPaused || isFull(spec, state) || roomFor(spec, state, ticket.cost, now) > now) return undefined
     if ((yield* ask(storage.documents.list(lineOf(id), { limit: 1 }))).length > 0) return undefined
-    if (yield* write(storage, id, spec, letIn(spec, state, ticket, now, ticket.lane), found)) return now
+    if (yield* write(storage, id, spec, letIn(spec, state, ticket, now, ticket.lane, now), found)) return now
   }
 }
 
@@ -172,7 +173,8 @@ function withOut(state: GateState, { holder, restMs }: Leaving, now: number): Ga
 function* tell(storage: Storage, id: GateId, ticket: Ticket, at: number): Procedure<Wake[] | 'gone'> {
   const run = yield* ask(storage.find(ticket.run))
   if (!run || isOut(run)) return 'gone'
-  if (ticket.holder !== ticket.run) return yield* wakeUp(storage, run)
+  // One whose run is paused would keep the place for nothing; it asks again when it goes on.
+  if (ticket.holder !== ticket.run) return run.status === 'queued' ? 'gone' : yield* wakeUp(storage, run)
   return yield* letPass(storage, run, id, at)
 }
 

@@ -64,8 +64,15 @@ function* startChild(storage: Storage, from: StoredRun, child: NewRun): Procedur
   if (!parent) return []
   if (isSameCall(there.parent, parent)) return hasEnded(there.status) ? yield* tellOfEnd(storage, there, parent) : []
   if (yield* isOfEarlierGeneration(storage, there, child)) return yield* adopt(storage, there, parent)
-  const error = { name: 'ConflictError', message: `the id '${there.id}' belongs to another run (workflow '${there.workflow}'); give the child another id` }
-  return (yield* deliver(storage, from.id, refusal(from, there.id, parent, error))).wakes
+  const error =
+    there.id !== child.id
+      ? {
+          name: 'ConflictError',
+          message: `run '${there.id}' of workflow '${there.workflow}' has the same singleton key and has not ended, so no other one is started beside it`,
+        }
+      : { name: 'ConflictError', message: `the id '${there.id}' belongs to another run (workflow '${there.workflow}'); give the child another id` }
+  // By the id that the parent knows: a singleton is answered with another run.
+  return (yield* deliver(storage, from.id, refusal(from, child.id, parent, error))).wakes
 }
 
 function isSameCall(a: ParentLink | undefined, b: ParentLink): boolean {

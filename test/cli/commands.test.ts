@@ -268,7 +268,10 @@ describe('steering', () => {
     expect(await local.result(runId)).toMatchObject({ matched: matches, done: matches })
     expect(await cli('retry', 'i1', '--status', 'failed')).toMatchObject({ code: 1, stderr: expect.stringContaining('one of the two') })
     expect(await cli('retry')).toMatchObject({ code: 1, stderr: expect.stringContaining('say which run to retry') })
-    expect(await cli('cancel', '--workflow', 'nothing-like-it')).toMatchObject({ code: 1, stderr: expect.stringContaining("no workflow is named 'nothing-like-it'") })
+    expect(await cli('cancel', '--workflow', 'nothing-like-it')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no workflow is named 'nothing-like-it'"),
+    })
     expect(await cli('retry', '--status', 'failed', '--per-second', '101')).toMatchObject({ code: 1, stderr: expect.stringContaining('from 1 to 100') })
   })
 
