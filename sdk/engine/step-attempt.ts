@@ -85,8 +85,9 @@ export class StepAttempt implements StepTools, CheckTools {
   }
 
   private callInside(around: AroundBody): unknown {
-    const { rhythm } = this.request
-    return around({ runId: this.host.run.id, step: this.operation.id, ...(!rhythm && { attempt: this.attempt }) }, () => this.callBody())
+    const { id: runId } = this.host.run
+    const { id: step } = this.operation
+    return around(this.request.rhythm ? { runId, step } : { runId, step, attempt: this.attempt }, () => this.callBody())
   }
 
   /** The body sees its signal; what it makes of it is its own affair. */

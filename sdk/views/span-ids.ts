@@ -64,15 +64,33 @@ export function placeOfNext(run: TracedRun, begunAt: number): SpanPlace {
   return { traceId, spanId: root }
 }
 
-const PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+const digit = (value: number, shift: number): number => DIGITS[(value >>> shift) & 15]!
 
-/** 32 bits as 8 digits, from a table: that is five times as fast as asking the number. */
-const hex32 = (value: number): string => PAIRS[value >>> 24]! + PAIRS[(value >>> 16) & 255]! + PAIRS[(value >>> 8) & 255]! + PAIRS[value & 255]!
+/** 32 bits as 8 digits. */
+const hex32 = (value: number): string => value.toString(16).padStart(8, '0')
 
-/** 16 digits. */
+/** 16 digits, made in one piece: put together from smaller ones they take twice as long. */
 function hexOf(hash: Hash): string {
-  const [high, low] = hash.halves
-  return hex32(high) + hex32(low)
+  const [h, l] = hash.halves
+  return String.fromCharCode(
+    digit(h, 28),
+    digit(h, 24),
+    digit(h, 20),
+    digit(h, 16),
+    digit(h, 12),
+    digit(h, 8),
+    digit(h, 4),
+    digit(h, 0),
+    digit(l, 28),
+    digit(l, 24),
+    digit(l, 20),
+    digit(l, 16),
+    digit(l, 12),
+    digit(l, 8),
+    digit(l, 4),
+    digit(l, 0),
+  )
 }
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/
