@@ -43,11 +43,11 @@ interface InForce {
   ends?: number
 }
 
-/** Lets in whoever is next, after letting somebody out. `limit`: where the caller has just read it. */
-export function* attend(storage: Storage, id: GateId, leaving?: Leaving, limit?: InForce): Procedure<Attended> {
+/** Lets in whoever is next, after letting somebody out. */
+export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Procedure<Attended> {
   const wakes: Wake[] = []
   const passed = new Map<string, number>()
-  const { spec, isPaused, ends } = limit ?? (yield* limitOf(storage, id.limit))
+  const { spec, isPaused, ends } = yield* limitOf(storage, id.limit)
   let out = leaving
   let found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
   for (;;) {
@@ -90,12 +90,13 @@ export function* enter(storage: Storage, id: GateId, ticket: Ticket, spec: Limit
   const limit = yield* noteLimit(storage, id.limit, spec)
   const at = yield* enterStraight(storage, id, ticket, limit)
   if (at !== undefined) return { at, wakes: [] }
-  return yield* waitInLine(storage, id, ticket, limit)
+  return yield* waitInLine(storage, id, ticket)
 }
 
-export function* waitInLine(storage: Storage, id: GateId, ticket: Ticket, limit?: InForce): Procedure<{ at?: number; wakes: Wake[] }> {
+/** The limit is read behind the ticket: whoever changes it meanwhile sees one of the two. */
+export function* waitInLine(storage: Storage, id: GateId, ticket: Ticket): Procedure<{ at?: number; wakes: Wake[] }> {
   yield* ask(storage.documents.put(lineOf(id), ticketKey(ticket), writeTicket(ticket)))
-  const { wakes, passed, gate } = yield* attend(storage, id, undefined, limit)
+  const { wakes, passed, gate } = yield* attend(storage, id)
   const at = passed.get(ticket.holder)
   // Whoever changes the limit finds the line by its gate, however long nobody is let in.
   if (at === undefined && (!gate || gate.expiresAt !== undefined))
