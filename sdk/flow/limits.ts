@@ -69,15 +69,16 @@ export class Limits {
       const isRated = options.rate !== undefined || rate !== undefined
       if (options.concurrency === undefined && options.rate === undefined && options.per === undefined)
         throw new InvalidInputError(`say what limit '${name}' is to be: a concurrency, a rate, or both`)
+      if (options.per !== undefined && !isRated) throw new InvalidInputError(`limit '${name}' has no rate, so there is nothing for \`per\`; give a rate too`)
+      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: per ?? 1_000 }) }
+      const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as LimitOptions
+      const set = specOf(given, `limit '${name}'`)
       // The gates of a workflow's runs know what they are for.
       if (name.includes(':') && (options.rate ?? options.per) !== undefined && record.code.rate === undefined)
         throw new InvalidInputError(`limit '${name}' is one of how many runs are under way at once, so it takes a concurrency and no rate`)
       if (name.includes(':') && options.concurrency !== undefined && record.code.concurrency === undefined)
         throw new InvalidInputError(`limit '${name}' is one of how many runs may start, so it takes a rate and no concurrency`)
-      if (options.per !== undefined && !isRated) throw new InvalidInputError(`limit '${name}' has no rate, so there is nothing for \`per\`; give a rate too`)
-      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: per ?? 1_000 }) }
-      const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as LimitOptions
-      return { ...record, set: specOf(given, `limit '${name}'`) }
+      return { ...record, set }
     })
   }
 

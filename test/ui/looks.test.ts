@@ -50,7 +50,7 @@ beforeAll(async () => {
   await api.until('looks-review', 'waiting')
   for (const i of [1, 2, 3]) await api.start('packing', `looks-packing-${i}`, { warehouse: 'north' })
   await api.until('looks-packing-3', 'queued')
-  await local.local.limits.set('packing:concurrency', { rate: 100, per: '1m' })
+  await local.local.limits.set('packing:concurrency', { concurrency: 2 })
   await local.local.pause({ run: 'looks-paused' })
   incident = `/incidents/${(await local.local.incidents()).incidents[0]!.fingerprint}`
 })
