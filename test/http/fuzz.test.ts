@@ -73,7 +73,7 @@ test('no request whatsoever gives a 500', async () => {
       if (response.status >= 400 && !isPage)
         expect(JSON.parse(answer)).toMatchObject({ type: expect.stringMatching(/^urn:overwinter:problem:/), status: response.status })
     }),
-    { numRuns: 1_000 },
+    { numRuns: 2_000 },
   )
   // It reached into the handlers, and did not only bounce off the surface.
   for (const status of [200, 201, 202, 400, 404, 405, 409, 415]) expect(statuses).toContain(status)
