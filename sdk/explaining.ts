@@ -1,7 +1,7 @@
 import type { Client, RunView } from './client.ts'
 import { RunNotFoundError } from './engine/errors.ts'
 import { idempotencyKey } from './engine/names.ts'
-import { LIMITS, type LimitRecord, specInForce } from './flow/limit-record.ts'
+import { type LimitRecord, recordsOf, specInForce } from './flow/limit-record.ts'
 import { WorkerDirectory } from './tasks/directory.ts'
 import { type Facts, type Why, why } from './views/why.ts'
 
@@ -41,7 +41,7 @@ async function linesOf({ world, limits }: Client, { runId, queue, waitingFor = [
   const gates = waitingFor.flatMap(({ kind, id, on, key }) => (kind === 'limit' && on !== undefined ? [{ id, limit: on, key }] : [])).slice(0, MOST_PLACES)
   const names = new Set([...gates.map(({ limit }) => limit), ...(queue ? [queue.limit] : [])])
   if (names.size === 0) return {}
-  const [run, records] = await Promise.all([world.store.get(runId), Promise.all([...names].map((name) => world.documents.get(LIMITS, name)))])
+  const [run, records] = await Promise.all([world.store.get(runId), Promise.all([...names].map((name) => world.documents.get(recordsOf(name), name)))])
   const places = await Promise.all(
     run
       ? gates.map(async ({ id, limit, key }) => [id, await limits.placeOf({ limit, ...(key !== undefined && { key }) }, idempotencyKey(run, id))] as const)

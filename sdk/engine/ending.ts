@@ -2,7 +2,7 @@ import type { EndStatus, Message, Outgoing, ParentLink, RunRecord } from '../por
 import { validate } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { CancelledError, InvalidInputError, recordError, StepError } from './errors.ts'
-import type { ErrorRecord, EventOf, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
+import type { ErrorRecord, EventOf, EventType, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
 import type { Json } from './json.ts'
 import { idempotencyKey, taskId } from './names.ts'
 import type { CodeEnd } from './replay.ts'
@@ -55,6 +55,21 @@ export async function terminalEvent(
 export function rootError(error: Error): Error {
   return error instanceof StepError && error.cause instanceof Error ? error.cause : error
 }
+
+/** The events that an end is worked out from: what the run has started elsewhere, and what became of it. */
+export const READ_AT_END: ReadonlySet<EventType> = new Set<EventType>([
+  'child.started',
+  'child.detached',
+  'child.completed',
+  'child.failed',
+  'task.admitted',
+  'task.dispatched',
+  'task.completed',
+  'task.failed',
+  'step.admitted',
+  'decided',
+  'run.cancelRequested',
+])
 
 /**
  * What the end of a run means for others: its parent hears of it, its children are dealt with as they asked for, its

@@ -1,4 +1,5 @@
 import type { Commit, CommitResult, Next, Outgoing, World } from '../ports.ts'
+import { READ_AT_END } from './ending.ts'
 import type { FrameEvent, JournalEvent } from './events.ts'
 import { canonicalJson, type Json } from './json.ts'
 
@@ -43,7 +44,7 @@ export class FrameBuffer {
     this.lastAt = Math.max(this.lastAt, this.world.clock.now())
     if (this.events.length === 0) this.frameAt = this.lastAt
     this.events.push(this.lastAt === this.frameAt ? event : { ...event, dt: this.lastAt - this.frameAt })
-    if (/^(child|task)\.|\.admitted$|^run\.cancelRequested$|^decided$/.test(event.type)) this.startedElsewhere.push(event)
+    if (READ_AT_END.has(event.type)) this.startedElsewhere.push(event)
     if (durable) this.onDurable.push(durable)
     return this.lastAt
   }

@@ -7,6 +7,7 @@ export function limitRequest(
   { limit, cost = 1 }: { limit?: Limit; cost?: number | ((input: never) => number) },
   input: unknown,
   what: string,
+  calledAt: number,
 ): LimitRequest | undefined {
   if (limit === undefined) {
     if (cost === 1) return undefined
@@ -24,5 +25,5 @@ export function limitRequest(
     throw new InvalidInputError(
       `${what} costs ${amount}, and limit '${name}' has only ${spec.rate} in ${spec.perMs! / 1_000} s: it would never be let in. Raise the limit, or make it cost less`,
     )
-  return { gate: { limit: name, ...(key !== undefined && { key }) }, spec, cost: amount }
+  return { gate: { limit: name, ...(key !== undefined && { key }) }, spec, cost: amount, calledAt }
 }

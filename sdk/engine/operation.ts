@@ -1,5 +1,4 @@
 import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../context.ts'
-import type { GateId } from '../flow/line.ts'
 import type { TaskPolicy } from '../tasks/task.ts'
 import type { AnyRequest, AnySignal, AnyWorkflow } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
@@ -50,10 +49,6 @@ export class Operation {
   /** In which turn it was called: what is called later knows more. */
   readonly turn: number
   readonly promise: Promise<unknown>
-  /** The time of the run then. */
-  readonly calledAt: number
-  /** The limit that it stands in line for. */
-  waitsAt: GateId | undefined
   /** How far an `until` has got. The journal does not know. */
   rounds: Rounds = NO_ROUNDS
   /** How often the run had been asked to stop by then; more than ever, for an undo, which no such request is meant for. */
@@ -63,14 +58,12 @@ export class Operation {
   private resolvePromise!: (value: unknown) => void
   private rejectPromise!: (error: Error) => void
 
-  constructor(id: string, request: Request, facts: Facts | undefined, turn: number, stopsBefore: number, calledAt = 0) {
+  constructor(id: string, request: Request, facts: Facts | undefined, turn: number, stopsBefore: number) {
     this.id = id
     this.request = request
     this.known = facts
     this.turn = turn
     this.stopsBefore = stopsBefore
-    this.calledAt = calledAt
-    this.waitsAt = undefined
     this.promise = new Promise((resolve, reject) => {
       this.resolvePromise = resolve
       this.rejectPromise = reject

@@ -13,6 +13,8 @@ export interface LimitRequest {
   gate: GateId
   spec: LimitSpec
   cost: number
+  /** The time of the run when the code called for it. */
+  calledAt: number
 }
 
 /** Steps and tasks that wait for their turn at a limit. Being let in is journaled, so that whoever ends the run knows what it has to leave. */
@@ -39,7 +41,6 @@ export class Passes {
       if (admitted.notBefore !== undefined) this.toAttend.push(gateOf(admitted))
       return letIn(admitted.notBefore ?? 0)
     }
-    operation.waitsAt = operation.limit!.gate
     this.leaveFormer(operation)
     this.waiting.set(operation, letIn)
     this.toAsk.add(operation)
@@ -61,6 +62,11 @@ export class Passes {
 
   get areWanted(): boolean {
     return this.toAsk.size > 0 || this.toAttend.length > 0
+  }
+
+  /** The limit that it stands in line for. */
+  lineOf(operation: Operation): GateId | undefined {
+    return this.waiting.has(operation) ? operation.limit!.gate : undefined
   }
 
   /** Something has come from outside: it may be a turn. */
@@ -92,7 +98,6 @@ export class Passes {
     const { gate } = operation.limit ?? { gate: gateOf(admitted!) }
     const place = { id: operation.id, order: admitted?.order ?? this.orderOf(operation), ...(admitted ? gateOf(admitted) : gate) }
     this.buffer.send({ ...leavingLimit(this.replay.run, place), isInLine: isWaiting, ...(restMs !== undefined && { restMs }) })
-    operation.waitsAt = undefined
   }
 
   /** Those that a race went on without do not stand in line any more. */
@@ -109,7 +114,6 @@ export class Passes {
     const { gate } = operation.limit!
     const letIn = this.waiting.get(operation)
     this.waiting.delete(operation)
-    operation.waitsAt = undefined
     const isLater = at > this.world.clock.now()
     const type = operation.kind === 'task' ? 'task.admitted' : 'step.admitted'
     const event: EventOf<'step.admitted' | 'task.admitted'> = { type, id: operation.id, ...gate, order, ...(isLater && { notBefore: at }) }
@@ -124,8 +128,8 @@ export class Passes {
   }
 
   /** The same in every replay: when the code called for it, or when its next attempt was due. */
-  private orderOf({ facts, calledAt }: Operation): number {
-    return facts?.until ?? calledAt
+  private orderOf({ facts, limit }: Operation): number {
+    return facts?.until ?? limit!.calledAt
   }
 }
 

@@ -43,6 +43,8 @@ export class Replay {
   readonly origins = new Origins()
   readonly groups = new Groups(this)
   readonly requests = new Requests(this)
+  /** The code has called for something that waits for its turn. */
+  hasLimits = false
   private seeded: SeededRandom | undefined
   private draws = 0
   private fresh: Operation[] = []
@@ -157,7 +159,7 @@ export class Replay {
   call(scope: string, name: string, request: Request, isCleanUp = false, branch?: Branch): Operation {
     if (!this.isCallable) this.assertCallable(`ctx operation '${name}'`)
     const base = scope + escapeName(name)
-    if (branch?.isWithdrawn) return new Operation(base, request, undefined, this.turns, 0, this.time)
+    if (branch?.isWithdrawn) return new Operation(base, request, undefined, this.turns, 0)
     let id = base
     if (this.operations.has(base)) {
       const repeat = (this.repeats.get(base) ?? 0) + 1
@@ -170,7 +172,7 @@ export class Replay {
       this.wrong ??= mismatch(this.run, `its history has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
     }
     if (facts?.inputDigest !== undefined) this.checkInput(id, request, facts.inputDigest)
-    const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length, this.time)
+    const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
     this.operations.set(id, operation)
     branch?.note(operation)
     this.fresh.push(operation)

@@ -98,13 +98,14 @@ export class RunContext implements Context {
     let inputDigest: string | undefined
     let limit: LimitRequest | undefined
     if (options !== NO_OPTIONS) {
-      if (options.limit !== undefined || options.cost !== undefined) limit = limitRequest(options, options.input, `step '${name}'`)
+      if (options.limit !== undefined || options.cost !== undefined) limit = this.limited(options, options.input, `step '${name}'`)
       if (options.input !== undefined) inputDigest = digest(canonicalJson(encode(options.input, `the input of step '${name}'`)))
       if (options.retry) checkRetryPolicy(options.retry, `step '${name}'`)
       if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
     }
     const stub = this.shared.stubs?.get(name)
-    const request: StepRequest = { kind: 'step', body: stub ?? body, options, timeoutMs, inputDigest, limit }
+    const request: StepRequest = { kind: 'step', body: stub ?? body, options, timeoutMs, inputDigest }
+    if (limit) request.limit = limit
     const operation = this.replay.call(this.path, name, request, this.isCleanUp, this.branch)
     // Only for a body that is about to run: in replay there are very many that are not.
     if (this.shared.traceCall && (!operation.facts || operation.facts.failures > 0)) request.addCaller = this.shared.traceCall()
@@ -142,8 +143,14 @@ export class RunContext implements Context {
     const { name = type } = options
     checkName('a task name', name)
     const policy = taskPolicy(options, `task '${name}'`)
-    const limit = limitRequest(options, input, `task '${name}'`)
+    const limit = this.limited(options, input, `task '${name}'`)
     return this.replay.call(this.path, name, { kind: 'task', type, input, policy, limit }, false, this.branch).promise as Promise<T>
+  }
+
+  private limited(options: StepOptions | TaskOptions, input: unknown, what: string): LimitRequest | undefined {
+    const request = limitRequest(options, input, what, this.replay.now)
+    if (request) this.replay.hasLimits = true
+    return request
   }
 
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {

@@ -247,7 +247,7 @@ class RunLoop {
       const delivery = next instanceof Promise ? await next : next
       if (!delivery) return hasMoved
       await this.replay.deliver(delivery, this.buffer.add(delivery))
-      this.leaveLimit(delivery, steps)
+      if (this.replay.hasLimits) this.leaveLimit(delivery, steps)
       // Right behind what it was decided after: that is where a replay looks for it.
       if (this.closing.noteDecisions()) {
         steps.dropWithdrawn()
@@ -316,7 +316,7 @@ class RunLoop {
     // One turn each, as ever: the first may be the end of the code, and then the others were never heard of.
     for (let settled = steps.nextSettled(); settled; settled = steps.nextSettled()) {
       await this.replay.deliver(settled, this.buffer.add(settled))
-      this.leaveLimit(settled, steps)
+      if (this.replay.hasLimits) this.leaveLimit(settled, steps)
       this.closing.noteDecisions()
       if (this.replay.violation) return this.closing.park(this.replay.violation)
       if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)

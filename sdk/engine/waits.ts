@@ -117,7 +117,7 @@ export class Waits {
 
   describe(): Waiting[] {
     const waiting: Waiting[] = []
-    for (const operation of this.replay.operations.values()) if (!operation.settled) waiting.push(describeWait(operation, this.timed.get(operation)))
+    for (const operation of this.replay.operations.values()) if (!operation.settled) waiting.push(describeWait(operation, this.timed.get(operation), this.passes.lineOf(operation)))
     // Only the first ones are kept, and what is said of an `until` is said nowhere else.
     return waiting.some(isRounds) ? [...waiting.filter(isRounds), ...waiting.filter((one) => !isRounds(one))] : waiting
   }
@@ -369,7 +369,7 @@ function timedOut(id: string, how: string): Delivery {
   return { type: 'callback.failed', id, error: recordError(new TimeoutError(`callback '${id}' ${how}`)) }
 }
 
-function describeWait(operation: Operation, dueAt: number | undefined): Waiting {
+function describeWait(operation: Operation, dueAt: number | undefined, line: GateId | undefined): Waiting {
   const { request, id, facts } = operation
   const until = dueAt === undefined ? {} : { until: dueAt }
   switch (request.kind) {
@@ -382,11 +382,11 @@ function describeWait(operation: Operation, dueAt: number | undefined): Waiting 
     case 'child':
       return { kind: 'child', id, ...(facts?.opened?.type === 'child.started' && { on: facts.opened.run }) }
     case 'task':
-      if (operation.waitsAt) return atLimit(id, operation.waitsAt)
+      if (line) return atLimit(id, line)
       if (facts?.admitted && !facts.opened) return { ...atLimit(id, facts.admitted), ...until }
       return { kind: 'task', id, on: request.type }
     case 'step':
-      if (operation.waitsAt) return atLimit(id, operation.waitsAt)
+      if (line) return atLimit(id, line)
       // Let in, for a time to come.
       if (facts?.admitted) return { ...atLimit(id, facts.admitted), ...until }
       if (facts?.repeating) return describeRounds(operation, until)

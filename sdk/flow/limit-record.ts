@@ -1,7 +1,11 @@
 import type { LimitSpec } from './limit.ts'
+import { isPause } from './pause-scope.ts'
 
 /** Where limits are on record. */
 export const LIMITS = 'limits'
+/** And pauses: apart, because every runner reads all of them again and again. */
+export const PAUSES = 'pauses'
+export const recordsOf = (limit: string): string => (isPause(limit) ? PAUSES : LIMITS)
 
 /** A limit as everybody sees it, whatever code they have. */
 export interface LimitRecord {

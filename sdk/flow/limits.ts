@@ -3,9 +3,8 @@ import type { Json } from '../engine/json.ts'
 import type { Count, World } from '../ports.ts'
 import { afresh, type GateState } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
-import { LIMITS, type LimitRecord, specInForce } from './limit-record.ts'
+import { LIMITS, type LimitRecord, recordsOf, specInForce } from './limit-record.ts'
 import { type GateId, gateKey, gatesOf, lineOf, NO_KEY, readTicket } from './line.ts'
-import { isPause } from './pause-scope.ts'
 
 /** A limit as people see it. */
 export interface LimitView {
@@ -49,11 +48,10 @@ export class Limits {
     this.world = world
   }
 
-  /** By name, without those that are pauses. */
+  /** By name. */
   async list(): Promise<LimitView[]> {
     const found = await this.world.documents.list(LIMITS)
-    const limits = found.filter(({ key }) => !isPause(key))
-    return Promise.all(limits.map(({ key, value }) => this.view(key, value as unknown as LimitRecord)))
+    return Promise.all(found.map(({ key, value }) => this.view(key, value as unknown as LimitRecord)))
   }
 
   async get(name: string): Promise<LimitView> {
@@ -102,7 +100,7 @@ export class Limits {
     const [line, state, record] = await Promise.all([
       documents.list(lineOf(gate), { limit: MOST_COUNTED }),
       this.stateOf(gate),
-      documents.get(LIMITS, gate.limit).then((found) => found?.value as unknown as LimitRecord | undefined),
+      documents.get(recordsOf(gate.limit), gate.limit).then((found) => found?.value as unknown as LimitRecord | undefined),
     ])
     const at = line.findIndex(({ value }) => readTicket(value).holder === holder)
     const place: Count = at < 0 && line.length === MOST_COUNTED ? { count: MOST_COUNTED, isMore: true } : { count: Math.max(0, at) + 1 }
@@ -144,9 +142,9 @@ export class Limits {
   }
 
   private async find(name: string): Promise<{ record: LimitRecord; version: number }> {
-    const found = isPause(name) ? undefined : await this.world.documents.get(LIMITS, name)
+    const found = await this.world.documents.get(LIMITS, name)
     if (found) return { record: found.value as unknown as LimitRecord, version: found.version }
-    const names = (await this.world.documents.list(LIMITS)).map(({ key }) => key).filter((key) => !isPause(key))
+    const names = (await this.world.documents.list(LIMITS)).map(({ key }) => key)
     throw new LimitNotFoundError(`no limit is named '${name}'; known: ${names.join(', ') || 'none. A limit is known once a run has come to it'}`)
   }
 

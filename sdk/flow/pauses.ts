@@ -3,8 +3,8 @@ import type { Json } from '../engine/json.ts'
 import { checkName, checkRunId } from '../engine/names.ts'
 import type { Document, DocumentStore, RunRecord, World } from '../ports.ts'
 import type { Admission, Gate } from './admission.ts'
-import { LIMITS, type LimitRecord } from './limit-record.ts'
-import { isPause, nameOf, PAUSES, type PauseScope, scopeOf } from './pause-scope.ts'
+import { type LimitRecord, PAUSES } from './limit-record.ts'
+import { nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
 
 export type { PauseScope } from './pause-scope.ts'
 
@@ -60,8 +60,8 @@ export class Pauses {
 
   async read(): Promise<void> {
     const at = this.world.clock.now()
-    const found = await this.world.documents.list(LIMITS, { after: PAUSES, limit: MOST_PAUSES })
-    const records = new Map(found.filter(({ key }) => isPause(key)).map(({ key, value }) => [key, value as unknown as LimitRecord]))
+    const found = await this.world.documents.list(PAUSES)
+    const records = new Map(found.map(({ key, value }) => [key, value as unknown as LimitRecord]))
     this.seen = { at, records }
   }
 }
@@ -89,7 +89,7 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
   checkScope(scope)
   const name = nameOf(scope)
   for (;;) {
-    const found = await world.documents.get(LIMITS, name)
+    const found = await world.documents.get(PAUSES, name)
     const there = found?.value as unknown as LimitRecord | undefined
     if (!found && (await listPauses(world)).length >= MOST_PAUSES)
       throw new ConflictError(`${MOST_PAUSES} pauses are in force already; pause the workflow, or everything, instead of run by run`)
@@ -97,7 +97,7 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
     const since = there?.since ?? world.clock.now()
     const round = (there?.round ?? 0) + (there && !there.paused ? 1 : 0)
     const record: LimitRecord = { code: {}, paused: true, since, ends: true, ...(round > 0 && { round }) }
-    if (await world.documents.put(LIMITS, name, record as unknown as Json, { ifVersion: found?.version ?? 0 })) {
+    if (await world.documents.put(PAUSES, name, record as unknown as Json, { ifVersion: found?.version ?? 0 })) {
       await pausesOf(world).read()
       return viewOf(name, record)
     }
@@ -113,7 +113,7 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
     )
   const name = nameOf(scope)
   for (;;) {
-    const found = await world.documents.get(LIMITS, name)
+    const found = await world.documents.get(PAUSES, name)
     if (!found) return undefined
     const { since, round } = found.value as unknown as LimitRecord
     const record: LimitRecord = {
@@ -122,7 +122,7 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
       ...(since !== undefined && { since }),
       ...(round !== undefined && { round }),
     }
-    if (!(await world.documents.put(LIMITS, name, record as unknown as Json, { ifVersion: found.version }))) continue
+    if (!(await world.documents.put(PAUSES, name, record as unknown as Json, { ifVersion: found.version }))) continue
     await world.wakeups.send(await world.store.attend([{ limit: name, key: serialOf(record) }]))
     await pausesOf(world).read()
     return viewOf(name, record)
@@ -130,8 +130,8 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
 }
 
 export async function listPauses(world: World): Promise<PauseView[]> {
-  const found = await world.documents.list(LIMITS, { after: PAUSES, limit: MOST_PAUSES })
-  return found.filter(({ key }) => isPause(key)).map(({ key, value }: Document) => viewOf(key, value as unknown as LimitRecord))
+  const found = await world.documents.list(PAUSES)
+  return found.map(({ key, value }: Document) => viewOf(key, value as unknown as LimitRecord))
 }
 
 function viewOf(name: string, { code, since, paused }: LimitRecord): PauseView {

@@ -2,7 +2,7 @@ import type { Json } from '../engine/json.ts'
 import type { Gate } from '../flow/admission.ts'
 import { EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor } from '../flow/gate.ts'
 import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
-import { LIMITS, type LimitRecord, specInForce } from '../flow/limit-record.ts'
+import { LIMITS, type LimitRecord, recordsOf, specInForce } from '../flow/limit-record.ts'
 import { behindLane, type GateId, gateKey, gatesOf, lineOf, readTicket, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
 import { type Document, hasEnded, type Wake } from '../ports.ts'
 import { wakeUp } from './deliver.ts'
@@ -71,7 +71,7 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
     if (ticket && at === undefined) return { wakes, passed, gate: found }
     if (!ticket) {
       // Whoever comes to it from now on finds no limit, and passes.
-      if (ends !== undefined && !isPaused && !isFull(spec, state)) yield* ask(storage.documents.delete(LIMITS, id.limit, ends))
+      if (ends !== undefined && !isPaused && !isFull(spec, state)) yield* ask(storage.documents.delete(recordsOf(id.limit), id.limit, ends))
       return { wakes, passed, gate: found }
     }
     const told = yield* tell(storage, id, ticket, at!)
@@ -140,7 +140,7 @@ export function* noteLimit(storage: Storage, name: string, code: LimitSpec): Pro
 }
 
 export function* limitOf(storage: Storage, name: string): Procedure<InForce> {
-  return inForce(yield* ask(storage.documents.get(LIMITS, name)))
+  return inForce(yield* ask(storage.documents.get(recordsOf(name), name)))
 }
 
 function inForce(found: Document | undefined): InForce {

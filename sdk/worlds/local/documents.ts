@@ -1,7 +1,7 @@
 import type { Json } from '../../engine/json.ts'
 import type { Clock, Document, DocumentRange, DocumentStore } from '../../ports.ts'
 import type { StoredDocuments } from '../../rules/storage.ts'
-import type { Database, Value } from './database.ts'
+import { BOUND, type Database, type Value } from './database.ts'
 
 const ALIVE = '(expires_at IS NULL OR expires_at > ?)'
 const COLUMNS = 'key, value, version, expires_at'
@@ -21,11 +21,12 @@ export class DocumentRows implements StoredDocuments {
     return values && toDocument(values)
   }
 
-  list(collection: string, { after, limit = -1, backwards = false }: DocumentRange = {}): Document[] {
+  list(collection: string, { after, limit, backwards = false }: DocumentRange = {}): Document[] {
     const [beyond, order] = backwards ? ['<', 'DESC'] : ['>', 'ASC']
-    const behind = after === undefined ? { sql: '', values: [] } : { sql: `AND key ${beyond} ?`, values: [after] }
-    const sql = `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE} ${behind.sql} ORDER BY key ${order} LIMIT ?`
-    return this.db.allValues(sql, collection, this.clock.now(), ...behind.values, limit).map(toDocument)
+    const behind = after === undefined ? { sql: '', values: [] } : { sql: ` AND key ${beyond} ?`, values: [after] }
+    const most = limit === undefined ? { sql: '', values: [] } : { sql: ` LIMIT ${BOUND}`, values: [limit] }
+    const sql = `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE}${behind.sql} ORDER BY key ${order}${most.sql}`
+    return this.db.allValues(sql, collection, this.clock.now(), ...behind.values, ...most.values).map(toDocument)
   }
 
   put(collection: string, key: string, value: Json, { ifVersion, expiresAt }: { ifVersion?: number; expiresAt?: number } = {}): Document | undefined {
