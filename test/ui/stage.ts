@@ -49,13 +49,13 @@ export class Api {
     return ((await (await fetch(`${this.base}/runs?${query}`, { headers: this.headers })).json()) as { runs: unknown[] }).runs.length
   }
 
-  /** Until it is in that state. */
-  async until(id: string, status: RunJson['status']): Promise<RunJson> {
+  /** Until it is in that state, or in one of them. */
+  async until(id: string, ...statuses: RunJson['status'][]): Promise<RunJson> {
     const patientUntil = Date.now() + PATIENCE_MS / 4
     for (;;) {
       const run = await this.get(id)
-      if (run.status === status) return run
-      if (Date.now() > patientUntil) throw new Error(`run '${id}' is ${run.status}, not ${status}: ${JSON.stringify(run)}`)
+      if (statuses.includes(run.status)) return run
+      if (Date.now() > patientUntil) throw new Error(`run '${id}' is ${run.status}, not ${statuses.join(' or ')}: ${JSON.stringify(run)}`)
       await setTimeout(LOOK_EVERY_MS)
     }
   }
