@@ -5,6 +5,7 @@ import { coded } from 'overwinter-coding'
 import { traced } from 'overwinter-tracing'
 import { StoredWorkflows } from '../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../sdk/engine/run-loop.ts'
+import { followCode } from '../sdk/flow/changing-limits.ts'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
 import { counted } from './counted-world.ts'
 import { eachMessage } from './each-message.ts'
@@ -21,12 +22,14 @@ const UNKNOWN_DELAY_MS = 5_000
 const { world: tracedWorld, flush } = traced(awsWorld(logger))
 const { world, take } = counted(coded(tracedWorld))
 const workflows = new StoredWorkflows(world, registry, handlers)
-const begin = startingPaused(world)
+const beginPaused = startingPaused(world)
+let following: Promise<void> | undefined
 
 /** Each message says that a run is due. Those that fail come back by themselves, the others are done with. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   try {
-    await begin()
+    await beginPaused()
+    await (following ??= followCode(world, registry.all()).catch(tryAgain))
     const response = await eachMessage(event, (record) => takeUp(record, context))
     // An invocation that did nothing but fail counts as an error of the function, which an alarm watches.
     if (response.batchItemFailures.length === event.Records.length) throw new Error('none of these runs could be taken further; the log says why, run by run')
@@ -35,6 +38,12 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     await flush?.()
     metrics.publish()
   }
+}
+
+/** Runs go on by the limits that are on record; the next invocation looks again. */
+function tryAgain(error: unknown): void {
+  following = undefined
+  log('warn', `the limits of this code could not be put on record: ${error}`, {})
 }
 
 async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise<void> {

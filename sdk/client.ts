@@ -312,6 +312,12 @@ export class Client {
   async pause(scope: PauseScope): Promise<PauseView> {
     // One that nobody knows is misspelt.
     if ('workflow' in scope) await this.definitions.toStart(scope.workflow)
+    if ('run' in scope) {
+      checkRunId(scope.run)
+      const state = await this.world.store.state(scope.run)
+      if (!state) throw notFound(scope.run)
+      if (hasEnded(state.status)) throw new ConflictError(`run '${scope.run}' has ended (${state.status}): there is nothing left to pause`)
+    }
     return pause(this.world, scope)
   }
 

@@ -2,6 +2,7 @@ import { Client } from './client.ts'
 import type { Codec } from './codec/codec.ts'
 import { withCodec } from './codec/with-codec.ts'
 import type { NamedHandler } from './definitions/define.ts'
+import { followCode } from './flow/changing-limits.ts'
 import type { RunStore } from './ports.ts'
 import { Runner, type RunnerOptions } from './runner.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
@@ -54,6 +55,7 @@ export class Local extends Client {
     const local = new Local(world, exporter, new Runner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
     try {
       await local.runner.start()
+      await followCode(world, workflows)
       // Another process on the same file may have schedules of its own: only who speaks of them means them.
       if (options.schedules) await local.schedules.sync(schedules)
     } catch (error) {

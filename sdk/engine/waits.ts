@@ -117,7 +117,8 @@ export class Waits {
 
   describe(): Waiting[] {
     const waiting: Waiting[] = []
-    for (const operation of this.replay.operations.values()) if (!operation.settled) waiting.push(describeWait(operation, this.timed.get(operation), this.passes.lineOf(operation)))
+    for (const operation of this.replay.operations.values())
+      if (!operation.settled) waiting.push(describeWait(operation, this.timed.get(operation), this.passes.lineOf(operation)))
     // Only the first ones are kept, and what is said of an `until` is said nowhere else.
     return waiting.some(isRounds) ? [...waiting.filter(isRounds), ...waiting.filter((one) => !isRounds(one))] : waiting
   }

@@ -23,6 +23,9 @@ export interface GateState {
   checkedAt?: number
 }
 
+/** A run may be in here before it is anywhere else. Nobody takes longer from a slot, or a place among gathered starts, to the run that it is for. */
+export const BEING_MADE_MS = 60_000
+
 export const EMPTY: GateState = { holders: {} }
 
 /** A rate is kept over any period of its length. Pieces of it are forgotten whole, so a rate falls short by one of them: 4 %. */

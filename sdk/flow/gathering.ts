@@ -6,6 +6,7 @@ import { type Document, type DocumentStore, hasEnded, type NewRun, type World } 
 import type { Accepted } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { keyFor } from './admission.ts'
+import { BEING_MADE_MS } from './gate.ts'
 
 /**
  * Starts that become one run. They are appended to a log, one for each workflow and key, whose places are written once: so of two starts, or of a start and the
@@ -97,7 +98,6 @@ async function mayJoin(store: World['store'], { run, since }: Entry, now: number
   const state = await store.state(run)
   return state ? !hasEnded(state.status) : now - since < BEING_MADE_MS
 }
-const BEING_MADE_MS = 60_000
 
 /** Places are written once, so whoever gets the next one has seen all before it. */
 async function findRepeat(documents: DocumentStore, collection: string, { first, run }: Entry, key: string): Promise<Entry | undefined> {

@@ -1,6 +1,7 @@
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import { InvalidInputError } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
+import { specInWords } from '../views/limit-words.ts'
 
 export interface LimitOptions {
   /** How many may be under way at once. */
@@ -34,10 +35,13 @@ const SHORTEST_PER_MS = 1_000
 const LONGEST_PER_MS = 31 * 86_400_000
 
 const defined = new Map<string, { spec: LimitSpec; place: string }>()
+/** All that this process has. */
+export const namedLimits = (): [name: string, spec: LimitSpec][] => [...defined].map(([name, { spec }]) => [name, spec])
 
 /** A limit by name: `ctx.step('ask', ask, { limit: openai })`. All who use it share it, in every workflow and every process. */
 export function limit(name: string, options: LimitOptions): Limit {
   checkName('the name of a limit', name)
+  if (name === '.' || name === '..') throw new InvalidInputError(`a limit cannot be named '${name}': that is no name in an address`)
   if (name.includes(':')) throw new InvalidInputError(`the name of a limit must not contain ':', which is for the limits of workflows: '${name}'`)
   const what = `limit '${name}'`
   const spec = specOf(options, what)
@@ -45,7 +49,7 @@ export function limit(name: string, options: LimitOptions): Limit {
   const there = defined.get(name)
   if (there && !isSameSpec(there.spec, spec)) {
     throw new InvalidInputError(
-      `two limits are named '${name}' and have different values: ${inWords(there.spec)} (${there.place}), and ${inWords(spec)} (${place}). ` +
+      `two limits are named '${name}' and have different values: ${specInWords(there.spec)} (${there.place}), and ${specInWords(spec)} (${place}). ` +
         'Define it once and import it where it is used, or give one of them another name',
     )
   }
@@ -86,12 +90,6 @@ function checkWhole(what: string, value: unknown, most: number): void {
 
 export function isSameSpec(a: LimitSpec, b: LimitSpec): boolean {
   return a.concurrency === b.concurrency && a.rate === b.rate && a.perMs === b.perMs
-}
-
-/** As people say it: `10 at once, 100 in 60 s`. */
-export function inWords({ concurrency, rate, perMs }: LimitSpec): string {
-  const parts = [concurrency === undefined ? [] : `${concurrency} at once`, rate === undefined ? [] : `${rate} in ${perMs! / 1_000} s`]
-  return parts.flat().join(', ')
 }
 
 /** The line that called `limit`, for people who have two of them. */

@@ -1,7 +1,7 @@
-import { InvalidInputError, LimitNotFoundError } from '../engine/errors.ts'
-import type { Json } from '../engine/json.ts'
+import { InvalidInputError } from '../engine/errors.ts'
 import type { Count, World } from '../ports.ts'
-import { afresh, type GateState } from './gate.ts'
+import { changeLimit, findLimit } from './changing-limits.ts'
+import type { GateState } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from './limit-record.ts'
 import { type GateId, gateKey, gatesOf, lineOf, NO_KEY, readTicket } from './line.ts'
@@ -55,7 +55,7 @@ export class Limits {
   }
 
   async get(name: string): Promise<LimitView> {
-    const { record } = await this.find(name)
+    const { record } = await findLimit(this.world, name)
     return this.view(name, record)
   }
 
@@ -113,44 +113,7 @@ export class Limits {
   }
 
   private async change(name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitView> {
-    const { documents, store, wakeups } = this.world
-    for (;;) {
-      const { record, version } = await this.find(name)
-      const next = change(record)
-      if (!(await documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
-      const gates = await this.gatesOf(name)
-      for (const gate of gates) await this.beginAfresh(gate)
-      await wakeups.send(await store.attend(gates))
-      return this.view(name, next)
-    }
-  }
-
-  /** The new numbers count at once: what was promised by the old ones, and any rest, is over. */
-  private async beginAfresh(gate: GateId): Promise<void> {
-    const { documents, store, wakeups } = this.world
-    for (;;) {
-      const found = await documents.get(gatesOf(gate.limit), gateKey(gate))
-      if (!found) return
-      const state = found.value as unknown as GateState
-      const { expiresAt } = found
-      const next = afresh(state) as unknown as Json
-      if (!(await documents.put(gatesOf(gate.limit), gateKey(gate), next, { ifVersion: found.version, ...(expiresAt !== undefined && { expiresAt }) })))
-        continue
-      if (state.promised && !state.promised.to.includes('/')) await wakeups.send(await store.hasten(state.promised.to))
-      return
-    }
-  }
-
-  private async find(name: string): Promise<{ record: LimitRecord; version: number }> {
-    const found = await this.world.documents.get(LIMITS, name)
-    if (found) return { record: found.value as unknown as LimitRecord, version: found.version }
-    const names = (await this.world.documents.list(LIMITS)).map(({ key }) => key)
-    throw new LimitNotFoundError(`no limit is named '${name}'; known: ${names.join(', ') || 'none. A limit is known once a run has come to it'}`)
-  }
-
-  private async gatesOf(limit: string): Promise<GateId[]> {
-    const found = await this.world.documents.list(gatesOf(limit))
-    return found.map(({ key }) => ({ limit, ...(key !== NO_KEY && { key }) }))
+    return this.view(name, await changeLimit(this.world, name, change))
   }
 
   private async view(name: string, record: LimitRecord): Promise<LimitView> {

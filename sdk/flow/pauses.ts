@@ -1,7 +1,7 @@
 import { ConflictError, InvalidInputError } from '../engine/errors.ts'
 import type { Json } from '../engine/json.ts'
 import { checkName, checkRunId } from '../engine/names.ts'
-import type { Document, DocumentStore, RunRecord, World } from '../ports.ts'
+import { type DocumentStore, hasEnded, type RunRecord, type World } from '../ports.ts'
 import type { Admission, Gate } from './admission.ts'
 import { type LimitRecord, PAUSES } from './limit-record.ts'
 import { nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
@@ -129,9 +129,16 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
   }
 }
 
-export async function listPauses(world: World): Promise<PauseView[]> {
-  const found = await world.documents.list(PAUSES)
-  return found.map(({ key, value }: Document) => viewOf(key, value as unknown as LimitRecord))
+export async function listPauses({ documents, store }: World): Promise<PauseView[]> {
+  const views: PauseView[] = []
+  for (const { key, value, version } of await documents.list(PAUSES)) {
+    const view = viewOf(key, value as unknown as LimitRecord)
+    const state = 'run' in view.scope ? await store.state(view.scope.run) : undefined
+    // A run that has ended takes its pause along, and whoever looks next sees to it.
+    if ('run' in view.scope && (!state || hasEnded(state.status))) await documents.delete(PAUSES, key, version)
+    else views.push(view)
+  }
+  return views
 }
 
 function viewOf(name: string, { code, since, paused }: LimitRecord): PauseView {

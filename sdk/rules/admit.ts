@@ -1,5 +1,5 @@
 import { ConflictError } from '../engine/errors.ts'
-import type { GateState } from '../flow/gate.ts'
+import { BEING_MADE_MS, type GateState } from '../flow/gate.ts'
 import { type GateId, gateKey, gatesOf, lineOf, readTicket } from '../flow/line.ts'
 import { hasEnded, type NewRun, type Wake } from '../ports.ts'
 import { deliver } from './deliver.ts'
@@ -70,8 +70,6 @@ function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> 
   }
 }
 
-/** Nobody takes longer from a slot to a run. */
-const BEING_MADE_MS = 60_000
 const MOST_LOOKS = 200
 
 /** On record from now on, if it was not. */

@@ -1,6 +1,6 @@
 import type { Json } from '../engine/json.ts'
 import type { Gate } from '../flow/admission.ts'
-import { EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor } from '../flow/gate.ts'
+import { BEING_MADE_MS, EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor } from '../flow/gate.ts'
 import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from '../flow/limit-record.ts'
 import { behindLane, type GateId, gateKey, gatesOf, lineOf, readTicket, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
@@ -208,8 +208,7 @@ function* withoutTheGone(storage: Storage, id: GateId, state: GateState, now: nu
   const kept: GateState['holders'] = {}
   for (const [i, [holder, since]] of holders.entries()) {
     const run = runs[i]
-    // A run that is just being made may be in here before it is anywhere else.
-    const isGone = run ? isOut(run) : now - since >= CHECK_EVERY_MS
+    const isGone = run ? isOut(run) : now - since >= BEING_MADE_MS
     if (isGone) continue
     kept[holder] = since
     if (run && holder === run.id) wakes.push(...(yield* letPass(storage, run, id, Math.max(since, now))))

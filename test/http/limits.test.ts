@@ -171,6 +171,18 @@ describe('pauses over HTTP', () => {
     expect(await it.local.pauses()).toEqual([])
   })
 
+  it('of what nobody knows, or of a run that has ended, are refused with the reason; that of a run goes with the run', async () => {
+    await using it = await open()
+    expect(await it.send('POST', '/pauses', { run: 'nope' })).toMatchObject({ status: 404, body: { type: expect.stringContaining('unknown-run') } })
+    expect(await it.send('POST', '/pauses', { workflow: 'nope' })).toMatchObject({ status: 404, body: { type: expect.stringContaining('unknown-workflow') } })
+    await it.local.start(order, { tenant: 'a' }, { id: 'late' })
+    expect((await it.send('POST', '/pauses', { run: 'late' })).status).toBe(200)
+    expect(await it.local.pauses()).toMatchObject([{ scope: { run: 'late' } }])
+    await it.local.terminate('late')
+    expect(await it.local.pauses()).toEqual([])
+    expect(await it.send('POST', '/pauses', { run: 'late' })).toMatchObject({ status: 409, body: { detail: expect.stringContaining('has ended') } })
+  })
+
   it('that are not there cannot be resumed, nor those that are at a rate that is none', async () => {
     await using it = await open()
     expect((await it.send('POST', '/pauses/resume', { all: true })).status).toBe(409)

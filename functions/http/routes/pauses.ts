@@ -28,7 +28,7 @@ const pauseRuns: Route = {
   takesKey: true,
   body: ref('PauseRequest'),
   responses: { 200: { description: 'The pause.', schema: ref('Pause') } },
-  problems: ['invalid-input', ...BODY_PROBLEMS],
+  problems: ['invalid-input', 'unknown-run', 'unknown-workflow', 'conflict', ...BODY_PROBLEMS],
   async handle(c, { client, bodyLimit }) {
     const checks = new Checks()
     const scope = readScope(readFields(await readJson(c, bodyLimit), SCOPE, checks), checks)

@@ -1,0 +1,66 @@
+import { LimitNotFoundError } from '../engine/errors.ts'
+import type { Json } from '../engine/json.ts'
+import type { World } from '../ports.ts'
+import type { AnyWorkflow } from '../workflow.ts'
+import { afresh, type GateState } from './gate.ts'
+import { isSameSpec, type LimitSpec, namedLimits } from './limit.ts'
+import { LIMITS, type LimitRecord } from './limit-record.ts'
+import { type GateId, gateKey, gatesOf, NO_KEY } from './line.ts'
+
+export async function findLimit({ documents }: World, name: string): Promise<{ record: LimitRecord; version: number }> {
+  const found = await documents.get(LIMITS, name)
+  if (found) return { record: found.value as unknown as LimitRecord, version: found.version }
+  const names = (await documents.list(LIMITS)).map(({ key }) => key)
+  throw new LimitNotFoundError(`no limit is named '${name}'; known: ${names.join(', ') || 'none. A limit is known once a run has come to it'}`)
+}
+
+/** Changes a limit while it is in use: those in line go by it at once. */
+export async function changeLimit(world: World, name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitRecord> {
+  for (;;) {
+    const { record, version } = await findLimit(world, name)
+    const next = change(record)
+    if (!(await world.documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
+    const gates = await gatesInUse(world, name)
+    for (const gate of gates) await beginAfresh(world, gate)
+    await world.wakeups.send(await world.store.attend(gates))
+    return next
+  }
+}
+
+/**
+ * Of a process that begins: where its code has other numbers than are on record, they are put there. Otherwise those who wait would go by the old ones until somebody new comes.
+ * Without limits it does nothing.
+ */
+export async function followCode(world: World, workflows: readonly AnyWorkflow[]): Promise<void> {
+  const code = limitsOfCode(workflows)
+  if (code.size === 0) return
+  for (const { key: name, value } of await world.documents.list(LIMITS)) {
+    const spec = code.get(name)
+    if (spec && !isSameSpec(spec, (value as unknown as LimitRecord).code)) await changeLimit(world, name, (record) => ({ ...record, code: spec }))
+  }
+}
+
+/** Of several versions of a workflow the latest counts. */
+function limitsOfCode(workflows: readonly AnyWorkflow[]): Map<string, LimitSpec> {
+  const inOrder = workflows.toSorted((a, b) => a.version - b.version)
+  return new Map([...namedLimits(), ...inOrder.flatMap(({ limits }) => limits.map(({ name, spec }) => [name, spec] as const))])
+}
+
+async function gatesInUse({ documents }: World, limit: string): Promise<GateId[]> {
+  const found = await documents.list(gatesOf(limit))
+  return found.map(({ key }) => ({ limit, ...(key !== NO_KEY && { key }) }))
+}
+
+/** The new numbers count at once: what was promised by the old ones, and any rest, is over. */
+async function beginAfresh({ documents, store, wakeups }: World, gate: GateId): Promise<void> {
+  for (;;) {
+    const found = await documents.get(gatesOf(gate.limit), gateKey(gate))
+    if (!found) return
+    const { value, version, expiresAt } = found
+    const state = value as unknown as GateState
+    const next = afresh(state) as unknown as Json
+    if (!(await documents.put(gatesOf(gate.limit), gateKey(gate), next, { ifVersion: version, ...(expiresAt !== undefined && { expiresAt }) }))) continue
+    if (state.promised && !state.promised.to.includes('/')) await wakeups.send(await store.hasten(state.promised.to))
+    return
+  }
+}
