@@ -11,11 +11,9 @@ import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
-import { checkName, checkRunId, digest, FORMAT, keyedMessageId } from './engine/names.ts'
+import { checkName, checkRunId, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
-import { admissionFor } from './flow/admission.ts'
-import { gather, isGathered } from './flow/gathering.ts'
 import { Limits } from './flow/limits.ts'
 import { listPauses, type PauseScope, type PauseView, pause, resume } from './flow/pauses.ts'
 import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
@@ -23,13 +21,11 @@ import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
 import {
   hasEnded,
   type Message,
-  type NewRun,
   type RunCounts,
   type RunPage,
   type RunRecord,
   type RunState,
   type RunStatus,
-  type Wake,
   type World,
 } from './ports.ts'
 import { contentOf } from './reply-content.ts'
@@ -37,14 +33,12 @@ import { type RerunOptions, rerun } from './rerunning.ts'
 import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
 import { nextChange } from './run-changes.ts'
 import { keptSignals, type QueueView, queueOf, viewOf } from './run-view.ts'
-import { accept, validateOrThrow } from './schema.ts'
+import { validateOrThrow } from './schema.ts'
 import { StartedRun } from './started-run.ts'
 import { Starting } from './starting.ts'
 import type { Giving } from './storable.ts'
-import { tagsOf } from './tags.ts'
-import { readTraceparent } from './views/span-ids.ts'
 import type { Why } from './views/why.ts'
-import type { AnyWorkflow, Registry, RunRequest, Signal, Workflow } from './workflow.ts'
+import type { Registry, RunRequest, Signal, Workflow } from './workflow.ts'
 
 /** What `get` shows of a run. */
 export interface RunView
