@@ -18,16 +18,7 @@ import { Limits } from './flow/limits.ts'
 import { listPauses, type PauseScope, type PauseView, pause, resume } from './flow/pauses.ts'
 import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
-import {
-  hasEnded,
-  type Message,
-  type RunCounts,
-  type RunPage,
-  type RunRecord,
-  type RunState,
-  type RunStatus,
-  type World,
-} from './ports.ts'
+import { hasEnded, type Message, type RunCounts, type RunPage, type RunRecord, type RunState, type RunStatus, type World } from './ports.ts'
 import { contentOf } from './reply-content.ts'
 import { type RerunOptions, rerun } from './rerunning.ts'
 import { journalHas, notFound, recordOf, retry, reviveStuck } from './retrying.ts'
