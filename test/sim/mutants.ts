@@ -1,4 +1,6 @@
 import type { Frame } from '../../sdk/engine/events.ts'
+import type { Json } from '../../sdk/engine/json.ts'
+import type { GateState } from '../../sdk/flow/gate.ts'
 import type { DocumentStore, RunStore } from '../../sdk/ports.ts'
 import { newRecord } from '../../sdk/rules/run-store.ts'
 import type { Storage, StoredDocuments } from '../../sdk/rules/storage.ts'
@@ -124,6 +126,19 @@ export const MUTANTS: Record<string, Mutant> = {
       }),
   },
 
+  /** A gate forgets whom it has let in. */
+  'slot not kept': {
+    found: BOTH,
+    storage: (storage) =>
+      replacing(storage, {
+        documents: {
+          ...forRules(storage.documents),
+          put: (collection, key, value, options) =>
+            storage.documents.put(collection, key, collection.startsWith('gates ') ? withNobodyInside(value) : value, options),
+        },
+      }),
+  },
+
   /** A schedule that comes back is taken for the one that was ended. */
   'schedule not revived': {
     found: BOTH,
@@ -142,6 +157,8 @@ const forRules = (documents: StoredDocuments): StoredDocuments => ({
   delete: (...asked) => documents.delete(...asked),
   remove: (...asked) => documents.remove(...asked),
 })
+
+const withNobodyInside = (gate: Json): Json => ({ ...(gate as unknown as GateState), holders: {} }) as unknown as Json
 
 const isOwned = ({ sk }: Attributes): boolean => /^[DJM]#/.test(sk!.S!)
 
