@@ -5,8 +5,7 @@ import { Problems } from '../form/fields.tsx'
 import { useSending } from '../form/use-form.ts'
 import { amount, plural } from '../format.ts'
 import { hurry } from '../live/changes.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Trouble } from '../parts/states.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { href } from '../route.ts'
 
 const DOES: Record<BulkAction, { title: string; verb: string; text: string }> = {
@@ -93,11 +92,7 @@ export function BulkDialog({ action, incident, onClose }: { action: BulkAction; 
             {!tried.isComplete && ', and there are more'}.
           </p>
         )}
-        {refusal && <Trouble refusal={refusal} />}
-        <div class="dialog-actions">
-          <button type="button" onClick={onClose}>
-            Leave it
-          </button>
+        <DialogEnd refusal={refusal} onClose={onClose}>
           {isTried && tried.matches > 0 ? (
             <button type="submit" class={action === 'retry' ? 'primary' : 'grave primary'} aria-disabled={isSending}>
               {title.replace('all', plural(tried.matches, 'run'))}
@@ -107,7 +102,7 @@ export function BulkDialog({ action, incident, onClose }: { action: BulkAction; 
               See how many
             </button>
           )}
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   )

@@ -1,13 +1,11 @@
 import { useState } from 'preact/hooks'
+import { MOST_PER_SECOND, USUAL_PER_SECOND } from '../../sdk/flow/bounds.ts'
 import { type PauseScope, resumeRuns } from '../api.ts'
 import type { FieldProblem } from '../form/draft.ts'
 import { useSending } from '../form/use-form.ts'
 import { hurry } from '../live/changes.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Trouble } from '../parts/states.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { NumberField, wholeIn } from './number-field.tsx'
-
-const MOST_PER_SECOND = 1_000
 
 interface ResumeProps {
   scope: PauseScope
@@ -18,7 +16,7 @@ interface ResumeProps {
 }
 
 /** Asks how fast: what has piled up is not to come all at once. */
-export function ResumeDialog({ scope, name, perSecond = 100, onClose }: ResumeProps) {
+export function ResumeDialog({ scope, name, perSecond = USUAL_PER_SECOND, onClose }: ResumeProps) {
   const [rate, setRate] = useState(String(perSecond))
   const { problems, refusal, isSending, submit } = useSending(async (body, key) => {
     await resumeRuns(scope, (body as { perSecond: number }).perSecond, key)
@@ -35,15 +33,11 @@ export function ResumeDialog({ scope, name, perSecond = 100, onClose }: ResumePr
       <form class="stack" onSubmit={send} noValidate>
         <p>Those in line go on gradually, the oldest and those of the highest priority first.</p>
         <NumberField name="perSecond" label="Runs a second" value={rate} problems={problems} onInput={setRate} />
-        {refusal && <Trouble refusal={refusal} />}
-        <div class="dialog-actions">
-          <button type="button" onClick={onClose}>
-            Leave it
-          </button>
+        <DialogEnd refusal={refusal} onClose={onClose}>
           <button type="submit" class="primary" aria-disabled={isSending}>
             Resume
           </button>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   )

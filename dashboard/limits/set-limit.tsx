@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
+import { MOST_CONCURRENCY, MOST_RATE } from '../../sdk/flow/bounds.ts'
 import { specInWords } from '../../sdk/views/limit-words.ts'
 import { type LimitView, setLimit } from '../api.ts'
 import type { FieldProblem } from '../form/draft.ts'
 import { useSending } from '../form/use-form.ts'
 import { hurry } from '../live/changes.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Trouble } from '../parts/states.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { NumberField, wholeIn } from './number-field.tsx'
 
-const MOST = { concurrency: 1_000, rate: 1_000_000_000 }
+const MOST = { concurrency: MOST_CONCURRENCY, rate: MOST_RATE }
 
 /** Other numbers than those of the code, until they are reset. */
 export function SetLimit({ limit: { name, code, inForce }, onClose }: { limit: LimitView; onClose: () => void }) {
@@ -42,15 +42,11 @@ export function SetLimit({ limit: { name, code, inForce }, onClose }: { limit: L
           {field('rate', 'Rate')}
           {field('per', 'Per, as in 1s or 5m')}
         </div>
-        {refusal && <Trouble refusal={refusal} />}
-        <div class="dialog-actions">
-          <button type="button" onClick={onClose}>
-            Leave it
-          </button>
+        <DialogEnd refusal={refusal} onClose={onClose}>
           <button type="submit" class="primary" aria-disabled={isSending}>
             Set
           </button>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   )

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import type { Refusal } from '../refusal.ts'
 import { Icon } from './icons.tsx'
+import { Trouble } from './states.tsx'
 
 /** The browser's own dialog: it keeps the focus, and Esc closes it. */
 export function Dialog({ title, onClose, children, isWide = false }: { title: string; onClose: () => void; children: ComponentChildren; isWide?: boolean }) {
@@ -20,5 +22,29 @@ export function Dialog({ title, onClose, children, isWide = false }: { title: st
       </header>
       {children}
     </dialog>
+  )
+}
+
+interface EndProps {
+  refusal: Refusal | undefined
+  onClose(): void
+  /** The way out. */
+  out?: string
+  /** The button that sends. */
+  children: ComponentChildren
+}
+
+/** How a dialog with a form ends: with what was refused, the way out, and the button that sends it. */
+export function DialogEnd({ refusal, onClose, out = 'Leave it', children }: EndProps) {
+  return (
+    <>
+      {refusal && <Trouble refusal={refusal} />}
+      <div class="dialog-actions">
+        <button type="button" onClick={onClose}>
+          {out}
+        </button>
+        {children}
+      </div>
+    </>
   )
 }

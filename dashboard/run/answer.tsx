@@ -5,8 +5,8 @@ import { useSending, useValue } from '../form/use-form.ts'
 import { ValueForm } from '../form/value-form.tsx'
 import { hurry } from '../live/changes.ts'
 import { useLoaded } from '../live/use-loaded.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Shown, Trouble } from '../parts/states.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
+import { Shown } from '../parts/states.tsx'
 
 /** Completes, or fails, what the run asks of the outside. */
 export function AnswerDialog({ run, onClose }: { run: ShownRun; onClose: () => void }) {
@@ -74,15 +74,11 @@ function Answer({ callback, onClose }: { callback: OpenCallback; onClose: () => 
       ) : (
         <ValueForm value={result} problems={problems} title="Result, as JSON" />
       )}
-      {refusal && <Trouble refusal={refusal} />}
-      <div class="dialog-actions">
-        <button type="button" onClick={onClose}>
-          Leave it
-        </button>
+      <DialogEnd refusal={refusal} onClose={onClose}>
         <button type="submit" class="primary" aria-disabled={isSending}>
           {isFailure ? 'Fail it' : 'Complete it'}
         </button>
-      </div>
+      </DialogEnd>
     </form>
   )
 }

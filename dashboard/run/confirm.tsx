@@ -2,8 +2,7 @@ import { useState } from 'preact/hooks'
 import { Problems } from '../form/fields.tsx'
 import { useSending } from '../form/use-form.ts'
 import { hurry } from '../live/changes.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Trouble } from '../parts/states.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 
 interface ConfirmProps {
   title: string
@@ -43,15 +42,11 @@ export function Confirm({ title, verb, text, isGrave = false, asksReason = false
             <Problems problems={problems} path="$.reason" />
           </label>
         )}
-        {refusal && <Trouble refusal={refusal} />}
-        <div class="dialog-actions">
-          <button type="button" onClick={onClose}>
-            Leave it
-          </button>
+        <DialogEnd refusal={refusal} onClose={onClose}>
           <button type="submit" class={isGrave ? 'grave primary' : 'primary'} aria-disabled={isSending}>
             {verb}
           </button>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   )

@@ -6,8 +6,8 @@ import { useSending, useValue } from '../form/use-form.ts'
 import { ValueForm } from '../form/value-form.tsx'
 import { hurry } from '../live/changes.ts'
 import { useLoaded } from '../live/use-loaded.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Skeleton, Trouble } from '../parts/states.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
+import { Skeleton } from '../parts/states.tsx'
 import { Payload } from './payload-panel.tsx'
 
 type Declared = Workflow['signals'][number]
@@ -68,16 +68,12 @@ function PayloadForm({ runId, name, declared, onClose }: { runId: string; name: 
   return (
     <form class="stack" onSubmit={send} noValidate>
       <ValueForm value={payload} problems={problems} title="Payload" />
-      {refusal && <Trouble refusal={refusal} />}
       {reply && <Payload title="It replied" value={reply.result} />}
-      <div class="dialog-actions">
-        <button type="button" onClick={onClose}>
-          {reply ? 'Done' : 'Leave it'}
-        </button>
+      <DialogEnd refusal={refusal} onClose={onClose} out={reply ? 'Done' : 'Leave it'}>
         <button type="submit" class="primary" disabled={name.trim() === ''} aria-disabled={isSending}>
           {declared?.kind === 'request' ? 'Ask' : 'Send'}
         </button>
-      </div>
+      </DialogEnd>
     </form>
   )
 }

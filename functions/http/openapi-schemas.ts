@@ -1,7 +1,6 @@
 import { BULK_BOUNDS } from '../../sdk/bulk/steer-many.ts'
 import type { StepStatus } from '../../sdk/definitions/step-states.ts'
-import { MOST_CONCURRENCY, MOST_RATE } from '../../sdk/flow/limit.ts'
-import { MOST_PER_SECOND } from '../../sdk/flow/pauses.ts'
+import { MOST_CONCURRENCY, MOST_PER_SECOND, MOST_RATE, USUAL_PER_SECOND } from '../../sdk/flow/bounds.ts'
 import type { RunStatus } from '../../sdk/index.ts'
 import { TOKEN_SCOPES } from '../../sdk/tasks/tokens.ts'
 import type { JsonSchema } from './route.ts'
@@ -204,7 +203,7 @@ export const SCHEMAS = {
   Pauses: object({ pauses: listOf({ $ref: '#/components/schemas/Pause' }) }, ['pauses']),
   PauseRequest: { ...object(SCOPE), description: 'One of the three.' },
   ResumeRequest: {
-    ...object({ ...SCOPE, perSecond: { ...whole, minimum: 1, maximum: MOST_PER_SECOND, description: 'Default 100.' } }),
+    ...object({ ...SCOPE, perSecond: { ...whole, minimum: 1, maximum: MOST_PER_SECOND, description: `Default ${USUAL_PER_SECOND}.` } }),
     description: 'One of all, workflow and run, and how fast.',
   },
   IncidentRequest: object(PACE),

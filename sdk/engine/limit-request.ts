@@ -1,4 +1,5 @@
-import { type Limit, MOST_RATE } from '../flow/limit.ts'
+import { MOST_RATE } from '../flow/bounds.ts'
+import type { Limit } from '../flow/limit.ts'
 import { InvalidInputError } from './errors.ts'
 import type { LimitRequest } from './passes.ts'
 

@@ -3,9 +3,10 @@ import { checkName } from '../engine/names.ts'
 import { decode } from '../engine/values.ts'
 import { type Accepted, validateOrThrow } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
+import { MOST_PRIORITY } from './bounds.ts'
 import type { Gathering } from './gathering.ts'
 import type { LimitSpec } from './limit.ts'
-import { type GateId, laneOf, MOST_PRIORITY, PRIORITY_MS } from './line.ts'
+import { type GateId, laneOf, PRIORITY_MS } from './line.ts'
 import type { OnConflict } from './options.ts'
 
 /** What a run has to pass before it starts, one after the other. */

@@ -2,6 +2,7 @@ import { type Duration, milliseconds } from '../engine/duration.ts'
 import { InvalidInputError } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
 import { specInWords } from '../views/limit-words.ts'
+import { LONGEST_PER_MS, MOST_CONCURRENCY, MOST_RATE, SHORTEST_PER_MS } from './bounds.ts'
 
 export interface LimitOptions {
   /** How many may be under way at once. */
@@ -27,12 +28,6 @@ export interface Limit {
   /** The same limit for one tenant, one model, one account: each key has slots, a rate and a line of its own. */
   for(key: string): Limit
 }
-
-/** Each holder of a slot is on record in one small document, which is written when one comes or goes. */
-export const MOST_CONCURRENCY = 1_000
-export const MOST_RATE = 1_000_000_000
-const SHORTEST_PER_MS = 1_000
-const LONGEST_PER_MS = 31 * 86_400_000
 
 const defined = new Map<string, { spec: LimitSpec; place: string }>()
 /** All that this process has. */

@@ -23,7 +23,6 @@ export interface Ticket {
 
 /** How much waiting a step of priority is worth. Nothing starves: whoever has waited long enough is before everybody new. */
 export const PRIORITY_MS = 60_000
-export const MOST_PRIORITY = 10_000
 
 export const gatesOf = (limit: string): string => `gates ${limit}`
 /** A document needs a key. No key of a user begins with a control character. */

@@ -1,5 +1,6 @@
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import { InvalidInputError } from '../engine/errors.ts'
+import { MOST_BATCH } from './bounds.ts'
 import { type LimitSpec, specOf } from './limit.ts'
 
 /** How many runs of a workflow go at once, how fast they start, and which starts become one. `I` is the parsed input. */
@@ -30,9 +31,6 @@ export interface Concurrency<I> {
   limit: number
   key?: KeyOf<I>
 }
-
-/** The most inputs that one run takes. */
-export const MOST_BATCH = 1_000
 
 /** One of a workflow's limits, by the name under which it is seen and set. */
 export interface WorkflowLimit {

@@ -3,6 +3,7 @@ import type { Json } from '../engine/json.ts'
 import { checkName, checkRunId } from '../engine/names.ts'
 import { type DocumentStore, hasEnded, type RunRecord, type World } from '../ports.ts'
 import type { Admission, Gate } from './admission.ts'
+import { MOST_PAUSES, MOST_PER_SECOND, USUAL_PER_SECOND } from './bounds.ts'
 import { type LimitRecord, PAUSES } from './limit-record.ts'
 import { nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
 
@@ -18,13 +19,6 @@ export interface PauseView {
 
 /** How long a runner goes by what it has seen: a read unit each time, on AWS. */
 const SEEN_FOR_MS = 10_000
-/** Runs that were paused one by one. */
-const MOST_PAUSES = 500
-
-export const MOST_PER_SECOND = 1_000
-/** Of those who do not say how fast. */
-const USUAL_PER_SECOND = 100
-
 /** The pauses in force, as one process knows them. */
 export class Pauses {
   private readonly world: Pick<World, 'documents' | 'clock'>

@@ -24,8 +24,8 @@ test('payloads are text: nothing puts markup into the page', () => {
     expect(text, file).not.toMatch(/dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|style="|eval\(/)
 })
 
-test('of the product the page has only what is pure: views, layers, and what the wire looks like', () => {
-  const pure = /from '(\.\.\/)+sdk\/(views\/[\w-]+|definitions\/layers|http-client\/wire|engine\/(events|path-step))\.ts'/
+test('of the product the page has only what is pure: views, layers, bounds, and what the wire looks like', () => {
+  const pure = /from '(\.\.\/)+sdk\/(views\/[\w-]+|definitions\/layers|flow\/bounds|http-client\/wire|engine\/(events|path-step))\.ts'/
   for (const { file, text } of sources) {
     expect(text, file).not.toMatch(/from 'node:/)
     for (const [statement] of text.matchAll(/^import (?!type\b)[^']*'[^']*'/gm)) if (statement.includes('/sdk/')) expect(statement, file).toMatch(pure)
