@@ -316,8 +316,8 @@ export interface RunStore {
   enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }>
   /** Has a run start now that was to start later. */
   hasten(runId: string): Promise<Wake[]>
-  /** Lets in whoever is next at these. */
-  attend(gates: readonly GateId[]): Promise<Wake[]>
+  /** Lets in whoever is next at these. `afresh`: other numbers count, so whoever was promised a time by the old ones waits for it again. */
+  attend(gates: readonly GateId[], afresh?: { endsRest: boolean }): Promise<Wake[]>
   /** Prolongs the lease; undefined when it is lost. */
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined>
   /** The stimulus counter and then the messages, read in this order. */

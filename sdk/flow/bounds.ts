@@ -10,7 +10,7 @@ export const LONGEST_PER_MS = 31 * 86_400_000
 export const MOST_BATCH = 1_000
 export const MOST_PRIORITY = 10_000
 
-/** Runs that are paused one by one, and the like. */
+/** Runs that are paused one by one. */
 export const MOST_PAUSES = 500
 /** How fast those in line may be let go, and how fast they are where nobody says. */
 export const MOST_PER_SECOND = 1_000

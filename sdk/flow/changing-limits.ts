@@ -2,10 +2,9 @@ import { LimitNotFoundError } from '../engine/errors.ts'
 import type { Json } from '../engine/json.ts'
 import type { World } from '../ports.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { afresh, type GateState } from './gate.ts'
 import { isSameSpec, type LimitSpec, namedLimits } from './limit.ts'
-import { LIMITS, type LimitRecord } from './limit-record.ts'
-import { type GateId, gateKey, gatesOf, NO_KEY } from './line.ts'
+import { LIMITS, type LimitRecord, specInForce } from './limit-record.ts'
+import { type GateId, gatesOf, NO_KEY } from './line.ts'
 
 export async function findLimit({ documents }: World, name: string): Promise<{ record: LimitRecord; version: number }> {
   const found = await documents.get(LIMITS, name)
@@ -20,9 +19,9 @@ export async function changeLimit(world: World, name: string, change: (record: L
     const { record, version } = await findLimit(world, name)
     const next = change(record)
     if (!(await world.documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
-    const gates = await gatesInUse(world, name)
-    for (const gate of gates) await beginAfresh(world, gate)
-    await world.wakeups.send(await world.store.attend(gates))
+    const hasOtherNumbers = !isSameSpec(specInForce(record), specInForce(next))
+    const afresh = hasOtherNumbers || (next.paused && !record.paused) ? { endsRest: hasOtherNumbers } : undefined
+    await attendTo(world, await gatesInUse(world, name), afresh)
     return next
   }
 }
@@ -46,21 +45,13 @@ function limitsOfCode(workflows: readonly AnyWorkflow[]): Map<string, LimitSpec>
   return new Map([...namedLimits(), ...inOrder.flatMap(({ limits }) => limits.map(({ name, spec }) => [name, spec] as const))])
 }
 
+/** A limit may have thousands of keys. */
+async function attendTo({ store, wakeups }: World, gates: readonly GateId[], afresh: { endsRest: boolean } | undefined): Promise<void> {
+  for (let i = 0; i < gates.length; i += AT_ONCE) await wakeups.send(await store.attend(gates.slice(i, i + AT_ONCE), afresh))
+}
+const AT_ONCE = 100
+
 async function gatesInUse({ documents }: World, limit: string): Promise<GateId[]> {
   const found = await documents.list(gatesOf(limit))
   return found.map(({ key }) => ({ limit, ...(key !== NO_KEY && { key }) }))
-}
-
-/** The new numbers count at once: what was promised by the old ones, and any rest, is over. */
-async function beginAfresh({ documents, store, wakeups }: World, gate: GateId): Promise<void> {
-  for (;;) {
-    const found = await documents.get(gatesOf(gate.limit), gateKey(gate))
-    if (!found) return
-    const { value, version, expiresAt } = found
-    const state = value as unknown as GateState
-    const next = afresh(state) as unknown as Json
-    if (!(await documents.put(gatesOf(gate.limit), gateKey(gate), next, { ifVersion: version, ...(expiresAt !== undefined && { expiresAt }) }))) continue
-    if (state.promised && !state.promised.to.includes('/')) await wakeups.send(await store.hasten(state.promised.to))
-    return
-  }
 }

@@ -7,12 +7,12 @@ import type { LimitSpec } from './limit.ts'
 export interface GateState {
   /** Who is inside, since when. The time may be yet to come: then somebody was promised to be let in. */
   holders: Record<string, number>
-  /** How much was let in, by pieces of time: the number of the piece, and how much. */
-  used?: [piece: number, amount: number][]
+  /** How much was let in, by pieces of time, in their order: when the piece ends, and how much. */
+  used?: Used[]
   /** The last time for which somebody was let in: nobody who comes later is let in before. */
   lastAt?: number
   /** Who was promised last to be let in later: whoever it is attends to the next when that time comes. */
-  promised?: { to: string; at: number }
+  promised?: { to: string; at: number; cost?: number }
   /** Nobody is let in before: whoever is behind it asked for a rest. */
   restUntil?: number
   /** The lane that was served last. */
@@ -25,6 +25,8 @@ export interface GateState {
 
 /** A run may be in here before it is anywhere else. Nobody takes longer from a slot, or a place among gathered starts, to the run that it is for. */
 export const BEING_MADE_MS = 60_000
+
+type Used = [until: number, amount: number]
 
 export const EMPTY: GateState = { holders: {} }
 
@@ -48,31 +50,41 @@ export function roomFor(spec: LimitSpec, state: GateState, cost: number, now: nu
   if (spec.rate === undefined) return from
   // What costs more than is ever there waits for all of it.
   const needed = Math.min(cost, spec.rate)
-  const piece = spec.perMs! / PIECES
   const pieces = inForce(state, spec, from)
   let used = pieces.reduce((sum, [, amount]) => sum + amount, 0)
   let at = from
-  for (const [index, amount] of pieces) {
+  for (const [until, amount] of pieces) {
     if (used + needed <= spec.rate) break
     used -= amount
-    at = Math.max(at, Math.ceil((index + 1) * piece + spec.perMs!))
+    at = Math.max(at, until + spec.perMs!)
   }
   return at
 }
 
 export function letIn(spec: LimitSpec, state: GateState, { holder, cost, holds }: Wanted, at: number, lane: string, now: number): GateState {
   const next: GateState = { ...state }
-  if (at > now) next.promised = { to: holder, at }
+  if (at > now) next.promised = { to: holder, at, ...(cost !== 1 && { cost }) }
   if (holds) next.holders = { ...state.holders, [holder]: at }
   if (lane !== '') next.lane = lane
   if (spec.rate === undefined) return next
-  const index = Math.floor(at / (spec.perMs! / PIECES))
-  const used = inForce(state, spec, at)
-  const last = used.at(-1)
-  const amount = Math.min(cost, spec.rate)
-  next.used = last?.[0] === index ? [...used.slice(0, -1), [index, last[1] + amount]] : [...used, [index, amount]]
+  next.used = withUsed(inForce(state, spec, Math.min(at, now)), pieceOf(spec, at), Math.min(cost, spec.rate))
   next.lastAt = at
   return next
+}
+
+/** The end of the piece of time that a moment is in. By the clock, so that other numbers can be put in its place while it counts. */
+function pieceOf({ perMs }: LimitSpec, at: number): number {
+  const piece = perMs! / PIECES
+  return Math.ceil((Math.floor(at / piece) + 1) * piece)
+}
+
+/** In their order, also where a piece that is yet to come is there already. */
+function withUsed(used: readonly Used[], until: number, amount: number): Used[] {
+  const before = used.filter(([other]) => other < until)
+  const after = used.filter(([other]) => other > until)
+  const there = used.find(([other]) => other === until)?.[1] ?? 0
+  const sum = there + amount
+  return [...before, ...(sum > 0 ? [[until, sum] satisfies Used] : []), ...after]
 }
 
 export function letOut(before: GateState, holder: string, now: number): GateState {
@@ -87,9 +99,11 @@ export function letOut(before: GateState, holder: string, now: number): GateStat
 /** Somebody has been promised to be let in, and will see to those behind when that time comes. */
 export const hasPromised = ({ promised }: GateState, now: number): boolean => promised !== undefined && promised.at > now
 
-/** What was said of times to come does not count any more: somebody has changed the limit. */
-export function afresh({ lastAt: _, promised: __, restUntil: ___, ...state }: GateState): GateState {
-  return state
+/** What was said of times to come does not count any more. `isTakenBack`: whoever was promised one does not come in then. */
+export function afresh(spec: LimitSpec, { lastAt: _, promised, ...state }: GateState, isTakenBack: boolean): GateState {
+  if (!promised || !isTakenBack || spec.rate === undefined || !state.used) return state
+  const used = withUsed(state.used, state.used.at(-1)![0], -Math.min(promised.cost ?? 1, spec.rate))
+  return { ...state, used }
 }
 
 /** Nothing of it matters from then on; undefined while somebody is inside. */
@@ -100,7 +114,6 @@ export function emptyFrom(spec: LimitSpec, { holders, lastAt, restUntil }: GateS
 /** How long it stays that way is still of interest to people. */
 const KEPT_MS = 3_600_000
 
-function inForce({ used = [] }: GateState, { perMs }: LimitSpec, at: number): [number, number][] {
-  const piece = perMs! / PIECES
-  return used.filter(([index]) => (index + 1) * piece + perMs! > at)
+function inForce({ used = [] }: GateState, { perMs }: LimitSpec, at: number): Used[] {
+  return used.filter(([until]) => until + perMs! > at)
 }

@@ -71,6 +71,8 @@ export class Limits {
       const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: per ?? 1_000 }) }
       const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as LimitOptions
       const set = specOf(given, `limit '${name}'`)
+      if (name.endsWith(':singleton'))
+        throw new InvalidInputError(`limit '${name}' is that of a singleton: there is one run of each key, and no other number for it`)
       // The gates of a workflow's runs know what they are for.
       if (name.includes(':') && (options.rate ?? options.per) !== undefined && record.code.rate === undefined)
         throw new InvalidInputError(`limit '${name}' is one of how many runs are under way at once, so it takes a concurrency and no rate`)

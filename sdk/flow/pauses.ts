@@ -85,8 +85,8 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
   for (;;) {
     const found = await world.documents.get(PAUSES, name)
     const there = found?.value as unknown as LimitRecord | undefined
-    if (!found && (await listPauses(world)).length >= MOST_PAUSES)
-      throw new ConflictError(`${MOST_PAUSES} pauses are in force already; pause the workflow, or everything, instead of run by run`)
+    if (!found && 'run' in scope && (await listPauses(world)).filter((other) => 'run' in other.scope).length >= MOST_PAUSES)
+      throw new ConflictError(`${MOST_PAUSES} runs are paused already; pause the workflow, or everything, instead of run by run`)
     // Paused again while it resumes: those in line stay there.
     const since = there?.since ?? world.clock.now()
     const round = (there?.round ?? 0) + (there && !there.paused ? 1 : 0)

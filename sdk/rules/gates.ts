@@ -1,6 +1,6 @@
 import type { Json } from '../engine/json.ts'
 import type { Gate } from '../flow/admission.ts'
-import { BEING_MADE_MS, EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor } from '../flow/gate.ts'
+import { afresh, BEING_MADE_MS, EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor } from '../flow/gate.ts'
 import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from '../flow/limit-record.ts'
 import { behindLane, type GateId, gateKey, gatesOf, lineOf, readTicket, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
@@ -83,6 +83,37 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
     }
     yield* ask(storage.documents.remove(lineOf(id), ticketKey(ticket)))
   }
+}
+
+/** Other numbers count, or none for now: whoever was promised a time by the old ones stands in line again. A step keeps its time, which its run has journaled. */
+export function* attendAfresh(storage: Storage, id: GateId, { endsRest }: { endsRest: boolean }): Procedure<Attended> {
+  const { spec } = yield* limitOf(storage, id.limit)
+  for (;;) {
+    const found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
+    const { restUntil, ...state } = stateOf(found)
+    const { promised } = state
+    if (!found || (!promised && !(endsRest && restUntil))) break
+    const isTakenBack = promised !== undefined && promised.at > storage.now() && (yield* backInLine(storage, id, promised.to))
+    const next = { ...afresh(spec, state, isTakenBack), ...(restUntil !== undefined && !endsRest && { restUntil }) }
+    const options = { ifVersion: found.version, ...(!isTakenBack && found.expiresAt !== undefined && { expiresAt: found.expiresAt }) }
+    if (yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), next as unknown as Json, options))) break
+  }
+  return yield* attend(storage, id)
+}
+
+/** Whether a run that was promised to start waits for its turn again. */
+function* backInLine(storage: Storage, id: GateId, runId: string): Procedure<boolean> {
+  const run = yield* ask(storage.find(runId))
+  const { gates = [], order = 0 } = run?.admission ?? {}
+  const passed = gates.findIndex((gate) => isSameGate(gate, id))
+  if (!run || passed < 0 || passed !== gates.length - 1) return false
+  if (run.status === 'queued') return run.passed === passed
+  const ticket = ticketOf(runId, gates[passed]!, order)
+  // The ticket first: a run that waits is in line.
+  yield* ask(storage.documents.put(lineOf(id), ticketKey(ticket), writeTicket(ticket)))
+  const updated = yield* ask(storage.update(run, { when: { status: ['pending'], passed: passed + 1 }, set: { status: 'queued', passed, wakeAt: undefined } }))
+  if (!updated.ok) yield* ask(storage.documents.remove(lineOf(id), ticketKey(ticket)))
+  return updated.ok
 }
 
 /** Straight in where there is room and no line, or into the line. `at` where it was let in. */

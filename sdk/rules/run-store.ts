@@ -25,7 +25,7 @@ import { claim, renew } from './claim.ts'
 import { commit } from './commit.ts'
 import { deliver, hasten } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
-import { attend, enter } from './gates.ts'
+import { attend, attendAfresh, enter } from './gates.ts'
 import { ask, type Procedure } from './procedure.ts'
 import { park, revive } from './rescue.ts'
 import type { Storage, StoredRun } from './storage.ts'
@@ -97,8 +97,9 @@ export class Runs implements RunStore {
     return this.storage.perform(() => hasten(this.storage, runId))
   }
 
-  async attend(gates: readonly GateId[]): Promise<Wake[]> {
-    const attended = await Promise.all(gates.map((gate) => this.storage.perform(() => attend(this.storage, gate))))
+  async attend(gates: readonly GateId[], afresh?: { endsRest: boolean }): Promise<Wake[]> {
+    const lookAt = (gate: GateId) => (afresh ? attendAfresh(this.storage, gate, afresh) : attend(this.storage, gate))
+    const attended = await Promise.all(gates.map((gate) => this.storage.perform(() => lookAt(gate))))
     return attended.flatMap(({ wakes }) => wakes)
   }
 
