@@ -60,6 +60,8 @@ export interface Waiting {
   on?: string
   /** Of a limit that has keys. */
   key?: string
+  /** Of a limit: its place in line was given up when the run was paused. */
+  isLeft?: true
   until?: number
   /** Since when nobody knows the code. */
   since?: number
@@ -201,8 +203,11 @@ export type Next =
   | { kind: 'end'; event: TerminalEvent }
   /** It has its input, of all the starts that it was made for, and goes on. */
   | { kind: 'gathered'; input: Json | undefined; parsed?: Json; reparse?: true; admission: Admission }
-  /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
-  | { kind: 'queue'; admission?: Admission; passed?: number }
+  /**
+   * Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. `isRecovering`: what the last holder left undone is yet to be
+   * done.
+   */
+  | { kind: 'queue'; admission?: Admission; passed?: number; waitingFor?: Waiting[]; isRecovering?: boolean }
   /** Begin the next generation. */
   | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number; trace?: string }
   | { kind: 'park'; error: ErrorRecord }

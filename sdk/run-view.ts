@@ -19,7 +19,7 @@ export function viewOf({
 }: RunRecord): RunView {
   const view: RunView = { runId: id, ...rest }
   // What it waited for is on record until it is given up again, and nobody's business meanwhile.
-  if (view.status === 'running') delete view.waitingFor
+  if (view.status === 'running' || view.status === 'queued') delete view.waitingFor
   return view
 }
 

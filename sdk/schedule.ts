@@ -31,8 +31,6 @@ export interface Schedule {
 export function schedule<I, O>(name: string, options: ScheduleOptions, target: Workflow<I, O>, ...[input]: Giving<I, never>): Schedule {
   checkName('a schedule name', name)
   const what = `schedule '${name}'`
-  // Stores keep text as UTF-8, where two such names would become one.
-  if (!name.isWellFormed()) throw new InvalidInputError(`${what}: its name has half a character (a lone surrogate); choose another name`)
   const { cron, every, timezone = 'UTC', overlap = 'skip', catchUp = false } = options
   if ((cron === undefined) === (every === undefined)) throw new InvalidInputError(`${what}: give either cron or every`)
   const plan: Plan = {

@@ -1,8 +1,9 @@
 import type { Admission } from '../flow/admission.ts'
-import type { EndStatus, Outgoing, RunRecord, World } from '../ports.ts'
+import { acceptBatch } from '../flow/gathering.ts'
+import type { EndStatus, Outgoing, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { END_STATUS, leavingLimits, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
+import { END_STATUS, leavingLimits, leavingLines, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
 import { FatalError, InvalidInputError, recordError, type UnknownWorkflowError } from './errors.ts'
 import type { EventOf, Frame, JournalEvent, TerminalEvent } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
@@ -102,7 +103,8 @@ export class Closing {
   /** The next generation's input is parsed here and now, and never again. */
   private async continueAsNew(workflow: AnyWorkflow, given: unknown): Promise<RunOutcome> {
     try {
-      const accepted = await accept(workflow.options.input, given, `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`)
+      const what = `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`
+      const accepted = workflow.options.batch ? await acceptBatch(workflow, given, what) : await accept(workflow.options.input, given, what)
       return await this.nextGeneration(accepted, 1, this.world.clock.now(), { type: 'run.continued', input: accepted.input })
     } catch (error) {
       if (error instanceof InvalidInputError) return this.park(error)
@@ -163,10 +165,17 @@ export class Closing {
     return { status: result.ok ? 'released' : 'superseded' }
   }
 
-  /** Its turn has not come. */
-  async queue(before?: { admission: Admission; passed: number }): Promise<RunOutcome> {
-    const result = await this.buffer.commit({ kind: 'queue', ...before })
+  /** Its turn has not come. `waitingFor`: what it waits for besides, and takes up again then. */
+  async queue(waitingFor: readonly Waiting[] | undefined, before?: { admission: Admission; passed: number }, isRecovering = false): Promise<RunOutcome> {
+    this.leaveLines(waitingFor)
+    const kept = waitingFor?.map((waiting) => (waiting.kind === 'limit' ? { ...waiting, isLeft: true as const } : waiting))
+    const result = await this.buffer.commit({ kind: 'queue', ...before, ...(kept && { waitingFor: kept }), ...(isRecovering && { isRecovering }) })
     return { status: result.ok ? 'queued' : 'superseded' }
+  }
+
+  /** Places that its steps and tasks may have been given, and do not take now: others are to have them. */
+  private leaveLines(waitingFor: readonly Waiting[] | undefined, buffer = this.buffer): void {
+    for (const outgoing of leavingLines(this.run, waitingFor)) buffer.send(outgoing)
   }
 
   /** What the run was let in to and has ended since. */
@@ -196,6 +205,12 @@ export class Closing {
   async park(error: Error): Promise<RunOutcome> {
     this.world.log('error', error.message, { runId: this.run.id, workflow: this.run.workflow })
     const parked = new FrameBuffer(this.world, this.run, this.journal.lastSeq, this.journal.lastAt)
+    this.leaveLines(this.run.waitingFor, parked)
+    for (const outgoing of leavingLimits(
+      this.run,
+      this.allEvents().filter(({ type }) => type === 'step.admitted'),
+    ))
+      parked.send(outgoing)
     const result = await parked.commit({ kind: 'park', error: recordError(error) })
     return { status: result.ok ? 'stuck' : 'superseded' }
   }

@@ -1,4 +1,5 @@
-import type { EndStatus, Message, Outgoing, ParentLink, RunRecord } from '../ports.ts'
+import { holderOf } from '../flow/line.ts'
+import type { EndStatus, Message, Outgoing, ParentLink, RunRecord, Waiting } from '../ports.ts'
 import { validate } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { CancelledError, InvalidInputError, recordError, StepError } from './errors.ts'
@@ -129,11 +130,18 @@ export function leavingLimits(run: Ending, events: readonly JournalEvent[]): Out
   return events.flatMap((event) => (event.type === 'step.admitted' || event.type === 'task.admitted' ? leavingLimit(run, event) : []))
 }
 
+/** It leaves what it may just have been let in to, and has not heard of. Its tickets are cleared away when their turn comes. */
+export function leavingLines(run: Ending, waitingFor: readonly Waiting[] = []): Outgoing[] {
+  return waitingFor.flatMap(({ kind, id, on, key }) =>
+    kind === 'limit' && on !== undefined ? leavingLimit(run, { id, limit: on, ...(key !== undefined && { key }), order: 0 }) : [],
+  )
+}
+
 export function leavingLimit(
   run: Ending,
   { id, limit, key, order }: Pick<EventOf<'step.admitted'>, 'id' | 'limit' | 'key' | 'order'>,
 ): Outgoing & { kind: 'leave' } {
-  return { kind: 'leave', gate: { limit, ...(key !== undefined && { key }) }, holder: idempotencyKey(run, id), lane: '', order }
+  return { kind: 'leave', gate: { limit, ...(key !== undefined && { key }) }, holder: holderOf(run, idempotencyKey(run, id)), lane: '', order }
 }
 
 /** Children that are to be told when their parent is cancelled, and tasks that are not wanted any more. */

@@ -222,7 +222,11 @@ export class Journal {
     // Children that were open when the run failed were ended with it, except those whose own failure is taken up again.
     const isLost = (opened: Facts['opened']) =>
       opened?.type === 'child.started' && !opened.detached && opened.onParentEnd !== 'abandon' && !settled.has(opened.id) && !ops.has(opened.id)
-    for (const facts of this.facts.values()) if (isLost(facts.opened)) facts.isLost = true
+    for (const facts of this.facts.values()) {
+      if (isLost(facts.opened)) facts.isLost = true
+      // Its end has left every limit.
+      if (facts.admitted) delete facts.admitted
+    }
     for (const { event } of forgotten?.events ?? []) if (event.type === 'child.started' && isLost(event)) this.lost.add(event.id)
   }
 }

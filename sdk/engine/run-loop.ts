@@ -16,8 +16,9 @@
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
 import type { RunInfo } from '../context.ts'
-import { type Gate, isInLine } from '../flow/admission.ts'
+import { type Gate, gatheredAdmission, isInLine } from '../flow/admission.ts'
 import { forgetGathered, type Gathering, takeGathered } from '../flow/gathering.ts'
+import { isPause } from '../flow/pause-scope.ts'
 import { type Pauses, pausesOf, withGate } from '../flow/pauses.ts'
 import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
@@ -25,7 +26,7 @@ import type { AddCaller } from './call-sites.ts'
 import { Closing, deadly, type RunOutcome } from './closing.ts'
 import { outgoingAtCancel } from './ending.ts'
 import { InvalidInputError, UnknownWorkflowError } from './errors.ts'
-import type { Delivery } from './events.ts'
+import { type Delivery, EVENT_ROLE } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import { inputOf } from './input-of.ts'
 import { Journal } from './journal.ts'
@@ -75,9 +76,9 @@ export async function runOnce(world: World, workflows: WorkflowSource, runId: st
   return outcome
 }
 
-/** If only a slot was lost, to a runner that should have been dead, the run is still ours to hand on; else this does nothing. */
+/** If only a slot was lost, to a runner that should have been dead, the run is still ours to hand on; else this does nothing. That runner may have died since, behind its frame. */
 async function giveBack(world: World, { id, epoch }: RunRecord): Promise<void> {
-  const result = await world.store.commit({ runId: id, epoch, next: { kind: 'release' } })
+  const result = await world.store.commit({ runId: id, epoch, next: { kind: 'release', fruitless: true } })
   if (result.ok) await world.wakeups.send(result.wakes)
 }
 
@@ -135,18 +136,20 @@ class RunLoop {
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
       const cancelled = this.cancelledBeforeStart()
       if (cancelled) return await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
-      if (this.run.admission && !this.isAdmitted()) return await this.closing.queue()
+      if (this.run.admission?.gathering) {
+        const outcome = await this.gather(workflows, this.run.admission.gathering)
+        if (outcome) return outcome
+      }
+      const { recovered } = this.claimed
+      const { waitingFor } = this.run
+      if (this.run.admission && !this.isAdmitted()) return await this.closing.queue(waitingFor, undefined, recovered)
       if (this.run.admission) await this.attendToOthers()
       const pause = this.pause()
-      if (pause) return await this.closing.queue(withGate(this.run, pause))
+      if (pause) return await this.closing.queue(waitingFor, withGate(this.run, pause, !this.journal.isEmpty), recovered)
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
       if (workflow instanceof Error) return await this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
       this.workflow = workflow
-      if (this.run.admission?.gathering) {
-        const outcome = await this.gather(this.run.admission.gathering)
-        if (outcome) return outcome
-      }
       const input = await inputOf(this.run, workflow)
       if (input.ok) return await this.takeAsFarAsItGoes(input.value)
       const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'. The run is stuck, and nothing is lost: let the schema accept what it accepted before, deploy, and retry the run`
@@ -160,10 +163,11 @@ class RunLoop {
   }
 
   private async takeAsFarAsItGoes(input: unknown): Promise<RunOutcome> {
-    const passes = new Passes(this.world, this.replay, this.buffer)
+    const passes = new Passes(this.world, this.replay, this.buffer, this.claimed.recovered)
     this.passes = passes
     this.waits = new Waits(this.world, this.replay, this.buffer, passes, {
       ...this.claimed,
+      countsFrom: this.countsFrom(),
       timeoutMs: this.workflow.timeoutMs,
       tasks: this.workflow.options.tasks,
     })
@@ -183,6 +187,7 @@ class RunLoop {
       traceCall: this.options.traceCall,
     })
     this.waits.receive([...this.replay.takeReturned(), ...this.claimed.inbox])
+    if (this.claimed.recovered) passes.leaveEnded()
 
     for (;;) {
       if (this.replay.violation) return this.closing.park(this.replay.violation)
@@ -193,7 +198,10 @@ class RunLoop {
       const looking = this.pauses.look()
       if (looking) await looking
       const pause = this.pause()
-      if (pause && !steps.areRunning && !steps.haveReported) return this.closing.queue(withGate(this.run, pause))
+      if (pause && !steps.areRunning && !steps.haveReported) {
+        passes.leaveAll()
+        return this.closing.queue(this.waits.describe(), withGate(this.run, pause, true))
+      }
       // What runs ends; nothing new begins.
       const opening = pause ? undefined : this.openWhatTheCodeAskedFor(steps)
       if (opening) await opening
@@ -203,25 +211,26 @@ class RunLoop {
       if (this.replay.violation) continue
       if (this.replay.pending === 0) return this.closing.park(this.replay.foreignAwait())
 
-      steps.queueDue()
+      const mayStart = !pause && this.timeLeft() > STOP_STARTING_MS
+      if (!pause) steps.queueDue()
       if (passes.areWanted && !pause) {
         if (this.buffer.isDirty && !this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
         await passes.obtain()
       }
       // In the very last seconds there is no time to wait for a timer either: others will.
-      const staysHere = steps.areRunning || (this.timerIsClose() && this.timeLeft() > LET_GO_MS)
+      const staysHere = steps.areRunning || (!pause && this.timerIsClose() && this.timeLeft() > LET_GO_MS)
+      if (mayStart) steps.announce()
       // I3: everything seen is durable before the first effect. And nothing seen is kept back while the loop waits.
       if (this.buffer.isDirty && (steps.areToStart || staysHere)) {
         if (!this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
       }
-      if (this.timeLeft() > STOP_STARTING_MS) {
-        if (!pause) steps.startQueued()
-      } else if (steps.areRunning ? this.timeLeft() <= LET_GO_MS : steps.areToStart) return this.release(steps)
+      if (mayStart) steps.startQueued()
+      else if (this.timeLeft() <= STOP_STARTING_MS && (steps.areRunning ? this.timeLeft() <= LET_GO_MS : steps.areToStart)) return this.release(steps)
 
       if (steps.areRunning || staysHere) {
         // Most bodies have ended by then; the others are worth a timer.
         if (!steps.haveReported) await microtasksAreDone()
-        if (!steps.haveReported && !this.replay.violation) await this.somethingHappens()
+        if (!steps.haveReported && !this.replay.violation) await this.somethingHappens(pause ? undefined : this.waits.nextDue())
         if (this.leaseLost) return { status: 'superseded' }
         continue
       }
@@ -245,23 +254,16 @@ class RunLoop {
       const delivery = next instanceof Promise ? await next : next
       if (!delivery) return hasMoved
       await this.replay.deliver(delivery, this.buffer.add(delivery))
-      if (this.replay.hasLimits) this.leaveLimit(delivery, steps)
       // Right behind what it was decided after: that is where a replay looks for it.
       if (this.closing.noteDecisions()) {
         steps.dropWithdrawn()
-        this.passes!.dropWithdrawn()
       }
       if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop(steps)
+      if (this.replay.hasLimits) this.passes!.leaveSettled((operation) => steps.takeRest(operation))
       hasMoved = true
       if (this.replay.end || this.replay.violation) return true
       next = this.nextDelivery(steps)
     }
-  }
-
-  /** What has ended leaves its limit, with the commit that says so. */
-  private leaveLimit(delivery: Delivery, steps: Steps): void {
-    const operation = 'id' in delivery ? this.replay.operations.get(delivery.id) : undefined
-    if (operation?.limit) this.passes!.leave(operation, steps.takeRest(operation))
   }
 
   /** At once where it can be: a promise for every step of every run is most of the garbage this loop makes. */
@@ -314,7 +316,7 @@ class RunLoop {
     // One turn each, as ever: the first may be the end of the code, and then the others were never heard of.
     for (let settled = steps.nextSettled(); settled; settled = steps.nextSettled()) {
       await this.replay.deliver(settled, this.buffer.add(settled))
-      if (this.replay.hasLimits) this.leaveLimit(settled, steps)
+      if (this.replay.hasLimits) this.passes!.leaveSettled((operation) => steps.takeRest(operation))
       this.closing.noteDecisions()
       if (this.replay.violation) return this.closing.park(this.replay.violation)
       if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
@@ -327,16 +329,19 @@ class RunLoop {
   }
 
   /** Takes the starts that this run was made for. An outcome, if more may come. */
-  private async gather(gathering: Gathering): Promise<RunOutcome | undefined> {
-    const taken = await takeGathered(this.world, this.workflow, this.run.id, gathering)
+  private async gather(workflows: WorkflowSource, gathering: Gathering): Promise<RunOutcome | undefined> {
+    const found = find(workflows, this.run)
+    const workflow = found instanceof Promise ? await found : found
+    if (workflow instanceof Error) return this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
+    const taken = await takeGathered(this.world, workflow, this.run.id, gathering)
     if ('lookAt' in taken) return this.closing.waitForMore(taken.lookAt)
-    const { gathering: _, ...admission } = this.run.admission!
+    const admission = await gatheredAdmission(workflow, taken.accepted, this.run.admission!)
     const result = await this.buffer.commit({ kind: 'gathered', ...taken.accepted, admission })
     if (!this.continuesAfter(result)) return { status: 'superseded' }
     delete this.run.parsed
     delete this.run.reparse
     Object.assign(this.run, taken.accepted, { admission })
-    await forgetGathered(this.world, this.workflow.name, this.run.id, gathering)
+    await forgetGathered(this.world, workflow.name, this.run.id, gathering)
     return undefined
   }
 
@@ -366,11 +371,11 @@ class RunLoop {
   }
 
   /** Until a body reports, a timer is due, something comes from outside, or the lease wants renewing. */
-  private async somethingHappens(): Promise<void> {
+  private async somethingHappens(due = Number.POSITIVE_INFINITY): Promise<void> {
     if (this.inboxIsStale) return
     const renewAt = this.lastRenewal + Math.ceil(this.options.lease.ms / 3)
     const { deadline } = this.options
-    const until = Math.min(this.waits.nextDue() ?? Number.POSITIVE_INFINITY, renewAt, deadline === undefined ? Number.POSITIVE_INFINITY : deadline - LET_GO_MS)
+    const until = Math.min(due, renewAt, deadline === undefined ? Number.POSITIVE_INFINITY : deadline - LET_GO_MS)
     await new Promise<void>((resolve) => {
       const stopTimer = this.world.clock.at(until, resolve)
       this.wakeLoop = () => {
@@ -392,25 +397,40 @@ class RunLoop {
 
   /** A run that is to stop does not stand in line for that. */
   private isAdmitted(): boolean {
-    return !isInLine(this.run) || this.replay.stopRequested !== undefined || this.claimed.inbox.some(({ kind }) => kind === 'cancel')
+    return !isInLine(this.run) || this.isToStop()
+  }
+
+  private isToStop(): boolean {
+    return (
+      this.replay.stopRequested !== undefined ||
+      this.claimed.inbox.some(({ kind }) => kind === 'cancel') ||
+      this.journal.deliveries.some(({ type }) => EVENT_ROLE[type] === 'stops')
+    )
+  }
+
+  /** When its time began to run. Of one that had to wait for its turn, not before it had it. */
+  private countsFrom(): number {
+    const { startedAt, createdAt, admission, generation } = this.run
+    if (!admission || generation > 0) return startedAt ?? createdAt
+    return this.claimed.frames[0]?.at ?? this.begunAt
   }
 
   /** The pause that it has come to. A run that is to stop may. */
   private pause(): Gate | undefined {
     const pause = this.pauses.over(this.run)
-    return pause && !this.replay.stopRequested && !this.claimed.inbox.some(({ kind }) => kind === 'cancel') ? pause : undefined
+    return pause && !this.isToStop() ? pause : undefined
   }
 
   /** Those behind it were told to wait until it starts: a rate lets in one after the other. */
   private async attendToOthers(): Promise<void> {
-    // Whoever was just let in waits for nothing.
-    if (this.run.waitingFor && !this.claimed.recovered) return
-    const rated = this.run.admission!.gates.filter(({ holds }) => !holds)
+    // Behind a rate that is the first visit; a pause may come at any time.
+    const mayWait = (gate: Gate) => (isPause(gate.limit) ? this.pauses.mayHaveLine(gate) : this.journal.isEmpty)
+    const rated = this.run.admission!.gates.filter((gate) => !gate.holds && mayWait(gate))
     if (rated.length > 0) await this.world.wakeups.send(await this.world.store.attend(rated))
   }
 
   private cancelledBeforeStart(): Extract<Message, { kind: 'cancel' }> | undefined {
-    if (!this.journal.isEmpty || !(this.run.epoch === 1 || isInLine(this.run))) return undefined
+    if (!this.journal.isEmpty || !(this.run.epoch === 1 || isInLine(this.run) || this.run.admission?.gathering)) return undefined
     return this.claimed.inbox.find((message) => message.kind === 'cancel')
   }
 

@@ -89,6 +89,15 @@ export class Steps implements AttemptHost {
     for (const operation of this.waits.dueSteps(this.clock.now())) this.begin(operation)
   }
 
+  /** What may run at most once is on record before it does; not earlier, since whoever finds it there takes it to have run. */
+  announce(): void {
+    for (const operation of this.toStart) {
+      const { options } = operation.request as StepRequest
+      if (options.semantics !== 'at-most-once' || operation.settled) continue
+      this.buffer.add({ type: 'step.started', id: operation.id, attempt: (operation.facts?.failures ?? 0) + 1 })
+    }
+  }
+
   /** Only after a commit (I3). */
   startQueued(): void {
     if (this.toStart.length === 0) return
@@ -143,7 +152,6 @@ export class Steps implements AttemptHost {
     for (const [operation, attempt] of this.running) {
       if (!operation.settled) continue
       this.running.delete(operation)
-      if (operation.limit) this.passes.leave(operation)
       attempt.abandon(new CancelledError(`step '${operation.id}' was withdrawn: the race that it was part of is decided`))
     }
     this.toStart = this.toStart.filter(({ settled }) => !settled)
@@ -233,10 +241,6 @@ export class Steps implements AttemptHost {
 
   private queue(operation: Operation): void {
     this.toStart.push(operation)
-    const request = operation.request as StepRequest
-    if (request.options.semantics === 'at-most-once') {
-      this.buffer.add({ type: 'step.started', id: operation.id, attempt: (operation.facts?.failures ?? 0) + 1 })
-    }
   }
 
   private stopped(operation: Operation): EventOf<'step.failed'> {

@@ -45,7 +45,7 @@ export class Waits {
     replay: Replay,
     buffer: FrameBuffer,
     passes: Passes,
-    options: { recovered: boolean; lastGoodEpoch: number; timeoutMs: number | undefined; tasks: readonly string[] | undefined },
+    options: { recovered: boolean; lastGoodEpoch: number; countsFrom: number; timeoutMs: number | undefined; tasks: readonly string[] | undefined },
   ) {
     this.world = world
     this.replay = replay
@@ -54,7 +54,7 @@ export class Waits {
     this.passes = passes
     this.recovered = options.recovered
     this.lastGoodEpoch = options.lastGoodEpoch
-    this.deadline = options.timeoutMs === undefined ? undefined : (this.run.startedAt ?? this.run.createdAt) + options.timeoutMs
+    this.deadline = options.timeoutMs === undefined ? undefined : options.countsFrom + options.timeoutMs
     this.declaredTasks = options.tasks
     this.mailbox = new Mailbox(world, replay, buffer, () => this.sleepToSkip())
   }
@@ -297,11 +297,14 @@ export class Waits {
   }
 
   private openTaskInTurn(operation: Operation, request: RequestOf<'task'>): void {
-    if (!request.limit || operation.facts?.opened) return this.openTask(operation, request)
-    this.passes.want(operation, (at) => (at > this.world.clock.now() ? this.timed.set(operation, at) : this.openTask(operation, request)))
+    const { opened, admitted } = operation.facts ?? {}
+    if (request.limit && opened && admitted) this.passes.goOn(operation)
+    if (!request.limit || (opened && admitted)) return this.openTask(operation, request)
+    this.passes.want(operation, (at) => (at > this.world.clock.now() ? this.timed.set(operation, at) : this.openTask(operation, request, opened !== undefined)))
   }
 
-  private openTask(operation: Operation, request: RequestOf<'task'>): void {
+  /** `isLetInAgain`: it was taken back when the run ended, and has waited for its turn once more. */
+  private openTask(operation: Operation, request: RequestOf<'task'>, isLetInAgain = false): void {
     const opened = operation.facts?.opened as Opened<'task.dispatched'>
     const round = this.replay.journal.retries
     this.mailbox.look()
@@ -320,7 +323,7 @@ export class Waits {
     }
     // Doing it again is harmless. It is needed if the runner before this one died between commit and dispatch, and when
     // the run goes on after its end, which took the task back.
-    const mayBeMissing = this.recovered || this.replay.journal.isJustRetried
+    const mayBeMissing = isLetInAgain || this.recovered || this.replay.journal.isJustRetried
     if (!opened || (!this.mailbox.isAnswered(operation.id) && mayBeMissing)) this.handOut(operation, request, input)
     const { handOutAgainMs } = this.world.tasks
     if (handOutAgainMs !== undefined) this.resumeLater(operation, (operation.facts?.openedAt ?? this.world.clock.now()) + handOutAgainMs)
@@ -333,7 +336,8 @@ export class Waits {
 
   /** Its turn has come, or it has been out for long. */
   private lookAfterTask(operation: Operation, now: number): void {
-    if (operation.facts?.opened) return this.handOutAgain(operation, now)
+    const { opened, admitted } = operation.facts ?? {}
+    if (opened && (admitted || !operation.limit)) return this.handOutAgain(operation, now)
     this.timed.delete(operation)
     this.openTaskInTurn(operation, operation.request as RequestOf<'task'>)
   }

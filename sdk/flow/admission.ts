@@ -7,7 +7,7 @@ import { MOST_PRIORITY } from './bounds.ts'
 import type { Gathering } from './gathering.ts'
 import type { LimitSpec } from './limit.ts'
 import { type GateId, laneOf, PRIORITY_MS } from './line.ts'
-import type { OnConflict } from './options.ts'
+import { isSingleton, type OnConflict } from './options.ts'
 
 /** What a run has to pass before it starts, one after the other. */
 export interface Admission {
@@ -73,7 +73,8 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
   let lane: string | undefined
   for (const { name, spec, key: keyOf } of limits) {
     const key = keyOf && (await keyFor(workflow, `the key of '${name}'`, keyOf, accepted))
-    if (spec.rate === undefined) lane ??= key
+    // Whose turn it is goes by tenant, not by the one thing that there may be one of.
+    if (spec.rate === undefined && !isSingleton(name)) lane ??= key
     const needsLane = key === undefined && lane !== undefined
     gates.push({
       limit: name,
@@ -87,4 +88,11 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
     throw ofInput(`the priority of workflow '${workflow.name}' must be a number from -${MOST_PRIORITY} to ${MOST_PRIORITY}, got ${String(priority)}`)
   const specs = Object.fromEntries(limits.map(({ name, spec }) => [name, spec]))
   return { gates, order: now - Math.round(priority * PRIORITY_MS), specs, ...(singleton && { onConflict: singleton.onConflict }) }
+}
+
+/** Of a run that has its input now. A debounced one has that of the last start, whose keys may be others than those of the first. */
+export async function gatheredAdmission(workflow: AnyWorkflow, accepted: Accepted, { gathering: _, ...admission }: Admission): Promise<Admission> {
+  if (!workflow.options.debounce) return admission
+  const { admission: anew } = await admissionFor(workflow, accepted, admission.order)
+  return { ...admission, gates: anew?.gates ?? [] }
 }

@@ -41,6 +41,9 @@ export interface Wanted {
   holds: boolean
 }
 
+/** Since when it is inside. Ids are anybody's, `constructor` included. */
+export const sinceOf = ({ holders }: GateState, holder: string): number | undefined => (Object.hasOwn(holders, holder) ? holders[holder] : undefined)
+
 /** Somebody has to leave first. */
 export const isFull = ({ concurrency }: LimitSpec, { holders }: GateState): boolean => concurrency !== undefined && Object.keys(holders).length >= concurrency
 
@@ -90,8 +93,9 @@ function withUsed(used: readonly Used[], until: number, amount: number): Used[] 
 export function letOut(before: GateState, holder: string, now: number): GateState {
   const { promised, ...rest } = before
   const state = promised?.to === holder ? rest : before
-  const { [holder]: since, ...holders } = state.holders
+  const since = sinceOf(state, holder)
   if (since === undefined) return state
+  const { [holder]: _, ...holders } = state.holders
   const held = Math.max(0, now - since)
   return { ...state, holders, heldMs: Math.round(state.heldMs === undefined ? held : state.heldMs * 0.8 + held * 0.2) }
 }

@@ -3,7 +3,7 @@ import { InvalidInputError } from '../engine/errors.ts'
 import type { Json } from '../engine/json.ts'
 import { digest } from '../engine/names.ts'
 import { type Document, type DocumentStore, hasEnded, type NewRun, type World } from '../ports.ts'
-import type { Accepted } from '../schema.ts'
+import { type Accepted, accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { keyFor } from './admission.ts'
 import { BEING_MADE_MS } from './gate.ts'
@@ -54,6 +54,12 @@ export const isGathered = (workflow: AnyWorkflow): boolean => gathers(workflow) 
 /** The one run of a start that has no company: a child, or a start that chose its own time. */
 export function alone(workflow: AnyWorkflow, accepted: Accepted): Accepted {
   return workflow.options.batch ? together([accepted]) : accepted
+}
+
+/** The list that a batched run goes on with: each of it is what a caller passes. */
+export async function acceptBatch({ options: { input } }: AnyWorkflow, given: unknown, what: string): Promise<Accepted> {
+  if (!Array.isArray(given)) throw new InvalidInputError(`${what} must be a list, as its runs get, since it has a batch`)
+  return together(await Promise.all(given.map((one) => accept(input, one, what))))
 }
 
 /** Adds a start, and gives the run that gets it: `newRun` makes it, for whoever comes first. */
@@ -152,12 +158,17 @@ function quietFrom({ name, options: { debounce } }: AnyWorkflow, { at, since }: 
 /** The run has its input; the log need not. What closes it stays for a while, as the place where it goes on. */
 export async function forgetGathered({ documents, clock, store }: World, workflow: string, runId: string, { key, first }: Gathering): Promise<void> {
   const collection = startsOf(workflow, key)
-  for (const each of await documents.list(collection)) {
+  const found = await documents.list(collection)
+  const earlier = new Set(found.map(entryOf).flatMap((entry) => (entry.run !== runId && entry.first < first ? [entry.run] : [])))
+  // What is left of one that died at this point.
+  const done = new Set([runId])
+  for (const run of earlier) {
+    const other = await store.get(run)
+    if (!other?.admission?.gathering || hasEnded(other.status)) done.add(run)
+  }
+  for (const each of found) {
     const entry = entryOf(each)
-    // What is left of an earlier one that died at this point.
-    const other = entry.run === runId ? undefined : await store.get(entry.run)
-    const isLeft = entry.first < first && (!other?.admission?.gathering || hasEnded(other.status))
-    if (entry.run !== runId && !isLeft) continue
+    if (!done.has(entry.run)) continue
     if (!entry.closed) await documents.remove(collection, each.key)
     else await documents.put(collection, each.key, { ...entry } as unknown as Json, { ifVersion: each.version, expiresAt: clock.now() + KEPT_MS })
   }

@@ -7,6 +7,8 @@ export interface GateId {
   key?: string
 }
 
+export const isSameGate = (a: GateId | undefined, b: GateId): boolean => a?.limit === b.limit && a.key === b.key
+
 /** A place in the line before a gate. */
 export interface Ticket {
   /** The run that waits. */
@@ -20,6 +22,14 @@ export interface Ticket {
   /** When it came, moved forward by its priority. */
   order: number
 }
+
+/** Who is let in for a step or a task: its run can be told from it, however long the names are. */
+export function holderOf(run: { id: string }, key: string): string {
+  return key.startsWith(`${run.id}/`) ? key : `${run.id}/${digest(key)}`
+}
+/** A run's own id has no slash. */
+export const runOf = (holder: string): string => holder.split('/', 1)[0]!
+export const isOfStep = (holder: string): boolean => holder.includes('/')
 
 /** How much waiting a step of priority is worth. Nothing starves: whoever has waited long enough is before everybody new. */
 export const PRIORITY_MS = 60_000

@@ -2,6 +2,7 @@ import { type Duration, milliseconds } from '../engine/duration.ts'
 import { InvalidInputError } from '../engine/errors.ts'
 import { MOST_BATCH } from './bounds.ts'
 import { type LimitSpec, specOf } from './limit.ts'
+import { isPause } from './pause-scope.ts'
 
 /** How many runs of a workflow go at once, how fast they start, and which starts become one. `I` is the parsed input. */
 export interface FlowOptions<I> {
@@ -39,6 +40,9 @@ export interface WorkflowLimit {
   key?: KeyOf<unknown>
 }
 
+const SINGLETON = ':singleton'
+export const isSingleton = (limit: string): boolean => limit.endsWith(SINGLETON)
+
 const ON_CONFLICT: Record<OnConflict, true> = { skip: true, 'cancel-running': true, 'queue-latest': true }
 
 // biome-ignore lint/suspicious/noExplicitAny: a registry holds workflows of every type
@@ -55,7 +59,7 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
       throw new InvalidInputError(
         `${what}: singleton.onConflict must be one of ${Object.keys(ON_CONFLICT).join(', ')}, got ${JSON.stringify(singleton.onConflict)}`,
       )
-    limits.push({ name: `${workflow}:singleton`, spec: { concurrency: 1 }, key: singleton.key })
+    limits.push({ name: `${workflow}${SINGLETON}`, spec: { concurrency: 1 }, key: singleton.key })
   }
   const several = concurrency === undefined ? [] : Array.isArray(concurrency) ? concurrency : [concurrency]
   const inOrder = [...several.filter(({ key }) => key), ...several.filter(({ key }) => !key)]
@@ -76,8 +80,8 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
   if (batch) checkBatch(what, batch)
   if (debounce && batch)
     throw new InvalidInputError(`${what} has a debounce and a batch; of starts that become one run, give either the last input or all of them`)
-  if (workflow === 'pause' && limits.length > 0)
-    throw new InvalidInputError("a workflow with limits cannot be named 'pause': its limits would look like pauses. Give it another name")
+  if (limits.some(({ name }) => isPause(name)))
+    throw new InvalidInputError(`a workflow with limits cannot be named '${workflow}': its limits would look like pauses. Give it another name`)
   if (singleton && (debounce || batch))
     throw new InvalidInputError(`${what} has a singleton beside a ${debounce ? 'debounce' : 'batch'}; give it one of the two`)
   return limits

@@ -5,7 +5,7 @@ import { type DocumentStore, hasEnded, type RunRecord, type World } from '../por
 import type { Admission, Gate } from './admission.ts'
 import { MOST_PAUSES, MOST_PER_SECOND, USUAL_PER_SECOND } from './bounds.ts'
 import { type LimitRecord, PAUSES } from './limit-record.ts'
-import { nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
+import { isPause, nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
 
 export type { PauseScope } from './pause-scope.ts'
 
@@ -52,6 +52,11 @@ export class Pauses {
     return undefined
   }
 
+  /** Whether somebody may be in line behind one who was let through this one. */
+  mayHaveLine({ limit, key }: Gate): boolean {
+    return !this.seen || this.seen.records.has(limit) || this.seen.at <= Number(key) + SEEN_FOR_MS
+  }
+
   async read(): Promise<void> {
     const at = this.world.clock.now()
     const found = await this.world.documents.list(PAUSES)
@@ -71,10 +76,12 @@ export function pausesOf(world: Pick<World, 'documents' | 'clock'>): Pauses {
   return pauses
 }
 
-/** The gates of a run that has to pass one more. Earlier pauses are over for it. */
-export function withGate({ admission, createdAt }: RunRecord, gate: Gate): { admission: Admission; passed: number } {
+/** The gates of a run that has to pass one more. Earlier pauses are over for it. One that has not begun comes to its rate behind the pause: what a rate lets in starts. */
+export function withGate({ admission, createdAt }: RunRecord, gate: Gate, hasBegun: boolean): { admission: Admission; passed: number } {
   const gates = (admission?.gates ?? []).filter(({ limit }) => limit !== gate.limit)
-  return { admission: { order: createdAt, ...admission, gates: [...gates, gate] }, passed: gates.length }
+  const isRate = ({ limit, holds }: Gate) => !hasBegun && !holds && !isPause(limit)
+  const before = gates.filter((each) => !isRate(each))
+  return { admission: { order: createdAt, ...admission, gates: [...before, gate, ...gates.filter(isRate)] }, passed: before.length }
 }
 
 const serialOf = ({ since }: LimitRecord): string => String(since ?? 0)

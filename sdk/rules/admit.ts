@@ -19,7 +19,7 @@ export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
   if (!admission) return yield* insertPlain(storage, run)
   const there = yield* ask(storage.find(run.id))
   // Whoever asked first may have died before the run was in line.
-  if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* standInLine(storage, there) : [] }
+  if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* queueUp(storage, there) : [] }
   // Its turn comes when its time has, and its limits are known by then.
   if (run.wakeAt > storage.now()) {
     for (const [name, spec] of Object.entries(admission.specs)) yield* noteLimit(storage, name, spec)
@@ -35,7 +35,7 @@ function* insertPlain(storage: Storage, run: NewRun): Procedure<Inserted> {
 
 /** Through the gates first, as far as they are open: then most runs are made as they stay, with one write. */
 function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
-  const { gates, order, onConflict } = run.admission!
+  const { gates, order } = run.admission!
   let passed = 0
   for (const gate of gates) {
     if ((yield* enterStraight(storage, gate, ticketOf(run.id, gate, order), yield* limitFor(storage, run, gate))) === undefined) break
@@ -44,9 +44,14 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
   if (passed === gates.length) return yield* insertPlain(storage, { ...run, passed })
   const made = yield* insertPlain(storage, { ...run, passed, status: 'queued' })
   if (!made.inserted) return made
-  const wakes = yield* standInLine(storage, made.run)
-  const others = onConflict ? yield* takeTheirPlace(storage, made.run, gates[0]!, onConflict) : []
-  return { ...made, wakes: [...wakes, ...others] }
+  return { ...made, wakes: yield* queueUp(storage, made.run) }
+}
+
+/** Into the line, in the place of those that it is to replace. Doing it again is harmless. */
+function* queueUp(storage: Storage, run: StoredRun): Procedure<Wake[]> {
+  const { gates, onConflict } = run.admission!
+  const wakes = yield* standInLine(storage, run)
+  return onConflict ? [...wakes, ...(yield* takeTheirPlace(storage, run, gates[0]!, onConflict))] : wakes
 }
 
 /** Its slot is taken before it is made; whoever has it is given instead. */

@@ -95,8 +95,10 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
       return { change: change({ input, parsed, reparse, admission }), wakes: [] }
     }
     case 'queue': {
-      const more = next.admission ? { admission: next.admission, passed: next.passed ?? 0 } : {}
-      return { change: change({ ...FREE, status: 'queued', wakeAt: undefined, waitingFor: undefined, ...more }), wakes: [] }
+      const { admission, passed = 0, waitingFor } = next
+      const { claims, ...given } = FREE
+      const free = next.isRecovering ? given : { ...given, claims }
+      return { change: change({ ...free, status: 'queued', wakeAt: undefined, waitingFor, ...(admission && { admission, passed }) }), wakes: [] }
     }
     case 'continue': {
       const { attempt, input, parsed, reparse, trace } = next

@@ -1,9 +1,9 @@
 import type { Json } from '../engine/json.ts'
 import type { Gate } from '../flow/admission.ts'
-import { afresh, BEING_MADE_MS, EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor } from '../flow/gate.ts'
+import { afresh, BEING_MADE_MS, EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor, sinceOf } from '../flow/gate.ts'
 import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from '../flow/limit-record.ts'
-import { behindLane, type GateId, gateKey, gatesOf, lineOf, readTicket, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
+import { behindLane, type GateId, gateKey, gatesOf, isSameGate, lineOf, readTicket, runOf, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
 import { type Document, hasEnded, type Wake } from '../ports.ts'
 import { wakeUp } from './deliver.ts'
 import { ask, type Procedure, together } from './procedure.ts'
@@ -41,13 +41,15 @@ interface InForce {
   spec: LimitSpec
   isPaused: boolean
   ends?: number
+  /** Of a pause: whoever is let through is so in this round of it. */
+  round?: number
 }
 
 /** Lets in whoever is next, after letting somebody out. */
 export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Procedure<Attended> {
   const wakes: Wake[] = []
   const passed = new Map<string, number>()
-  const { spec, isPaused, ends } = yield* limitOf(storage, id.limit)
+  const { spec, isPaused, ends, round } = yield* limitOf(storage, id.limit)
   let out = leaving
   let found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
   for (;;) {
@@ -56,7 +58,7 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
     let state = out ? withOut(seen, out, now) : seen
     if (isFull(spec, state) && now - (state.checkedAt ?? 0) >= CHECK_EVERY_MS) state = yield* withoutTheGone(storage, id, state, now, wakes)
     const ticket = isPaused || isFull(spec, state) ? undefined : yield* nextInLine(storage, id, state)
-    let at = ticket && state.holders[ticket.holder]
+    let at = ticket && sinceOf(state, ticket.holder)
     if (ticket && at === undefined) {
       at = roomFor(spec, state, ticket.cost, now)
       if (at > now + AHEAD_MS && hasPromised(state, now)) at = undefined
@@ -74,7 +76,7 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
       if (ends !== undefined && !isPaused && !isFull(spec, state)) yield* ask(storage.documents.delete(recordsOf(id.limit), id.limit, ends))
       return { wakes, passed, gate: found }
     }
-    const told = yield* tell(storage, id, ticket, at!)
+    const told = yield* tell(storage, id, ticket, at!, round)
     // Whoever is gone leaves at once.
     if (told === 'gone') out = { holder: ticket.holder }
     else {
@@ -140,7 +142,7 @@ export function* enterStraight(storage: Storage, id: GateId, ticket: Ticket, { s
   for (;;) {
     const found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
     const state = stateOf(found)
-    const known = state.holders[ticket.holder]
+    const known = sinceOf(state, ticket.holder)
     if (known !== undefined) return known
     const now = storage.now()
     if (isPaused || isFull(spec, state) || roomFor(spec, state, ticket.cost, now) > now) return undefined
@@ -176,7 +178,12 @@ export function* limitOf(storage: Storage, name: string): Procedure<InForce> {
 
 function inForce(found: Document | undefined): InForce {
   const record = found?.value as LimitRecord | undefined
-  return { spec: specInForce(record), isPaused: record?.paused === true, ...(found && record!.ends && { ends: found.version }) }
+  return {
+    spec: specInForce(record),
+    isPaused: record?.paused === true,
+    ...(found && record!.ends && { ends: found.version }),
+    ...(record?.round !== undefined && { round: record.round }),
+  }
 }
 
 /** The next lane behind the one that was served last, or the first. */
@@ -202,31 +209,37 @@ function withOut(state: GateState, { holder, restMs }: Leaving, now: number): Ga
 }
 
 /** Tells a run that it, or one of its steps, was let in. */
-function* tell(storage: Storage, id: GateId, ticket: Ticket, at: number): Procedure<Wake[] | 'gone'> {
+function* tell(storage: Storage, id: GateId, ticket: Ticket, at: number, round: number | undefined): Procedure<Wake[] | 'gone'> {
   const run = yield* ask(storage.find(ticket.run))
   if (!run || isOut(run)) return 'gone'
   // One whose run is paused would keep the place for nothing; it asks again when it goes on.
   if (ticket.holder !== ticket.run) return run.status === 'queued' ? 'gone' : yield* wakeUp(storage, run)
-  return yield* letPass(storage, run, id, at)
+  return yield* letPass(storage, run, id, at, round)
 }
 
 const isOut = ({ status }: StoredRun): boolean => hasEnded(status) || status === 'stuck'
 
 /** A run has passed one of its gates: it goes to the next, or it starts. */
-function* letPass(storage: Storage, run: StoredRun, id: GateId, at: number): Procedure<Wake[]> {
+function* letPass(storage: Storage, run: StoredRun, id: GateId, at: number, round?: number): Procedure<Wake[]> {
   if (run.status !== 'queued') return []
-  const { gates, order } = run.admission!
+  const { admission } = run
+  const { gates, order } = admission!
   const before = run.passed ?? 0
-  if (!isSameGate(gates[before], id)) return []
+  if (!isSameGate(gates[before], id)) {
+    // Whoever let it pass here may have died before it stood in the next line.
+    const isAtNext = before > 0 && before < gates.length && isSameGate(gates[before - 1], id)
+    return isAtNext ? (yield* waitInLine(storage, gates[before]!, ticketOf(run.id, gates[before]!, order))).wakes : []
+  }
   const passed = before + 1
   const next = gates[passed]
-  const set = next ? { passed } : { passed, status: 'pending' as const, wakeAt: at, waitingFor: undefined }
+  // Paused again while it was in line, it has waited for that too.
+  const isLater = round !== undefined && round !== gates[before]!.round
+  const anew = isLater ? { admission: { ...admission!, gates: gates.with(before, { ...gates[before]!, round }) } } : {}
+  const set = { passed, ...anew, ...(!next && { status: 'pending' as const, wakeAt: at }) }
   const updated = yield* ask(storage.update(run, { when: { status: ['queued'], passed: before }, set }))
-  if (!updated.ok) return updated.run ? yield* letPass(storage, updated.run, id, at) : []
+  if (!updated.ok) return updated.run ? yield* letPass(storage, updated.run, id, at, round) : []
   return next ? (yield* waitInLine(storage, next, ticketOf(run.id, next, order))).wakes : [{ runId: run.id, at }]
 }
-
-export const isSameGate = (a: GateId | undefined, b: GateId): boolean => a?.limit === b.limit && a.key === b.key
 
 export function ticketOf(runId: string, { lane = '', holds }: Gate, order: number): Ticket {
   return { run: runId, holder: runId, cost: 1, holds: holds === true, lane, order }
@@ -245,10 +258,4 @@ function* withoutTheGone(storage: Storage, id: GateId, state: GateState, now: nu
     if (run && holder === run.id) wakes.push(...(yield* letPass(storage, run, id, Math.max(since, now))))
   }
   return { ...state, holders: kept, checkedAt: now }
-}
-
-/** The run behind a holder: its id has no slash, and that of a step has one behind it. */
-const runOf = (holder: string): string => {
-  const slash = holder.indexOf('/')
-  return slash < 0 ? holder : holder.slice(0, slash)
 }

@@ -1,4 +1,5 @@
 import type { ErrorRecord, EventOf } from '../engine/events.ts'
+import { isPause } from '../flow/pause-scope.ts'
 import type { RunStatus, Wake } from '../ports.ts'
 import { leaveGates, standInLine } from './admit.ts'
 import { outside, parked } from './commit.ts'
@@ -20,12 +21,17 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
   // as one too: it took an epoch.
   const claims = run.claims > 0 ? { claims: 2 } : {}
   const fields = { error: undefined, endedAt: undefined, ...claims }
-  const set = run.admission
-    ? { ...fields, status: 'queued' as const, wakeAt: undefined, ...outside(run) }
-    : { ...fields, status: 'pending' as const, wakeAt: now }
+  // Pauses that it has come to are over, or it comes to them again.
+  const admission = run.admission && { ...run.admission, gates: run.admission.gates.filter(({ limit }) => !isPause(limit)) }
+  const hasGates = admission !== undefined && admission.gates.length > 0
+  const set = {
+    ...fields,
+    ...(hasGates ? { status: 'queued' as const, wakeAt: undefined } : { status: 'pending' as const, wakeAt: now }),
+    ...(admission && { admission, passed: 0 }),
+  }
   const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
   if (!updated.ok) return NOT_REVIVED
-  return { revived: true, wakes: run.admission ? yield* standInLine(storage, updated.run) : [{ runId, at: now }] }
+  return { revived: true, wakes: hasGates ? yield* standInLine(storage, updated.run) : [{ runId, at: now }] }
 }
 
 /** True also when the word is there already: whoever wrote it died before the run itself said so. */

@@ -26,7 +26,7 @@ export function summaryOf(run: Summarised, error: RunSummary['error']): RunSumma
     ...(wakeAt !== undefined && { wakeAt }),
     ...(parent && { parent }),
     // What it waited for is on record until it is given up again, and nobody's business meanwhile.
-    ...(waitingFor && status !== 'running' && { waitingFor }),
+    ...(waitingFor && status !== 'running' && status !== 'queued' && { waitingFor }),
     ...(error && { error }),
   }
 }

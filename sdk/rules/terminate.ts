@@ -1,4 +1,4 @@
-import { outgoingAtEnd } from '../engine/ending.ts'
+import { leavingLines, outgoingAtEnd } from '../engine/ending.ts'
 import { type Frame, isTerminal, type JournalEvent, type TerminalEvent } from '../engine/events.ts'
 import { hasEnded, type Wake } from '../ports.ts'
 import { ended, isFinal } from './commit.ts'
@@ -27,7 +27,8 @@ function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, f
   const { seq } = frames.at(-1)!
   const events = frames.flatMap((frame) => frame.events)
   // Before the run itself, as in every commit: an end that nobody was told of would never be told.
-  const wakes = yield* sendOutgoing(storage, run, outgoingAtEnd(run, event, seq, events))
+  const { waitingFor } = yield* ask(storage.record(run))
+  const wakes = yield* sendOutgoing(storage, run, [...outgoingAtEnd(run, event, seq, events), ...leavingLines(run, waitingFor)])
   if (isFinal(event)) yield* ask(storage.clearMail(run, 'all'))
   // Whoever holds the run has lost it.
   const updated = yield* ask(storage.update(run, { when: { open: true }, set: ended(event, storage.now()), bump: ['epoch'], frame: seq }))

@@ -56,7 +56,13 @@ function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutM
     tasks: { refusal: () => refusal, handOutAgainMs },
     log: (...said: unknown[]) => void warnings.push(said),
   } as unknown as World
-  const all = new Waits(world, replay, buffer, {} as Passes, { recovered, lastGoodEpoch: LAST_GOOD_EPOCH, timeoutMs, tasks: undefined })
+  const all = new Waits(world, replay, buffer, { lineOf: () => undefined } as unknown as Passes, {
+    recovered,
+    lastGoodEpoch: LAST_GOOD_EPOCH,
+    countsFrom: NOW - 100,
+    timeoutMs,
+    tasks: undefined,
+  })
   const called = (id: string, request: object, facts?: Partial<Facts>): Operation => {
     const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), 1, 0)
     operations.set(id, operation)

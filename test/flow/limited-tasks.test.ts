@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { limit, workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+test('a task that a race went on without leaves its limit', async () => {
+  const gpu = limit('t-race', { concurrency: 1 })
+  const racing = workflow('racing', async (ctx) => {
+    await ctx.race('which', { task: (c) => c.task('render', 1, { limit: gpu }), time: (c) => c.sleep('1m') })
+    await ctx.sleep('30d')
+  })
+  const next = workflow('next', async (ctx) => ctx.step('go', () => 'gone', { limit: gpu }))
+  const env = await testEnv({ workflows: [racing, next] })
+  await env.start(racing, undefined)
+  await env.settle()
+  const behind = await env.start(next, undefined)
+  await env.advance('1h')
+  expect(await behind.status()).toBe('completed')
+})
+
+test('a step that was promised its turn and that a race went on without leaves its limit', async () => {
+  const api = limit('t-race-promised', { concurrency: 1, rate: 1, per: '10m' })
+  const racing = workflow('racing', async (ctx) => {
+    await ctx.race('which', { step: (c) => c.step('ask', () => 1, { limit: api }), time: (c) => c.sleep('1m') })
+    await ctx.sleep('30d')
+  })
+  const next = workflow('next', async (ctx) => ctx.step('go', () => 'gone', { limit: api }))
+  const env = await testEnv({ workflows: [racing, next] })
+  await (await env.start(next, undefined)).result()
+  await env.start(racing, undefined)
+  await env.settle()
+  const behind = await env.start(next, undefined)
+  await env.advance('2h')
+  expect(await behind.status()).toBe('completed')
+})
+
+test('the undoing of a cancelled task gets the slot that the task had', async () => {
+  const gpu = limit('t-undo', { concurrency: 1 })
+  const undone: string[] = []
+  const render = workflow('render', async (ctx) => {
+    ctx.compensate('unrender', () => void undone.push('unrender'), { limit: gpu })
+    await ctx.task('render', 1, { limit: gpu })
+  })
+  const env = await testEnv({ workflows: [render] })
+  const run = await env.start(render, undefined)
+  expect((await run.get()).waitingFor).toMatchObject([{ kind: 'task' }])
+  await run.cancel()
+  await env.advance('2h')
+  expect(undone).toEqual(['unrender'])
+  expect(await run.status()).toBe('cancelled')
+})
+
+test('a task in line whose run is cancelled keeps no slot while the run cleans up, nor afterwards', async () => {
+  const gpu = limit('t-line-cancel', { concurrency: 1 })
+  const hold = workflow('hold', async (ctx) =>
+    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), { limit: gpu }),
+  )
+  const render = workflow('render', async (ctx) => {
+    try {
+      await ctx.task('render', 1, { limit: gpu })
+    } finally {
+      await ctx.sleep('2d')
+    }
+  })
+  const env = await testEnv({ workflows: [hold, render] })
+  await env.start(hold, undefined)
+  await env.settle()
+  const run = await env.start(render, undefined)
+  expect((await run.get()).waitingFor).toMatchObject([{ kind: 'limit' }])
+  await run.cancel()
+  await env.settle()
+  expect(await run.status()).toBe('sleeping')
+  const behind = await env.start(hold, undefined)
+  await env.advance('1d')
+  const during = await behind.status()
+  await env.advance('10d')
+  expect([during, await behind.status()]).toEqual(['completed', 'completed'])
+})

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { limit, workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+test.each(['constructor', 'toString', 'valueOf'])("a run with the id '%s' comes to its limit like others", async (id) => {
+  const w = workflow('w', { concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
+  const env = await testEnv({ workflows: [w] })
+  const first = await env.start(w, undefined)
+  const odd = await env.start(w, undefined, { id })
+  expect([await first.status(), await odd.status()]).toEqual(['sleeping', 'queued'])
+  await odd.result()
+})
+
+test('lanes are those of the tenant, also where the workflow is a singleton by something else', async () => {
+  const order: string[] = []
+  const w = workflow(
+    'w',
+    {
+      singleton: { key: ({ doc }: { doc: string; tenant: string }) => doc, onConflict: 'queue-latest' },
+      concurrency: [{ limit: 100, key: ({ tenant }) => tenant }, { limit: 1 }],
+    },
+    async (ctx, { tenant }: { doc: string; tenant: string }) => {
+      await ctx.step('go', () => void order.push(tenant))
+      await ctx.sleep('1m')
+    },
+  )
+  const env = await testEnv({ workflows: [w] })
+  const runs = []
+  for (let i = 0; i < 60; i++) runs.push(await env.start(w, { doc: `a${i}`, tenant: 'a' }))
+  for (let i = 0; i < 3; i++) runs.push(await env.start(w, { doc: `b${i}`, tenant: 'b' }))
+  for (const run of runs) await run.result()
+  const places = order.flatMap((tenant, i) => (tenant === 'b' ? [i] : []))
+  expect(Math.max(...places)).toBeLessThan(8)
+})
+
+/** How often steps of one run ask for their turn, which is a write of the ticket and several reads each time. */
+async function asked(n: number): Promise<number> {
+  const all = workflow('all', async (ctx) => {
+    await ctx.map(
+      'each',
+      Array.from({ length: n }, (_, i) => i),
+      (c) => c.step('go', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 1_000, resolve)), { limit: limit('o-map', { concurrency: 2 }) }),
+      { concurrency: 1_000 },
+    )
+  })
+  const env = await testEnv({ workflows: [all] })
+  const enter = env.store.enter.bind(env.store)
+  let entered = 0
+  env.store.enter = (...args: Parameters<typeof enter>) => {
+    entered++
+    return enter(...args)
+  }
+  await env.restart()
+  await (await env.start(all, undefined)).result()
+  return entered
+}
+
+test('each of many steps of one run asks for its turn a few times', async () => {
+  const [_few, many] = [await asked(40), await asked(160)]
+  expect(many / 160).toBeLessThan(5)
+})
+
+test('a debounced run that is let in holds no slot while it waits for quiet', async () => {
+  const done: string[] = []
+  const w = workflow('w', { debounce: { key: ({ doc }) => doc, wait: '1m' }, concurrency: { limit: 1 } }, async (ctx, { doc }: { doc: string }) => {
+    await ctx.step('go', () => void done.push(doc))
+    await ctx.sleep('3m')
+  })
+  const env = await testEnv({ workflows: [w] })
+  await env.start(w, { doc: 'a' })
+  await env.advance('61s')
+  await env.start(w, { doc: 'busy' })
+  await env.advance('1s')
+  await env.start(w, { doc: 'quiet' })
+  for (let i = 0; i < 40; i++) {
+    await env.advance('30s')
+    await env.start(w, { doc: 'busy' })
+  }
+  expect(done).toContain('quiet')
+})
+
+test('a limit with a key holds for the input that the debounced run gets', async () => {
+  const inside = new Map<string, number>()
+  let most = 0
+  const w = workflow(
+    'w',
+    { debounce: { key: ({ doc }) => doc, wait: '1m' }, concurrency: { limit: 1, key: ({ tenant }) => tenant } },
+    async (ctx, { tenant }: { doc: string; tenant: string }) => {
+      await ctx.step('in', () => {
+        inside.set(tenant, (inside.get(tenant) ?? 0) + 1)
+        most = Math.max(most, inside.get(tenant)!)
+      })
+      await ctx.sleep('1h')
+      await ctx.step('out', () => void inside.set(tenant, inside.get(tenant)! - 1))
+    },
+  )
+  const env = await testEnv({ workflows: [w] })
+  const one = await env.start(w, { doc: '1', tenant: 'a' })
+  await env.start(w, { doc: '2', tenant: 'b' })
+  const two = await env.start(w, { doc: '2', tenant: 'a' })
+  await one.result()
+  await two.result()
+  expect(most).toBe(1)
+})
+
+test('the place in line is when it is let in', async () => {
+  const w = workflow('w', { concurrency: [{ limit: 100, key: (t: string) => t }, { limit: 1 }] }, async (ctx) => ctx.sleep('1m'))
+  const env = await testEnv({ workflows: [w] })
+  for (const big of ['a', 'c', 'e', 'g']) for (let i = 0; i < 20; i++) await env.start(w, big)
+  const small = await env.start(w, 'b')
+  const { queue } = await small.get()
+  expect(queue!.place.count).toBeLessThanOrEqual(5)
+})
