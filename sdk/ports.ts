@@ -317,8 +317,8 @@ export interface RunStore {
    * leased by somebody else; in the last case the stimulus counter is bumped, so that the holder looks again.
    */
   claim(runId: string, lease: Lease): Promise<Claimed | undefined>
-  /** Asks for a turn at a limit: when that is, or undefined, and then the run is woken once it is known. Asked again, it says the same. */
-  enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }>
+  /** Asks for a turn at a limit: when that is, or undefined, and then the run is woken once it is known. Asked again, it says the same. Refused to whoever does not hold the run any more. */
+  enter(gate: GateId, ticket: Ticket, spec: LimitSpec, epoch?: number): Promise<{ at?: number; wakes: Wake[] }>
   /** Has a run start now that was to start later. */
   hasten(runId: string): Promise<Wake[]>
   /** Lets in whoever is next at these. `afresh`: other numbers count, so whoever was promised a time by the old ones waits for it again. */

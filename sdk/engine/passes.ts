@@ -108,16 +108,19 @@ export class Passes {
     const { store, wakeups } = this.world
     const operations = [...this.toAsk]
     this.toAsk = new Set()
-    await this.lookForTurns(operations.filter((operation) => this.inLine.has(operation)))
+    const before = new Set(this.inLine)
+    await this.lookForTurns(operations.filter((operation) => before.has(operation)))
     for (const operation of operations) {
       if (operation.settled || this.inLine.has(operation) || !this.waiting.has(operation)) continue
       const { gate, spec } = operation.limit!
       const ticket = this.ticketOf(operation)
-      const { at, wakes } = await store.enter(gate, ticket, spec)
+      const { at, wakes } = await store.enter(gate, ticket, spec, this.replay.run.epoch)
       if (wakes.length > 0) await wakeups.send(wakes)
       if (at !== undefined) this.letIn(operation, ticket.order, at)
       else this.inLine.add(operation)
     }
+    // Whoever is inside may be of this run, and nobody's any more.
+    await this.lookForTurns(operations.filter((operation) => this.inLine.has(operation) && !before.has(operation)))
     if (this.toAttend.length > 0) await wakeups.send(await store.attend(this.toAttend.splice(0)))
   }
 

@@ -16,17 +16,17 @@
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
 import type { RunInfo } from '../context.ts'
-import { type Gate, gatheredAdmission, isInLine } from '../flow/admission.ts'
+import { gatheredAdmission } from '../flow/admission.ts'
 import { forgetGathered, type Gathering, takeGathered } from '../flow/gathering.ts'
-import { isPause } from '../flow/pause-scope.ts'
-import { type Pauses, pausesOf, withGate } from '../flow/pauses.ts'
-import type { Claimed, CommitResult, Lease, Message, RunRecord, World } from '../ports.ts'
+import { pausesOf, withGate } from '../flow/pauses.ts'
+import type { Claimed, CommitResult, Lease, RunRecord, World } from '../ports.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
+import { Admittance } from './admittance.ts'
 import type { AddCaller } from './call-sites.ts'
 import { Closing, deadly, type RunOutcome } from './closing.ts'
 import { outgoingAtCancel } from './ending.ts'
 import { InvalidInputError, UnknownWorkflowError } from './errors.ts'
-import { type Delivery, EVENT_ROLE } from './events.ts'
+import type { Delivery } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import { inputOf } from './input-of.ts'
 import { Journal } from './journal.ts'
@@ -91,7 +91,7 @@ class RunLoop {
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
   private readonly closing: Closing
-  private readonly pauses: Pauses
+  private readonly admittance: Admittance
   private waits!: Waits
   private passes: Passes | undefined
   private steps: Steps | undefined
@@ -108,13 +108,13 @@ class RunLoop {
 
   constructor(world: World, claimed: Claimed, options: RunnerOptions) {
     this.world = world
-    this.pauses = pausesOf(world)
     this.options = options
     this.claimed = claimed
     this.run = claimed.run
     const begunAt = claimed.begunAt ?? claimed.run.startedAt ?? claimed.run.createdAt
     this.journal = new Journal(claimed.frames, claimed.run.baseSeq, begunAt)
     this.replay = new Replay(this.run, this.journal, () => this.wakeLoop?.())
+    this.admittance = new Admittance(world, claimed, this.journal, this.replay)
     this.buffer = new FrameBuffer(world, this.run, this.journal.lastSeq, this.journal.lastAt)
     this.closing = new Closing(world, claimed.frames, this.replay, this.buffer)
     this.seenStimulus = this.run.stimulus
@@ -134,7 +134,7 @@ class RunLoop {
       if (this.journal.terminal) return await this.closing.end(this.journal.terminal)
       const { deaths } = this.claimed
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
-      const cancelled = this.cancelledBeforeStart()
+      const cancelled = this.admittance.cancelledBeforeStart
       if (cancelled) return await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
       if (this.run.admission?.gathering) {
         const outcome = await this.gather(workflows, this.run.admission.gathering)
@@ -142,9 +142,9 @@ class RunLoop {
       }
       const { recovered } = this.claimed
       const { waitingFor } = this.run
-      if (this.run.admission && !this.isAdmitted()) return await this.closing.queue(waitingFor, undefined, recovered)
-      if (this.run.admission) await this.attendToOthers()
-      const pause = this.pause()
+      if (this.admittance.isInLine) return await this.closing.queue(waitingFor, undefined, recovered)
+      if (this.run.admission) await this.admittance.attendToOthers()
+      const { pause } = this.admittance
       if (pause) return await this.closing.queue(waitingFor, withGate(this.run, pause, !this.journal.isEmpty), recovered)
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
@@ -167,7 +167,7 @@ class RunLoop {
     this.passes = passes
     this.waits = new Waits(this.world, this.replay, this.buffer, passes, {
       ...this.claimed,
-      countsFrom: this.countsFrom(),
+      countsFrom: this.admittance.countsFrom,
       timeoutMs: this.workflow.timeoutMs,
       tasks: this.workflow.options.tasks,
     })
@@ -195,9 +195,9 @@ class RunLoop {
         passes.leaveAll()
         return this.closing.finish(this.workflow, this.waits, this.body.compensated)
       }
-      const looking = this.pauses.look()
+      const looking = this.admittance.look()
       if (looking) await looking
-      const pause = this.pause()
+      const { pause } = this.admittance
       if (pause && !steps.areRunning && !steps.haveReported) {
         passes.leaveAll()
         return this.closing.queue(this.waits.describe(), withGate(this.run, pause, true))
@@ -393,45 +393,6 @@ class RunLoop {
     if (!renewed) this.leaseLost = true
     else if (renewed.stimulus !== this.seenStimulus) this.inboxIsStale = true
     if (this.leaseLost || this.inboxIsStale) this.wakeLoop?.()
-  }
-
-  /** A run that is to stop does not stand in line for that. */
-  private isAdmitted(): boolean {
-    return !isInLine(this.run) || this.isToStop()
-  }
-
-  private isToStop(): boolean {
-    return (
-      this.replay.stopRequested !== undefined ||
-      this.claimed.inbox.some(({ kind }) => kind === 'cancel') ||
-      this.journal.deliveries.some(({ type }) => EVENT_ROLE[type] === 'stops')
-    )
-  }
-
-  /** When its time began to run. Of one that had to wait for its turn, not before it had it. */
-  private countsFrom(): number {
-    const { startedAt, createdAt, admission, generation } = this.run
-    if (!admission || generation > 0) return startedAt ?? createdAt
-    return this.claimed.frames[0]?.at ?? this.begunAt
-  }
-
-  /** The pause that it has come to. A run that is to stop may. */
-  private pause(): Gate | undefined {
-    const pause = this.pauses.over(this.run)
-    return pause && !this.isToStop() ? pause : undefined
-  }
-
-  /** Those behind it were told to wait until it starts: a rate lets in one after the other. */
-  private async attendToOthers(): Promise<void> {
-    // Behind a rate that is the first visit; a pause may come at any time.
-    const mayWait = (gate: Gate) => (isPause(gate.limit) ? this.pauses.mayHaveLine(gate) : this.journal.isEmpty)
-    const rated = this.run.admission!.gates.filter((gate) => !gate.holds && mayWait(gate))
-    if (rated.length > 0) await this.world.wakeups.send(await this.world.store.attend(rated))
-  }
-
-  private cancelledBeforeStart(): Extract<Message, { kind: 'cancel' }> | undefined {
-    if (!this.journal.isEmpty || !(this.run.epoch === 1 || isInLine(this.run) || this.run.admission?.gathering)) return undefined
-    return this.claimed.inbox.find((message) => message.kind === 'cancel')
   }
 
   private beat(heartbeat: NonNullable<RunRecord['heartbeat']>): void {

@@ -118,8 +118,12 @@ function* backInLine(storage: Storage, id: GateId, runId: string): Procedure<boo
   return updated.ok
 }
 
-/** Straight in where there is room and no line, or into the line. `at` where it was let in. */
-export function* enter(storage: Storage, id: GateId, ticket: Ticket, spec: LimitSpec): Procedure<{ at?: number; wakes: Wake[] }> {
+/**
+ * Straight in where there is room and no line, or into the line. `at` where it was let in. `epoch`: of the claim in whose name it is asked for. A runner that has lost its run
+ * would ask for what has ended since, and never give it back.
+ */
+export function* enter(storage: Storage, id: GateId, ticket: Ticket, spec: LimitSpec, epoch?: number): Procedure<{ at?: number; wakes: Wake[] }> {
+  if (epoch !== undefined && (yield* ask(storage.find(ticket.run)))?.epoch !== epoch) return { wakes: [] }
   const limit = yield* noteLimit(storage, id.limit, spec)
   const at = yield* enterStraight(storage, id, ticket, limit)
   if (at !== undefined) return { at, wakes: [] }

@@ -89,8 +89,8 @@ export class Runs implements RunStore {
     return this.storage.perform(() => commit(this.storage, said))
   }
 
-  enter(gate: GateId, ticket: Ticket, spec: LimitSpec): Promise<{ at?: number; wakes: Wake[] }> {
-    return this.storage.perform(() => enter(this.storage, gate, ticket, spec))
+  enter(gate: GateId, ticket: Ticket, spec: LimitSpec, epoch?: number): Promise<{ at?: number; wakes: Wake[] }> {
+    return this.storage.perform(() => enter(this.storage, gate, ticket, spec, epoch))
   }
 
   hasten(runId: string): Promise<Wake[]> {
