@@ -28,7 +28,7 @@ export interface QueueView {
   /** The limit, or the pause, that it is queued for. */
   limit: string
   key?: string
-  /** From 1. In a line with keys, those of others are served in between. */
+  /** From 1, in the order in which they are let in. */
   place: Count
   /** When it is likely to start, where that can be told. */
   expectedAt?: number

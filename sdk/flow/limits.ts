@@ -1,10 +1,11 @@
 import { InvalidInputError } from '../engine/errors.ts'
 import type { Count, World } from '../ports.ts'
+import { expectedAt } from '../views/expected.ts'
 import { changeLimit, findLimit } from './changing-limits.ts'
-import type { GateState } from './gate.ts'
+import { EMPTY, type GateState } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from './limit-record.ts'
-import { type GateId, gateKey, gatesOf, lineOf, NO_KEY, readTicket } from './line.ts'
+import { type GateId, gateKey, gatesOf, inOrderOfService, lineOf, NO_KEY, readTicket, type Ticket } from './line.ts'
 
 /** A limit as people see it. */
 export interface LimitView {
@@ -99,19 +100,17 @@ export class Limits {
   /** How many are before this one, and when it is likely to be let in. */
   async placeOf(gate: GateId, holder: string): Promise<{ place: Count; expectedAt?: number; paused: boolean }> {
     const { documents, clock } = this.world
-    const [line, state, record] = await Promise.all([
-      documents.list(lineOf(gate), { limit: MOST_COUNTED }),
+    const [line, state = EMPTY, record] = await Promise.all([
+      this.lineOf(gate),
       this.stateOf(gate),
       documents.get(recordsOf(gate.limit), gate.limit).then((found) => found?.value as unknown as LimitRecord | undefined),
     ])
-    const at = line.findIndex(({ value }) => readTicket(value).holder === holder)
-    const place: Count = at < 0 && line.length === MOST_COUNTED ? { count: MOST_COUNTED, isMore: true } : { count: Math.max(0, at) + 1 }
-    const { concurrency, rate, perMs } = specInForce(record)
-    const rounds = concurrency === undefined || state?.heldMs === undefined ? undefined : Math.ceil(place.count / concurrency) * state.heldMs
-    const periods = rate === undefined ? undefined : (place.count / rate) * perMs!
-    const known = [rounds, periods].filter((ms) => ms !== undefined)
+    const served = inOrderOfService(line.tickets, state.lane)
+    const at = served.findIndex((ticket) => ticket.holder === holder)
+    const place = placeAt(at, line)
     const paused = record?.paused === true
-    return { place, paused, ...(known.length > 0 && !paused && { expectedAt: Math.round(Math.max(clock.now(), state?.restUntil ?? 0) + Math.max(...known)) }) }
+    const expected = paused || place.isMore ? undefined : expectedAt(specInForce(record), state, served.slice(0, place.count), clock.now())
+    return { place, paused, ...(expected !== undefined && { expectedAt: expected }) }
   }
 
   private async change(name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitView> {
@@ -132,23 +131,45 @@ export class Limits {
     }
   }
 
-  private async gate(limit: string, key: string, { holders, restUntil, heldMs }: GateState): Promise<GateView> {
-    const id = { limit, ...(key !== NO_KEY && { key }) }
-    const line = await this.world.documents.list(lineOf(id), { limit: MOST_COUNTED })
+  private async gate(limit: string, key: string, { holders, lane, restUntil, heldMs }: GateState): Promise<GateView> {
+    const { tickets, isMore } = await this.lineOf({ limit, ...(key !== NO_KEY && { key }) })
     const inside = Object.keys(holders)
     const now = this.world.clock.now()
     return {
       ...(key !== NO_KEY && { key }),
       inside: inside.length,
       holders: inside.slice(0, MOST_SHOWN),
-      waiting: { count: line.length, ...(line.length === MOST_COUNTED && { isMore: true as const }) },
-      next: line.slice(0, MOST_SHOWN).map(({ value }) => readTicket(value).holder),
+      waiting: { count: tickets.length, ...(isMore && { isMore }) },
+      next: inOrderOfService(tickets, lane)
+        .slice(0, MOST_SHOWN)
+        .map(({ holder }) => holder),
       ...(restUntil !== undefined && restUntil > now && { restUntil }),
       ...(heldMs !== undefined && { heldMs }),
     }
   }
 
+  /** As far as it is counted. */
+  private async lineOf(gate: GateId): Promise<Line> {
+    const found = await this.world.documents.list(lineOf(gate), { limit: MOST_COUNTED + 1 })
+    const tickets = found.slice(0, MOST_COUNTED).map(({ value }) => readTicket(value))
+    return { tickets, ...(found.length > MOST_COUNTED && { isMore: true }) }
+  }
+
   private async stateOf(gate: GateId): Promise<GateState | undefined> {
     return (await this.world.documents.get(gatesOf(gate.limit), gateKey(gate)))?.value as unknown as GateState | undefined
   }
+}
+
+interface Line {
+  /** Sorted by lane. */
+  tickets: Ticket[]
+  isMore?: true
+}
+
+/** Of a line that is not seen as a whole, lanes that are not seen are served in between. */
+function placeAt(at: number, { tickets, isMore }: Line): Count {
+  if (!isMore) return { count: Math.max(0, at) + 1 }
+  if (at < 0) return { count: MOST_COUNTED, isMore }
+  const hasLanes = tickets.at(-1)!.lane !== ''
+  return { count: at + 1, ...(hasLanes && { isMore }) }
 }
