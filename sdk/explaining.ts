@@ -44,7 +44,7 @@ async function linesOf({ world, limits }: Client, { runId, queue, waitingFor = [
   const [run, records] = await Promise.all([world.store.get(runId), Promise.all([...names].map((name) => world.documents.get(recordsOf(name), name)))])
   const places = await Promise.all(
     run
-      ? gates.map(async ({ id, limit, key }) => [id, await limits.placeOf({ limit, ...(key !== undefined && { key }) }, idempotencyKey(run, id))] as const)
+      ? gates.map(async ({ id, limit, key }) => [id, await limits.placeOf({ limit, ...(key !== undefined && { key }) }, run, idempotencyKey(run, id))] as const)
       : [],
   )
   return { places: new Map(places), limits: new Map([...names].map((name, i) => [name, specInForce(records[i]?.value as LimitRecord | undefined)])) }

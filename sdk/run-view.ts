@@ -1,6 +1,6 @@
 import type { RunView } from './client.ts'
 import type { Limits } from './flow/limits.ts'
-import { isPause } from './flow/pause-scope.ts'
+import { isPause, type PauseScope } from './flow/pause-scope.ts'
 import type { Count, RunRecord, World } from './ports.ts'
 
 /** What of a run is for others to see. */
@@ -34,13 +34,15 @@ export interface QueueView {
   expectedAt?: number
   /** Nobody is let in at present. */
   paused: boolean
+  /** What else is paused: everything, its workflow or the run itself. It is held back by that when its turn has come. */
+  pause?: PauseScope
 }
 
-export async function queueOf(limits: Limits, { id, admission, passed = 0 }: RunRecord): Promise<QueueView | undefined> {
-  const gate = admission?.gates[passed]
+export async function queueOf(limits: Limits, run: RunRecord): Promise<QueueView | undefined> {
+  const gate = run.admission?.gates[run.passed ?? 0]
   if (!gate) return undefined
   const { limit, key } = gate
-  const at = await limits.placeOf(gate, id)
+  const at = await limits.placeOf(gate, run)
   return { limit, ...(key !== undefined && !isPause(limit) && { key }), ...at }
 }
 

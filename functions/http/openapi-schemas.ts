@@ -266,7 +266,17 @@ export const SCHEMAS = {
       progress: anything,
       heartbeat: object({ step: text, at: time, details: anything }, ['step', 'at']),
       queue: {
-        ...object({ limit: text, key: text, place: COUNT, expectedAt: time, paused: { type: 'boolean' } }, ['limit', 'place', 'paused']),
+        ...object(
+          {
+            limit: text,
+            key: text,
+            place: COUNT,
+            expectedAt: time,
+            paused: { type: 'boolean' },
+            pause: { ...object(SCOPE), description: 'What else is paused, and holds the run back when its turn has come.' },
+          },
+          ['limit', 'place', 'paused'],
+        ),
         description: 'Of a queued run: the limit or the pause that it is queued for, and its place in that line, from 1. Only where one run is asked for.',
       },
       omitted: { ...listOf(text), description: 'Payloads that were left out, as was asked for.' },

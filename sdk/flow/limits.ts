@@ -1,11 +1,13 @@
 import { InvalidInputError } from '../engine/errors.ts'
-import type { Count, World } from '../ports.ts'
+import type { Count, RunRecord, World } from '../ports.ts'
 import { expectedAt } from '../views/expected.ts'
+import type { Place } from '../views/turn.ts'
 import { changeLimit, findLimit } from './changing-limits.ts'
 import { EMPTY, type GateState } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from './limit-record.ts'
 import { type GateId, gateKey, gatesOf, inOrderOfService, lineOf, NO_KEY, readTicket, type Ticket } from './line.ts'
+import { nameOf, type PauseScope } from './pause-scope.ts'
 
 /** A limit as people see it. */
 export interface LimitView {
@@ -97,20 +99,27 @@ export class Limits {
     return this.change(name, ({ paused: _, ...record }) => record)
   }
 
-  /** How many are before this one, and when it is likely to be let in. */
-  async placeOf(gate: GateId, holder: string): Promise<{ place: Count; expectedAt?: number; paused: boolean }> {
-    const { documents, clock } = this.world
-    const [line, state = EMPTY, record] = await Promise.all([
-      this.lineOf(gate),
-      this.stateOf(gate),
-      documents.get(recordsOf(gate.limit), gate.limit).then((found) => found?.value as unknown as LimitRecord | undefined),
-    ])
+  /** How many are before this run, or this step of it, and when it is likely to be let in. */
+  async placeOf(gate: GateId, run: Pick<RunRecord, 'id' | 'workflow'>, holder = run.id): Promise<Place> {
+    const [line, state = EMPTY, record, pause] = await Promise.all([this.lineOf(gate), this.stateOf(gate), this.record(gate.limit), this.pauseOf(run, gate)])
     const served = inOrderOfService(line.tickets, state.lane)
     const at = served.findIndex((ticket) => ticket.holder === holder)
     const place = placeAt(at, line)
     const paused = record?.paused === true
-    const expected = paused || place.isMore ? undefined : expectedAt(specInForce(record), state, served.slice(0, place.count), clock.now())
-    return { place, paused, ...(expected !== undefined && { expectedAt: expected }) }
+    const isUnknown = paused || pause !== undefined || place.isMore
+    const expected = isUnknown ? undefined : expectedAt(specInForce(record), state, served.slice(0, place.count), this.world.clock.now())
+    return { place, ...(expected !== undefined && { expectedAt: expected }), paused, ...(pause && { pause }) }
+  }
+
+  /** What keeps the run from going on behind the gate, the widest first. */
+  private async pauseOf({ id, workflow }: Pick<RunRecord, 'id' | 'workflow'>, gate: GateId): Promise<PauseScope | undefined> {
+    const scopes: PauseScope[] = [{ all: true }, { workflow }, { run: id }]
+    const records = await Promise.all(scopes.map((scope) => this.record(nameOf(scope))))
+    return scopes.find((scope, i) => records[i]?.paused && nameOf(scope) !== gate.limit)
+  }
+
+  private async record(limit: string): Promise<LimitRecord | undefined> {
+    return (await this.world.documents.get(recordsOf(limit), limit))?.value as unknown as LimitRecord | undefined
   }
 
   private async change(name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitView> {

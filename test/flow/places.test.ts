@@ -102,15 +102,15 @@ describe('a long line', () => {
     const env = await inLine(1_000)
     const waiting = async () => (await env.client.limits.get(GATE.limit)).gates[0]!.waiting
     expect(await waiting()).toEqual({ count: 1_000 })
-    expect((await env.client.limits.placeOf(GATE, 'r1000')).place).toEqual({ count: 1_000 })
+    expect((await env.client.limits.placeOf(GATE, { id: 'r1000', workflow: 'busy' })).place).toEqual({ count: 1_000 })
     await join(env, ticket('', 1_001))
     expect(await waiting()).toEqual({ count: 1_000, isMore: true })
-    expect((await env.client.limits.placeOf(GATE, 'r1000')).place).toEqual({ count: 1_000 })
-    expect(await env.client.limits.placeOf(GATE, '1001')).toEqual({ place: { count: 1_000, isMore: true }, paused: false })
+    expect((await env.client.limits.placeOf(GATE, { id: 'r1000', workflow: 'busy' })).place).toEqual({ count: 1_000 })
+    expect(await env.client.limits.placeOf(GATE, { id: '1001', workflow: 'busy' })).toEqual({ place: { count: 1_000, isMore: true }, paused: false })
   })
 
   test('whose lanes are not all seen says a place as one that others may be before', async () => {
     const env = await inLine(1_200, (i) => (i <= 1_100 ? 'a' : 'b'))
-    expect((await env.client.limits.placeOf(GATE, 'r7')).place).toEqual({ count: 7, isMore: true })
+    expect((await env.client.limits.placeOf(GATE, { id: 'r7', workflow: 'busy' })).place).toEqual({ count: 7, isMore: true })
   })
 })

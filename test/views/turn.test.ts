@@ -58,6 +58,29 @@ test.each([
   expect(remedies).toEqual([{ what: `let ${words} go on`, command }])
 })
 
+test.each([
+  [{ all: true }, 'everything', 'overwinter resume --all'],
+  [{ workflow: 'order' }, "workflow 'order'", 'overwinter resume order'],
+  [{ run: 'o4' }, "run 'o4'", 'overwinter resume --run o4'],
+] as const)('a run in line at a limit that is paused as well says so, expects nothing, and the remedy is to resume it: %j', async (scope, words, command) => {
+  const env = await fourOrders()
+  await env.advance('3m')
+  await env.client.pause(scope)
+  expect((await env.client.get('o4')).queue).toEqual({ limit: 'order:concurrency', key: 'tenant-7', place: { count: 2 }, paused: false, pause: scope })
+  const { reason, remedies } = await env.client.why('o4')
+  expect(reason).toBe(`waits for its turn at limit 'order:concurrency' for 'tenant-7' (place 2), while ${words} is paused`)
+  expect(remedies).toEqual([{ what: `let ${words} go on`, command }])
+  await env.client.resume(scope)
+  expect((await env.client.get('o4')).queue).toMatchObject({ expectedAt: expect.any(Number) })
+})
+
+test('of a run in line whose limit is paused as well as its workflow, both are to be resumed', async () => {
+  const env = await fourOrders()
+  await env.client.limits.pause('order:concurrency')
+  await env.client.pause({ workflow: 'order' })
+  expect((await env.client.why('o4')).remedies.map(({ command }) => command)).toEqual(['overwinter resume order', 'overwinter limits resume order:concurrency'])
+})
+
 test('a step that waits at a limit has its place in line as evidence', async () => {
   const openai = limit('openai', { concurrency: 1, rate: 100, per: '1m' })
   const ask = workflow('ask', async (ctx) => ctx.step('ask', () => 1, { limit: openai.for('gpt') }))
@@ -74,6 +97,11 @@ test('a step that waits at a limit has its place in line as evidence', async () 
   expect(remedies[0]).toEqual({ what: 'raise the limit, which is 1 at once, 100 in 1 min', command: 'overwinter limits set openai --concurrency … --rate …' })
   await env.client.limits.pause('openai')
   expect((await env.client.why('a2')).waits[0]!.evidence).toEqual(["limit 'openai' is paused; place 2"])
+  await env.client.limits.resume('openai')
+  await env.client.pause({ workflow: 'ask' })
+  const held = await env.client.why('a2')
+  expect(held.waits[0]!.evidence).toEqual(["workflow 'ask' is paused; place 2"])
+  expect(held.remedies).toEqual([{ what: "let workflow 'ask' go on", command: 'overwinter resume ask' }])
 })
 
 test('one at a time is what a singleton is for: nobody is told to raise it', async () => {
