@@ -4,7 +4,12 @@ import { isPause, type PauseScope } from './flow/pause-scope.ts'
 import type { Count, RunRecord, World } from './ports.ts'
 
 /** What of a run is for others to see. */
-export function viewOf({
+export function viewOf(run: RunRecord): RunView {
+  const promise = promiseTo(run)
+  return { ...shownOf(run), ...(promise && { queue: promise }) }
+}
+
+function shownOf({
   id,
   secret: _s,
   epoch: _e,
@@ -23,7 +28,16 @@ export function viewOf({
   return view
 }
 
-/** Where a queued run stands. */
+/** Whoever is the first over a rate is in no line any more: it has been told when it starts. */
+function promiseTo({ status, startedAt, createdAt, wakeAt, waitingFor, admission, passed }: RunRecord): QueueView | undefined {
+  const gate = admission?.gates.at(-1)
+  if (!gate || gate.holds || isPause(gate.limit) || passed !== admission!.gates.length) return undefined
+  if (status !== 'pending' || startedAt !== undefined || waitingFor !== undefined || wakeAt === undefined || wakeAt <= createdAt) return undefined
+  const { limit, key } = gate
+  return { limit, ...(key !== undefined && { key }), place: { count: 1 }, expectedAt: wakeAt, paused: false }
+}
+
+/** Where a queued run stands, or one that was promised its start by a rate. */
 export interface QueueView {
   /** The limit, or the pause, that it is queued for. */
   limit: string

@@ -277,7 +277,8 @@ export const SCHEMAS = {
           },
           ['limit', 'place', 'paused'],
         ),
-        description: 'Of a queued run: the limit or the pause that it is queued for, and its place in that line, from 1. Only where one run is asked for.',
+        description:
+          'Of a queued run: the limit or the pause that it is queued for, and its place in that line, from 1. Of a pending one: the rate that it was the first to be over, which lets it start then. Only where one run is asked for.',
       },
       omitted: { ...listOf(text), description: 'Payloads that were left out, as was asked for.' },
     },

@@ -157,7 +157,7 @@ function remediesFor({ kind, id, on = id, overdueMs }: WaitReason, { runId, queu
     case 'task':
       return [...late, { what: 'start a worker that takes it; who is alive', command: 'overwinter workers' }]
     case 'queue':
-      return queue ? remediesAtLine(queue, limits?.get(on)) : []
+      return [...late, ...(queue ? remediesAtLine(queue, limits?.get(on)) : [])]
     case 'limit':
       return [...late, ...remediesAtLine({ paused: false, ...places?.get(id), limit: on }, limits?.get(on))]
     case 'code':
@@ -175,7 +175,8 @@ function startOf(run: RunView, now: number): WaitReason[] {
   if (run.wakeAt === undefined || run.waitingFor?.some(({ kind }) => kind === 'code')) return []
   const overdueMs = now - run.wakeAt
   const what = run.attempt > 1 ? `attempt ${run.attempt} of the whole run` : 'its start'
-  return [{ kind: 'start', id: '', what, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }), evidence: [] }]
+  const [promised = { kind: 'start' as const, id: '', what }] = turn(run, now)
+  return [{ ...promised, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }), evidence: [] }]
 }
 
 function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {

@@ -132,6 +132,15 @@ describe('limits over HTTP', () => {
   })
 })
 
+it('a run that a rate has promised its start is shown with it', async () => {
+  const mail = workflow('mail', { rateLimit: { limit: 1, per: '1d' } }, async () => 'sent')
+  await using local = await Local.open({ path: ':memory:', workflows: [mail], log: () => {} })
+  const app = createApp({ client: local })
+  for (const id of ['m1', 'm2']) await local.start(mail, undefined, { id })
+  const { body } = await read(await app.request('/runs/m2'))
+  expect(body).toMatchObject({ status: 'pending', queue: { limit: 'mail:rate', place: { count: 1 }, expectedAt: body.wakeAt, paused: false } })
+})
+
 it('a step that waits at a limit is shown with it, and in its line', async () => {
   await using it = await open()
   await (await it.local.start(ask, undefined)).result()

@@ -81,6 +81,41 @@ test('of a run in line whose limit is paused as well as its workflow, both are t
   expect((await env.client.why('o4')).remedies.map(({ command }) => command)).toEqual(['overwinter resume order', 'overwinter limits resume order:concurrency'])
 })
 
+test('the first run over a rate says at which limit it waits, and when it starts, as it was promised', async () => {
+  const mail = workflow('mail', { rateLimit: { limit: 1, per: '1h', key: () => 'news' } }, async (ctx) => ctx.step('send', () => 1))
+  const env = await testEnv({ workflows: [mail] })
+  for (const id of ['m1', 'm2', 'm3']) await env.start(mail, undefined, { id })
+  await env.settle()
+  const { status, wakeAt, queue } = await env.client.get('m2')
+  expect(status).toBe('pending')
+  expect(queue).toEqual({ limit: 'mail:rate', key: 'news', place: { count: 1 }, expectedAt: wakeAt, paused: false })
+  const what = "its turn at limit 'mail:rate' for 'news' (place 1, expected in about 1 h)"
+  const { reason, waits, remedies } = await env.client.why('m2')
+  expect(reason).toBe(`waits for ${what}`)
+  expect(waits).toMatchObject([{ kind: 'queue', on: 'mail:rate', what, until: wakeAt }])
+  expect(remedies[0]).toEqual({ what: 'raise the limit, which is 1 in 1 h', command: 'overwinter limits set mail:rate --rate …' })
+  expect((await env.client.get('m3')).queue).toMatchObject({ limit: 'mail:rate', place: { count: 1 } })
+  expect((await env.client.get('m1')).queue).toBeUndefined()
+})
+
+test('a run that is to start later, or tries again, waits at no limit', async () => {
+  const mail = workflow('mail', { rateLimit: { limit: 5, per: '1h' }, retry: { attempts: 2, initial: '1h' } }, async () => {
+    throw new Error('no')
+  })
+  const env = await testEnv({ workflows: [mail] })
+  await env.start(mail, undefined, { id: 'later', delay: '1h' })
+  await env.start(mail, undefined, { id: 'again' })
+  await env.settle()
+  for (const [id, start] of [
+    ['later', 'its start'],
+    ['again', 'attempt 2 of the whole run'],
+  ] as const) {
+    expect(await env.client.get(id)).toMatchObject({ status: 'pending', wakeAt: expect.any(Number) })
+    expect((await env.client.get(id)).queue).toBeUndefined()
+    expect((await env.client.why(id)).reason).toBe(`waits for ${start}`)
+  }
+})
+
 test('a step that waits at a limit has its place in line as evidence', async () => {
   const openai = limit('openai', { concurrency: 1, rate: 100, per: '1m' })
   const ask = workflow('ask', async (ctx) => ctx.step('ask', () => 1, { limit: openai.for('gpt') }))
