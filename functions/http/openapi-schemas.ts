@@ -196,10 +196,15 @@ export const SCHEMAS = {
     rate: { ...whole, minimum: 1, maximum: MOST_RATE },
     per: { type: ['string', 'integer', 'object'], description: 'From 1 second to 31 days: \'1m\', milliseconds, or { "minutes": 1 }.' },
   }),
-  Pause: object({ scope: object(SCOPE), since: time, perSecond: { ...whole, description: 'Runs are let go, so many a second. Without it, nobody is.' } }, [
-    'scope',
-    'since',
-  ]),
+  Pause: object(
+    {
+      scope: object(SCOPE),
+      since: time,
+      perSecond: { ...whole, description: 'Runs are let go, so many a second. Without it, nobody is.' },
+      waiting: { ...COUNT, description: 'How many runs are left in its line. Only where all pauses are asked for.' },
+    },
+    ['scope', 'since'],
+  ),
   Pauses: object({ pauses: listOf({ $ref: '#/components/schemas/Pause' }) }, ['pauses']),
   PauseRequest: { ...object(SCOPE), description: 'One of the three.' },
   ResumeRequest: {

@@ -101,7 +101,12 @@ export class Limits {
 
   /** How many are before this run, or this step of it, and when it is likely to be let in. */
   async placeOf(gate: GateId, run: Pick<RunRecord, 'id' | 'workflow'>, holder = run.id): Promise<Place> {
-    const [line, state = EMPTY, record, pause] = await Promise.all([this.lineOf(gate), this.stateOf(gate), this.record(gate.limit), this.pauseOf(run, gate)])
+    const [line, state = EMPTY, record, pause] = await Promise.all([
+      readLine(this.world, gate),
+      this.stateOf(gate),
+      this.record(gate.limit),
+      this.pauseOf(run, gate),
+    ])
     const served = inOrderOfService(line.tickets, state.lane)
     const at = served.findIndex((ticket) => ticket.holder === holder)
     const place = placeAt(at, line)
@@ -141,15 +146,15 @@ export class Limits {
   }
 
   private async gate(limit: string, key: string, { holders, lane, restUntil, heldMs }: GateState): Promise<GateView> {
-    const { tickets, isMore } = await this.lineOf({ limit, ...(key !== NO_KEY && { key }) })
+    const line = await readLine(this.world, { limit, ...(key !== NO_KEY && { key }) })
     const inside = Object.keys(holders)
     const now = this.world.clock.now()
     return {
       ...(key !== NO_KEY && { key }),
       inside: inside.length,
       holders: inside.slice(0, MOST_SHOWN),
-      waiting: { count: tickets.length, ...(isMore && { isMore }) },
-      next: inOrderOfService(tickets, lane)
+      waiting: countOf(line),
+      next: inOrderOfService(line.tickets, lane)
         .slice(0, MOST_SHOWN)
         .map(({ holder }) => holder),
       ...(restUntil !== undefined && restUntil > now && { restUntil }),
@@ -157,23 +162,25 @@ export class Limits {
     }
   }
 
-  /** As far as it is counted. */
-  private async lineOf(gate: GateId): Promise<Line> {
-    const found = await this.world.documents.list(lineOf(gate), { limit: MOST_COUNTED + 1 })
-    const tickets = found.slice(0, MOST_COUNTED).map(({ value }) => readTicket(value))
-    return { tickets, ...(found.length > MOST_COUNTED && { isMore: true }) }
-  }
-
   private async stateOf(gate: GateId): Promise<GateState | undefined> {
     return (await this.world.documents.get(gatesOf(gate.limit), gateKey(gate)))?.value as unknown as GateState | undefined
   }
 }
 
-interface Line {
+export interface Line {
   /** Sorted by lane. */
   tickets: Ticket[]
   isMore?: true
 }
+
+/** As far as it is counted. */
+export async function readLine({ documents }: Pick<World, 'documents'>, gate: GateId): Promise<Line> {
+  const found = await documents.list(lineOf(gate), { limit: MOST_COUNTED + 1 })
+  const tickets = found.slice(0, MOST_COUNTED).map(({ value }) => readTicket(value))
+  return { tickets, ...(found.length > MOST_COUNTED && { isMore: true }) }
+}
+
+export const countOf = ({ tickets, isMore }: Line): Count => ({ count: tickets.length, ...(isMore && { isMore }) })
 
 /** Of a line that is not seen as a whole, lanes that are not seen are served in between. */
 function placeAt(at: number, { tickets, isMore }: Line): Count {

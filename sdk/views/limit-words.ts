@@ -21,4 +21,7 @@ export function totalsOf({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMore'
   return { inside: sum(gates.map(({ inside }) => ({ count: inside }))), waiting: sum(gates.map(({ waiting }) => waiting)) }
 }
 
+/** `1 run`, `1,000+ runs`. */
+export const runsInWords = (runs: Count): string => `${countInWords(runs)} ${runs.count === 1 && !runs.isMore ? 'run' : 'runs'}`
+
 export const countInWords = ({ count, isMore }: Count): string => `${count.toLocaleString('en')}${isMore ? '+' : ''}`

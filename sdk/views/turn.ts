@@ -1,8 +1,9 @@
 import type { LimitSpec } from '../flow/limit.ts'
 import { isPause, type PauseScope, scopeOf } from '../flow/pause-scope.ts'
+import type { PauseView } from '../flow/pauses.ts'
 import type { Count } from '../ports.ts'
 import type { QueueView } from '../run-view.ts'
-import { specInWords } from './limit-words.ts'
+import { runsInWords, specInWords } from './limit-words.ts'
 import { about } from './moments.ts'
 import type { Remedy } from './why.ts'
 
@@ -34,6 +35,12 @@ export function scopeInWords(scope: PauseScope): string {
   return 'all' in scope ? 'everything' : 'workflow' in scope ? `workflow '${scope.workflow}'` : `run '${scope.run}'`
 }
 
+/** What is paused, or let go: one run goes on at once, whatever the rate. */
+export function stateInWords({ scope, perSecond }: Pick<PauseView, 'scope' | 'perSecond'>): string {
+  if (perSecond === undefined) return 'is paused'
+  return 'run' in scope ? 'goes on' : `goes on, ${runsInWords({ count: perSecond })} a second`
+}
+
 /** What lets it go on, for the shell. */
 export function resumeCommand(scope: PauseScope): string {
   return `overwinter resume ${'all' in scope ? '--all' : 'workflow' in scope ? quoted(scope.workflow) : `--run ${scope.run}`}`
@@ -48,7 +55,7 @@ export function remediesAtLine({ limit, paused, pause }: Pick<QueueView, 'limit'
   const ends = [
     ...(pause ? [endOf(pause)] : []),
     ...(paused && isOfPause ? [endOf(scopeOf(limit))] : []),
-    ...(paused && !isOfPause ? [{ what: `let limit '${limit}' let them in again`, command: `overwinter limits resume ${name}` }] : []),
+    ...(paused && !isOfPause ? [{ what: `let limit '${limit}' let them in again`, command: resumeLimitCommand(limit) }] : []),
   ]
   // As long as something is paused nothing else helps.
   if (ends.length > 0) return ends
@@ -59,6 +66,8 @@ export function remediesAtLine({ limit, paused, pause }: Pick<QueueView, 'limit'
   const numbers = [spec.concurrency !== undefined && ' --concurrency …', spec.rate !== undefined && ' --rate …'].filter(Boolean).join('')
   return [{ what: `raise the limit, which is ${specInWords(spec)}`, command: `overwinter limits set ${name}${numbers}` }, look]
 }
+
+export const resumeLimitCommand = (limit: string): string => `overwinter limits resume ${quoted(limit)}`
 
 /** Names of workflows may have spaces. */
 const quoted = (name: string): string => (/^[\w:.@+=~-]+$/.test(name) ? name : `'${name}'`)

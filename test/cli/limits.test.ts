@@ -60,12 +60,24 @@ test('a workflow is paused, its runs say so, and resume at a rate lets them go',
   expect(await says('pause', 'quick')).toBe("paused workflow 'quick': nothing new begins, steps that run end. `overwinter resume quick` lets it go on\n")
   await local.start(quick, undefined, { id: 'held' })
   await is('held', 'queued')
-  expect(await says('pauses')).toMatch(/^workflow 'quick' +.* ago +paused +overwinter resume quick$/m)
+  expect(await says('pauses')).toMatch(/^workflow 'quick' +.* ago +is paused +1 +overwinter resume quick$/m)
   expect(await says('why', 'held')).toMatch(
     /^held waits for the end of the pause of workflow 'quick' \(place 1\)[\s\S]*let workflow 'quick' go on: overwinter resume quick\n$/,
   )
   expect(await says('resume', 'quick', '--rate', '20/s')).toBe("workflow 'quick' goes on, 20 runs a second\n")
   await is('held', 'completed')
+})
+
+test('a pause that is over is not told to be resumed, and shows its rate and who is left; one run goes on at no rate', async () => {
+  await local.pause({ workflow: 'quick' })
+  for (const id of ['q1', 'q2', 'q3', 'q4']) await local.start(quick, undefined, { id })
+  for (const id of ['q1', 'q2', 'q3', 'q4']) await is(id, 'queued')
+  expect(await says('resume', 'quick', '--rate', '1/s')).toBe("workflow 'quick' goes on, 1 run a second\n")
+  expect(await says('pauses')).toMatch(/^workflow 'quick' +.* ago +goes on, 1 run a second +\d$/m)
+  await local.resume({ workflow: 'quick' }, { perSecond: 1_000 })
+  for (const id of ['q1', 'q2', 'q3', 'q4']) await is(id, 'completed')
+  await local.pause({ run: 'a1' })
+  expect(await says('resume', '--run', 'a1')).toBe("run 'a1' goes on\n")
 })
 
 test('who says nothing, or too much, pauses and resumes nothing', async () => {

@@ -158,7 +158,8 @@ describe('pauses over HTTP', () => {
     })
     await it.local.start(ask, undefined, { id: 'held' })
     await expect.poll(async () => (await it.send('GET', '/runs/held')).body.queue).toMatchObject({ limit: 'pause:workflow:ask', paused: true })
-    expect((await it.send('GET', '/pauses')).body.pauses).toMatchObject([{ scope: { workflow: 'ask' } }])
+    expect((await it.send('GET', '/pauses')).body.pauses).toMatchObject([{ scope: { workflow: 'ask' }, waiting: { count: 1 } }])
+    expect(await it.client.pauses()).toEqual(await it.local.pauses())
     expect((await it.send('POST', '/pauses/resume', { workflow: 'ask', perSecond: 20 })).body).toMatchObject({ perSecond: 20 })
     await expect.poll(async () => (await it.local.get('held')).status).toBe('completed')
   })
@@ -198,14 +199,15 @@ describe('pauses over HTTP', () => {
     await it.send('POST', '/pauses', { all: true })
     for (const perSecond of [0, 0.5, 1_001, '20', null])
       expect([perSecond, (await it.send('POST', '/pauses/resume', { all: true, perSecond })).status]).toEqual([perSecond, 400])
-    expect(await it.local.pauses()).toEqual([{ scope: { all: true }, since: expect.any(Number) }])
+    expect(await it.local.pauses()).toEqual([{ scope: { all: true }, since: expect.any(Number), waiting: { count: 0 } }])
   })
 
   it('are the same for the client as in process, refusals too', async () => {
     await using it = await open()
     const { client, local } = it
     await expect(client.resume({ all: true })).rejects.toThrow(ConflictError)
-    expect([await client.pause({ run: 'a2' })]).toEqual(await local.pauses())
+    const made = await client.pause({ run: 'a2' })
+    expect(await local.pauses()).toEqual([{ ...made, waiting: { count: 0 } }])
     expect(await client.pauses()).toEqual(await local.pauses())
     expect(await client.resume({ run: 'a2' }, { perSecond: 5 })).toMatchObject({ scope: { run: 'a2' }, perSecond: 5 })
   })
