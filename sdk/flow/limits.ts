@@ -1,6 +1,7 @@
 import { InvalidInputError } from '../engine/errors.ts'
 import type { Count, RunRecord, World } from '../ports.ts'
 import { expectedAt } from '../views/expected.ts'
+import { takenBy } from '../views/limit-words.ts'
 import type { Place } from '../views/turn.ts'
 import { changeLimit, findLimit } from './changing-limits.ts'
 import { EMPTY, type GateState } from './gate.ts'
@@ -65,22 +66,13 @@ export class Limits {
   /** Other numbers than the code's, until `reset`. What is not given stays as it is. Whoever is inside stays there. */
   set(name: string, options: LimitOptions): Promise<LimitView> {
     return this.change(name, (record) => {
+      const refusal = refusalOf(name, record, options)
+      if (refusal !== undefined) throw new InvalidInputError(refusal)
       const { concurrency, rate, perMs } = specInForce(record)
-      const per = options.per ?? perMs
-      const isRated = options.rate !== undefined || rate !== undefined
-      if (options.concurrency === undefined && options.rate === undefined && options.per === undefined)
-        throw new InvalidInputError(`say what limit '${name}' is to be: a concurrency, a rate, or both`)
-      if (options.per !== undefined && !isRated) throw new InvalidInputError(`limit '${name}' has no rate, so there is nothing for \`per\`; give a rate too`)
-      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: per ?? 1_000 }) }
+      const isRated = (options.rate ?? rate) !== undefined
+      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: options.per ?? perMs ?? 1_000 }) }
       const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as LimitOptions
       const set = specOf(given, `limit '${name}'`)
-      if (name.endsWith(':singleton'))
-        throw new InvalidInputError(`limit '${name}' is that of a singleton: there is one run of each key, and no other number for it`)
-      // The gates of a workflow's runs know what they are for.
-      if (name.includes(':') && (options.rate ?? options.per) !== undefined && record.code.rate === undefined)
-        throw new InvalidInputError(`limit '${name}' is one of how many runs are under way at once, so it takes a concurrency and no rate`)
-      if (name.includes(':') && options.concurrency !== undefined && record.code.concurrency === undefined)
-        throw new InvalidInputError(`limit '${name}' is one of how many runs may start, so it takes a rate and no concurrency`)
       return { ...record, set }
     })
   }
@@ -165,6 +157,19 @@ export class Limits {
   private async stateOf(gate: GateId): Promise<GateState | undefined> {
     return (await this.world.documents.get(gatesOf(gate.limit), gateKey(gate)))?.value as unknown as GateState | undefined
   }
+}
+
+/** Why it cannot be set to that, whatever the numbers are. */
+function refusalOf(name: string, record: LimitRecord, { concurrency, rate, per }: LimitOptions): string | undefined {
+  const takes = takenBy({ name, code: record.code })
+  const isOfRate = (rate ?? per) !== undefined
+  if (concurrency === undefined && !isOfRate) return `say what limit '${name}' is to be: a concurrency, a rate, or both`
+  if (!takes.concurrency && !takes.rate) return `limit '${name}' is that of a singleton: there is one run of each key, and no other number for it`
+  if (isOfRate && !takes.rate) return `limit '${name}' is one of how many runs are under way at once, so it takes a concurrency and no rate`
+  if (concurrency !== undefined && !takes.concurrency) return `limit '${name}' is one of how many runs may start, so it takes a rate and no concurrency`
+  if (per !== undefined && (rate ?? specInForce(record).rate) === undefined)
+    return `limit '${name}' has no rate, so there is nothing for \`per\`; give a rate too`
+  return undefined
 }
 
 export interface Line {

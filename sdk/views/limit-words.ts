@@ -12,6 +12,13 @@ export function specInWords({ concurrency, rate, perMs = 0 }: LimitSpec): string
   return parts.join(', ') || 'unlimited'
 }
 
+/** Which numbers a limit takes: those of a workflow know what they are for, and a singleton is one at a time. */
+export function takenBy({ name, code }: Pick<LimitView, 'name' | 'code'>): { concurrency: boolean; rate: boolean } {
+  const isNamed = !name.includes(':')
+  const isSingleton = name.endsWith(':singleton')
+  return { concurrency: isNamed || (code.concurrency !== undefined && !isSingleton), rate: isNamed || code.rate !== undefined }
+}
+
 /** Of all keys together. */
 export function totalsOf({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMore'>): { inside: Count; waiting: Count } {
   const sum = (counts: Count[]): Count => ({

@@ -48,10 +48,21 @@ test('limits are listed and shown, set, paused, resumed and reset, and the runs 
 test('what makes no limit, and a limit that is not there, are refused with a sentence', async () => {
   expect(await cli('limits', 'pause', 'nothing')).toMatchObject({ code: 1, stderr: "no limit is named 'nothing'; known: order:concurrency\n" })
   expect(await cli('limits', 'set', 'order:concurrency')).toMatchObject({ code: 1, stderr: expect.stringContaining('say what order:concurrency is to be') })
-  expect((await cli('limits', 'set', 'order:concurrency', '--concurrency', '0')).code).toBe(2)
-  expect(await cli('limits', 'set', 'order:concurrency', '--rate', '5', '--per', 'soon')).toMatchObject({
+  expect(await cli('limits', 'set', 'order:concurrency', '--concurrency', '0')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('To let nothing through, pause it: `overwinter limits pause <limit>`'),
+  })
+  for (const rate of [
+    ['--per', '5m'],
+    ['--rate', '5', '--per', 'soon'],
+  ])
+    expect(await cli('limits', 'set', 'order:concurrency', ...rate)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('so it takes a concurrency and no rate'),
+    })
+  expect(await cli('limits', 'resume', 'order:concurrency')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('is not a duration'),
+    stderr: "limit 'order:concurrency' is not paused; `overwinter limits` lists those that are\n",
   })
 })
 

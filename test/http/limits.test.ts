@@ -107,15 +107,17 @@ describe('limits over HTTP', () => {
     [{ rate: 1, per: null }, 'must be a duration'],
     [{ rate: 1, per: [1] }, 'is not a duration'],
     [{ rate: 1, per: '1ms' }, 'from 1 second to 31 days'],
-    [{ per: '1m' }, 'has no rate'],
+    [{ per: '1m' }, 'it takes a concurrency and no rate'],
     [{ limit: 3 }, 'is not known here; known: concurrency, rate, per'],
     [{}, 'say what limit'],
     [[], 'must be a JSON object'],
   ])('are not set to what makes no limit: %j', async (numbers, message) => {
     await using it = await open()
-    const { status, body } = await it.send('PUT', '/limits/order:concurrency', numbers)
+    await it.local.result((await it.local.start(ask, undefined)).runId)
+    const name = 'rate' in numbers ? 'openai' : 'order:concurrency'
+    const { status, body } = await it.send('PUT', `/limits/${name}`, numbers)
     expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining(message)])
-    expect(await it.local.limits.get('order:concurrency')).toMatchObject({ inForce: { concurrency: 1 }, isSet: false })
+    expect(await it.local.limits.get(name)).toMatchObject({ isSet: false })
   })
 
   it('are the same for the client as in process, refusals too', async () => {
