@@ -97,7 +97,7 @@ export class Limits {
       readLine(this.world, gate),
       this.stateOf(gate),
       this.record(gate.limit),
-      this.pauseOf(run, gate),
+      this.pauseBehind(gate, run),
     ])
     const served = inOrderOfService(line.tickets, state.lane)
     const at = served.findIndex((ticket) => ticket.holder === holder)
@@ -108,8 +108,8 @@ export class Limits {
     return { place, ...(expected !== undefined && { expectedAt: expected }), paused, ...(pause && { pause }) }
   }
 
-  /** What keeps the run from going on behind the gate, the widest first. */
-  private async pauseOf({ id, workflow }: Pick<RunRecord, 'id' | 'workflow'>, gate: GateId): Promise<PauseScope | undefined> {
+  /** What keeps the run from going on behind this gate, the widest first. */
+  async pauseBehind(gate: GateId, { id, workflow }: Pick<RunRecord, 'id' | 'workflow'>): Promise<PauseScope | undefined> {
     const scopes: PauseScope[] = [{ all: true }, { workflow }, { run: id }]
     const records = await Promise.all(scopes.map((scope) => this.record(nameOf(scope))))
     return scopes.find((scope, i) => records[i]?.paused && nameOf(scope) !== gate.limit)

@@ -96,6 +96,10 @@ test('the first run over a rate says at which limit it waits, and when it starts
   expect(remedies[0]).toEqual({ what: 'raise the limit, which is 1 in 1 h', command: 'overwinter limits set mail:rate --rate …' })
   expect((await env.client.get('m3')).queue).toMatchObject({ limit: 'mail:rate', place: { count: 1 } })
   expect((await env.client.get('m1')).queue).toBeUndefined()
+  await env.client.pause({ workflow: 'mail' })
+  const held = await env.client.why('m2')
+  expect(held.reason).toBe("waits for its turn at limit 'mail:rate' for 'news' (place 1), while workflow 'mail' is paused")
+  expect(held.remedies).toEqual([{ what: "let workflow 'mail' go on", command: 'overwinter resume mail' }])
 })
 
 test('a run that is to start later, or tries again, waits at no limit', async () => {
