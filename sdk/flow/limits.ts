@@ -1,13 +1,13 @@
 import { InvalidInputError } from '../engine/errors.ts'
 import type { Count, RunRecord, World } from '../ports.ts'
 import { expectedAt } from '../views/expected.ts'
-import { takenBy } from '../views/limit-words.ts'
+import { refusalOfSet } from '../views/limit-words.ts'
 import type { Place } from '../views/turn.ts'
 import { changeLimit, findLimit } from './changing-limits.ts'
 import { EMPTY, type GateState } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from './limit-record.ts'
-import { type GateId, gateKey, gatesOf, inOrderOfService, lineOf, NO_KEY, readTicket, type Ticket } from './line.ts'
+import { behindLane, type GateId, gateKey, gatesOf, inOrderOfService, lineOf, NO_KEY, readTicket, type Ticket } from './line.ts'
 import { nameOf, type PauseScope } from './pause-scope.ts'
 
 /** A limit as people see it. */
@@ -43,6 +43,8 @@ const MOST_GATES = 50
 const MOST_SHOWN = 10
 /** A line is counted no further. */
 const MOST_COUNTED = 1_000
+/** Nor are more lanes of a long one looked at, one after the other. */
+const MOST_LANES = 50
 
 /** Limits while they are in use: looked at, changed, paused, without a deployment. */
 export class Limits {
@@ -66,7 +68,7 @@ export class Limits {
   /** Other numbers than the code's, until `reset`. What is not given stays as it is. Whoever is inside stays there. */
   set(name: string, options: LimitOptions): Promise<LimitView> {
     return this.change(name, (record) => {
-      const refusal = refusalOf(name, record, options)
+      const refusal = refusalOfSet({ name, code: record.code, inForce: specInForce(record) }, options)
       if (refusal !== undefined) throw new InvalidInputError(refusal)
       const { concurrency, rate, perMs } = specInForce(record)
       const isRated = (options.rate ?? rate) !== undefined
@@ -92,16 +94,17 @@ export class Limits {
   }
 
   /** How many are before this run, or this step of it, and when it is likely to be let in. */
-  async placeOf(gate: GateId, run: Pick<RunRecord, 'id' | 'workflow'>, holder = run.id): Promise<Place> {
+  async placeOf(gate: GateId & { lane?: string }, run: Pick<RunRecord, 'id' | 'workflow'>, holder = run.id): Promise<Place> {
     const [line, state = EMPTY, record, pause] = await Promise.all([
       readLine(this.world, gate),
       this.stateOf(gate),
       this.record(gate.limit),
       this.pauseBehind(gate, run),
     ])
-    const served = inOrderOfService(line.tickets, state.lane)
+    const seen = line.isMore && gate.lane !== undefined ? await readFor(this.world, gate, gate.lane, holder, state.lane) : line
+    const served = inOrderOfService(seen.tickets, state.lane)
     const at = served.findIndex((ticket) => ticket.holder === holder)
-    const place = placeAt(at, line)
+    const place = placeAt(at, seen)
     const paused = record?.paused === true
     const isUnknown = paused || pause !== undefined || place.isMore
     const expected = isUnknown ? undefined : expectedAt(specInForce(record), state, served.slice(0, place.count), this.world.clock.now())
@@ -138,7 +141,9 @@ export class Limits {
   }
 
   private async gate(limit: string, key: string, { holders, lane, restUntil, heldMs }: GateState): Promise<GateView> {
-    const line = await readLine(this.world, { limit, ...(key !== NO_KEY && { key }) })
+    const id = { limit, ...(key !== NO_KEY && { key }) }
+    const line = await readLine(this.world, id)
+    const first = line.isMore && hasLanes(line) ? await readLanes(this.world, id, { served: lane, each: MOST_SHOWN, most: MOST_SHOWN }) : line
     const inside = Object.keys(holders)
     const now = this.world.clock.now()
     return {
@@ -146,7 +151,7 @@ export class Limits {
       inside: inside.length,
       holders: inside.slice(0, MOST_SHOWN),
       waiting: countOf(line),
-      next: inOrderOfService(line.tickets, lane)
+      next: inOrderOfService(first.tickets, lane)
         .slice(0, MOST_SHOWN)
         .map(({ holder }) => holder),
       ...(restUntil !== undefined && restUntil > now && { restUntil }),
@@ -157,19 +162,6 @@ export class Limits {
   private async stateOf(gate: GateId): Promise<GateState | undefined> {
     return (await this.world.documents.get(gatesOf(gate.limit), gateKey(gate)))?.value as unknown as GateState | undefined
   }
-}
-
-/** Why it cannot be set to that, whatever the numbers are. */
-function refusalOf(name: string, record: LimitRecord, { concurrency, rate, per }: LimitOptions): string | undefined {
-  const takes = takenBy({ name, code: record.code })
-  const isOfRate = (rate ?? per) !== undefined
-  if (concurrency === undefined && !isOfRate) return `say what limit '${name}' is to be: a concurrency, a rate, or both`
-  if (!takes.concurrency && !takes.rate) return `limit '${name}' is that of a singleton: there is one run of each key, and no other number for it`
-  if (isOfRate && !takes.rate) return `limit '${name}' is one of how many runs are under way at once, so it takes a concurrency and no rate`
-  if (concurrency !== undefined && !takes.concurrency) return `limit '${name}' is one of how many runs may start, so it takes a rate and no concurrency`
-  if (per !== undefined && (rate ?? specInForce(record).rate) === undefined)
-    return `limit '${name}' has no rate, so there is nothing for \`per\`; give a rate too`
-  return undefined
 }
 
 export interface Line {
@@ -185,12 +177,58 @@ export async function readLine({ documents }: Pick<World, 'documents'>, gate: Ga
   return { tickets, ...(found.length > MOST_COUNTED && { isMore: true }) }
 }
 
+/**
+ * A line that is too long to be seen as a whole may be that of one lane, and others be served in between. So: of each lane the first, in the order of
+ * their turns. `isMore`: there are lanes beyond.
+ */
+async function readLanes({ documents }: Pick<World, 'documents'>, gate: GateId, { served, each, most }: Lanes): Promise<Line> {
+  const lanes = new Map<string, Ticket[]>()
+  let count = 0
+  let after = served === undefined ? undefined : behindLane(served)
+  let isFromStart = after === undefined
+  while (lanes.size < most && count < MOST_COUNTED) {
+    const found = await documents.list(lineOf(gate), { limit: each, ...(after !== undefined && { after }) })
+    const tickets = found.map(({ value }) => readTicket(value))
+    const lane = tickets[0]?.lane
+    if (lane === undefined && !isFromStart) {
+      isFromStart = true
+      after = undefined
+      continue
+    }
+    if (lane === undefined || lanes.has(lane)) return { tickets: [...lanes.values()].flat() }
+    const ofLane = tickets.filter((ticket) => ticket.lane === lane)
+    lanes.set(lane, ofLane)
+    count += ofLane.length
+    after = behindLane(lane)
+  }
+  return { tickets: [...lanes.values()].flat(), isMore: true }
+}
+
+interface Lanes {
+  /** The lane that was served last. */
+  served: string | undefined
+  /** How many of each lane, and how many lanes. */
+  each: number
+  most: number
+}
+
+/** What of a long line is before one in this lane: nobody of another lane who stands further back there. */
+async function readFor(world: Pick<World, 'documents'>, gate: GateId, lane: string, holder: string, served: string | undefined): Promise<Line> {
+  const found = await world.documents.list(lineOf(gate), { after: `${lane}/`, limit: MOST_COUNTED })
+  const own = found.map(({ value }) => readTicket(value)).filter((ticket) => ticket.lane === lane)
+  const depth = own.findIndex((ticket) => ticket.holder === holder) + 1
+  if (depth === 0) return { tickets: own, isMore: true }
+  const line = await readLanes(world, gate, { served, each: depth, most: MOST_LANES })
+  return line.tickets.some((ticket) => ticket.holder === holder) ? line : { ...line, tickets: [...line.tickets, ...own.slice(0, depth)] }
+}
+
+const hasLanes = ({ tickets }: Pick<Line, 'tickets'>): boolean => tickets.at(-1)?.lane !== ''
+
 export const countOf = ({ tickets, isMore }: Line): Count => ({ count: tickets.length, ...(isMore && { isMore }) })
 
 /** Of a line that is not seen as a whole, lanes that are not seen are served in between. */
 function placeAt(at: number, { tickets, isMore }: Line): Count {
   if (!isMore) return { count: Math.max(0, at) + 1 }
   if (at < 0) return { count: MOST_COUNTED, isMore }
-  const hasLanes = tickets.at(-1)!.lane !== ''
-  return { count: at + 1, ...(hasLanes && { isMore }) }
+  return { count: at + 1, ...(hasLanes({ tickets }) && { isMore }) }
 }

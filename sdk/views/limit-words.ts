@@ -1,4 +1,4 @@
-import type { LimitSpec } from '../flow/limit.ts'
+import type { LimitOptions, LimitSpec } from '../flow/limit.ts'
 import type { LimitView } from '../flow/limits.ts'
 import type { Count } from '../ports.ts'
 import { span } from './moments.ts'
@@ -17,6 +17,19 @@ export function takenBy({ name, code }: Pick<LimitView, 'name' | 'code'>): { con
   const isNamed = !name.includes(':')
   const isSingleton = name.endsWith(':singleton')
   return { concurrency: isNamed || (code.concurrency !== undefined && !isSingleton), rate: isNamed || code.rate !== undefined }
+}
+
+/** Why it cannot be set to that, whatever the numbers are. */
+export function refusalOfSet(limit: Pick<LimitView, 'name' | 'code' | 'inForce'>, { concurrency, rate, per }: LimitOptions): string | undefined {
+  const takes = takenBy(limit)
+  const what = `limit '${limit.name}'`
+  const isOfRate = (rate ?? per) !== undefined
+  if (concurrency === undefined && !isOfRate) return `say what ${what} is to be: a concurrency, a rate, or both`
+  if (!takes.concurrency && !takes.rate) return `${what} is that of a singleton: there is one run of each key, and no other number for it`
+  if (isOfRate && !takes.rate) return `${what} is one of how many runs are under way at once, so it takes a concurrency and no rate`
+  if (concurrency !== undefined && !takes.concurrency) return `${what} is one of how many runs may start, so it takes a rate and no concurrency`
+  if (per !== undefined && (rate ?? limit.inForce.rate) === undefined) return `${what} has no rate, so there is nothing for \`per\`; give a rate too`
+  return undefined
 }
 
 /** Of all keys together. */

@@ -109,8 +109,19 @@ describe('a long line', () => {
     expect(await env.client.limits.placeOf(GATE, { id: '1001', workflow: 'busy' })).toEqual({ place: { count: 1_000, isMore: true }, paused: false })
   })
 
-  test('whose lanes are not all seen says a place as one that others may be before', async () => {
-    const env = await inLine(1_200, (i) => (i <= 1_100 ? 'a' : 'b'))
-    expect((await env.client.limits.placeOf(GATE, { id: 'r7', workflow: 'busy' })).place).toEqual({ count: 7, isMore: true })
+  test('of one lane does not hide others, who are served in between', async () => {
+    const env = await inLine(1_203, (i) => (i <= 1_200 ? 'a' : 'b'))
+    const place = async (id: string, lane: string) => (await env.client.limits.placeOf({ ...GATE, lane }, { id, workflow: 'busy' })).place
+    expect((await env.client.limits.get(GATE.limit)).gates[0]!.next).toEqual(['r1', 'r1201', 'r2', 'r1202', 'r3', 'r1203', 'r4', 'r5', 'r6', 'r7'])
+    expect(await place('r1201', 'b')).toEqual({ count: 2 })
+    expect(await place('r1203', 'b')).toEqual({ count: 6 })
+    expect(await place('r7', 'a')).toEqual({ count: 10 })
+    expect(await place('r1100', 'a')).toEqual({ count: 1_000, isMore: true })
+  })
+
+  test('of more lanes than are looked at says a place as one that others may be before', async () => {
+    const env = await inLine(1_100, (i) => `lane-${String(i).padStart(4, '0')}`)
+    const { place, expectedAt } = await env.client.limits.placeOf({ ...GATE, lane: 'lane-0900' }, { id: 'r900', workflow: 'busy' })
+    expect([place, expectedAt]).toEqual([{ count: 51, isMore: true }, undefined])
   })
 })
