@@ -25,7 +25,8 @@ const LONGEST_ERROR = 80
 /** What would move the run on, and when; empty for one that has ended. */
 export function waitsFor(run: RunSummary & { queue?: QueueView }, now: number): string {
   // At which limit, only the run itself tells.
-  if (run.status === 'queued') return run.queue ? turnOf(run.queue, now) : 'its turn'
+  if (run.queue) return turnOf(run.queue, now)
+  if (run.status === 'queued') return 'its turn'
   const when = (until: number | undefined) => (until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`)
   const isForCode = run.waitingFor?.some(({ kind }) => kind === 'code')
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now && !isForCode)

@@ -13,9 +13,18 @@ const MOST_PLACES = 10
 
 /** Why a run stands where it stands: what is stored of it, and what can be found out about what it waits for. */
 export async function explain(client: Client, runId: string): Promise<Why> {
-  const run = await client.get(runId)
+  const run = await withPause(client, await client.get(runId))
   const [events, children, workers, lines] = await Promise.all([client.history(runId), childrenOf(client, run), workersFor(client, run), linesOf(client, run)])
   return why(run, events, { ...(children && { children }), ...(workers && { workers }), ...lines }, client.world.clock.now())
+}
+
+/** Whoever was promised a start by a rate is held back then all the same where it is paused. */
+async function withPause({ limits }: Client, run: RunView): Promise<RunView> {
+  const { runId, workflow, queue } = run
+  if (run.status !== 'pending' || !queue) return run
+  const pause = await limits.pauseBehind(queue, { id: runId, workflow })
+  const { expectedAt: _, ...place } = queue
+  return pause ? { ...run, queue: { ...place, pause } } : run
 }
 
 async function childrenOf(client: Client, { waitingFor = [] }: RunView): Promise<Facts['children']> {
@@ -47,7 +56,7 @@ async function linesOf({ world, limits }: Client, { runId, queue, waitingFor = [
     run
       ? gates.map(
           async ({ id, limit, key }) =>
-            [id, await limits.placeOf({ limit, ...(key !== undefined && { key }) }, holderOf(run, idempotencyKey(run, id)))] as const,
+            [id, await limits.placeOf({ limit, ...(key !== undefined && { key }) }, run, holderOf(run, idempotencyKey(run, id)))] as const,
         )
       : [],
   )

@@ -1,10 +1,15 @@
 import type { RunView } from './client.ts'
 import type { Limits } from './flow/limits.ts'
-import { isPause } from './flow/pause-scope.ts'
+import { isPause, type PauseScope } from './flow/pause-scope.ts'
 import type { Count, RunRecord, World } from './ports.ts'
 
 /** What of a run is for others to see. */
-export function viewOf({
+export function viewOf(run: RunRecord): RunView {
+  const promise = promiseTo(run)
+  return { ...shownOf(run), ...(promise && { queue: promise }) }
+}
+
+function shownOf({
   id,
   secret: _s,
   epoch: _e,
@@ -23,24 +28,35 @@ export function viewOf({
   return view
 }
 
-/** Where a queued run stands. */
+/** Whoever is the first over a rate is in no line any more: it has been told when it starts. */
+function promiseTo({ status, startedAt, createdAt, wakeAt, waitingFor, admission, passed }: RunRecord): QueueView | undefined {
+  const gate = admission?.gates.at(-1)
+  if (!gate || gate.holds || isPause(gate.limit) || passed !== admission!.gates.length) return undefined
+  if (status !== 'pending' || startedAt !== undefined || waitingFor !== undefined || wakeAt === undefined || wakeAt <= createdAt) return undefined
+  const { limit, key } = gate
+  return { limit, ...(key !== undefined && { key }), place: { count: 1 }, expectedAt: wakeAt, paused: false }
+}
+
+/** Where a queued run stands, or one that was promised its start by a rate. */
 export interface QueueView {
   /** The limit, or the pause, that it is queued for. */
   limit: string
   key?: string
-  /** From 1. In a line with keys, those of others are served in between. */
+  /** From 1, in the order in which they are let in. */
   place: Count
   /** When it is likely to start, where that can be told. */
   expectedAt?: number
   /** Nobody is let in at present. */
   paused: boolean
+  /** What else is paused: everything, its workflow or the run itself. It is held back by that when its turn has come. */
+  pause?: PauseScope
 }
 
-export async function queueOf(limits: Limits, { id, admission, passed = 0 }: RunRecord): Promise<QueueView | undefined> {
-  const gate = admission?.gates[passed]
+export async function queueOf(limits: Limits, run: RunRecord): Promise<QueueView | undefined> {
+  const gate = run.admission?.gates[run.passed ?? 0]
   if (!gate) return undefined
   const { limit, key } = gate
-  const at = await limits.placeOf(gate, id)
+  const at = await limits.placeOf(gate, run)
   return { limit, ...(key !== undefined && !isPause(limit) && { key }), ...at }
 }
 

@@ -2,9 +2,12 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
+import type { OverwinterClient } from '../../sdk/http-client/index.ts'
+import type { Client } from '../../sdk/index.ts'
 import { Schedules } from '../../sdk/schedules.ts'
 import { isLocal, regionOf } from '../connection.ts'
 import { type Check, checkRuns, checkSchedules, checkServer } from '../doctor/checks.ts'
+import { checkFlow } from '../doctor/flow.ts'
 import { explain } from '../failure.ts'
 import { Session } from '../session.ts'
 
@@ -22,7 +25,7 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .summary('look for runs, schedules and servers in trouble')
     .description(
-      'Checks that the server answers, that no run is overdue, stuck or without code, and that no schedule is behind. With --stack, and AWS credentials, it looks at the queues of a deployment too. Exit code 1 if something is wrong.',
+      'Checks that the server answers, that no run is overdue, stuck or without code, and that no schedule is behind; says what is paused and how many runs are queued. With --stack, and AWS credentials, it looks at the queues of a deployment too. Exit code 1 if something is wrong.',
     )
     .option('--data <folder>', 'where the dev server keeps its database; OVERWINTER_DATA says so too (default: .overwinter)')
     .option('--stack <name>', 'the CloudFormation stack of a deployment, for its queues, dead letters and schedule group')
@@ -52,11 +55,18 @@ async function checkApi(session: Session, data: string): Promise<Check[]> {
   const { connection, client } = session
   try {
     const server = await checkServer(session)
-    return [...server, ...(await checkRuns((filter) => client.list(filter))), ...checkSchedules(await new Schedules(client).list())]
+    return [...server, ...(await checkWhatIsThere(client))]
   } catch (error) {
     const unreachable: Check = { name: 'server', state: 'bad', text: explain(error, connection.url) }
     return isLocal(connection.url) ? [unreachable, ...(await checkFile(join(data, 'runs.db')))] : [unreachable]
   }
+}
+
+/** Of a server or of a file. */
+async function checkWhatIsThere(client: Client | OverwinterClient): Promise<Check[]> {
+  const runs = await checkRuns((filter) => client.list(filter))
+  const [pauses, limits, queued] = await Promise.all([client.pauses(), client.limits.list(), client.list({ status: 'queued', limit: 1_000 })])
+  return [...runs, ...checkFlow({ pauses, limits, queued }), ...checkSchedules(await new Schedules(client).list())]
 }
 
 /** Without a server, the file still tells what waits for one. */
@@ -67,7 +77,7 @@ async function checkFile(path: string): Promise<Check[]> {
   try {
     const client = new Client(world, new Registry([]))
     const read: Check = { name: 'database', state: 'ok', text: `read ${path} instead` }
-    return [read, ...(await checkRuns((filter) => client.list(filter))), ...checkSchedules(await new Schedules(client).list())]
+    return [read, ...(await checkWhatIsThere(client))]
   } finally {
     world.close()
   }

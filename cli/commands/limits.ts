@@ -1,8 +1,7 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { limitToJson } from '../../sdk/http-client/wire.ts'
 import type { Duration, LimitView } from '../../sdk/index.ts'
 import { specInWords } from '../../sdk/views/limit-words.ts'
-import { wholeArgument } from '../arguments.ts'
 import { Failure } from '../failure.ts'
 import { limitTable, limitText } from '../limit-text.ts'
 import { Session } from '../session.ts'
@@ -41,8 +40,8 @@ export function addLimits(program: Command): void {
     .command('set')
     .description('Sets other numbers than those of the code, without a deployment, until they are reset. What is not given stays as it is.')
     .argument('<limit>', 'its name')
-    .option('--concurrency <count>', 'how many may be under way at once', wholeArgument)
-    .option('--rate <count>', 'how many may begin within --per', wholeArgument)
+    .option('--concurrency <count>', 'how many may be under way at once', numberArgument)
+    .option('--rate <count>', 'how many may begin within --per', numberArgument)
     .option('--per <duration>', "the time that the rate is for: '1s', '1m', '1h'")
     .action(async (name: string, options: { concurrency?: number; rate?: number; per?: Duration }) => {
       const session = Session.of(set)
@@ -58,8 +57,18 @@ export function addLimits(program: Command): void {
       .argument('<limit>', 'its name')
       .action(async (name: string) => {
         const session = Session.of(sub)
-        const limit = await session.client.limits[action](name)
+        const { limits } = session.client
+        if (action === 'resume' && !(await limits.get(name)).paused)
+          throw new Failure(`limit '${name}' is not paused; \`overwinter limits\` lists those that are`)
+        const limit = await limits[action](name)
         session.print(`${name} ${DONE[action](limit)}`, limitToJson(limit))
       })
   }
+}
+
+function numberArgument(text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 1)
+    throw new InvalidArgumentError('It must be a whole number from 1. To let nothing through, pause it: `overwinter limits pause <limit>`.')
+  return count
 }

@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { pauseToJson } from '../../sdk/http-client/wire.ts'
 import type { PauseScope, PauseView } from '../../sdk/index.ts'
+import { countInWords } from '../../sdk/views/limit-words.ts'
 import { fromNow } from '../../sdk/views/moments.ts'
-import { resumeCommand, scopeInWords } from '../../sdk/views/turn.ts'
+import { resumeCommand, scopeInWords, stateInWords } from '../../sdk/views/turn.ts'
 import { Failure } from '../failure.ts'
 import { Session } from '../session.ts'
 import { textTable } from '../text-table.ts'
@@ -32,7 +33,7 @@ export function addPauses(program: Command): void {
       const session = Session.of(resume)
       const scope = scopeOf('resume', workflow, options)
       const resumed = await session.client.resume(scope, rate === undefined ? {} : { perSecond: rate })
-      session.print(`${scopeInWords(scope)} goes on, ${resumed.perSecond} runs a second`, pauseToJson(resumed))
+      session.print(`${scopeInWords(scope)} ${stateInWords(resumed)}`, pauseToJson(resumed))
     })
 
   const pauses = program
@@ -64,11 +65,13 @@ function rateArgument(text: string): number {
 }
 
 function pauseTable(pauses: readonly PauseView[], now: number): string {
-  const rows = pauses.map(({ scope, since, perSecond }) => [
-    scopeInWords(scope),
-    fromNow(Math.min(since, now - 1), now),
-    perSecond === undefined ? 'paused' : `goes on, ${perSecond} a second`,
-    resumeCommand(scope),
+  const rows = pauses.map((pause) => [
+    scopeInWords(pause.scope),
+    fromNow(Math.min(pause.since, now - 1), now),
+    stateInWords(pause),
+    pause.waiting ? countInWords(pause.waiting) : '',
+    // What goes on already would only get another rate.
+    pause.perSecond === undefined ? resumeCommand(pause.scope) : '',
   ])
-  return textTable(['WHAT', 'SINCE', 'STATE', 'TO LET IT GO ON'], rows)
+  return textTable(['WHAT', 'SINCE', 'STATE', 'IN LINE', 'TO LET IT GO ON'], rows)
 }

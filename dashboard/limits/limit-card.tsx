@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { countInWords, specInWords, totalsOf } from '../../sdk/views/limit-words.ts'
+import { countInWords, specInWords, takenBy, totalsOf } from '../../sdk/views/limit-words.ts'
 import { type LimitView, steerLimit } from '../api.ts'
 import { duration } from '../format.ts'
 import { Ago } from '../parts/time.tsx'
@@ -10,16 +10,18 @@ import { SetLimit } from './set-limit.tsx'
 
 type Action = 'set' | 'pause' | 'resume' | 'reset'
 
-/** A limit: its numbers, who is inside and who waits, and what can be done about it. */
-export function LimitCard({ limit }: { limit: LimitView }) {
+/** A limit: its numbers, who is inside and who waits, and what can be done about it. `isAlone`: the page bears its name. */
+export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlone?: boolean }) {
   const { name, code, inForce, isSet, paused, gates, hasMore } = limit
   const { inside, waiting } = totalsOf(limit)
   return (
     <section class="card limit" aria-label={`Limit ${name}`}>
       <div class="limit-head">
-        <h2 class="mono">
-          <a href={href(['limits', name])}>{name}</a>
-        </h2>
+        {!isAlone && (
+          <h2 class="mono">
+            <a href={href(['limits', name])}>{name}</a>
+          </h2>
+        )}
         <p>
           <strong>{specInWords(inForce)}</strong>
           {isSet && <span class="muted"> set here; the code has {specInWords(code)}</span>}
@@ -96,8 +98,9 @@ function Steering({ limit }: { limit: LimitView }) {
   const { name, isSet, paused } = limit
   const [open, setOpen] = useState<Action | undefined>()
   const close = () => setOpen(undefined)
+  const takes = takenBy(limit)
   const actions: [Action, string][] = [
-    ['set', 'Set'],
+    ...(takes.concurrency || takes.rate ? [['set', 'Set'] as [Action, string]] : []),
     paused ? ['resume', 'Resume'] : ['pause', 'Pause'],
     ...(isSet ? [['reset', 'Reset'] as [Action, string]] : []),
   ]

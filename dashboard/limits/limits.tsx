@@ -42,8 +42,8 @@ export function LimitPage({ name }: { name: string }) {
       <p class="crumbs">
         <a href={href(['limits'])}>Limits</a>
       </p>
-      <h1 class="mono">{name}</h1>
-      <Shown loaded={loaded}>{(limit) => <LimitCard limit={limit} />}</Shown>
+      <h1>{name}</h1>
+      <Shown loaded={loaded}>{(limit) => <LimitCard limit={limit} isAlone />}</Shown>
     </div>
   )
 }

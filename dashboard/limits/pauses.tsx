@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
+import { runsInWords } from '../../sdk/views/limit-words.ts'
+import { stateInWords } from '../../sdk/views/turn.ts'
 import { listPauses, type PauseScope, type PauseView, pauseRuns } from '../api.ts'
-import { amount } from '../format.ts'
 import { always, useLoaded } from '../live/use-loaded.ts'
 import { useLooking } from '../live/use-looking.ts'
 import { Shown } from '../parts/states.tsx'
@@ -54,7 +55,8 @@ export function Pauses() {
   )
 }
 
-function Pause({ pause: { scope, since, perSecond } }: { pause: PauseView }) {
+function Pause({ pause }: { pause: PauseView }) {
+  const { scope, since, perSecond, waiting } = pause
   const [isOpen, open] = useState(false)
   const isOver = perSecond !== undefined
   const title = isOver ? 'Change the rate' : 'Resume'
@@ -62,11 +64,12 @@ function Pause({ pause: { scope, since, perSecond } }: { pause: PauseView }) {
     <li>
       <span class={`status ${isOver ? 'is-running' : 'is-stuck'}`}>
         <span>
-          <Scope scope={scope} /> {isOver ? `goes on, ${amount(perSecond)} runs a second` : 'is paused'}
+          <Scope scope={scope} /> {stateInWords(pause)}
         </span>
       </span>
       <span class="muted">
         paused <Ago at={since} />
+        {waiting && `, ${runsInWords(waiting)} in line`}
       </span>
       <button
         type="button"

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { MOST_CONCURRENCY, MOST_RATE } from '../../sdk/flow/bounds.ts'
-import { specInWords } from '../../sdk/views/limit-words.ts'
+import { specInWords, takenBy } from '../../sdk/views/limit-words.ts'
 import { type LimitView, setLimit } from '../api.ts'
 import type { FieldProblem } from '../form/draft.ts'
 import { useSending } from '../form/use-form.ts'
@@ -11,7 +11,9 @@ import { NumberField, wholeIn } from './number-field.tsx'
 const MOST = { concurrency: MOST_CONCURRENCY, rate: MOST_RATE }
 
 /** Other numbers than those of the code, until they are reset. */
-export function SetLimit({ limit: { name, code, inForce }, onClose }: { limit: LimitView; onClose: () => void }) {
+export function SetLimit({ limit, onClose }: { limit: LimitView; onClose: () => void }) {
+  const { name, code, inForce } = limit
+  const takes = takenBy(limit)
   const [fields, setFields] = useState({
     concurrency: String(inForce.concurrency ?? ''),
     rate: String(inForce.rate ?? ''),
@@ -37,11 +39,13 @@ export function SetLimit({ limit: { name, code, inForce }, onClose }: { limit: L
     <Dialog title={`Set ${name}`} onClose={onClose}>
       <form class="stack" onSubmit={send} noValidate>
         <p>It counts at once, for those in line too, until it is reset. The code has {specInWords(code)}. What is left empty stays as it is.</p>
-        {field('concurrency', 'At once')}
-        <div class="side-by-side">
-          {field('rate', 'Rate')}
-          {field('per', 'Per, as in 1s or 5m')}
-        </div>
+        {takes.concurrency && field('concurrency', 'At once')}
+        {takes.rate && (
+          <div class="side-by-side">
+            {field('rate', 'Rate')}
+            {field('per', 'Per, as in 1s or 5m')}
+          </div>
+        )}
         <DialogEnd refusal={refusal} onClose={onClose}>
           <button type="submit" class="primary" aria-disabled={isSending}>
             Set

@@ -34,13 +34,15 @@ export function Empty({ title, children }: { title: string; children?: Component
 
 /** A refusal in the server's own words, with the names that it knows instead. */
 export function Trouble({ refusal, knownHref }: { refusal: Refusal; knownHref?: (name: string) => string }) {
+  // One that is of no field is the message once more.
+  const problems = refusal.problems.filter(({ message }) => message !== refusal.message)
   return (
     <div class="trouble" role="alert">
       <p class="trouble-title">{refusal.title}</p>
       <p>{refusal.message}</p>
-      {refusal.problems.length > 0 && (
+      {problems.length > 0 && (
         <ul>
-          {refusal.problems.map(({ path, message }) => (
+          {problems.map(({ path, message }) => (
             <li key={path}>
               <code>{path}</code> {message}
             </li>

@@ -196,10 +196,15 @@ export const SCHEMAS = {
     rate: { ...whole, minimum: 1, maximum: MOST_RATE },
     per: { type: ['string', 'integer', 'object'], description: 'From 1 second to 31 days: \'1m\', milliseconds, or { "minutes": 1 }.' },
   }),
-  Pause: object({ scope: object(SCOPE), since: time, perSecond: { ...whole, description: 'Runs are let go, so many a second. Without it, nobody is.' } }, [
-    'scope',
-    'since',
-  ]),
+  Pause: object(
+    {
+      scope: object(SCOPE),
+      since: time,
+      perSecond: { ...whole, description: 'Runs are let go, so many a second. Without it, nobody is.' },
+      waiting: { ...COUNT, description: 'How many runs are left in its line. Only where all pauses are asked for.' },
+    },
+    ['scope', 'since'],
+  ),
   Pauses: object({ pauses: listOf({ $ref: '#/components/schemas/Pause' }) }, ['pauses']),
   PauseRequest: { ...object(SCOPE), description: 'One of the three.' },
   ResumeRequest: {
@@ -266,8 +271,19 @@ export const SCHEMAS = {
       progress: anything,
       heartbeat: object({ step: text, at: time, details: anything }, ['step', 'at']),
       queue: {
-        ...object({ limit: text, key: text, place: COUNT, expectedAt: time, paused: { type: 'boolean' } }, ['limit', 'place', 'paused']),
-        description: 'Of a queued run: the limit or the pause that it is queued for, and its place in that line, from 1. Only where one run is asked for.',
+        ...object(
+          {
+            limit: text,
+            key: text,
+            place: COUNT,
+            expectedAt: time,
+            paused: { type: 'boolean' },
+            pause: { ...object(SCOPE), description: 'What else is paused, and holds the run back when its turn has come.' },
+          },
+          ['limit', 'place', 'paused'],
+        ),
+        description:
+          'Of a queued run: the limit or the pause that it is queued for, and its place in that line, from 1. Of a pending one: the rate that it was the first to be over, which lets it start then. Only where one run is asked for.',
       },
       omitted: { ...listOf(text), description: 'Payloads that were left out, as was asked for.' },
     },

@@ -1,10 +1,15 @@
 import { InvalidInputError } from '../engine/errors.ts'
-import type { Count, World } from '../ports.ts'
+import type { Count, RunRecord, World } from '../ports.ts'
+import { expectedAt } from '../views/expected.ts'
+import { refusalOfSet } from '../views/limit-words.ts'
+import type { Place } from '../views/turn.ts'
 import { changeLimit, findLimit } from './changing-limits.ts'
-import type { GateState } from './gate.ts'
+import { EMPTY, type GateState } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from './limit-record.ts'
-import { type GateId, gateKey, gatesOf, lineOf, NO_KEY, readTicket } from './line.ts'
+import { type GateId, gateKey, gatesOf, inOrderOfService, NO_KEY } from './line.ts'
+import { nameOf, type PauseScope } from './pause-scope.ts'
+import { countOf, hasLanes, placeAt, readFor, readLanes, readLine } from './reading-lines.ts'
 
 /** A limit as people see it. */
 export interface LimitView {
@@ -37,8 +42,6 @@ export interface GateView {
 
 const MOST_GATES = 50
 const MOST_SHOWN = 10
-/** A line is counted no further. */
-const MOST_COUNTED = 1_000
 
 /** Limits while they are in use: looked at, changed, paused, without a deployment. */
 export class Limits {
@@ -62,22 +65,13 @@ export class Limits {
   /** Other numbers than the code's, until `reset`. What is not given stays as it is. Whoever is inside stays there. */
   set(name: string, options: LimitOptions): Promise<LimitView> {
     return this.change(name, (record) => {
+      const refusal = refusalOfSet({ name, code: record.code, inForce: specInForce(record) }, options)
+      if (refusal !== undefined) throw new InvalidInputError(refusal)
       const { concurrency, rate, perMs } = specInForce(record)
-      const per = options.per ?? perMs
-      const isRated = options.rate !== undefined || rate !== undefined
-      if (options.concurrency === undefined && options.rate === undefined && options.per === undefined)
-        throw new InvalidInputError(`say what limit '${name}' is to be: a concurrency, a rate, or both`)
-      if (options.per !== undefined && !isRated) throw new InvalidInputError(`limit '${name}' has no rate, so there is nothing for \`per\`; give a rate too`)
-      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: per ?? 1_000 }) }
+      const isRated = (options.rate ?? rate) !== undefined
+      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: options.per ?? perMs ?? 1_000 }) }
       const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as LimitOptions
       const set = specOf(given, `limit '${name}'`)
-      if (name.endsWith(':singleton'))
-        throw new InvalidInputError(`limit '${name}' is that of a singleton: there is one run of each key, and no other number for it`)
-      // The gates of a workflow's runs know what they are for.
-      if (name.includes(':') && (options.rate ?? options.per) !== undefined && record.code.rate === undefined)
-        throw new InvalidInputError(`limit '${name}' is one of how many runs are under way at once, so it takes a concurrency and no rate`)
-      if (name.includes(':') && options.concurrency !== undefined && record.code.concurrency === undefined)
-        throw new InvalidInputError(`limit '${name}' is one of how many runs may start, so it takes a rate and no concurrency`)
       return { ...record, set }
     })
   }
@@ -96,22 +90,33 @@ export class Limits {
     return this.change(name, ({ paused: _, ...record }) => record)
   }
 
-  /** How many are before this one, and when it is likely to be let in. */
-  async placeOf(gate: GateId, holder: string): Promise<{ place: Count; expectedAt?: number; paused: boolean }> {
-    const { documents, clock } = this.world
-    const [line, state, record] = await Promise.all([
-      documents.list(lineOf(gate), { limit: MOST_COUNTED }),
+  /** How many are before this run, or this step of it, and when it is likely to be let in. */
+  async placeOf(gate: GateId & { lane?: string }, run: Pick<RunRecord, 'id' | 'workflow'>, holder = run.id): Promise<Place> {
+    const [line, state = EMPTY, record, pause] = await Promise.all([
+      readLine(this.world, gate),
       this.stateOf(gate),
-      documents.get(recordsOf(gate.limit), gate.limit).then((found) => found?.value as unknown as LimitRecord | undefined),
+      this.record(gate.limit),
+      this.pauseBehind(gate, run),
     ])
-    const at = line.findIndex(({ value }) => readTicket(value).holder === holder)
-    const place: Count = at < 0 && line.length === MOST_COUNTED ? { count: MOST_COUNTED, isMore: true } : { count: Math.max(0, at) + 1 }
-    const { concurrency, rate, perMs } = specInForce(record)
-    const rounds = concurrency === undefined || state?.heldMs === undefined ? undefined : Math.ceil(place.count / concurrency) * state.heldMs
-    const periods = rate === undefined ? undefined : (place.count / rate) * perMs!
-    const known = [rounds, periods].filter((ms) => ms !== undefined)
+    const seen = line.isMore && gate.lane !== undefined ? await readFor(this.world, gate, gate.lane, holder, state.lane) : line
+    const served = inOrderOfService(seen.tickets, state.lane)
+    const at = served.findIndex((ticket) => ticket.holder === holder)
+    const place = placeAt(at, seen)
     const paused = record?.paused === true
-    return { place, paused, ...(known.length > 0 && !paused && { expectedAt: Math.round(Math.max(clock.now(), state?.restUntil ?? 0) + Math.max(...known)) }) }
+    const isUnknown = paused || pause !== undefined || place.isMore
+    const expected = isUnknown ? undefined : expectedAt(specInForce(record), state, served.slice(0, place.count), this.world.clock.now())
+    return { place, ...(expected !== undefined && { expectedAt: expected }), paused, ...(pause && { pause }) }
+  }
+
+  /** What keeps the run from going on behind this gate, the widest first. */
+  async pauseBehind(gate: GateId, { id, workflow }: Pick<RunRecord, 'id' | 'workflow'>): Promise<PauseScope | undefined> {
+    const scopes: PauseScope[] = [{ all: true }, { workflow }, { run: id }]
+    const records = await Promise.all(scopes.map((scope) => this.record(nameOf(scope))))
+    return scopes.find((scope, i) => records[i]?.paused && nameOf(scope) !== gate.limit)
+  }
+
+  private async record(limit: string): Promise<LimitRecord | undefined> {
+    return (await this.world.documents.get(recordsOf(limit), limit))?.value as unknown as LimitRecord | undefined
   }
 
   private async change(name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitView> {
@@ -132,17 +137,20 @@ export class Limits {
     }
   }
 
-  private async gate(limit: string, key: string, { holders, restUntil, heldMs }: GateState): Promise<GateView> {
+  private async gate(limit: string, key: string, { holders, lane, restUntil, heldMs }: GateState): Promise<GateView> {
     const id = { limit, ...(key !== NO_KEY && { key }) }
-    const line = await this.world.documents.list(lineOf(id), { limit: MOST_COUNTED })
+    const line = await readLine(this.world, id)
+    const first = line.isMore && hasLanes(line) ? await readLanes(this.world, id, { served: lane, each: MOST_SHOWN, most: MOST_SHOWN }) : line
     const inside = Object.keys(holders)
     const now = this.world.clock.now()
     return {
       ...(key !== NO_KEY && { key }),
       inside: inside.length,
       holders: inside.slice(0, MOST_SHOWN),
-      waiting: { count: line.length, ...(line.length === MOST_COUNTED && { isMore: true as const }) },
-      next: line.slice(0, MOST_SHOWN).map(({ value }) => readTicket(value).holder),
+      waiting: countOf(line),
+      next: inOrderOfService(first.tickets, lane)
+        .slice(0, MOST_SHOWN)
+        .map(({ holder }) => holder),
       ...(restUntil !== undefined && restUntil > now && { restUntil }),
       ...(heldMs !== undefined && { heldMs }),
     }

@@ -63,3 +63,12 @@ export function readTicket(value: Json): Ticket {
   const { run, lane, order, holder = run, cost = 1, holds = true } = value as { [K in keyof Ticket]: never } & { run: string }
   return { run, lane, order, holder, cost, holds }
 }
+
+/** In the order in which they are let in: lanes in turn, beginning behind the one that was served last. `line`: sorted by `ticketKey`. */
+export function inOrderOfService(line: readonly Ticket[], served: string | undefined): Ticket[] {
+  const lanes = [...Map.groupBy(line, ({ lane }) => lane).values()]
+  const first = served === undefined ? -1 : lanes.findIndex(([ticket]) => ticket!.lane > served)
+  const inTurn = first < 0 ? lanes : [...lanes.slice(first), ...lanes.slice(0, first)]
+  const rounds = Math.max(0, ...lanes.map(({ length }) => length))
+  return Array.from({ length: rounds }, (_, round) => inTurn.flatMap((lane) => lane.slice(round, round + 1))).flat()
+}

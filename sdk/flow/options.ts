@@ -62,6 +62,10 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
     limits.push({ name: `${workflow}${SINGLETON}`, spec: { concurrency: 1 }, key: singleton.key })
   }
   const several = concurrency === undefined ? [] : Array.isArray(concurrency) ? concurrency : [concurrency]
+  for (const each of several) {
+    const example = `{ limit: ${typeof each === 'number' ? each : 5} }`
+    if (each?.limit === undefined) throw new InvalidInputError(`${what}: write its concurrency as \`concurrency: ${example}\`, or as a list of such limits`)
+  }
   const inOrder = [...several.filter(({ key }) => key), ...several.filter(({ key }) => !key)]
   for (const [i, { limit, key }] of inOrder.entries()) {
     const name = `${workflow}:concurrency${i === 0 ? '' : `:${i + 1}`}`
@@ -72,6 +76,7 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
   if (rateLimit) {
     checkKey(`${what}: rateLimit.key`, rateLimit.key)
     const { limit: rate, per, key } = rateLimit
+    if (rate === undefined || per === undefined) throw new InvalidInputError(`${what}: write its rateLimit as \`rateLimit: { limit: 100, per: '1m' }\``)
     limits.push({ name: `${workflow}:rate`, spec: specOf({ rate, per }, `the rateLimit of ${what}`), ...(key && { key }) })
   }
   if (priority !== undefined && typeof priority !== 'function')

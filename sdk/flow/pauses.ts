@@ -1,11 +1,12 @@
 import { ConflictError, InvalidInputError } from '../engine/errors.ts'
 import type { Json } from '../engine/json.ts'
 import { checkName, checkRunId } from '../engine/names.ts'
-import { type DocumentStore, hasEnded, type RunRecord, type World } from '../ports.ts'
+import { type Count, type DocumentStore, hasEnded, type RunRecord, type World } from '../ports.ts'
 import type { Admission, Gate } from './admission.ts'
 import { MOST_PAUSES, MOST_PER_SECOND, USUAL_PER_SECOND } from './bounds.ts'
 import { type LimitRecord, PAUSES } from './limit-record.ts'
 import { isPause, nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
+import { countOf, readLine } from './reading-lines.ts'
 
 export type { PauseScope } from './pause-scope.ts'
 
@@ -15,6 +16,8 @@ export interface PauseView {
   since: number
   /** Runs are let go, so many a second. Without it, nobody is. */
   perSecond?: number
+  /** How many runs are left in its line. Only the list of pauses tells. */
+  waiting?: Count
 }
 
 /** How long a runner goes by what it has seen: a read unit each time, on AWS. */
@@ -130,14 +133,16 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
   }
 }
 
-export async function listPauses({ documents, store }: World): Promise<PauseView[]> {
+export async function listPauses(world: World): Promise<PauseView[]> {
+  const { documents, store } = world
   const views: PauseView[] = []
   for (const { key, value, version } of await documents.list(PAUSES)) {
-    const view = viewOf(key, value as unknown as LimitRecord)
+    const record = value as unknown as LimitRecord
+    const view = viewOf(key, record)
     const state = 'run' in view.scope ? await store.state(view.scope.run) : undefined
     // A run that has ended takes its pause along, and whoever looks next sees to it.
     if ('run' in view.scope && (!state || hasEnded(state.status))) await documents.delete(PAUSES, key, version)
-    else views.push(view)
+    else views.push({ ...view, waiting: countOf(await readLine(world, { limit: key, key: serialOf(record) })) })
   }
   return views
 }

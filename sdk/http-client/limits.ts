@@ -5,7 +5,7 @@ import type { Transport } from './transport.ts'
 import { type LimitJson, limitFromJson } from './wire.ts'
 
 /** Limits over HTTP. Where one stands in a line, the run itself tells (`get`). */
-export class RemoteLimits implements Pick<Limits, Exclude<keyof Limits, 'placeOf'>> {
+export class RemoteLimits implements Pick<Limits, Exclude<keyof Limits, 'placeOf' | 'pauseBehind'>> {
   private readonly transport: Transport
 
   constructor(transport: Transport) {

@@ -1,4 +1,4 @@
-import type { LimitSpec } from '../flow/limit.ts'
+import type { LimitOptions, LimitSpec } from '../flow/limit.ts'
 import type { LimitView } from '../flow/limits.ts'
 import type { Count } from '../ports.ts'
 import { span } from './moments.ts'
@@ -12,6 +12,26 @@ export function specInWords({ concurrency, rate, perMs = 0 }: LimitSpec): string
   return parts.join(', ') || 'unlimited'
 }
 
+/** Which numbers a limit takes: those of a workflow know what they are for, and a singleton is one at a time. */
+export function takenBy({ name, code }: Pick<LimitView, 'name' | 'code'>): { concurrency: boolean; rate: boolean } {
+  const isNamed = !name.includes(':')
+  const isSingleton = name.endsWith(':singleton')
+  return { concurrency: isNamed || (code.concurrency !== undefined && !isSingleton), rate: isNamed || code.rate !== undefined }
+}
+
+/** Why it cannot be set to that, whatever the numbers are. */
+export function refusalOfSet(limit: Pick<LimitView, 'name' | 'code' | 'inForce'>, { concurrency, rate, per }: LimitOptions): string | undefined {
+  const takes = takenBy(limit)
+  const what = `limit '${limit.name}'`
+  const isOfRate = (rate ?? per) !== undefined
+  if (concurrency === undefined && !isOfRate) return `say what ${what} is to be: a concurrency, a rate, or both`
+  if (!takes.concurrency && !takes.rate) return `${what} is that of a singleton: there is one run of each key, and no other number for it`
+  if (isOfRate && !takes.rate) return `${what} is one of how many runs are under way at once, so it takes a concurrency and no rate`
+  if (concurrency !== undefined && !takes.concurrency) return `${what} is one of how many runs may start, so it takes a rate and no concurrency`
+  if (per !== undefined && (rate ?? limit.inForce.rate) === undefined) return `${what} has no rate, so there is nothing for \`per\`; give a rate too`
+  return undefined
+}
+
 /** Of all keys together. */
 export function totalsOf({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMore'>): { inside: Count; waiting: Count } {
   const sum = (counts: Count[]): Count => ({
@@ -20,5 +40,8 @@ export function totalsOf({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMore'
   })
   return { inside: sum(gates.map(({ inside }) => ({ count: inside }))), waiting: sum(gates.map(({ waiting }) => waiting)) }
 }
+
+/** `1 run`, `1,000+ runs`. */
+export const runsInWords = (runs: Count): string => `${countInWords(runs)} ${runs.count === 1 && !runs.isMore ? 'run' : 'runs'}`
 
 export const countInWords = ({ count, isMore }: Count): string => `${count.toLocaleString('en')}${isMore ? '+' : ''}`

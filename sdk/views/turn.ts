@@ -1,8 +1,9 @@
 import type { LimitSpec } from '../flow/limit.ts'
 import { isPause, type PauseScope, scopeOf } from '../flow/pause-scope.ts'
+import type { PauseView } from '../flow/pauses.ts'
 import type { Count } from '../ports.ts'
 import type { QueueView } from '../run-view.ts'
-import { specInWords } from './limit-words.ts'
+import { runsInWords, specInWords } from './limit-words.ts'
 import { about } from './moments.ts'
 import type { Remedy } from './why.ts'
 
@@ -11,18 +12,20 @@ export interface Place {
   place: Count
   expectedAt?: number
   paused: boolean
+  /** What else is paused, behind the line. */
+  pause?: PauseScope
 }
 
 /** What a queued run waits for, as one says it. */
 export function turnOf(queue: QueueView, now: number): string {
-  const { limit, key, paused } = queue
-  const where = `(${placeInWords(queue, now)})`
+  const { limit, key, paused, pause } = queue
+  const where = `(${placeInWords(queue, now)})${pause ? `, while ${scopeInWords(pause)} is paused` : ''}`
   if (isPause(limit)) return `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ${scopeInWords(scopeOf(limit))} ${where}`
   return `its turn at limit '${limit}'${key === undefined ? '' : ` for '${key}'`}${paused ? ', which is paused' : ''} ${where}`
 }
 
 /** `place 12, expected in about 3 min`. */
-export function placeInWords({ place, expectedAt }: Omit<Place, 'paused'>, now: number): string {
+export function placeInWords({ place, expectedAt }: Pick<Place, 'place' | 'expectedAt'>, now: number): string {
   const at = `place ${place.isMore ? 'behind ' : ''}${place.count.toLocaleString('en')}`
   if (expectedAt === undefined) return at
   return `${at}, expected ${expectedAt <= now ? 'any moment' : `in about ${about(expectedAt - now)}`}`
@@ -32,26 +35,39 @@ export function scopeInWords(scope: PauseScope): string {
   return 'all' in scope ? 'everything' : 'workflow' in scope ? `workflow '${scope.workflow}'` : `run '${scope.run}'`
 }
 
+/** What is paused, or let go: one run goes on at once, whatever the rate. */
+export function stateInWords({ scope, perSecond }: Pick<PauseView, 'scope' | 'perSecond'>): string {
+  if (perSecond === undefined) return 'is paused'
+  return 'run' in scope ? 'goes on' : `goes on, ${runsInWords({ count: perSecond })} a second`
+}
+
 /** What lets it go on, for the shell. */
 export function resumeCommand(scope: PauseScope): string {
   return `overwinter resume ${'all' in scope ? '--all' : 'workflow' in scope ? quoted(scope.workflow) : `--run ${scope.run}`}`
 }
 
+const endOf = (scope: PauseScope): Remedy => ({ what: `let ${scopeInWords(scope)} go on`, command: resumeCommand(scope) })
+
 /** What somebody can do who does not want to wait. `spec`: the numbers of the limit, where they are known. */
-export function remediesAtLine({ limit, paused }: Pick<QueueView, 'limit' | 'paused'>, spec: LimitSpec | undefined): Remedy[] {
-  if (isPause(limit)) {
-    const scope = scopeOf(limit)
-    const command = resumeCommand(scope)
-    return [paused ? { what: `let ${scopeInWords(scope)} go on`, command } : { what: 'let them go faster', command: `${command} --rate …/s` }]
-  }
+export function remediesAtLine({ limit, paused, pause }: Pick<QueueView, 'limit' | 'paused' | 'pause'>, spec: LimitSpec | undefined): Remedy[] {
+  const isOfPause = isPause(limit)
   const name = quoted(limit)
-  if (paused) return [{ what: `let limit '${limit}' let them in again`, command: `overwinter limits resume ${name}` }]
+  const ends = [
+    ...(pause ? [endOf(pause)] : []),
+    ...(paused && isOfPause ? [endOf(scopeOf(limit))] : []),
+    ...(paused && !isOfPause ? [{ what: `let limit '${limit}' let them in again`, command: resumeLimitCommand(limit) }] : []),
+  ]
+  // As long as something is paused nothing else helps.
+  if (ends.length > 0) return ends
+  if (isOfPause) return [{ what: 'let them go faster', command: `${resumeCommand(scopeOf(limit))} --rate …/s` }]
   const look: Remedy = { what: 'see who is inside, and who waits', command: `overwinter limits show ${name}` }
   // There is to be one at a time: that is what it is for.
   if (limit.endsWith(':singleton') || !spec) return [look]
   const numbers = [spec.concurrency !== undefined && ' --concurrency …', spec.rate !== undefined && ' --rate …'].filter(Boolean).join('')
   return [{ what: `raise the limit, which is ${specInWords(spec)}`, command: `overwinter limits set ${name}${numbers}` }, look]
 }
+
+export const resumeLimitCommand = (limit: string): string => `overwinter limits resume ${quoted(limit)}`
 
 /** Names of workflows may have spaces. */
 const quoted = (name: string): string => (/^[\w:.@+=~-]+$/.test(name) ? name : `'${name}'`)

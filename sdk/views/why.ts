@@ -6,7 +6,7 @@ import type { HistoryEvent } from '../history.ts'
 import type { Waiting } from '../ports.ts'
 import { awaited } from './awaited.ts'
 import { nearest } from './nearest.ts'
-import { type Place, placeInWords, remediesAtLine, turnOf } from './turn.ts'
+import { type Place, placeInWords, remediesAtLine, scopeInWords, turnOf } from './turn.ts'
 
 /** Why a run stands where it stands, for people: each part is a sentence. */
 export interface Why {
@@ -121,7 +121,9 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
   },
   limit: ({ id, on }, { facts, now }) => {
     const found = facts.places?.get(id)
-    return found ? [`${found.paused ? `limit '${on}' is paused; ` : ''}${placeInWords(found, now)}`] : []
+    if (!found) return []
+    const paused = [...(found.paused ? [`limit '${on}'`] : []), ...(found.pause ? [scopeInWords(found.pause)] : [])]
+    return [[...paused.map((what) => `${what} is paused`), placeInWords(found, now)].join('; ')]
   },
   callback: ({ id }, { events }) => {
     const last = lastOf('callback.rejected', id, events)
@@ -155,9 +157,9 @@ function remediesFor({ kind, id, on = id, overdueMs }: WaitReason, { runId, queu
     case 'task':
       return [...late, { what: 'start a worker that takes it; who is alive', command: 'overwinter workers' }]
     case 'queue':
-      return queue ? remediesAtLine(queue, limits?.get(on)) : []
+      return [...late, ...(queue ? remediesAtLine(queue, limits?.get(on)) : [])]
     case 'limit':
-      return [...late, ...remediesAtLine({ limit: on, paused: places?.get(id)?.paused === true }, limits?.get(on))]
+      return [...late, ...remediesAtLine({ paused: false, ...places?.get(id), limit: on }, limits?.get(on))]
     case 'code':
       return [...late, { what: 'deploy the code that it began with, or start a program that has it' }]
     default:
@@ -173,7 +175,8 @@ function startOf(run: RunView, now: number): WaitReason[] {
   if (run.wakeAt === undefined || run.waitingFor?.some(({ kind }) => kind === 'code')) return []
   const overdueMs = now - run.wakeAt
   const what = run.attempt > 1 ? `attempt ${run.attempt} of the whole run` : 'its start'
-  return [{ kind: 'start', id: '', what, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }), evidence: [] }]
+  const [promised = { kind: 'start' as const, id: '', what }] = turn(run, now)
+  return [{ ...promised, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }), evidence: [] }]
 }
 
 function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { checkRuns, checkSchedules } from '../../cli/doctor/checks.ts'
+import { checkFlow } from '../../cli/doctor/flow.ts'
 import { serveLocal } from '../../functions/local/serve.ts'
 import { schedule, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
@@ -20,6 +21,20 @@ const foreignAwait = workflow('stuck', async (ctx) => {
 const nightly = schedule('nightly', { cron: '30 2 * * *' }, nap, { name: 'Ada' })
 const weekly = schedule('weekly', { every: '7d' }, nap, { name: 'Bo' })
 
+test('doctor names some of many pauses, the widest first, and tells how fast those go on that are resumed', () => {
+  const pauses = [
+    ...['a', 'b', 'c', 'd', 'e'].map((run) => ({ scope: { run }, since: 0 })),
+    { scope: { all: true as const }, since: 0, perSecond: 1, waiting: { count: 7 } },
+  ]
+  const checks = checkFlow({ pauses, limits: [], queued: { runs: [] } }, 60_000)
+  expect(checks.map(({ state, text }) => `${state} ${text}`)).toEqual([
+    'ok everything goes on, 1 run a second; 7 runs in line',
+    ...['a', 'b', 'c', 'd'].map((run) => `warn run '${run}' has been paused for 1 min, 0 runs in line; \`overwinter resume --run ${run}\` lets it go on`),
+    'warn there is 1 more pause; `overwinter pauses` lists them all',
+    'ok no run is queued',
+  ])
+})
+
 describe('doctor, for a server', () => {
   test('is content with a healthy one, and warns of failed runs', async () => {
     await using well = await serveLocal({ path: ':memory:', workflows: [nap, broken], port: 0, log: () => {} })
@@ -29,7 +44,27 @@ describe('doctor, for a server', () => {
     const { code, stdout } = await overwinter(['doctor', '--url', well.url])
     expect(code).toBe(0)
     expect(stdout).toMatch(/✓ http:\S+ answers in .*\n✓ it runs broken, nap\n✓ 1 run waiting, 0 of them due now\n✓ no run is overdue/)
-    expect(stdout).toMatch(/! 1 run failed; .*\(f0\)\n✓ there are no schedules\n$/)
+    expect(stdout).toMatch(/! 1 run failed; .*\(f0\)\n✓ nothing is paused\n✓ no run is queued\n✓ there are no schedules\n$/)
+  })
+
+  test('says what is paused, how many runs are queued, and what ends that', async () => {
+    const order = workflow('order', { concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1d'))
+    await using held = await serveLocal({ path: ':memory:', workflows: [nap, order], port: 0, log: () => {} })
+    const { local } = held
+    for (const id of ['o1', 'o2', 'o3']) await local.start(order, undefined, { id })
+    while ((await local.get('o1')).status !== 'sleeping') await pause(5)
+    expect((await overwinter(['doctor', '--url', held.url])).stdout).toContain(
+      '✓ nothing is paused\n✓ 2 runs queued; `overwinter limits` and `overwinter pauses` say where\n',
+    )
+    await local.pause({ run: 'o2' })
+    await local.pause({ workflow: 'nap' })
+    await local.limits.pause('order:concurrency')
+    await local.start(nap, { name: 'Ada' }, { id: 'n1' })
+    while ((await local.get('n1')).status !== 'queued') await pause(5)
+    const { code, stdout } = await overwinter(['doctor', '--url', held.url])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/! workflow 'nap' has been paused for \d.*, 1 run in line; `overwinter resume nap` lets it go on\n! run 'o2' has been paused/)
+    expect(stdout).toContain("! limit 'order:concurrency' is paused, 2 in line; `overwinter limits resume order:concurrency` lets them in\n! 3 runs queued;")
   })
 
   test('reads the database of one that is down', async () => {

@@ -48,10 +48,21 @@ test('limits are listed and shown, set, paused, resumed and reset, and the runs 
 test('what makes no limit, and a limit that is not there, are refused with a sentence', async () => {
   expect(await cli('limits', 'pause', 'nothing')).toMatchObject({ code: 1, stderr: "no limit is named 'nothing'; known: order:concurrency\n" })
   expect(await cli('limits', 'set', 'order:concurrency')).toMatchObject({ code: 1, stderr: expect.stringContaining('say what order:concurrency is to be') })
-  expect((await cli('limits', 'set', 'order:concurrency', '--concurrency', '0')).code).toBe(2)
-  expect(await cli('limits', 'set', 'order:concurrency', '--rate', '5', '--per', 'soon')).toMatchObject({
+  expect(await cli('limits', 'set', 'order:concurrency', '--concurrency', '0')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('To let nothing through, pause it: `overwinter limits pause <limit>`'),
+  })
+  for (const rate of [
+    ['--per', '5m'],
+    ['--rate', '5', '--per', 'soon'],
+  ])
+    expect(await cli('limits', 'set', 'order:concurrency', ...rate)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('so it takes a concurrency and no rate'),
+    })
+  expect(await cli('limits', 'resume', 'order:concurrency')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('is not a duration'),
+    stderr: "limit 'order:concurrency' is not paused; `overwinter limits` lists those that are\n",
   })
 })
 
@@ -60,12 +71,24 @@ test('a workflow is paused, its runs say so, and resume at a rate lets them go',
   expect(await says('pause', 'quick')).toBe("paused workflow 'quick': nothing new begins, steps that run end. `overwinter resume quick` lets it go on\n")
   await local.start(quick, undefined, { id: 'held' })
   await is('held', 'queued')
-  expect(await says('pauses')).toMatch(/^workflow 'quick' +.* ago +paused +overwinter resume quick$/m)
+  expect(await says('pauses')).toMatch(/^workflow 'quick' +.* ago +is paused +1 +overwinter resume quick$/m)
   expect(await says('why', 'held')).toMatch(
     /^held waits for the end of the pause of workflow 'quick' \(place 1\)[\s\S]*let workflow 'quick' go on: overwinter resume quick\n$/,
   )
   expect(await says('resume', 'quick', '--rate', '20/s')).toBe("workflow 'quick' goes on, 20 runs a second\n")
   await is('held', 'completed')
+})
+
+test('a pause that is over is not told to be resumed, and shows its rate and who is left; one run goes on at no rate', async () => {
+  await local.pause({ workflow: 'quick' })
+  for (const id of ['q1', 'q2', 'q3', 'q4']) await local.start(quick, undefined, { id })
+  for (const id of ['q1', 'q2', 'q3', 'q4']) await is(id, 'queued')
+  expect(await says('resume', 'quick', '--rate', '1/s')).toBe("workflow 'quick' goes on, 1 run a second\n")
+  expect(await says('pauses')).toMatch(/^workflow 'quick' +.* ago +goes on, 1 run a second +\d$/m)
+  await local.resume({ workflow: 'quick' }, { perSecond: 1_000 })
+  for (const id of ['q1', 'q2', 'q3', 'q4']) await is(id, 'completed')
+  await local.pause({ run: 'a1' })
+  expect(await says('resume', '--run', 'a1')).toBe("run 'a1' goes on\n")
 })
 
 test('who says nothing, or too much, pauses and resumes nothing', async () => {

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { exampleInput } from '../../cli/dev/example-input.ts'
+import { waitsFor } from '../../cli/run-text.ts'
 import { timelineLine } from '../../cli/timeline.ts'
 import { FatalError, signal, workflow } from '../../sdk/index.ts'
 import type { Schema } from '../../sdk/schema.ts'
@@ -39,6 +40,13 @@ test('an example input is made from the schema, where the schema can say what it
   expect(example(z.date())).toBeUndefined()
   expect(example(v.object({ name: v.string() }))).toBeUndefined()
   expect(exampleInput(workflow('w', async () => 1))).toBeUndefined()
+})
+
+test('a run that a rate has promised its start is shown at its limit', () => {
+  const run = { runId: 'm2', workflow: 'mail', version: 1, status: 'pending', generation: 0, attempt: 1, tags: [], createdAt: 0, wakeAt: 3_600_000 } as const
+  const queue = { limit: 'mail:rate', place: { count: 1 }, expectedAt: 3_600_000, paused: false }
+  expect(waitsFor({ ...run, tags: [], queue }, 0)).toBe("its turn at limit 'mail:rate' (place 1, expected in about 1 h)")
+  expect(waitsFor({ ...run, tags: [] }, 0)).toMatch(/^its start at .* \(in 1 h\)$/)
 })
 
 test('a timeline tells retries, waits, children, undoing and failure', async () => {

@@ -107,15 +107,17 @@ describe('limits over HTTP', () => {
     [{ rate: 1, per: null }, 'must be a duration'],
     [{ rate: 1, per: [1] }, 'is not a duration'],
     [{ rate: 1, per: '1ms' }, 'from 1 second to 31 days'],
-    [{ per: '1m' }, 'has no rate'],
+    [{ per: '1m' }, 'it takes a concurrency and no rate'],
     [{ limit: 3 }, 'is not known here; known: concurrency, rate, per'],
     [{}, 'say what limit'],
     [[], 'must be a JSON object'],
   ])('are not set to what makes no limit: %j', async (numbers, message) => {
     await using it = await open()
-    const { status, body } = await it.send('PUT', '/limits/order:concurrency', numbers)
+    await it.local.result((await it.local.start(ask, undefined)).runId)
+    const name = 'rate' in numbers ? 'openai' : 'order:concurrency'
+    const { status, body } = await it.send('PUT', `/limits/${name}`, numbers)
     expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining(message)])
-    expect(await it.local.limits.get('order:concurrency')).toMatchObject({ inForce: { concurrency: 1 }, isSet: false })
+    expect(await it.local.limits.get(name)).toMatchObject({ isSet: false })
   })
 
   it('are the same for the client as in process, refusals too', async () => {
@@ -130,6 +132,15 @@ describe('limits over HTTP', () => {
     await expect(client.limits.get('nothing')).rejects.toThrow('known: order:concurrency')
     await expect(client.limits.set('order:concurrency', { concurrency: 0 })).rejects.toThrow(InvalidInputError)
   })
+})
+
+it('a run that a rate has promised its start is shown with it', async () => {
+  const mail = workflow('mail', { rateLimit: { limit: 1, per: '1d' } }, async () => 'sent')
+  await using local = await Local.open({ path: ':memory:', workflows: [mail], log: () => {} })
+  const app = createApp({ client: local })
+  for (const id of ['m1', 'm2']) await local.start(mail, undefined, { id })
+  const { body } = await read(await app.request('/runs/m2'))
+  expect(body).toMatchObject({ status: 'pending', queue: { limit: 'mail:rate', place: { count: 1 }, expectedAt: body.wakeAt, paused: false } })
 })
 
 it('a step that waits at a limit is shown with it, and in its line', async () => {
@@ -149,7 +160,8 @@ describe('pauses over HTTP', () => {
     })
     await it.local.start(ask, undefined, { id: 'held' })
     await expect.poll(async () => (await it.send('GET', '/runs/held')).body.queue).toMatchObject({ limit: 'pause:workflow:ask', paused: true })
-    expect((await it.send('GET', '/pauses')).body.pauses).toMatchObject([{ scope: { workflow: 'ask' } }])
+    expect((await it.send('GET', '/pauses')).body.pauses).toMatchObject([{ scope: { workflow: 'ask' }, waiting: { count: 1 } }])
+    expect(await it.client.pauses()).toEqual(await it.local.pauses())
     expect((await it.send('POST', '/pauses/resume', { workflow: 'ask', perSecond: 20 })).body).toMatchObject({ perSecond: 20 })
     await expect.poll(async () => (await it.local.get('held')).status).toBe('completed')
   })
@@ -189,14 +201,15 @@ describe('pauses over HTTP', () => {
     await it.send('POST', '/pauses', { all: true })
     for (const perSecond of [0, 0.5, 1_001, '20', null])
       expect([perSecond, (await it.send('POST', '/pauses/resume', { all: true, perSecond })).status]).toEqual([perSecond, 400])
-    expect(await it.local.pauses()).toEqual([{ scope: { all: true }, since: expect.any(Number) }])
+    expect(await it.local.pauses()).toEqual([{ scope: { all: true }, since: expect.any(Number), waiting: { count: 0 } }])
   })
 
   it('are the same for the client as in process, refusals too', async () => {
     await using it = await open()
     const { client, local } = it
     await expect(client.resume({ all: true })).rejects.toThrow(ConflictError)
-    expect([await client.pause({ run: 'a2' })]).toEqual(await local.pauses())
+    const made = await client.pause({ run: 'a2' })
+    expect(await local.pauses()).toEqual([{ ...made, waiting: { count: 0 } }])
     expect(await client.pauses()).toEqual(await local.pauses())
     expect(await client.resume({ run: 'a2' }, { perSecond: 5 })).toMatchObject({ scope: { run: 'a2' }, perSecond: 5 })
   })

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { Api, oddName, order, orderV2 } from './fixture.ts'
+import { createApp } from '../../functions/http/app.ts'
+import { workflow } from '../../sdk/index.ts'
+import { Local } from '../../sdk/local.ts'
+import { Api, oddName, order, orderV2, read } from './fixture.ts'
 
 const valid = { id: 'o1', cents: 5 }
 
@@ -124,4 +127,16 @@ test('an Idempotency-Key that is too long is refused', async () => {
   await using api = await Api.open()
   const { status, body } = await api.post('/workflows/approval/runs', {}, { 'idempotency-key': 'k'.repeat(101) })
   expect([status, body.problems[0].path]).toEqual([400, 'header Idempotency-Key'])
+})
+
+test('a debounced start that chooses its id, or its time, is refused at that field', async () => {
+  const index = workflow('index', { debounce: { key: () => 'one', wait: '1s' } }, async () => 1)
+  await using local = await Local.open({ path: ':memory:', workflows: [index], log: () => {} })
+  const app = createApp({ client: local })
+  for (const [field, value] of Object.entries({ id: 'mine', startAt: '2030-01-01T00:00:00Z', delay: '1h' })) {
+    const { status, body } = await read(
+      await app.request('/workflows/index/runs', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ [field]: value }) }),
+    )
+    expect([status, body.problems]).toEqual([400, [{ path: `$.${field}`, message: expect.stringContaining('become one run (its debounce or batch)') }]])
+  }
 })

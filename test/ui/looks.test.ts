@@ -51,6 +51,7 @@ beforeAll(async () => {
   for (const i of [1, 2, 3]) await api.start('packing', `looks-packing-${i}`, { warehouse: 'north' })
   await api.until('looks-packing-3', 'queued')
   await local.local.limits.set('packing:concurrency', { concurrency: 2 })
+  await api.start('packing', 'looks-paused', { warehouse: 'south' })
   await local.local.pause({ run: 'looks-paused' })
   incident = `/incidents/${(await local.local.incidents()).incidents[0]!.fingerprint}`
 })

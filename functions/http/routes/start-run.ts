@@ -3,6 +3,7 @@ import { type Duration, milliseconds, pointInTime } from '../../../sdk/engine/du
 import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName, checkRunId, FAILURE_RUNS } from '../../../sdk/engine/names.ts'
 import { decodeUncoded } from '../../../sdk/engine/values.ts'
+import { isGathered } from '../../../sdk/flow/gathering.ts'
 import { type AnyWorkflow, InvalidInputError, type StartOptions } from '../../../sdk/index.ts'
 import { validate } from '../../../sdk/schema.ts'
 import { readJson } from '../body.ts'
@@ -11,6 +12,9 @@ import { ref } from '../openapi-schemas.ts'
 import { type Api, json, jsonWithPayloads, locationOf, type Route } from '../route.ts'
 import { runToJson } from '../run-json.ts'
 
+/** As the client says it; it does not say of which field. */
+const SHARED =
+  'must not be given: starts of this workflow become one run (its debounce or batch), so none of them can choose its id or its time; an Idempotency-Key tells a repeated start'
 const FIELDS = ['input', 'id', 'startAt', 'delay', 'tags', 'version'] as const
 
 export const startRun: Route = {
@@ -64,6 +68,7 @@ async function readStart(c: Context, api: Api): Promise<{ definition: AnyWorkflo
   if (delay !== undefined) checks.check('$.delay', () => milliseconds(delay as Duration, 'delay'))
   if (startAt !== undefined) checks.check('$.startAt', () => pointInTime(startAt as string, Number.POSITIVE_INFINITY, 'startAt'))
   checks.require('$.startAt', startAt === undefined || delay === undefined, 'give startAt or delay, not both')
+  if (isGathered(definition)) for (const [field, value] of Object.entries({ id, startAt, delay })) checks.require(`$.${field}`, value === undefined, SHARED)
   if (tags !== undefined) checkTags(tags, checks)
   if (checks.problems.length > 0) {
     const result = await validate(definition.options.input, input)

@@ -1,0 +1,61 @@
+import type { LimitView, PauseView } from '../../sdk/index.ts'
+import type { RunPage } from '../../sdk/ports.ts'
+import { runsInWords, totalsOf } from '../../sdk/views/limit-words.ts'
+import { span } from '../../sdk/views/moments.ts'
+import { resumeCommand, resumeLimitCommand, scopeInWords, stateInWords } from '../../sdk/views/turn.ts'
+import type { Check } from './checks.ts'
+
+interface Flow {
+  pauses: readonly PauseView[]
+  limits: readonly LimitView[]
+  queued: RunPage
+}
+
+/** Runs may be paused one by one. */
+const MOST_NAMED = 5
+
+/** Whoever asks why nothing moves may have forgotten what was paused. */
+export function checkFlow({ pauses, limits, queued }: Flow, now = Date.now()): Check[] {
+  const widestFirst = pauses.toSorted((a, b) => breadth(b) - breadth(a))
+  const closed = limits.filter(({ paused }) => paused)
+  const left = pauses.length - MOST_NAMED
+  const isHeldBack = closed.length > 0 || pauses.some(({ perSecond }) => perSecond === undefined)
+  return [
+    ...widestFirst.slice(0, MOST_NAMED).map((pause) => ofPause(pause, now)),
+    ...(left > 0 ? [ofOthers(left)] : []),
+    ...closed.map(ofLimit),
+    ...(pauses.length + closed.length === 0 ? [{ name: 'pauses', state: 'ok', text: 'nothing is paused' } as const] : []),
+    ofQueued(queued, isHeldBack),
+  ]
+}
+
+const breadth = ({ scope }: PauseView): number => ('all' in scope ? 2 : 'workflow' in scope ? 1 : 0)
+
+function ofPause(pause: PauseView, now: number): Check {
+  const { scope, since, perSecond, waiting = { count: 0 } } = pause
+  const what = scopeInWords(scope)
+  const line = `${runsInWords(waiting)} in line`
+  if (perSecond !== undefined) return { name: 'pauses', state: 'ok', text: `${what} ${stateInWords(pause)}; ${line}` }
+  const text = `${what} has been paused for ${span(Math.max(0, now - since))}, ${line}; \`${resumeCommand(scope)}\` lets it go on`
+  return { name: 'pauses', state: 'warn', text }
+}
+
+const ofOthers = (left: number): Check => ({
+  name: 'pauses',
+  state: 'warn',
+  text: `there ${left === 1 ? 'is 1 more pause' : `are ${left} more pauses`}; \`overwinter pauses\` lists them all`,
+})
+
+function ofLimit(limit: LimitView): Check {
+  const { count, isMore } = totalsOf(limit).waiting
+  const text = `limit '${limit.name}' is paused, ${count.toLocaleString('en')}${isMore ? ' or more' : ''} in line; \`${resumeLimitCommand(limit.name)}\` lets them in`
+  return { name: 'limits', state: 'warn', text }
+}
+
+/** To be queued is what limits are for; it is worth a warning where something is paused. */
+function ofQueued({ runs, cursor }: RunPage, isHeldBack: boolean): Check {
+  const count = { count: runs.length, ...(cursor !== undefined && { isMore: true as const }) }
+  if (runs.length === 0) return { name: 'queued', state: 'ok', text: 'no run is queued' }
+  const text = `${runsInWords(count)} queued; \`overwinter limits\` and \`overwinter pauses\` say where`
+  return { name: 'queued', state: isHeldBack ? 'warn' : 'ok', text }
+}

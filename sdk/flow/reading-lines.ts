@@ -1,0 +1,78 @@
+import type { Count, World } from '../ports.ts'
+import { behindLane, type GateId, lineOf, readTicket, type Ticket } from './line.ts'
+
+/** Lines as people look at them. Nobody is let in by what is read here. */
+
+/** A line is counted no further. */
+const MOST_COUNTED = 1_000
+/** Nor are more lanes of a long one looked at, one after the other. */
+const MOST_LANES = 50
+
+export interface Line {
+  /** Sorted by lane. */
+  tickets: Ticket[]
+  isMore?: true
+}
+
+/** As far as it is counted. */
+export async function readLine({ documents }: Pick<World, 'documents'>, gate: GateId): Promise<Line> {
+  const found = await documents.list(lineOf(gate), { limit: MOST_COUNTED + 1 })
+  const tickets = found.slice(0, MOST_COUNTED).map(({ value }) => readTicket(value))
+  return { tickets, ...(found.length > MOST_COUNTED && { isMore: true }) }
+}
+
+/**
+ * A line that is too long to be seen as a whole may be that of one lane, and others be served in between. So: of each lane the first, in the order of
+ * their turns. `isMore`: there are lanes beyond.
+ */
+export async function readLanes({ documents }: Pick<World, 'documents'>, gate: GateId, { served, each, most }: Lanes): Promise<Line> {
+  const lanes = new Map<string, Ticket[]>()
+  let count = 0
+  let after = served === undefined ? undefined : behindLane(served)
+  let isFromStart = after === undefined
+  while (lanes.size < most && count < MOST_COUNTED) {
+    const found = await documents.list(lineOf(gate), { limit: each, ...(after !== undefined && { after }) })
+    const tickets = found.map(({ value }) => readTicket(value))
+    const lane = tickets[0]?.lane
+    if (lane === undefined && !isFromStart) {
+      isFromStart = true
+      after = undefined
+      continue
+    }
+    if (lane === undefined || lanes.has(lane)) return { tickets: [...lanes.values()].flat() }
+    const ofLane = tickets.filter((ticket) => ticket.lane === lane)
+    lanes.set(lane, ofLane)
+    count += ofLane.length
+    after = behindLane(lane)
+  }
+  return { tickets: [...lanes.values()].flat(), isMore: true }
+}
+
+interface Lanes {
+  /** The lane that was served last. */
+  served: string | undefined
+  /** How many of each lane, and how many lanes. */
+  each: number
+  most: number
+}
+
+/** What of a long line is before one in this lane: nobody of another lane who stands further back there. */
+export async function readFor(world: Pick<World, 'documents'>, gate: GateId, lane: string, holder: string, served: string | undefined): Promise<Line> {
+  const found = await world.documents.list(lineOf(gate), { after: `${lane}/`, limit: MOST_COUNTED })
+  const own = found.map(({ value }) => readTicket(value)).filter((ticket) => ticket.lane === lane)
+  const depth = own.findIndex((ticket) => ticket.holder === holder) + 1
+  if (depth === 0) return { tickets: own, isMore: true }
+  const line = await readLanes(world, gate, { served, each: depth, most: MOST_LANES })
+  return line.tickets.some((ticket) => ticket.holder === holder) ? line : { ...line, tickets: [...line.tickets, ...own.slice(0, depth)] }
+}
+
+export const hasLanes = ({ tickets }: Pick<Line, 'tickets'>): boolean => tickets.at(-1)?.lane !== ''
+
+export const countOf = ({ tickets, isMore }: Line): Count => ({ count: tickets.length, ...(isMore && { isMore }) })
+
+/** Of a line that is not seen as a whole, lanes that are not seen are served in between. */
+export function placeAt(at: number, { tickets, isMore }: Line): Count {
+  if (!isMore) return { count: Math.max(0, at) + 1 }
+  if (at < 0) return { count: MOST_COUNTED, isMore }
+  return { count: at + 1, ...(hasLanes({ tickets }) && { isMore }) }
+}
