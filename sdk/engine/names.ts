@@ -4,17 +4,17 @@ import { InvalidInputError } from './errors.ts'
 import { OWN_KEY } from './own-key.ts'
 
 const MAX_NAME = 100
-/** Control characters, and halves of characters: stores keep text as UTF-8, where two such names would become one. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const UNFIT = /[\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/u
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:@+=~-]{0,199}$/
 
 export function checkName(what: string, name: unknown): asserts name is string {
   if (typeof name !== 'string') throw new InvalidInputError(`${what} must be a string, got ${typeof name}`)
   if (name.length === 0) throw new InvalidInputError(`${what} must not be empty`)
   if (name.length > MAX_NAME) throw new InvalidInputError(`${what} may have at most ${MAX_NAME} characters, got ${name.length}: '${name.slice(0, 40)}…'`)
-  if (UNFIT.test(name))
-    throw new InvalidInputError(`${what} must not contain control characters, nor half a character (a lone surrogate): ${JSON.stringify(name)}`)
+  if (CONTROL.test(name)) throw new InvalidInputError(`${what} must not contain control characters: ${JSON.stringify(name)}`)
+  // Stores keep text as UTF-8, where two such names would become one.
+  if (!name.isWellFormed()) throw new InvalidInputError(`${what} has half a character (a lone surrogate): ${JSON.stringify(name)}`)
 }
 
 export const RUN_ID_RULE = 'a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit'
