@@ -4,6 +4,9 @@ import { InvalidInputError } from './errors.ts'
 import { OWN_KEY } from './own-key.ts'
 
 const MAX_NAME = 100
+/** Control characters and halves of characters, which make whole ones too: one look for most names, which have neither. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const DOUBTFUL = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:@+=~-]{0,199}$/
@@ -12,6 +15,10 @@ export function checkName(what: string, name: unknown): asserts name is string {
   if (typeof name !== 'string') throw new InvalidInputError(`${what} must be a string, got ${typeof name}`)
   if (name.length === 0) throw new InvalidInputError(`${what} must not be empty`)
   if (name.length > MAX_NAME) throw new InvalidInputError(`${what} may have at most ${MAX_NAME} characters, got ${name.length}: '${name.slice(0, 40)}…'`)
+  if (DOUBTFUL.test(name)) checkCharacters(what, name)
+}
+
+function checkCharacters(what: string, name: string): void {
   if (CONTROL.test(name)) throw new InvalidInputError(`${what} must not contain control characters: ${JSON.stringify(name)}`)
   // Stores keep text as UTF-8, where two such names would become one.
   if (!name.isWellFormed()) throw new InvalidInputError(`${what} has half a character (a lone surrogate): ${JSON.stringify(name)}`)
