@@ -22,6 +22,7 @@ const VIEWS: Record<string, { path: string; sign: string; before?: (page: Page) 
   workflow: { path: '/workflows/order', sign: 'form .field' },
   workflows: { path: '/workflows', sign: '.table a' },
   schedules: { path: '/schedules', sign: '.table a' },
+  limits: { path: '/limits', sign: '.table a' },
   workers: { path: '/workers', sign: '.table, .empty' },
 }
 
@@ -40,6 +41,7 @@ async function play(api: Api): Promise<void> {
   await api.start('batch', 'batch-7', { items: 40 })
   await api.start('diamond', 'diamond-5', { cents: 1_200 })
   await api.start('echo', 'echo-9', { hello: 'world' })
+  for (const [i, warehouse] of ['north', 'north', 'north', 'south', 'south', 'west'].entries()) await api.start('packing', `packing-${80 + i}`, { warehouse })
   await api.start('order', 'order-1042', { customer: 'Ada Lovelace', amount: 42.5, kind: 'book', address: { street: 'Elm 1', city: 'Ulm' } })
   await api.until('order-1042', 'waiting')
   await api.until('batch-7', 'completed')
