@@ -167,15 +167,14 @@ export class Closing {
 
   /** Its turn has not come. `waitingFor`: what it waits for besides, and takes up again then. */
   async queue(waitingFor: readonly Waiting[] | undefined, before?: { admission: Admission; passed: number }, isRecovering = false): Promise<RunOutcome> {
-    this.leaveLines(waitingFor)
     const kept = waitingFor?.map((waiting) => (waiting.kind === 'limit' ? { ...waiting, isLeft: true as const } : waiting))
     const result = await this.buffer.commit({ kind: 'queue', ...before, ...(kept && { waitingFor: kept }), ...(isRecovering && { isRecovering }) })
     return { status: result.ok ? 'queued' : 'superseded' }
   }
 
-  /** Places that its steps and tasks may have been given, and do not take now: others are to have them. */
-  private leaveLines(waitingFor: readonly Waiting[] | undefined, buffer = this.buffer): void {
-    for (const outgoing of leavingLines(this.run, waitingFor)) buffer.send(outgoing)
+  /** Places that its steps and tasks may have been given since, and do not take now: others are to have them. */
+  leaveLines(buffer = this.buffer): void {
+    for (const outgoing of leavingLines(this.run, this.run.waitingFor)) buffer.send(outgoing)
   }
 
   /** What the run was let in to and has ended since. */
@@ -205,7 +204,7 @@ export class Closing {
   async park(error: Error): Promise<RunOutcome> {
     this.world.log('error', error.message, { runId: this.run.id, workflow: this.run.workflow })
     const parked = new FrameBuffer(this.world, this.run, this.journal.lastSeq, this.journal.lastAt)
-    this.leaveLines(this.run.waitingFor, parked)
+    this.leaveLines(parked)
     for (const outgoing of leavingLimits(
       this.run,
       this.allEvents().filter(({ type }) => type === 'step.admitted'),

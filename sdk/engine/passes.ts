@@ -176,8 +176,8 @@ export class Passes {
     const type = operation.kind === 'task' ? 'task.admitted' : 'step.admitted'
     const event: EventOf<'step.admitted' | 'task.admitted'> = { type, id: operation.id, ...gate, order, ...(isLater && { notBefore: at }) }
     const { admitted } = operation.facts ?? {}
-    // Its time has come, or its runner has died: the journal has it already.
-    if (!admitted || !isSameGate(admitted, gate) || isLater) {
+    // Its time has come, or is still to come, or its runner has died: the journal has it already.
+    if (!admitted || !isSameGate(admitted, gate) || (isLater && admitted.notBefore !== at)) {
       this.buffer.add(event)
       operation.learn(event)
     }

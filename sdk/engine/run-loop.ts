@@ -145,7 +145,10 @@ class RunLoop {
       if (this.admittance.isInLine) return await this.closing.queue(waitingFor, undefined, recovered)
       if (this.run.admission) await this.admittance.attendToOthers()
       const { pause } = this.admittance
-      if (pause) return await this.closing.queue(waitingFor, withGate(this.run, pause, !this.journal.isEmpty), recovered)
+      if (pause) {
+        this.closing.leaveLines()
+        return await this.closing.queue(waitingFor, withGate(this.run, pause, !this.journal.isEmpty), recovered)
+      }
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found
       if (workflow instanceof Error) return await this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
@@ -199,8 +202,9 @@ class RunLoop {
       if (looking) await looking
       const { pause } = this.admittance
       if (pause && !steps.areRunning && !steps.haveReported) {
+        const waitingFor = this.waits.describe()
         passes.leaveAll()
-        return this.closing.queue(this.waits.describe(), withGate(this.run, pause, true))
+        return this.closing.queue(waitingFor, withGate(this.run, pause, true))
       }
       // What runs ends; nothing new begins.
       const opening = pause ? undefined : this.openWhatTheCodeAskedFor(steps)

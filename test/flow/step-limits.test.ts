@@ -138,3 +138,17 @@ test('a process that dies in the middle of a step takes no slot along', async ()
   // The body of the dead process goes on here, as no dead one would.
   expect(new Set(done)).toEqual(new Set([1, 2]))
 })
+
+test('a step that was told its time has that on record once, however often its run is woken before', async () => {
+  const hourly = limit('hourly-once', { rate: 1, per: '1h' })
+  const ask = workflow('ask', async (ctx) => ctx.step('ask', () => 'asked', { limit: hourly }))
+  const env = await testEnv({ workflows: [ask] })
+  await (await env.start(ask, undefined)).result()
+  const second = await env.start(ask, undefined)
+  for (let i = 0; i < 5; i++) {
+    await env.client.signal(second.runId, 'hello', i)
+    await env.settle()
+  }
+  expect(await second.result()).toBe('asked')
+  expect((await second.history()).filter(({ type }) => type === 'step.admitted')).toHaveLength(1)
+})
