@@ -1,6 +1,6 @@
 import { milliseconds } from '../engine/duration.ts'
-import { InvalidInputError } from '../engine/errors.ts'
-import type { Json } from '../engine/json.ts'
+import { ConflictError, InvalidInputError } from '../engine/errors.ts'
+import { canonicalJson, type Json } from '../engine/json.ts'
 import { digest } from '../engine/names.ts'
 import { type Document, type DocumentStore, hasEnded, type NewRun, type World } from '../ports.ts'
 import { type Accepted, accept } from '../schema.ts'
@@ -77,14 +77,14 @@ export async function gather(
   const { documents, clock, ids, store } = world
   const repeat = idempotencyKey === undefined ? undefined : digest(`${workflow.name}\n${key}\n${idempotencyKey}`)
   const before = repeat && (await documents.get(REPEATS, repeat))
-  if (before) return { run: undefined, runId: before.value as string, isFull: false }
+  if (before) return repeatedStart(before.value as string, await findRepeat(documents, collection, before.value as string, repeat), accepted)
   for (;;) {
     const last = await lastOf(documents, collection)
     const now = clock.now()
     const n = last ? last.n + 1 : 1
     const isOpen = last && !last.entry.closed && !(batch && n - last.entry.first >= batch.size) && (await mayJoin(store, last.entry, now))
-    const repeated = isOpen && repeat ? await findRepeat(documents, collection, last.entry, repeat) : undefined
-    if (repeated) return { run: undefined, runId: repeated.run, isFull: false }
+    const repeated = isOpen && repeat ? await findRepeat(documents, collection, last.entry.run, repeat) : undefined
+    if (repeated) return repeatedStart(repeated.run, repeated, accepted)
     const entry: Entry = { ...(isOpen ? last.entry : { run: ids.runId(), first: n, since: now }), at: now }
     const { run, first, since } = entry
     const written: Entry = { run, first, since, at: now, ...accepted, ...(repeat && { key: repeat }) } as Entry
@@ -106,9 +106,16 @@ async function mayJoin(store: World['store'], { run, since }: Entry, now: number
 }
 
 /** Places are written once, so whoever gets the next one has seen all before it. */
-async function findRepeat(documents: DocumentStore, collection: string, { first, run }: Entry, key: string): Promise<Entry | undefined> {
-  const found = await documents.list(collection, { after: place(first - 1) })
+async function findRepeat(documents: DocumentStore, collection: string, run: string, key: string): Promise<Entry | undefined> {
+  const found = await documents.list(collection)
   return found.map(entryOf).find((entry) => entry.run === run && entry.key === key)
+}
+
+/** `before`: what was started under the same key, while the log still has it. */
+function repeatedStart(runId: string, before: Entry | undefined, { input }: Accepted): { run: undefined; runId: string; isFull: false } {
+  if (before && canonicalJson(before.input) !== canonicalJson(input))
+    throw new ConflictError(`another input was started under this idempotency key, for run '${runId}'; a start that is repeated has the same input`)
+  return { run: undefined, runId, isFull: false }
 }
 
 async function lastOf(documents: DocumentStore, collection: string): Promise<{ n: number; entry: Entry } | undefined> {

@@ -94,3 +94,14 @@ test('what cannot be: an id or a time of its own, a key that cannot be made; and
   await expect(env.client.start(bill, null as never)).rejects.toThrow("the key of workflow 'bill' could not be made of this input")
   expect((await env.client.list()).runs).toEqual([])
 })
+
+test('a start that is repeated under its key counts once, and one with another input under the same key is refused', async () => {
+  const batched = workflow('batched', { batch: { size: 10, wait: '1m' } }, async (_, list: number[]) => list)
+  const env = await testEnv({ workflows: [batched] })
+  const { runId } = await env.client.start(batched, 1, { idempotencyKey: 'k' })
+  expect((await env.client.start(batched, 1, { idempotencyKey: 'k' })).runId).toBe(runId)
+  await expect(env.client.start(batched, 2, { idempotencyKey: 'k' })).rejects.toThrow('another input was started under this idempotency key')
+  await env.advance('2m')
+  expect((await env.client.get(runId)).output).toEqual([1])
+  expect((await env.client.start(batched, 1, { idempotencyKey: 'k' })).runId).toBe(runId)
+})
