@@ -95,8 +95,10 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
   for (;;) {
     const found = await world.documents.get(PAUSES, name)
     const there = found?.value as unknown as LimitRecord | undefined
-    if (!found && 'run' in scope && (await listPauses(world)).filter((other) => 'run' in other.scope).length >= MOST_PAUSES)
-      throw new ConflictError(`${MOST_PAUSES} runs are paused already; pause the workflow, or everything, instead of run by run`)
+    if (!found && 'run' in scope && (await pausedRuns(world)) >= MOST_PAUSES)
+      throw new ConflictError(
+        `${MOST_PAUSES} runs are paused already; pause the workflow, or everything, instead of run by run. \`overwinter pauses\` lists them, and forgets those that have ended`,
+      )
     // Paused again while it resumes: those in line stay there.
     const since = there?.since ?? world.clock.now()
     const round = (there?.round ?? 0) + (there && !there.paused ? 1 : 0)
@@ -106,6 +108,10 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
       return viewOf(name, record)
     }
   }
+}
+
+async function pausedRuns({ documents }: World): Promise<number> {
+  return (await documents.list(PAUSES)).filter(({ key }) => 'run' in scopeOf(key)).length
 }
 
 /** Lets those in line go, so many a second, and everybody who comes behind them; undefined where nothing is paused. */
