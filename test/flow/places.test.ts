@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { expectedAt } from '../../sdk/flow/expected.ts'
 import { type GateState, letIn } from '../../sdk/flow/gate.ts'
 import { inOrderOfService, lineOf, type Ticket, ticketKey, writeTicket } from '../../sdk/flow/line.ts'
 import { workflow } from '../../sdk/index.ts'
 import { type RunHandle, type TestEnv, testEnv } from '../../sdk/testing/index.ts'
-import { expectedAt } from '../../sdk/views/expected.ts'
 
 const MINUTE = 60_000
 const ticket = (lane: string, order: number): Ticket => ({ run: `${lane}${order}`, holder: `${lane}${order}`, cost: 1, holds: true, lane, order })

@@ -46,7 +46,7 @@ test('one that dies between the pause and the mark leaves the pause, and the nex
   }
   const begin = startingPaused(dying as World, 'at first')
   await expect(begin()).rejects.toThrow('gone')
-  expect(await documents.list('limits')).toMatchObject([{ key: 'pause:all', version: 1 }])
+  expect(await documents.list('pauses')).toMatchObject([{ key: 'pause:all', version: 1 }])
   isBroken = false
   await begin()
   await begin()

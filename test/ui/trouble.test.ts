@@ -108,7 +108,7 @@ test('a read-only page offers nothing that changes anything', async () => {
   expect(await page.locator('.remedies button.primary').count()).toBe(0)
   expect(await page.title()).toBe('shop.example · looked-at · Overwinter')
   await local.stage.api.start('packing', 'packed-here', { warehouse: 'south' })
-  await local.local.pause({ run: 'nobody' })
+  await local.local.pause({ run: 'looked-at' })
   await page.goto(`${local.stage.base}/ui/limits`)
   await page.getByRole('link', { name: 'packed-here' }).waitFor()
   await page.getByText('is paused').waitFor()

@@ -1,6 +1,6 @@
-import { type GateState, roomFor } from '../flow/gate.ts'
-import type { LimitSpec } from '../flow/limit.ts'
-import type { Ticket } from '../flow/line.ts'
+import { type GateState, roomFor } from './gate.ts'
+import type { LimitSpec } from './limit.ts'
+import type { Ticket } from './line.ts'
 
 /** When the last of these is likely to be let in, who are let in in this order; undefined where nothing is known of how long others stay. */
 export function expectedAt(spec: LimitSpec, state: GateState, line: readonly Pick<Ticket, 'cost'>[], now: number): number | undefined {
