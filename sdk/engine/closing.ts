@@ -205,11 +205,8 @@ export class Closing {
     this.world.log('error', error.message, { runId: this.run.id, workflow: this.run.workflow })
     const parked = new FrameBuffer(this.world, this.run, this.journal.lastSeq, this.journal.lastAt)
     this.leaveLines(parked)
-    for (const outgoing of leavingLimits(
-      this.run,
-      this.allEvents().filter(({ type }) => type === 'step.admitted'),
-    ))
-      parked.send(outgoing)
+    const admitted = this.allEvents().filter(({ type }) => type === 'step.admitted')
+    for (const outgoing of leavingLimits(this.run, admitted)) parked.send(outgoing)
     const result = await parked.commit({ kind: 'park', error: recordError(error) })
     return { status: result.ok ? 'stuck' : 'superseded' }
   }

@@ -1,4 +1,4 @@
-import { holderOf } from '../flow/line.ts'
+import { gateOf, holderOf } from '../flow/line.ts'
 import type { EndStatus, Message, Outgoing, ParentLink, RunRecord, Waiting } from '../ports.ts'
 import { validate } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
@@ -133,7 +133,7 @@ export function leavingLimits(run: Ending, events: readonly JournalEvent[]): Out
 /** It leaves what it may just have been let in to, and has not heard of. Its tickets are cleared away when their turn comes. */
 export function leavingLines(run: Ending, waitingFor: readonly Waiting[] = []): Outgoing[] {
   return waitingFor.flatMap(({ kind, id, on, key }) =>
-    kind === 'limit' && on !== undefined ? leavingLimit(run, { id, limit: on, ...(key !== undefined && { key }), order: 0 }) : [],
+    kind === 'limit' && on !== undefined ? leavingLimit(run, { id, order: 0, ...gateOf({ limit: on, key }) }) : [],
   )
 }
 
@@ -141,7 +141,7 @@ export function leavingLimit(
   run: Ending,
   { id, limit, key, order }: Pick<EventOf<'step.admitted'>, 'id' | 'limit' | 'key' | 'order'>,
 ): Outgoing & { kind: 'leave' } {
-  return { kind: 'leave', gate: { limit, ...(key !== undefined && { key }) }, holder: holderOf(run, idempotencyKey(run, id)), lane: '', order }
+  return { kind: 'leave', gate: gateOf({ limit, key }), holder: holderOf(run, idempotencyKey(run, id)), lane: '', order }
 }
 
 /** Children that are to be told when their parent is cancelled, and tasks that are not wanted any more. */

@@ -1,5 +1,6 @@
 import { MOST_RATE } from '../flow/bounds.ts'
 import type { Limit } from '../flow/limit.ts'
+import { gateOf } from '../flow/line.ts'
 import { InvalidInputError } from './errors.ts'
 import type { LimitRequest } from './passes.ts'
 
@@ -26,5 +27,5 @@ export function limitRequest(
     throw new InvalidInputError(
       `${what} costs ${amount}, and limit '${name}' has only ${spec.rate} in ${spec.perMs! / 1_000} s: it would never be let in. Raise the limit, or make it cost less`,
     )
-  return { gate: { limit: name, ...(key !== undefined && { key }) }, spec, cost: amount, calledAt }
+  return { gate: gateOf({ limit: name, key }), spec, cost: amount, calledAt }
 }

@@ -1,6 +1,6 @@
 import { EMPTY, type GateState, sinceOf } from '../flow/gate.ts'
 import type { LimitSpec } from '../flow/limit.ts'
-import { type GateId, gateKey, gatesOf, holderOf, isOfStep, isSameGate, lineOf, runOf, type Ticket } from '../flow/line.ts'
+import { type GateId, gateKey, gateOf, gatesOf, holderOf, isOfStep, isSameGate, lineOf, runOf, type Ticket } from '../flow/line.ts'
 import type { World } from '../ports.ts'
 import { leavingLimit } from './ending.ts'
 import type { EventOf } from './events.ts'
@@ -63,7 +63,7 @@ export class Passes {
   /** Where it stood in line when the run was last given up. */
   private formerOf({ id }: Operation): { gate: GateId; isLeft: boolean } | undefined {
     const { on, key, isLeft, until } = this.replay.run.waitingFor?.find((waiting) => waiting.kind === 'limit' && waiting.id === id) ?? {}
-    return on === undefined ? undefined : { gate: gateOf({ limit: on, ...(key !== undefined && { key }) }), isLeft: isLeft === true || until !== undefined }
+    return on === undefined ? undefined : { gate: gateOf({ limit: on, key }), isLeft: isLeft === true || until !== undefined }
   }
 
   private leaveGate(operation: Operation, gate: GateId): void {
@@ -74,7 +74,7 @@ export class Passes {
   leaveEnded(): void {
     for (const { kind, id, on, key } of this.replay.run.waitingFor ?? []) {
       const operation = kind === 'limit' && on !== undefined ? this.replay.operations.get(id) : undefined
-      if (operation?.settled && operation.limit) this.leaveGate(operation, gateOf({ limit: on!, ...(key !== undefined && { key }) }))
+      if (operation?.settled && operation.limit) this.leaveGate(operation, gateOf({ limit: on!, key }))
     }
   }
 
@@ -201,5 +201,3 @@ export class Passes {
     return facts?.until ?? limit!.calledAt
   }
 }
-
-const gateOf = ({ limit, key }: { limit: string; key?: string }): GateId => ({ limit, ...(key !== undefined && { key }) })

@@ -7,6 +7,9 @@ export interface GateId {
   key?: string
 }
 
+/** Of whatever says so. */
+export const gateOf = ({ limit, key }: { limit: string; key?: string | undefined }): GateId => ({ limit, ...(key !== undefined && { key }) })
+
 export const isSameGate = (a: GateId | undefined, b: GateId): boolean => a?.limit === b.limit && a.key === b.key
 
 /** A place in the line before a gate. */
