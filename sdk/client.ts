@@ -345,8 +345,9 @@ export class Client {
   async wake(runId: string, options: RepeatOptions = {}): Promise<void> {
     const run = await this.record(runId)
     if (run.status === 'stuck') return reviveStuck(this.world, runId)
-    if (run.status === 'pending') {
-      const why = run.startedAt === undefined ? 'has not started yet' : 'is about to begin anew'
+    const isQueued = run.status === 'queued' && !run.waitingFor?.length
+    if (run.status === 'pending' || isQueued) {
+      const why = isQueued ? 'waits for its turn' : run.startedAt === undefined ? 'has not started yet' : 'is about to begin anew'
       throw new ConflictError(`run '${runId}' ${why}, so there is no sleep to skip`)
     }
     const id = this.messageId('wake', options)

@@ -18,10 +18,13 @@ interface Entry {
   run: string
   /** The place of the first one for that run, and when it came. */
   first: number
+  /** The log is cleared before this place. */
+  from: number
   since: number
   at: number
-  /** Nothing more for that run. */
+  /** Nothing more for that run, of which there is no start in this place. `cleared`: nor in any place before it. */
   closed?: true
+  cleared?: true
   /** Of the start, where its sender has one. */
   key?: string
   input?: Json
@@ -43,8 +46,10 @@ export const workflowOfStarts = (collection: string): string => collection.slice
 const startsOf = (workflow: string, key: string): string => `${PREFIX}${workflow}\u0001${key}`
 const place = (n: number): string => String(n).padStart(12, '0')
 
-/** How long a repeated start is recognised, and how long an empty log is kept. */
-const KEPT_MS = 86_400_000
+/** How long a repeated start is recognised. */
+const REPEATS_KEPT_MS = 86_400_000
+/** A start that was on its way to a place must not find it free later, when its run has begun without it. Nobody is on the way for so long. */
+const PLACES_KEPT_MS = 3_600_000
 
 const gathers = ({ options: { debounce, batch } }: AnyWorkflow) => debounce ?? batch
 
@@ -76,20 +81,17 @@ export async function gather(
   const collection = startsOf(workflow.name, key)
   const { documents, clock, ids, store } = world
   const repeat = idempotencyKey === undefined ? undefined : digest(`${workflow.name}\n${key}\n${idempotencyKey}`)
-  const before = repeat && (await documents.get(REPEATS, repeat))
-  if (before) return repeatedStart(before.value as string, await findRepeat(documents, collection, before.value as string, repeat), accepted)
   for (;;) {
     const last = await lastOf(documents, collection)
     const now = clock.now()
     const n = last ? last.n + 1 : 1
+    const from = !last || last.entry.cleared ? n : last.entry.from
+    const before = repeat && (await findRepeat(documents, collection, from, repeat))
+    if (before) return repeatedStart(before, accepted)
     const isOpen = last && !last.entry.closed && !(batch && n - last.entry.first >= batch.size) && (await mayJoin(store, last.entry, now))
-    const repeated = isOpen && repeat ? await findRepeat(documents, collection, last.entry.run, repeat) : undefined
-    if (repeated) return repeatedStart(repeated.run, repeated, accepted)
-    const entry: Entry = { ...(isOpen ? last.entry : { run: ids.runId(), first: n, since: now }), at: now }
-    const { run, first, since } = entry
-    const written: Entry = { run, first, since, at: now, ...accepted, ...(repeat && { key: repeat }) } as Entry
-    if (!(await documents.put(collection, place(n), written as unknown as Json, { ifVersion: 0 }))) continue
-    if (repeat) await documents.put(REPEATS, repeat, run, { expiresAt: now + KEPT_MS })
+    const { run, first, since } = isOpen ? last.entry : { run: ids.runId(), first: n, since: now }
+    const entry = { run, first, from, since, at: now, ...accepted, ...(repeat && { key: repeat }) }
+    if (!(await documents.put(collection, place(n), entry as unknown as Json, { ifVersion: 0 }))) continue
     const wait = milliseconds((debounce ?? batch!).wait, `the wait of workflow '${workflow.name}'`)
     const isFull = batch !== undefined && n - first + 1 >= batch.size
     // Whoever came first may have died before the run was there.
@@ -105,18 +107,29 @@ async function mayJoin(store: World['store'], { run, since }: Entry, now: number
   return state ? !hasEnded(state.status) : now - since < BEING_MADE_MS
 }
 
-/** Places are written once, so whoever gets the next one has seen all before it. */
-async function findRepeat(documents: DocumentStore, collection: string, run: string, key: string): Promise<Entry | undefined> {
-  const found = await documents.list(collection)
-  return found.map(entryOf).find((entry) => entry.run === run && entry.key === key)
+/**
+ * What was started under the same key. Places are written once, so whoever gets the next one has seen all before it. What is cleared away is noted elsewhere first, so
+ * that is where to look last.
+ */
+async function findRepeat(documents: DocumentStore, collection: string, from: number, key: string): Promise<Repeat | undefined> {
+  const inLog = (await listFrom(documents, collection, from)).map(entryOf).find((entry) => entry.key === key)
+  if (inLog) return { run: inLog.run, inLog }
+  return (await documents.get(REPEATS, key))?.value as unknown as Repeat | undefined
 }
 
-/** `before`: what was started under the same key, while the log still has it. */
-function repeatedStart(runId: string, before: Entry | undefined, { input }: Accepted): { run: undefined; runId: string; isFull: false } {
-  if (before && canonicalJson(before.input) !== canonicalJson(input))
+interface Repeat {
+  run: string
+  /** While it is there: what was started can be compared. */
+  inLog?: Entry
+}
+
+function repeatedStart({ run: runId, inLog }: Repeat, { input }: Accepted): { run: undefined; runId: string; isFull: false } {
+  if (inLog && canonicalJson(inLog.input) !== canonicalJson(input))
     throw new ConflictError(`another input was started under this idempotency key, for run '${runId}'; a start that is repeated has the same input`)
   return { run: undefined, runId, isFull: false }
 }
+
+const listFrom = (documents: DocumentStore, collection: string, n: number): Promise<Document[]> => documents.list(collection, { after: place(n - 1) })
 
 async function lastOf(documents: DocumentStore, collection: string): Promise<{ n: number; entry: Entry } | undefined> {
   const [last] = await documents.list(collection, { backwards: true, limit: 1 })
@@ -136,7 +149,7 @@ export async function takeGathered(
   const collection = startsOf(workflow.name, key)
   const { documents, clock } = world
   for (;;) {
-    const found = (await documents.list(collection, { after: place(first - 1) })).filter((each) => entryOf(each).run === runId)
+    const found = (await listFrom(documents, collection, first)).filter((each) => entryOf(each).run === runId)
     const entries = found.map(entryOf)
     const isClosed = entries.at(-1)?.closed === true
     const starts = isClosed ? entries.slice(0, -1) : entries
@@ -147,8 +160,8 @@ export async function takeGathered(
       // Code that gathers no more takes what there is.
       const lookAt = debounce ? quietFrom(workflow, last) : batch ? last.since + milliseconds(batch.wait, 'batch.wait') : now
       if (lookAt > now) return { lookAt }
-      const { run, since } = last
-      const closing: Entry = { run, first, since, at: now, closed: true }
+      const { run, from, since } = last
+      const closing: Entry = { run, first, from, since, at: now, closed: true }
       // Where another start has got there first, it counts too.
       if (!(await documents.put(collection, place(Number(found.at(-1)!.key) + 1), closing as unknown as Json, { ifVersion: 0 }))) continue
     }
@@ -162,23 +175,32 @@ function quietFrom({ name, options: { debounce } }: AnyWorkflow, { at, since }: 
   return max === undefined ? quiet : Math.min(quiet, since + milliseconds(max, `debounce.max of workflow '${name}'`))
 }
 
-/** The run has its input; the log need not. What closes it stays for a while, as the place where it goes on. */
+/** The run has its input; the log need not. Those that died at this point are cleared away by the next one. */
 export async function forgetGathered({ documents, clock, store }: World, workflow: string, runId: string, { key, first }: Gathering): Promise<void> {
   const collection = startsOf(workflow, key)
-  const found = await documents.list(collection)
-  const earlier = new Set(found.map(entryOf).flatMap((entry) => (entry.run !== runId && entry.first < first ? [entry.run] : [])))
-  // What is left of one that died at this point.
-  const done = new Set([runId])
-  for (const run of earlier) {
-    const other = await store.get(run)
-    if (!other?.admission?.gathering || hasEnded(other.status)) done.add(run)
-  }
-  for (const each of found) {
+  const [own] = await documents.list(collection, { after: place(first - 1), limit: 1 })
+  if (!own) return
+  const now = clock.now()
+  const done = new Map([[runId, true]])
+  let isCleared = true
+  for (const each of await listFrom(documents, collection, entryOf(own).from)) {
     const entry = entryOf(each)
-    if (!done.has(entry.run)) continue
-    if (!entry.closed) await documents.remove(collection, each.key)
-    else await documents.put(collection, each.key, { ...entry } as unknown as Json, { ifVersion: each.version, expiresAt: clock.now() + KEPT_MS })
+    if (entry.first > first) return
+    if (!done.has(entry.run)) done.set(entry.run, await hasItsInput(store, entry.run))
+    if (!done.get(entry.run)) isCleared = false
+    else {
+      if (entry.key !== undefined) await documents.put(REPEATS, entry.key, { run: entry.run }, { expiresAt: now + REPEATS_KEPT_MS })
+      const { run, from, since, at } = entry
+      const cleared: Entry = { run, first: entry.first, from, since, at, closed: true, ...(isCleared && { cleared: true }) }
+      await documents.put(collection, each.key, cleared as unknown as Json, { ifVersion: each.version, expiresAt: now + PLACES_KEPT_MS })
+    }
   }
+}
+
+/** Or has no use for it any more. */
+async function hasItsInput(store: World['store'], runId: string): Promise<boolean> {
+  const run = await store.get(runId)
+  return !run?.admission?.gathering || hasEnded(run.status)
 }
 
 const acceptedOf = ({ input, parsed, reparse }: Entry): Accepted => ({ input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }) })

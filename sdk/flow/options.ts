@@ -66,9 +66,9 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
     const example = `{ limit: ${typeof each === 'number' ? each : 5} }`
     if (each?.limit === undefined) throw new InvalidInputError(`${what}: write its concurrency as \`concurrency: ${example}\`, or as a list of such limits`)
   }
-  const inOrder = [...several.filter(({ key }) => key), ...several.filter(({ key }) => !key)]
-  for (const [i, { limit, key }] of inOrder.entries()) {
-    const name = `${workflow}:concurrency${i === 0 ? '' : `:${i + 1}`}`
+  // Named by their place in the code: what people have set for one is not for another when a limit is added behind it.
+  const named = several.map(({ limit, key }, i) => ({ name: `${workflow}:concurrency${i === 0 ? '' : `:${i + 1}`}`, limit, key }))
+  for (const { name, limit, key } of [...named.filter(({ key }) => key), ...named.filter(({ key }) => !key)]) {
     checkKey(`${what}: the key of its concurrency`, key)
     limits.push({ name, spec: specOf({ concurrency: limit }, `the concurrency of ${what}`), ...(key && { key }) })
   }

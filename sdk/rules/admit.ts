@@ -70,12 +70,21 @@ function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> 
     }
     // It has ended, and whoever was to say so has not come that far.
     if (holder !== undefined) yield* attend(storage, only!, { holder })
-    // Paused, or about to be let in: it waits like any other.
-    else return yield* insertOrQueue(storage, run)
+    else {
+      // Paused, or about to be let in: the first in line is the one that there is.
+      const first = yield* firstInLine(storage, only!)
+      return first ? { inserted: false, run: first, wakes: [] } : yield* insertOrQueue(storage, run)
+    }
   }
 }
 
 const MOST_LOOKS = 200
+
+function* firstInLine(storage: Storage, gate: GateId): Procedure<StoredRun | undefined> {
+  const [first] = yield* ask(storage.documents.list(lineOf(gate), { limit: 1 }))
+  const run = first && (yield* ask(storage.find(readTicket(first.value).run)))
+  return run && !hasEnded(run.status) ? run : undefined
+}
 
 /** On record from now on, if it was not. */
 function* limitFor(storage: Storage, { admission }: NewRun, { limit }: GateId) {

@@ -125,6 +125,8 @@ function* backInLine(storage: Storage, id: GateId, runId: string): Procedure<boo
 export function* enter(storage: Storage, id: GateId, ticket: Ticket, spec: LimitSpec, epoch?: number): Procedure<{ at?: number; wakes: Wake[] }> {
   if (epoch !== undefined && (yield* ask(storage.find(ticket.run)))?.epoch !== epoch) return { wakes: [] }
   const limit = yield* noteLimit(storage, id.limit, spec)
+  // Whoever asks has not begun: what it was told before the pause does not count.
+  if (limit.isPaused) yield* attend(storage, id, { holder: ticket.holder })
   const at = yield* enterStraight(storage, id, ticket, limit)
   if (at !== undefined) return { at, wakes: [] }
   return yield* waitInLine(storage, id, ticket)

@@ -20,3 +20,13 @@ test('no more runs than the limit are under way at once, and all of them end', a
   expect(results).toEqual([...Array(20).keys()])
   expect(most).toBe(3)
 })
+
+test('a run that waits for its turn has no sleep to skip, and the first one it comes to is slept', async () => {
+  const slow = workflow('slow', { concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
+  const env = await testEnv({ workflows: [slow] })
+  await env.start(slow, undefined)
+  const second = await env.start(slow, undefined)
+  await expect(env.client.wake(second.runId)).rejects.toThrow('waits for its turn, so there is no sleep to skip')
+  await env.advance('90m')
+  expect(await second.status()).toBe('sleeping')
+})

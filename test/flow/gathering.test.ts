@@ -67,15 +67,6 @@ test('a batch that does not fill up starts when its time has come, and each key 
   expect(await b.result()).toEqual([2])
 })
 
-test('a start that is repeated under its key counts once', async () => {
-  const bill = workflow('bill', { batch: { size: 10, wait: '1m' } }, async (_, inputs: number[]) => inputs)
-  const env = await testEnv({ workflows: [bill] })
-  const first = await env.client.start(bill, 1, { idempotencyKey: 'k' })
-  const repeat = await env.client.start(bill, 1, { idempotencyKey: 'k' })
-  expect(repeat.runId).toBe(first.runId)
-  expect(await env.skipUntil(first.result())).toEqual([1])
-})
-
 test('a process that dies while the starts are taken loses none of them', async () => {
   const bill = workflow('bill', { batch: { size: 3, wait: '1m' } }, async (_, inputs: number[]) => inputs)
   const env = await testEnv({ workflows: [bill] })
@@ -104,4 +95,51 @@ test('a start that is repeated under its key counts once, and one with another i
   await env.advance('2m')
   expect((await env.client.get(runId)).output).toEqual([1])
   expect((await env.client.start(batched, 1, { idempotencyKey: 'k' })).runId).toBe(runId)
+})
+
+test('a start whose sender died before its run was made counts once when it is repeated after the run has begun', async () => {
+  const bill = workflow('bill', { batch: { size: 10, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  const create = env.client.world.store.create
+  env.client.world.store.create = () => Promise.reject(new Error('killed'))
+  await expect(env.client.start(bill, 1, { idempotencyKey: 'k' })).rejects.toThrow('killed')
+  env.client.world.store.create = create
+  const run = await env.start(bill, 2)
+  expect(await run.result()).toEqual([1, 2])
+  expect((await env.client.start(bill, 1, { idempotencyKey: 'k' })).runId).toBe(run.runId)
+  await env.advance('1h')
+  expect((await env.client.list()).runs).toHaveLength(1)
+})
+
+test('a start that was long on its way is in a run of its own, also when the log has been cleared meanwhile', async () => {
+  const bill = workflow('bill', { batch: { size: 3, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  const { documents } = env.client.world
+  await env.start(bill, 1)
+  // It has seen one start, and means to be the second one.
+  const put = documents.put.bind(documents)
+  const onItsWay = Promise.withResolvers<void>()
+  const arrives = Promise.withResolvers<void>()
+  documents.put = async (...args) => {
+    documents.put = put
+    onItsWay.resolve()
+    await arrives.promise
+    return put(...args)
+  }
+  const slow = env.client.start(bill, 9)
+  await onItsWay.promise
+  const [first] = await Promise.all([env.start(bill, 2), env.start(bill, 3)])
+  expect(await first.result()).toEqual([1, 2, 3])
+  arrives.resolve()
+  expect(await env.skipUntil((await slow).result())).toEqual([9])
+})
+
+test('a log that is used for days is no longer than what has come of late', async () => {
+  const bill = workflow('bill', { batch: { size: 2, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  for (let hour = 0; hour < 50; hour++) {
+    await env.start(bill, hour, { idempotencyKey: `h${hour}` })
+    await env.advance('1h')
+  }
+  expect((await env.client.world.documents.list('starts bill\u0001')).length).toBeLessThan(8)
 })

@@ -19,6 +19,18 @@ test('skip: beside a run that has not ended none is made, and that run is given'
   expect((await env.client.start(it, 'a')).created).toBe(true)
 })
 
+test('skip: while the limit is paused the one in line is given', async () => {
+  const it = sync('skip')
+  const env = await testEnv({ workflows: [it] })
+  await env.skipUntil((await env.client.start(it, 'a')).result())
+  await env.client.limits.pause('sync:singleton')
+  const first = await env.client.start(it, 'a')
+  expect(first).toMatchObject({ created: true, status: 'queued' })
+  expect(await env.client.start(it, 'a')).toMatchObject({ runId: first.runId, created: false })
+  await env.client.limits.resume('sync:singleton')
+  expect(await env.skipUntil(first.result())).toBe('a')
+})
+
 test('cancel-running: the one that runs is cancelled, and the new one starts when it has ended', async () => {
   const it = sync('cancel-running')
   const env = await testEnv({ workflows: [it] })
