@@ -193,24 +193,21 @@ export interface Lease {
   ms: number
 }
 
-/** What becomes of the run once the frame is durable. */
+/** What becomes of the run once the frame is durable. `undone`: what a holder before this one announced may still be missing. */
 export type Next =
   | { kind: 'keep' }
   /** Give the run up until `wakeAt` or a stimulus; refused when the stimulus counter is not `seen` (I6). */
   | { kind: 'suspend'; status: 'sleeping' | 'waiting'; wakeAt?: number; waitingFor: Waiting[]; seen: number }
   /** Give the run up for another runner to go on, at once or from `wakeAt` on. `fruitless`: nothing was done for it, which must not happen for ever. */
-  | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true }
+  | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true; undone?: true }
   | { kind: 'end'; event: TerminalEvent }
   /** It has its input, of all the starts that it was made for, and goes on. */
   | { kind: 'gathered'; input: Json | undefined; parsed?: Json; reparse?: true; admission: Admission }
-  /**
-   * Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. `isRecovering`: what the last holder left undone is yet to be
-   * done.
-   */
-  | { kind: 'queue'; admission?: Admission; passed?: number; waitingFor?: Waiting[]; isRecovering?: boolean }
+  /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
+  | { kind: 'queue'; admission?: Admission; passed?: number; waitingFor?: Waiting[]; undone?: true }
   /** Begin the next generation. */
   | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number; trace?: string }
-  | { kind: 'park'; error: ErrorRecord }
+  | { kind: 'park'; error: ErrorRecord; undone?: true }
 
 /** What a commit causes outside the run: done with the commit, or again by whoever recovers the run. */
 export type Outgoing =

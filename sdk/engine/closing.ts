@@ -1,6 +1,6 @@
 import type { Admission } from '../flow/admission.ts'
 import { acceptBatch } from '../flow/gathering.ts'
-import type { EndStatus, Outgoing, RunRecord, Waiting, World } from '../ports.ts'
+import type { Claimed, EndStatus, Outgoing, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { END_STATUS, leavingLimits, leavingLines, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
@@ -36,9 +36,12 @@ export class Closing {
   private readonly frames: readonly Frame[]
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
+  /** Who gives the run up before its code has come as far as the journal does has not made up for those who died. */
+  private readonly undone: { undone?: true }
 
-  constructor(world: World, frames: readonly Frame[], replay: Replay, buffer: FrameBuffer) {
+  constructor(world: World, { frames, recovered }: Pick<Claimed, 'frames' | 'recovered'>, replay: Replay, buffer: FrameBuffer) {
     this.world = world
+    this.undone = recovered ? { undone: true } : {}
     this.run = replay.run
     this.journal = replay.journal
     this.frames = frames
@@ -166,9 +169,9 @@ export class Closing {
   }
 
   /** Its turn has not come. `waitingFor`: what it waits for besides, and takes up again then. */
-  async queue(waitingFor: readonly Waiting[] | undefined, before?: { admission: Admission; passed: number }, isRecovering = false): Promise<RunOutcome> {
+  async queue(waitingFor: readonly Waiting[] | undefined, before?: { admission: Admission; passed: number }): Promise<RunOutcome> {
     const kept = waitingFor?.map((waiting) => (waiting.kind === 'limit' ? { ...waiting, isLeft: true as const } : waiting))
-    const result = await this.buffer.commit({ kind: 'queue', ...before, ...(kept && { waitingFor: kept }), ...(isRecovering && { isRecovering }) })
+    const result = await this.buffer.commit({ kind: 'queue', ...before, ...(kept && { waitingFor: kept }), ...this.undone })
     return { status: result.ok ? 'queued' : 'superseded' }
   }
 
@@ -196,7 +199,7 @@ export class Closing {
     if (now - since >= UNKNOWN_FOR_MS) return this.park(why)
     const waiting = { kind: 'code' as const, id: workflow, on: String(version), since }
     const wakeAt = now + delayMs
-    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: [waiting] })
+    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: [waiting], ...this.undone })
     return { status: result.ok ? 'unknown' : 'superseded' }
   }
 
@@ -207,7 +210,7 @@ export class Closing {
     this.leaveLines(parked)
     const admitted = this.allEvents().filter(({ type }) => type === 'step.admitted')
     for (const outgoing of leavingLimits(this.run, admitted)) parked.send(outgoing)
-    const result = await parked.commit({ kind: 'park', error: recordError(error) })
+    const result = await parked.commit({ kind: 'park', error: recordError(error), ...this.undone })
     return { status: result.ok ? 'stuck' : 'superseded' }
   }
 

@@ -116,7 +116,7 @@ class RunLoop {
     this.replay = new Replay(this.run, this.journal, () => this.wakeLoop?.())
     this.admittance = new Admittance(world, claimed, this.journal, this.replay)
     this.buffer = new FrameBuffer(world, this.run, this.journal.lastSeq, this.journal.lastAt)
-    this.closing = new Closing(world, claimed.frames, this.replay, this.buffer)
+    this.closing = new Closing(world, claimed, this.replay, this.buffer)
     this.seenStimulus = this.run.stimulus
     this.begunAt = world.clock.now()
     this.lastRenewal = this.begunAt
@@ -140,14 +140,13 @@ class RunLoop {
         const outcome = await this.gather(workflows, this.run.admission.gathering)
         if (outcome) return outcome
       }
-      const { recovered } = this.claimed
       const { waitingFor } = this.run
-      if (this.admittance.isInLine) return await this.closing.queue(waitingFor, undefined, recovered)
+      if (this.admittance.isInLine) return await this.closing.queue(waitingFor)
       if (this.run.admission) await this.admittance.attendToOthers()
       const { pause } = this.admittance
       if (pause) {
         this.closing.leaveLines()
-        return await this.closing.queue(waitingFor, withGate(this.run, pause, !this.journal.isEmpty), recovered)
+        return await this.closing.queue(waitingFor, withGate(this.run, pause, !this.journal.isEmpty))
       }
       const found = find(workflows, this.run)
       const workflow = found instanceof Promise ? await found : found

@@ -5,10 +5,16 @@ import { type Claimed, hasEnded, type Lease, type RunRecord } from '../ports.ts'
 import { isLeased } from './guard.ts'
 import { refuseNewer } from './limits.ts'
 import { ask, type Procedure } from './procedure.ts'
-import type { Change, Storage, StoredRun } from './storage.ts'
+import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
 
-/** The fields of a run that nobody holds, given up in good order. */
-export const FREE = { leaseUntil: undefined, owner: undefined, claims: undefined }
+/** The fields of a run that nobody holds. */
+const UNHELD = { leaseUntil: undefined, owner: undefined }
+/** Given up in good order. */
+export const FREE = { ...UNHELD, claims: undefined, spared: undefined }
+/** Given up as if the holder had died. */
+export const ABANDONED = UNHELD
+/** Given up by somebody alive who has not done what the last one left undone: the next one still has to. */
+export const leftUndone = ({ spared = 0 }: StoredRun): RunFields => ({ ...UNHELD, spared: spared + 1 })
 
 /** One change and no look beforehand: most claims succeed. */
 function claiming(lease: Lease, now: number): Change {
@@ -59,9 +65,9 @@ function* loadClaimed(storage: Storage, run: StoredRun): Procedure<Claimed> {
 const isUntouched = (run: StoredRun): boolean => run.epoch === 1 && run.stimulus === 0 && !run.hasSeed
 
 /** Claims that were neither given up nor left a frame. The one that wrote the last frame got somewhere, and died later. */
-function deathsBefore({ claims, epoch }: StoredRun, frames: readonly Frame[]): number {
+function deathsBefore({ claims, spared = 0, epoch }: StoredRun, frames: readonly Frame[]): number {
   const last = frames.at(-1)
-  return Math.min(claims - 1, last ? Math.max(0, epoch - 1 - last.epoch) : Number.POSITIVE_INFINITY)
+  return Math.min(claims - 1 - spared, last ? Math.max(0, epoch - 1 - last.epoch) : Number.POSITIVE_INFINITY)
 }
 
 export function* renew(

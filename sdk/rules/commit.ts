@@ -2,7 +2,7 @@ import { END_STATUS, outcomeOf } from '../engine/ending.ts'
 import type { ErrorRecord, TerminalEvent } from '../engine/events.ts'
 import type { Commit, CommitResult, Wake } from '../ports.ts'
 import { leaveGates, standInLine } from './admit.ts'
-import { FREE } from './claim.ts'
+import { ABANDONED, FREE, leftUndone } from './claim.ts'
 import { sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
@@ -85,9 +85,8 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     }
     case 'release': {
       const at = next.wakeAt ?? now
-      const { claims, ...given } = FREE
       // A claim that got nowhere stays counted, as one that died does: whoever hands a run on and on would never be stopped.
-      const free = next.fruitless ? given : { ...given, claims }
+      const free = next.fruitless ? ABANDONED : next.undone ? leftUndone(run) : FREE
       return { change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
     }
     case 'gathered': {
@@ -96,8 +95,7 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     }
     case 'queue': {
       const { admission, passed = 0, waitingFor } = next
-      const { claims, ...given } = FREE
-      const free = next.isRecovering ? given : { ...given, claims }
+      const free = next.undone ? leftUndone(run) : FREE
       return { change: change({ ...free, status: 'queued', wakeAt: undefined, waitingFor, ...(admission && { admission, passed }) }), wakes: [] }
     }
     case 'continue': {
@@ -108,13 +106,13 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     case 'end':
       return { change: change(ended(next.event, now)), wakes: [] }
     case 'park':
-      return { change: change({ ...parked(next.error), ...outside(run) }), wakes: [] }
+      return { change: change({ ...parked(next.error), ...(next.undone ? leftUndone(run) : FREE), ...outside(run) }), wakes: [] }
   }
 }
 
 /** The fields of a run that waits for people. */
 export function parked(error: ErrorRecord): RunFields {
-  return { ...FREE, wakeAt: undefined, waitingFor: undefined, status: 'stuck', error }
+  return { wakeAt: undefined, waitingFor: undefined, status: 'stuck', error }
 }
 
 /** Whoever waits for people is not inside a gate; it stands in line again when it goes on. */

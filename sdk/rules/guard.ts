@@ -44,6 +44,7 @@ export function changed<R extends StoredRun>(run: R, { set = {}, bump = [] }: Ch
   if (set.passed !== undefined) next.passed = set.passed
   if (set.admission !== undefined) next.admission = set.admission
   if ('claims' in set) next.claims = set.claims ?? 0
+  if ('spared' in set) next.spared = set.spared
   for (const counter of bump) next[counter]++
   return next as R
 }

@@ -2,6 +2,7 @@ import type { ErrorRecord, EventOf } from '../engine/events.ts'
 import { isPause } from '../flow/pause-scope.ts'
 import type { RunStatus, Wake } from '../ports.ts'
 import { leaveGates, standInLine } from './admit.ts'
+import { ABANDONED } from './claim.ts'
 import { outside, parked } from './commit.ts'
 import { isLeased } from './guard.ts'
 import { ask, type Procedure } from './procedure.ts'
@@ -17,10 +18,8 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
   if (run?.status !== status) return NOT_REVIVED
   if (event && !(yield* journalRetry(storage, run, event))) return NOT_REVIVED
   const now = storage.now()
-  // One claim left in disorder is enough for the next runner to know that announced effects may be missing. Parking counts
-  // as one too: it took an epoch.
-  const claims = run.claims > 0 ? { claims: 2 } : {}
-  const fields = { error: undefined, endedAt: undefined, ...claims }
+  // What its holders left undone is still to be done; those that died of it did so before it was mended.
+  const fields = { error: undefined, endedAt: undefined, ...(run.claims > 0 && { spared: run.claims }) }
   // Pauses that it has come to are over, or it comes to them again.
   const admission = run.admission && { ...run.admission, gates: run.admission.gates.filter(({ limit }) => !isPause(limit)) }
   const hasGates = admission !== undefined && admission.gates.length > 0
@@ -47,11 +46,10 @@ export function* park(storage: Storage, runId: string, error: ErrorRecord): Proc
   const now = storage.now()
   if (run?.wakeAt === undefined || run.wakeAt > now) return 'moved-on'
   if (isLeased(run, now)) return 'leased'
-  // The count of claims stays: it tells whoever takes the run next that its last holder did not give it up.
-  const { claims: _, ...fields } = parked(error)
-  const set = { ...fields, ...outside(run) }
-  // The next epoch shuts out a runner whose lease ran out and who may come back to life.
-  const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump: ['epoch'] }))
+  const set = { ...parked(error), ...ABANDONED, ...outside(run) }
+  // The next epoch shuts out a runner whose lease ran out and who may come back to life. The claims tell whoever takes the run next that its last holder did not give it up.
+  const bump = run.claims > 0 ? (['epoch', 'claims'] as const) : (['epoch'] as const)
+  const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump }))
   if (updated.ok) {
     yield* leaveGates(storage, run)
     return 'parked'

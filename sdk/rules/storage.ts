@@ -32,6 +32,8 @@ export interface StoredRun {
   readonly stimulus: number
   /** Claims since the run was last given up in good order. */
   readonly claims: number
+  /** How many of them are known not to have died. */
+  readonly spared?: number | undefined
   readonly wakeAt?: number | undefined
   readonly leaseUntil?: number | undefined
   readonly createdAt: number
@@ -74,6 +76,7 @@ export interface RunFields {
   /** Who holds the lease. Only for worlds that can tell whether somebody is alive. */
   owner?: string | undefined
   claims?: number | undefined
+  spared?: number | undefined
   attempt?: number
   baseSeq?: number
   endedAt?: number | undefined

@@ -28,8 +28,9 @@ export class Visit {
     if (!result.ok) return next.kind === 'release' ? 'lost' : undefined
     if (frame) this.writer.write(frame, this.spans)
     if (next.kind === 'keep' || (next.kind === 'suspend' && !result.suspended)) return undefined
-    // Still counts as a death, so whoever comes next takes over what was to be told.
-    return next.kind === 'release' && next.fruitless ? 'lost' : 'given up'
+    // Not in good order, so whoever comes next takes over what was to be told.
+    const isUndone = ('undone' in next && next.undone) || ('fruitless' in next && next.fruitless)
+    return isUndone ? 'lost' : 'given up'
   }
 
   get root(): SpanPlace {

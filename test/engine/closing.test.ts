@@ -78,7 +78,7 @@ function closing({ end, run, ok = true, stop, journaled = [], terminal, operatio
       return opened
     },
   } as unknown as Waits
-  const ways = new Closing(world, frames, replay, buffer)
+  const ways = new Closing(world, { frames, recovered: false }, replay, buffer)
   const finish = (of: AnyWorkflow = plain, hasCompensated = false) => ways.finish(of, waits, hasCompensated)
   return { ways, buffer, commits, said, openedIds, finish }
 }

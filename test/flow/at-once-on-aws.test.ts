@@ -1,46 +1,6 @@
-import { afterEach, expect, test } from 'vitest'
-import { Client } from '../../sdk/client.ts'
-import { SeededRandom } from '../../sdk/engine/random.ts'
-import { runOnce } from '../../sdk/engine/run-loop.ts'
-import { type AnyWorkflow, type OnConflict, Registry, workflow } from '../../sdk/index.ts'
-import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
-import { createTableInput, TABLE } from '../../sdk/worlds/aws/table.ts'
-import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
-import { AwsInMemory } from '../sim/aws/aws-in-memory.ts'
-
-let passTime: NodeJS.Timeout | undefined
-afterEach(() => clearInterval(passTime))
-
-/** Processes that talk to one table, each call taking its time: so what they do at once is interleaved. */
-function slowCloud(flow: AnyWorkflow) {
-  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
-  const aws = new AwsInMemory({ seed: 'at once', clock, lifecycle: [] })
-  aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
-  const { url: queueUrl, arn: queueArn } = aws.sqs.createQueue('wakes')
-  const random = new SeededRandom('at once')
-  const some = () => 1 + Math.floor(random.next() * 20)
-  let processes = 0
-  passTime = setInterval(() => {
-    const next = clock.next()
-    if (next !== undefined) clock.moveTo(next)
-  }, 0)
-  const registry = new Registry([flow])
-  const open = () => {
-    const network = aws.network(`process ${++processes}`, () => ({ outcome: 'done', thereMs: some(), backMs: some() }))
-    const places = {
-      table: 'runs',
-      bucket: 'payloads',
-      queueUrl,
-      queueArn,
-      schedulerGroup: 'overwinter',
-      schedulerRoleArn: 'arn:aws:iam::000000000000:role/scheduler',
-    }
-    const world = new AwsWorld({ ...places, taskQueues: {}, clients: aws.clientsOf(network), objects: aws.objectsOf(network), clock, log: () => {} })
-    return new Client(world, registry)
-  }
-  const take = (client: Client, runId: string) => runOnce(client.world, registry, runId, { lease: { owner: 'runner', ms: 30_000 } })
-  return { open, take }
-}
+import { expect, test } from 'vitest'
+import { type OnConflict, workflow } from '../../sdk/index.ts'
+import { slowCloud } from '../outside/slow-cloud.ts'
 
 const single = (onConflict: OnConflict) =>
   workflow('single', { singleton: { key: (key: string) => key, onConflict } }, async (ctx, key: string) => {
@@ -50,7 +10,7 @@ const single = (onConflict: OnConflict) =>
 
 test('of several starts of one key at once, skip makes one run', async () => {
   const it = single('skip')
-  const { open } = slowCloud(it)
+  const { open } = slowCloud([it], 'at once')
   for (let round = 0; round < 10; round++) {
     const started = await Promise.all(Array.from({ length: 4 }, () => open().start(it, `key ${round}`)))
     expect(started.filter(({ created }) => created)).toHaveLength(1)
@@ -60,7 +20,7 @@ test('of several starts of one key at once, skip makes one run', async () => {
 
 test.each(['queue-latest', 'cancel-running'] as const)('of several starts of one key at once, %s leaves one', async (onConflict) => {
   const it = single(onConflict)
-  const { open, take } = slowCloud(it)
+  const { open, take } = slowCloud([it], 'at once')
   const client = open()
   for (let round = 0; round < 4; round++) {
     const first = await client.start(it, `key ${round}`)
@@ -75,7 +35,7 @@ test.each(['queue-latest', 'cancel-running'] as const)('of several starts of one
 
 test('starts that become runs together, at once: each input is in one of them', async () => {
   const bill = workflow('bill', { batch: { size: 4, wait: '1m' } }, async (_, inputs: number[]) => inputs)
-  const { open, take } = slowCloud(bill)
+  const { open, take } = slowCloud([bill], 'at once')
   const started = await Promise.all(Array.from({ length: 12 }, (_, n) => open().start(bill, n)))
   const client = open()
   const ids = [...new Set(started.map(({ runId }) => runId))]

@@ -1,52 +1,6 @@
-import { afterEach, expect, test } from 'vitest'
-import { Client } from '../../sdk/client.ts'
-import { SeededRandom } from '../../sdk/engine/random.ts'
-import { runOnce } from '../../sdk/engine/run-loop.ts'
-import { type AnyWorkflow, limit, Registry, workflow } from '../../sdk/index.ts'
-import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
-import { createTableInput, TABLE } from '../../sdk/worlds/aws/table.ts'
-import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
-import { AwsInMemory } from '../sim/aws/aws-in-memory.ts'
-
-let passTime: NodeJS.Timeout | undefined
-afterEach(() => clearInterval(passTime))
-
-function slowCloud(flows: AnyWorkflow[], seed = 'slow') {
-  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
-  const aws = new AwsInMemory({ seed, clock, lifecycle: [] })
-  aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
-  const { url: queueUrl, arn: queueArn } = aws.sqs.createQueue('wakes')
-  const random = new SeededRandom(seed)
-  const some = () => 1 + Math.floor(random.next() * 20)
-  let processes = 0
-  passTime = setInterval(() => {
-    const next = clock.next()
-    if (next !== undefined) clock.moveTo(next)
-  }, 0)
-  const registry = new Registry(flows)
-  /** `dies`: whether the process dies after this call, the nth it makes. */
-  const writes = { count: 0 }
-  const open = (dies: (nth: number) => boolean = () => false) => {
-    let calls = 0
-    const network = aws.network(`process ${++processes}`, ({ command }) => {
-      if (/Update|Put|Delete/.test(command)) writes.count++
-      return { outcome: dies(++calls) ? 'dies after' : 'done', thereMs: some(), backMs: some() } as never
-    })
-    const places = {
-      table: 'runs',
-      bucket: 'payloads',
-      queueUrl,
-      queueArn,
-      schedulerGroup: 'overwinter',
-      schedulerRoleArn: 'arn:aws:iam::000000000000:role/scheduler',
-    }
-    const world = new AwsWorld({ ...places, taskQueues: {}, clients: aws.clientsOf(network), objects: aws.objectsOf(network), clock, log: () => {} })
-    return new Client(world, registry)
-  }
-  const take = (client: Client, runId: string, more = {}) => runOnce(client.world, registry, runId, { lease: { owner: 'runner', ms: 30_000 }, ...more })
-  const wait = (ms: number) => new Promise<void>((resolve) => clock.at(clock.now() + ms, resolve))
-  return { open, take, wait, clock, random, writes }
-}
+import { expect, test } from 'vitest'
+import { limit, workflow } from '../../sdk/index.ts'
+import { slowCloud } from '../outside/slow-cloud.ts'
 
 test.each(['terminate', 'cancel'] as const)(
   'a run whose step was let in, and that is told to %s before it has heard of it, gives the place to the next',
@@ -140,7 +94,7 @@ test.each(['cancelled', 'raced'] as const)(
           await ctx.sleep('30d')
         }
       })
-      const { open, take, wait } = slowCloud([hold, quick, unsure], `${n}`)
+      const { open, take, wait, stop } = slowCloud([hold, quick, unsure], `${n}`)
       const client = open()
       const a = await client.start(hold)
       const taking = take(client, a.runId)
@@ -166,7 +120,7 @@ test.each(['cancelled', 'raced'] as const)(
         await take(client, c.runId)
       }
       if ((await client.get(c.runId)).status !== 'completed') bad.push(n)
-      clearInterval(passTime)
+      stop()
     }
     expect(bad).toEqual([])
   },
@@ -200,7 +154,7 @@ test('whoever of several dies at any call: nobody is over the limit, and all com
       )
       return n
     })
-    const { open, take, wait, random } = slowCloud([w], `seed ${seed}`)
+    const { open, take, wait, random, stop } = slowCloud([w], `seed ${seed}`)
     const client = open()
     const ids: string[] = []
     for (let i = 0; i < 8; i++) {
@@ -226,7 +180,7 @@ test('whoever of several dies at any call: nobody is over the limit, and all com
       await wait(62_000)
     }
     const states = await Promise.all(ids.map(async (id) => (await client.get(id)).status))
-    clearInterval(passTime)
+    stop()
     expect([seed, states]).toEqual([seed, Array(8).fill('completed')])
     expect(most).toBeLessThanOrEqual(2 + 2)
   }
@@ -236,7 +190,7 @@ test('a runner of gathered starts that dies anywhere: each input is in one run, 
   const bad: unknown[] = []
   for (let n = 1; n <= 24; n++) {
     const w = workflow('w', { batch: { size: 3, wait: '1m' } }, async (ctx, list: number[]) => ctx.step('x', () => list))
-    const { open, take, wait } = slowCloud([w], `${n}`)
+    const { open, take, wait, stop } = slowCloud([w], `${n}`)
     const client = open()
     const ids = new Set<string>()
     for (let k = 0; k < 5; k++) ids.add((await client.start(w, k)).runId)
@@ -254,7 +208,7 @@ test('a runner of gathered starts that dies anywhere: each input is in one run, 
     }
     const outputs = (await Promise.all([...ids].map(async (id) => (await client.get(id)).output as number[]))).flat().sort()
     if (String(outputs) !== '0,1,2,3,4,5,6,7') bad.push([n, outputs])
-    clearInterval(passTime)
+    stop()
   }
   expect(bad).toEqual([])
 }, 60_000)
@@ -265,7 +219,7 @@ test.each(['cancel-running', 'queue-latest'] as const)(
     const bad: unknown[] = []
     for (let n = 1; n <= 34; n++) {
       const w = workflow('w', { singleton: { key: () => 'k', onConflict } }, async (ctx, _m: number) => ctx.sleep('1d'))
-      const { open, take, wait } = slowCloud([w], `${n}`)
+      const { open, take, wait, stop } = slowCloud([w], `${n}`)
       const client = open()
       await client.start(w, 0, { id: 'a' })
       await take(client, 'a')
@@ -284,7 +238,7 @@ test.each(['cancel-running', 'queue-latest'] as const)(
       const got = onConflict === 'queue-latest' ? [await status('b'), await status('c')] : [await status('a'), await status('c')]
       const want = onConflict === 'queue-latest' ? ['cancelled', 'queued'] : ['cancelled', 'sleeping']
       if (String(got) !== String(want)) bad.push([n, got])
-      clearInterval(passTime)
+      stop()
     }
     expect(bad).toEqual([])
   },
@@ -298,7 +252,7 @@ test('many steps of one run at a limit write no more for each than few do', asyn
       'all',
       async (ctx) => void (await ctx.map('each', [...Array(n).keys()], (c) => c.step('go', () => wait(1_000), { limit: one }), { concurrency: 1_000 })),
     )
-    const { open, take, wait, writes, clock } = slowCloud([all], 'many')
+    const { open, take, wait, writes, clock, stop } = slowCloud([all], 'many')
     const client = open()
     const { runId } = await client.start(all)
     const begun = clock.now()
@@ -306,7 +260,7 @@ test('many steps of one run at a limit write no more for each than few do', asyn
       await take(client, runId)
       await wait(10)
     }
-    clearInterval(passTime)
+    stop()
     return { n, writesPerStep: writes.count / n, seconds: (clock.now() - begun) / 1_000, ideal: n / 2 }
   }
   const [few, many] = [await cost(10), await cost(80)]
@@ -328,7 +282,7 @@ test('a full batch begins at once, also where its starts come at once', async ()
   const slow: number[] = []
   for (let seed = 0; seed < 20; seed++) {
     const w = workflow('w', { batch: { size: 2, wait: '1d' } }, async (_, list: number[]) => list.length)
-    const { open, take, wait } = slowCloud([w], `full ${seed}`)
+    const { open, take, wait, stop } = slowCloud([w], `full ${seed}`)
     const client = open()
     const started = await Promise.all([open().start(w, 1), open().start(w, 2)])
     await wait(60_000)
@@ -336,7 +290,7 @@ test('a full batch begins at once, also where its starts come at once', async ()
     for (const id of ids) await take(client, id)
     const states = await Promise.all([...ids].map(async (id) => (await client.get(id)).status))
     if (ids.size !== 1 || states[0] !== 'completed') slow.push(seed)
-    clearInterval(passTime)
+    stop()
   }
   expect(slow).toEqual([])
 }, 60_000)
@@ -346,7 +300,7 @@ test('a runner that dies before what it announced has begun, and a pause before 
   for (let n = 1; n <= 16; n++) {
     const child = workflow('child', async (ctx) => ctx.step('go', () => 'done'))
     const parent = workflow('parent', async (ctx) => ctx.run(child, undefined, { id: 'child' }))
-    const { open, take, wait } = slowCloud([parent, child], `announced ${n}`)
+    const { open, take, wait, stop } = slowCloud([parent, child], `announced ${n}`)
     const client = open()
     await client.start(parent, undefined, { id: 'parent' })
     void take(
@@ -369,7 +323,7 @@ test('a runner that dies before what it announced has begun, and a pause before 
     }
     const { status, waitingFor } = await client.get('parent')
     if (status !== 'completed') bad.push([n, status, waitingFor])
-    clearInterval(passTime)
+    stop()
   }
   expect(bad).toEqual([])
 }, 60_000)
@@ -379,7 +333,7 @@ test('the same without a pause', async () => {
   for (let n = 1; n <= 16; n++) {
     const child = workflow('child', async (ctx) => ctx.step('go', () => 'done'))
     const parent = workflow('parent', async (ctx) => ctx.run(child, undefined, { id: 'child' }))
-    const { open, take, wait } = slowCloud([parent, child], `announced ${n}`)
+    const { open, take, wait, stop } = slowCloud([parent, child], `announced ${n}`)
     const client = open()
     await client.start(parent, undefined, { id: 'parent' })
     void take(
@@ -393,7 +347,7 @@ test('the same without a pause', async () => {
     }
     const { status, waitingFor } = await client.get('parent')
     if (status !== 'completed') bad.push([n, status, waitingFor])
-    clearInterval(passTime)
+    stop()
   }
   expect(bad).toEqual([])
 }, 60_000)

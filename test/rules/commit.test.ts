@@ -9,7 +9,8 @@ import { decide, NOW, stored } from './scripted-storage.ts'
 const run = stored()
 const frame: Frame = { seq: 3, at: NOW, epoch: 5, events: [] }
 const error = { name: 'Error', message: 'no' }
-const FREED = { leaseUntil: undefined, owner: undefined, claims: undefined }
+const UNHELD = { leaseUntil: undefined, owner: undefined }
+const FREED = { ...UNHELD, claims: undefined, spared: undefined }
 const suspend: Extract<Next, { kind: 'suspend' }> = { kind: 'suspend', status: 'waiting', waitingFor: [], seen: 2 }
 
 function committing(said: Partial<Commit>, answers: Partial<Record<keyof Storage, unknown>> = {}) {
@@ -135,12 +136,21 @@ describe('handing a run on', () => {
   })
 
   it('is counted where nothing was done for the run: what goes on for ever has to be noticed', () => {
-    const { claims: _, ...freed } = FREED
     expect(committing({ next: { kind: 'release', fruitless: true } }).named('update')[0]![1]).toStrictEqual({
       when: { heldBy: 5 },
-      set: { ...freed, status: 'pending', wakeAt: NOW, waitingFor: undefined },
+      set: { ...UNHELD, status: 'pending', wakeAt: NOW, waitingFor: undefined },
       frame: undefined,
     })
+  })
+
+  it.each([
+    ['release', { kind: 'release', undone: true } as const],
+    ['queue', { kind: 'queue', undone: true } as const],
+    ['park', { kind: 'park', error: { name: 'Error', message: 'no' }, undone: true } as const],
+  ])('where something is left undone (%s) keeps the count of claims, and does not take this one for a death', (_, next) => {
+    const [, { set }] = committing({ next }, { held: stored({ claims: 3, spared: 1 }), update: { ok: false } }).named('update')[0] as [unknown, { set: object }]
+    expect(set).toMatchObject({ ...UNHELD, spared: 2 })
+    expect(set).not.toHaveProperty('claims')
   })
 
   it('to the next generation says whether its input has to be parsed again', () => {

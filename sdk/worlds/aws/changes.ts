@@ -53,7 +53,7 @@ export async function changeRun(aws: Aws, run: AwsRun, change: Change): Promise<
 async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change, now: number): Promise<Attributes> {
   const runId = runIdOf(item.pk)
   const attributes: Attributes = {}
-  for (const name of ['status', 'leaseUntil', 'claims', 'attempt', 'baseSeq', 'parent', 'reparse', 'trace', 'admission', 'passed'] as const)
+  for (const name of ['status', 'leaseUntil', 'claims', 'spared', 'attempt', 'baseSeq', 'parent', 'reparse', 'trace', 'admission', 'passed'] as const)
     if (name in set) attributes[name] = set[name]
   // The token of a claim goes with its lease.
   if ('leaseUntil' in set && set.leaseUntil === undefined) attributes.claim = undefined

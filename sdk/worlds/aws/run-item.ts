@@ -37,6 +37,7 @@ export interface RunItem extends Key {
   leaseUntil?: number
   /** Claims since the run was last given up in good order. */
   claims?: number
+  spared?: number
   /** Token of the claim that holds the run. */
   claim?: string
   /** Token of the last change that gave the run up, ended, parked or revived it. */
@@ -90,6 +91,7 @@ export function toRun(item: RunItem): AwsRun {
     epoch,
     stimulus,
     claims: item.claims ?? 0,
+    ...(item.spared !== undefined && { spared: item.spared }),
     createdAt,
     ...(wakeAt !== undefined && { wakeAt }),
     ...(leaseUntil !== undefined && { leaseUntil }),

@@ -11,6 +11,7 @@ const COLUMN: Record<Exclude<keyof RunFields, 'input' | 'parsed' | 'output' | 'e
   leaseUntil: 'lease_until',
   owner: 'owner',
   claims: 'claims',
+  spared: 'spared',
   attempt: 'attempt',
   baseSeq: 'base_seq',
   endedAt: 'ended_at',

@@ -9,7 +9,7 @@ import type { Database, Value } from './database.ts'
 
 /** What the rules look at: narrow, because it is read again and again. */
 const STATE = `r.key, r.id, r.workflow, r.version, r.format, r.status, r.generation, r.base_seq, r.epoch, r.stimulus, r.claims, r.wake_at,
-  r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation, r.admission, r.passed`
+  r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation, r.admission, r.passed, r.spared`
 const STATE_COLUMNS = STATE.split(',').length
 /** What only readers want. */
 const REST = 'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error, p.trace'
@@ -83,6 +83,7 @@ function toRow(values: Value[]): Row {
         : { runId: values[16] as string, op: values[17] as string, ...(parentGeneration !== null && { generation: parentGeneration }) },
     admission: parse(values[19]) as unknown as Row['admission'],
     passed: (values[20] as number | null) ?? undefined,
+    spared: (values[21] as number | null) ?? undefined,
     whole: undefined,
   }
 }
@@ -109,6 +110,7 @@ export function rowOf(key: number, whole: RunRecord): Row {
     parent: whole.parent,
     admission: whole.admission,
     passed: whole.passed,
+    spared: undefined,
     whole,
   }
 }

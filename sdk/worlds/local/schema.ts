@@ -113,12 +113,13 @@ CREATE INDEX runs_by_status ON runs (status, key) WHERE ${FOUND_BY_STATUS};
 `
 
 /**
- * What runs have to pass before they start. Runs are found by the time of their creation, and open ones by their state. The index by the time to look at a run is written at each visit
+ * What runs have to pass before they start, and claims that are no deaths. Runs are found by the time of their creation, and open ones by their state. The index by the time to look at a run is written at each visit
  * as it is, so the state costs nothing there; runs without such a time wait for something from outside, and have an index of their own.
  */
 const FORMAT_5 = `
 ALTER TABLE runs ADD COLUMN admission TEXT;
 ALTER TABLE runs ADD COLUMN passed INTEGER;
+ALTER TABLE runs ADD COLUMN spared INTEGER;
 CREATE INDEX runs_by_time ON runs (created_at);
 DROP INDEX runs_to_look_at;
 CREATE INDEX runs_to_look_at ON runs (coalesce(lease_until, wake_at), status) WHERE wake_at IS NOT NULL;

@@ -1,0 +1,51 @@
+import { onTestFinished } from 'vitest'
+import { Client } from '../../sdk/client.ts'
+import { SeededRandom } from '../../sdk/engine/random.ts'
+import { type RunnerOptions, runOnce } from '../../sdk/engine/run-loop.ts'
+import { type AnyWorkflow, Registry } from '../../sdk/index.ts'
+import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
+import { createTableInput, TABLE } from '../../sdk/worlds/aws/table.ts'
+import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
+import { AwsInMemory } from '../sim/aws/aws-in-memory.ts'
+
+/** Processes that talk to one table, each call taking its time: so what they do at once is interleaved. Time passes by itself. */
+export function slowCloud(workflows: readonly AnyWorkflow[], seed = 'slow') {
+  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
+  const aws = new AwsInMemory({ seed, clock, lifecycle: [] })
+  aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
+  const { url: queueUrl, arn: queueArn } = aws.sqs.createQueue('wakes')
+  const random = new SeededRandom(seed)
+  const some = () => 1 + Math.floor(random.next() * 20)
+  const passTime = setInterval(() => {
+    const next = clock.next()
+    if (next !== undefined) clock.moveTo(next)
+  }, 0)
+  const stop = () => clearInterval(passTime)
+  onTestFinished(stop)
+  const registry = new Registry([...workflows])
+  const writes = { count: 0 }
+  let processes = 0
+  /** Another process. `dies`: whether it does right after this call, the nth it makes. */
+  const open = (dies: (nth: number) => boolean = () => false) => {
+    let calls = 0
+    const network = aws.network(`process ${++processes}`, ({ command }) => {
+      if (/Update|Put|Delete/.test(command)) writes.count++
+      return { outcome: dies(++calls) ? 'dies after' : 'done', thereMs: some(), backMs: some() }
+    })
+    const places = {
+      table: 'runs',
+      bucket: 'payloads',
+      queueUrl,
+      queueArn,
+      schedulerGroup: 'overwinter',
+      schedulerRoleArn: 'arn:aws:iam::000000000000:role/scheduler',
+    }
+    const world = new AwsWorld({ ...places, taskQueues: {}, clients: aws.clientsOf(network), objects: aws.objectsOf(network), clock, log: () => {} })
+    return new Client(world, registry)
+  }
+  /** As far as it goes now. */
+  const take = (client: Client, runId: string, { workflows = registry, ...more }: Partial<RunnerOptions> & { workflows?: Registry } = {}) =>
+    runOnce(client.world, workflows, runId, { lease: { owner: 'runner', ms: 30_000 }, ...more })
+  const wait = (ms: number) => new Promise<void>((resolve) => clock.at(clock.now() + ms, resolve))
+  return { open, take, wait, clock, random, writes, stop }
+}
