@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { TEST_MS } from './test/outside/patience.ts'
 
@@ -14,6 +15,8 @@ export default defineConfig({
     exclude: ['test/aws/**', 'test/e2e/**', 'test/ui/**', '**/node_modules/**'],
     globalSetup: 'test/outside/one-folder.ts',
     setupFiles: 'test/outside/setup.ts',
+    // Half of them wait for processes of their own; left to itself vitest has one worker on two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: TEST_MS,
     hookTimeout: TEST_MS,
     execArgv: ['--conditions=overwinter-source'],

@@ -16,11 +16,13 @@ export function slowCloud(workflows: readonly AnyWorkflow[], seed = 'slow') {
   const { url: queueUrl, arn: queueArn } = aws.sqs.createQueue('wakes')
   const random = new SeededRandom(seed)
   const some = () => 1 + Math.floor(random.next() * 20)
-  const passTime = setInterval(() => {
+  const passTime = () => {
     const next = clock.next()
     if (next !== undefined) clock.moveTo(next)
-  }, 0)
-  const stop = () => clearInterval(passTime)
+    passing = setImmediate(passTime)
+  }
+  let passing = setImmediate(passTime)
+  const stop = () => clearImmediate(passing)
   onTestFinished(stop)
   const registry = new Registry([...workflows])
   const writes = { count: 0 }
