@@ -219,6 +219,8 @@ export type Outgoing =
   | { kind: 'withdraw'; task: Pick<NewTask, 'id' | 'life' | 'generation' | 'round'> }
   /** `to`: the message that asked. The first reply counts. */
   | { kind: 'reply'; to: string; reply: Reply }
+  /** Nobody is to be let in by this limit for so long, whatever the key. */
+  | { kind: 'rest'; limit: string; spec: LimitSpec; ms: number }
   /** Whoever was let in, or waits to be, does not any more. `restMs`: nor is anybody else for so long. */
   | { kind: 'leave'; gate: GateId; holder: string; lane: string; order: number; isInLine?: boolean; restMs?: number }
 

@@ -1,5 +1,5 @@
 import { EMPTY, type GateState, sinceOf } from '../flow/gate.ts'
-import type { LimitSpec } from '../flow/limit.ts'
+import type { Limit, LimitSpec } from '../flow/limit.ts'
 import { type GateId, gateKey, gateOf, gatesOf, holderOf, isOfStep, isSameGate, lineOf, runOf, type Ticket } from '../flow/line.ts'
 import type { World } from '../ports.ts'
 import { leavingLimit } from './ending.ts'
@@ -161,9 +161,10 @@ export class Passes {
     this.buffer.send({ ...leavingLimit(this.replay.run, place), isInLine: isWaiting, ...(restMs !== undefined && { restMs }) })
   }
 
-  /** Somebody who is not at that limit has been told that it needs a rest. */
-  rest(gate: GateId, restMs: number): void {
-    this.buffer.send({ kind: 'leave', gate, holder: '', lane: '', order: 0, restMs })
+  /** Whoever is behind a limit needs a rest: all of it, or one key. */
+  rest({ name, key, spec }: Limit, ms: number): void {
+    if (key === undefined) this.buffer.send({ kind: 'rest', limit: name, spec, ms })
+    else this.buffer.send({ kind: 'leave', gate: { limit: name, key }, holder: '', lane: '', order: 0, restMs: ms })
   }
 
   private letIn(operation: Operation, order: number, at: number): void {

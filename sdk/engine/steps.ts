@@ -190,8 +190,10 @@ export class Steps implements AttemptHost {
 
   rest(operation: Operation, limit: Limit, ms: number): void {
     const { gate } = operation.limit ?? {}
-    if (gate?.limit === limit.name && (limit.key === undefined || limit.key === gate.key)) this.rests.set(operation, ms)
-    else this.passes.rest({ limit: limit.name, ...(limit.key !== undefined && { key: limit.key }) }, ms)
+    const isAtIt = gate?.limit === limit.name && (limit.key === undefined || limit.key === gate.key)
+    // Said with leaving, so that nobody is let in between the two.
+    if (isAtIt) this.rests.set(operation, ms)
+    if (!isAtIt || limit.key !== gate.key) this.passes.rest(limit, ms)
   }
 
   /** How long its limit is to rest, for whoever says that it leaves. */

@@ -17,9 +17,11 @@ export async function findLimit({ documents }: World, name: string): Promise<{ r
 export async function changeLimit(world: World, name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitRecord> {
   for (;;) {
     const { record, version } = await findLimit(world, name)
-    const next = change(record)
+    const { restUntil, ...changed } = change(record)
+    const hasOtherNumbers = !isSameSpec(specInForce(record), specInForce(changed))
+    // Whoever sets other numbers knows better than a service that asked for a rest.
+    const next: LimitRecord = { ...changed, ...(restUntil !== undefined && !hasOtherNumbers && { restUntil }) }
     if (!(await world.documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
-    const hasOtherNumbers = !isSameSpec(specInForce(record), specInForce(next))
     const afresh = hasOtherNumbers || (next.paused && !record.paused) ? { endsRest: hasOtherNumbers } : undefined
     await attendTo(world, await gatesInUse(world, name), afresh)
     return next

@@ -47,6 +47,10 @@ export const sinceOf = ({ holders }: GateState, holder: string): number | undefi
 /** Somebody has to leave first. */
 export const isFull = ({ concurrency }: LimitSpec, { holders }: GateState): boolean => concurrency !== undefined && Object.keys(holders).length >= concurrency
 
+/** As it is while all of its limit rests. */
+export const resting = (state: GateState, until: number | undefined): GateState =>
+  until === undefined || until <= (state.restUntil ?? 0) ? state : { ...state, restUntil: until }
+
 /** When its rate has room for it, now or later. */
 export function roomFor(spec: LimitSpec, state: GateState, cost: number, now: number): number {
   const from = Math.max(now, state.restUntil ?? 0, spec.rate === undefined ? 0 : (state.lastAt ?? 0))

@@ -14,6 +14,8 @@ export interface LimitRecord {
   /** What people have set in its place. */
   set?: LimitSpec
   paused?: true
+  /** Nobody is let in before, whatever the key: whoever is behind it asked for a rest. */
+  restUntil?: number
   /** Of a pause: since when, and that it is gone once nobody is left in its line. */
   since?: number
   /** How often it was paused again while it was resumed: whoever was let through before is stopped again. */

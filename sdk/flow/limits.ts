@@ -4,7 +4,7 @@ import { refusalOfSet } from '../views/limit-words.ts'
 import type { Place } from '../views/turn.ts'
 import { changeLimit, findLimit } from './changing-limits.ts'
 import { expectedAt } from './expected.ts'
-import { EMPTY, type GateState } from './gate.ts'
+import { EMPTY, type GateState, resting } from './gate.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from './limit-record.ts'
 import { type GateId, gateKey, gatesOf, inOrderOfService, NO_KEY } from './line.ts'
@@ -104,7 +104,9 @@ export class Limits {
     const place = placeAt(at, seen)
     const paused = record?.paused === true
     const isUnknown = paused || pause !== undefined || place.isMore
-    const expected = isUnknown ? undefined : expectedAt(specInForce(record), state, served.slice(0, place.count), this.world.clock.now())
+    const expected = isUnknown
+      ? undefined
+      : expectedAt(specInForce(record), resting(state, record?.restUntil), served.slice(0, place.count), this.world.clock.now())
     return { place, ...(expected !== undefined && { expectedAt: expected }), paused, ...(pause && { pause }) }
   }
 
@@ -125,7 +127,9 @@ export class Limits {
 
   private async view(name: string, record: LimitRecord): Promise<LimitView> {
     const found = await this.world.documents.list(gatesOf(name), { limit: MOST_GATES + 1 })
-    const gates = await Promise.all(found.slice(0, MOST_GATES).map(({ key, value }) => this.gate(name, key, value as unknown as GateState)))
+    const gates = await Promise.all(
+      found.slice(0, MOST_GATES).map(({ key, value }) => this.gate(name, key, resting(value as unknown as GateState, record.restUntil))),
+    )
     return {
       name,
       code: record.code,

@@ -1,6 +1,6 @@
 import type { Json } from '../engine/json.ts'
 import type { Gate } from '../flow/admission.ts'
-import { afresh, BEING_MADE_MS, EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, roomFor, sinceOf } from '../flow/gate.ts'
+import { afresh, BEING_MADE_MS, EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, resting, roomFor, sinceOf } from '../flow/gate.ts'
 import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from '../flow/limit-record.ts'
 import { behindLane, type GateId, gateKey, gatesOf, isSameGate, lineOf, readTicket, runOf, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
@@ -43,13 +43,14 @@ interface InForce {
   ends?: number
   /** Of a pause: whoever is let through is so in this round of it. */
   round?: number
+  restUntil?: number | undefined
 }
 
 /** Lets in whoever is next, after letting somebody out. */
 export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Procedure<Attended> {
   const wakes: Wake[] = []
   const passed = new Map<string, number>()
-  const { spec, isPaused, ends, round } = yield* limitOf(storage, id.limit)
+  const { spec, isPaused, ends, round, restUntil } = yield* limitOf(storage, id.limit)
   let out = leaving
   let found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
   for (;;) {
@@ -60,7 +61,7 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
     const ticket = isPaused || isFull(spec, state) ? undefined : yield* nextInLine(storage, id, state)
     let at = ticket && sinceOf(state, ticket.holder)
     if (ticket && at === undefined) {
-      at = roomFor(spec, state, ticket.cost, now)
+      at = roomFor(spec, resting(state, restUntil), ticket.cost, now)
       if (at > now + AHEAD_MS && hasPromised(state, now)) at = undefined
       else state = letIn(spec, state, ticket, at, ticket.lane, now)
     }
@@ -144,14 +145,14 @@ export function* waitInLine(storage: Storage, id: GateId, ticket: Ticket): Proce
 }
 
 /** When it was let in; undefined where it has to wait. */
-export function* enterStraight(storage: Storage, id: GateId, ticket: Ticket, { spec, isPaused }: InForce): Procedure<number | undefined> {
+export function* enterStraight(storage: Storage, id: GateId, ticket: Ticket, { spec, isPaused, restUntil }: InForce): Procedure<number | undefined> {
   for (;;) {
     const found = yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id)))
     const state = stateOf(found)
     const known = sinceOf(state, ticket.holder)
     if (known !== undefined) return known
     const now = storage.now()
-    if (isPaused || isFull(spec, state) || roomFor(spec, state, ticket.cost, now) > now) return undefined
+    if (isPaused || isFull(spec, state) || roomFor(spec, resting(state, restUntil), ticket.cost, now) > now) return undefined
     if ((yield* ask(storage.documents.list(lineOf(id), { limit: 1 }))).length > 0) return undefined
     if (yield* write(storage, id, spec, letIn(spec, state, ticket, now, ticket.lane, now), found)) return now
   }
@@ -166,6 +167,18 @@ export function* leave(
 ): Procedure<Wake[]> {
   if (how.isInLine) yield* ask(storage.documents.remove(lineOf(id), ticketKey(ticket)))
   return (yield* attend(storage, id, { holder: ticket.holder, ...(how.restMs !== undefined && { restMs: how.restMs }) })).wakes
+}
+
+/** Whoever is behind the limit asked for a rest. Those in line need not be told: nobody was let in for a time to come but the next, and whoever leaves looks at them. */
+export function* rest(storage: Storage, limit: string, spec: LimitSpec, ms: number): Procedure<void> {
+  yield* noteLimit(storage, limit, spec)
+  for (;;) {
+    const found = yield* ask(storage.documents.get(LIMITS, limit))
+    const record = found?.value as LimitRecord | undefined
+    const restUntil = storage.now() + ms
+    if (!found || (record!.restUntil ?? 0) >= restUntil) return
+    if (yield* ask(storage.documents.put(LIMITS, limit, { ...record, restUntil } as unknown as Json, { ifVersion: found.version }))) return
+  }
 }
 
 /** The limit of the code is on record, for those who do not have the code, and for people. */
@@ -189,6 +202,7 @@ function inForce(found: Document | undefined): InForce {
     isPaused: record?.paused === true,
     ...(found && record!.ends && { ends: found.version }),
     ...(record?.round !== undefined && { round: record.round }),
+    restUntil: record?.restUntil,
   }
 }
 

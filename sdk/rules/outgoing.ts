@@ -4,7 +4,7 @@ import { canonicalJson } from '../engine/json.ts'
 import { hasEnded, type Message, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
 import { insert } from './admit.ts'
 import { deliver } from './deliver.ts'
-import { leave } from './gates.ts'
+import { leave, rest } from './gates.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 import { dispatchTask, withdrawTask } from './tasks.ts'
@@ -32,6 +32,9 @@ function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wak
       return []
     case 'reply':
       yield* ask(storage.putReply(from, item.to, item.reply))
+      return []
+    case 'rest':
+      yield* rest(storage, item.limit, item.spec, item.ms)
       return []
     case 'leave':
       return yield* leave(storage, item.gate, item, item)

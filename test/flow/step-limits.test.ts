@@ -168,3 +168,53 @@ test('a step that was told its time does not begin then if its limit is paused, 
   await env.settle()
   expect(await second.status()).toBe('completed')
 })
+
+test('a service that asks for a rest of the whole limit slows every key of it down, one of a key only that key', async () => {
+  const api = limit('rests-in-all', { rate: 100, per: '1m' })
+  let asked = 0
+  const call = workflow('call', async (ctx, { key, rests }: { key: string; rests?: 'all' | 'key' }) =>
+    ctx.step(
+      'call',
+      ({ attempt }) => {
+        if (rests && attempt === 1) throw new RetryableError('429', { after: '10m', limit: rests === 'all' ? api : api.for(key) })
+        asked++
+        return env.clock.now()
+      },
+      { limit: api.for(key) },
+    ),
+  )
+  const env = await testEnv({ workflows: [call] })
+  const began = env.clock.now()
+  const done = async (input: { key: string; rests?: 'all' | 'key' }) => (await env.start(call, input)).result()
+  await env.start(call, { key: 'a', rests: 'key' })
+  await env.settle()
+  expect(await done({ key: 'b' })).toBe(began)
+  await env.start(call, { key: 'c', rests: 'all' })
+  await env.settle()
+  const [b, d] = [await env.start(call, { key: 'b' }), await env.start(call, { key: 'd' })]
+  await env.advance('5m')
+  expect(asked).toBe(1)
+  expect((await env.client.limits.get('rests-in-all')).gates.map(({ restUntil }) => restUntil)).toEqual([1, 2, 3, 4].map(() => began + 600_000))
+  expect(await b.result()).toBeGreaterThanOrEqual(began + 600_000)
+  expect(await d.result()).toBeLessThan(began + 601_000)
+})
+
+test('other numbers that people set end the rest of a limit', async () => {
+  const api = limit('rest-ends', { rate: 100, per: '1m' })
+  const call = workflow('call', async (ctx, key: string) =>
+    ctx.step(
+      'call',
+      ({ attempt }) => {
+        if (key === 'a' && attempt === 1) throw new RetryableError('429', { after: '10m', limit: api })
+        return env.clock.now()
+      },
+      { limit: api.for(key) },
+    ),
+  )
+  const env = await testEnv({ workflows: [call] })
+  const began = env.clock.now()
+  await env.start(call, 'a')
+  await env.settle()
+  await env.client.limits.set('rest-ends', { rate: 50 })
+  expect(await (await env.start(call, 'b')).result()).toBe(began)
+})
