@@ -3,7 +3,7 @@ import { milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import { checkName, checkRunId, digest, FORMAT } from './engine/names.ts'
 import { admissionFor } from './flow/admission.ts'
-import { gather, isGathered } from './flow/gathering.ts'
+import { gather, isGathered, type Joined } from './flow/gathering.ts'
 import type { NewRun, RunStatus, Wake, World } from './ports.ts'
 import { accept } from './schema.ts'
 import { isSameStart } from './started-run.ts'
@@ -15,7 +15,7 @@ import type { AnyWorkflow } from './workflow.ts'
 export interface Prepared {
   definition: AnyWorkflow
   run: NewRun
-  joins?: { isFull: boolean }
+  joins?: Joined
 }
 
 /** How a run comes into being: accepted, made, and somebody told. */
@@ -41,8 +41,9 @@ export class Starting {
     until?: number,
   ): Promise<{ runId: string; status: RunStatus; created: boolean; handedOver: Promise<void> | undefined }> {
     if (joins) {
-      if (joins.isFull) await this.world.wakeups.send(await this.world.store.hasten(run.id))
-      return { runId: run.id, status: 'pending', created: false, handedOver: undefined }
+      const { runId, status, isFull } = joins
+      if (isFull) await this.world.wakeups.send(await this.world.store.hasten(runId))
+      return { runId, status, created: false, handedOver: undefined }
     }
     const { created, run: existing, wakes } = await this.world.store.create(run)
     if (!created && run.admission?.onConflict !== 'skip' && !run.admission?.gathering && !isSameStart(existing, run)) {
@@ -112,7 +113,7 @@ export class Starting {
       ...fields,
       admission: { ...admission, gathering },
     }))
-    return made.run ? { definition, run: made.run } : { definition, run: { ...run, id: made.runId }, joins: { isFull: made.isFull } }
+    return 'joins' in made ? { definition, run, joins: made.joins } : { definition, run: made.run }
   }
 
   private async takeBack(runId: string, error: Error): Promise<never> {

@@ -2,7 +2,7 @@ import { milliseconds } from '../engine/duration.ts'
 import { ConflictError, InvalidInputError } from '../engine/errors.ts'
 import { canonicalJson, type Json } from '../engine/json.ts'
 import { digest } from '../engine/names.ts'
-import { type Document, type DocumentStore, hasEnded, type NewRun, type World } from '../ports.ts'
+import { type Document, type DocumentStore, hasEnded, type NewRun, type RunStatus, type World } from '../ports.ts'
 import { type Accepted, accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { keyFor } from './admission.ts'
@@ -36,6 +36,8 @@ interface Entry {
 export interface Gathering {
   key: string
   first: number
+  /** It gets all of them, as a list. */
+  all?: true
 }
 
 /** What of an entry is a payload. */
@@ -74,32 +76,45 @@ export async function gather(
   accepted: Accepted,
   idempotencyKey: string | undefined,
   newRun: (fields: Pick<NewRun, 'id' | 'wakeAt'> & { gathering: Gathering }) => NewRun,
-): Promise<{ run: NewRun | undefined; runId: string; isFull: boolean }> {
+): Promise<{ run: NewRun } | { joins: Joined }> {
   const { debounce, batch } = workflow.options
   const of = (debounce ?? batch!).key
   const key = of ? await keyFor(workflow, `the key of workflow '${workflow.name}'`, of, accepted) : ''
   const collection = startsOf(workflow.name, key)
   const { documents, clock, ids, store } = world
   const repeat = idempotencyKey === undefined ? undefined : digest(`${workflow.name}\n${key}\n${idempotencyKey}`)
+  const wait = milliseconds((debounce ?? batch!).wait, `the wait of workflow '${workflow.name}'`)
+  /** Also for a start that is repeated: whoever sent it first may have died before the run was there. */
+  const joined = async (n: number, { run, first, since }: Entry) => {
+    const isFull = batch !== undefined && n - first + 1 >= batch.size
+    const state = n === first ? undefined : await store.state(run)
+    if (state) return { joins: { runId: run, status: state.status, isFull } }
+    return { run: newRun({ id: run, wakeAt: isFull ? clock.now() : since + wait, gathering: { key, first, ...(batch && { all: true }) } }) }
+  }
   for (;;) {
     const last = await lastOf(documents, collection)
     const now = clock.now()
     const n = last ? last.n + 1 : 1
-    const from = !last || last.entry.cleared ? n : last.entry.from
-    const before = repeat && (await findRepeat(documents, collection, from, repeat))
-    if (before) return repeatedStart(before, accepted)
+    const before = repeat === undefined ? undefined : await findRepeat(documents, collection, last?.entry.from ?? n, repeat)
+    if (before?.inLog) return joined(before.inLog.n, sameInput(before.inLog.entry, accepted))
+    if (before) return { joins: { runId: before.run, status: (await store.state(before.run))?.status ?? 'completed', isFull: false } }
     const isOpen = last && !last.entry.closed && !(batch && n - last.entry.first >= batch.size) && (await mayJoin(store, last.entry, now))
-    const { run, first, since } = isOpen ? last.entry : { run: ids.runId(), first: n, since: now }
-    const entry = { run, first, from, since, at: now, ...accepted, ...(repeat && { key: repeat }) }
-    if (!(await documents.put(collection, place(n), entry as unknown as Json, { ifVersion: 0 }))) continue
-    const wait = milliseconds((debounce ?? batch!).wait, `the wait of workflow '${workflow.name}'`)
-    const isFull = batch !== undefined && n - first + 1 >= batch.size
-    // Whoever came first may have died before the run was there.
-    const isMissing = n === first || (await store.state(run)) === undefined
-    return { run: isMissing ? newRun({ id: run, wakeAt: isFull ? now : since + wait, gathering: { key, first } }) : undefined, runId: run, isFull }
+    const { run, first, from, since } = isOpen
+      ? last.entry
+      : { run: ids.runId(), first: n, from: last ? await clearedBefore(documents, collection, last.entry.from, n) : n, since: now }
+    const entry = { run, first, from, since, at: now, ...accepted, ...(repeat && { key: repeat }) } as Entry
+    if (await documents.put(collection, place(n), entry as unknown as Json, { ifVersion: 0 })) return joined(n, entry)
   }
 }
 const REPEATS = 'repeated starts'
+
+/** A start that is one more of a run that is there. */
+export interface Joined {
+  runId: string
+  status: RunStatus
+  /** It was the last that there was room for. */
+  isFull: boolean
+}
 
 /** The run that it was made for takes more: it has not ended, or is just being made. */
 async function mayJoin(store: World['store'], { run, since }: Entry, now: number): Promise<boolean> {
@@ -112,47 +127,58 @@ async function mayJoin(store: World['store'], { run, since }: Entry, now: number
  * that is where to look last.
  */
 async function findRepeat(documents: DocumentStore, collection: string, from: number, key: string): Promise<Repeat | undefined> {
-  const inLog = (await listFrom(documents, collection, from)).map(entryOf).find((entry) => entry.key === key)
-  if (inLog) return { run: inLog.run, inLog }
+  const inLog = (await listFrom(documents, collection, from)).map(placedOf).find(({ entry }) => entry.key === key)
+  if (inLog) return { run: inLog.entry.run, inLog }
   return (await documents.get(REPEATS, key))?.value as unknown as Repeat | undefined
 }
 
 interface Repeat {
   run: string
-  /** While it is there: what was started can be compared. */
-  inLog?: Entry
+  /** While it is there. */
+  inLog?: Placed
 }
 
-function repeatedStart({ run: runId, inLog }: Repeat, { input }: Accepted): { run: undefined; runId: string; isFull: false } {
-  if (inLog && canonicalJson(inLog.input) !== canonicalJson(input))
-    throw new ConflictError(`another input was started under this idempotency key, for run '${runId}'; a start that is repeated has the same input`)
-  return { run: undefined, runId, isFull: false }
+function sameInput(entry: Entry, { input }: Accepted): Entry {
+  if (canonicalJson(entry.input) === canonicalJson(input)) return entry
+  throw new ConflictError(`another input was started under this idempotency key, for run '${entry.run}'; a start that is repeated has the same input`)
+}
+
+/** The first place, from this one on, before which all is cleared. */
+async function clearedBefore(documents: DocumentStore, collection: string, from: number, next: number): Promise<number> {
+  return (await listFrom(documents, collection, from)).map(placedOf).find(({ entry }) => !entry.cleared)?.n ?? next
 }
 
 const listFrom = (documents: DocumentStore, collection: string, n: number): Promise<Document[]> => documents.list(collection, { after: place(n - 1) })
 
-async function lastOf(documents: DocumentStore, collection: string): Promise<{ n: number; entry: Entry } | undefined> {
+interface Placed {
+  n: number
+  entry: Entry
+}
+
+async function lastOf(documents: DocumentStore, collection: string): Promise<Placed | undefined> {
   const [last] = await documents.list(collection, { backwards: true, limit: 1 })
-  return last && { n: Number(last.key), entry: entryOf(last) }
+  return last && placedOf(last)
 }
 
 const entryOf = ({ value }: Document): Entry => value as unknown as Entry
+const placedOf = (found: Document): Placed => ({ n: Number(found.key), entry: entryOf(found) })
 
 /** What has come for a run: its input, or when to look again. */
 export async function takeGathered(
   world: World,
   workflow: AnyWorkflow,
   runId: string,
-  { key, first }: Gathering,
+  { key, first, all: isList }: Gathering,
 ): Promise<{ accepted: Accepted } | { lookAt: number }> {
   const { debounce, batch } = workflow.options
   const collection = startsOf(workflow.name, key)
   const { documents, clock } = world
   for (;;) {
-    const found = (await listFrom(documents, collection, first)).filter((each) => entryOf(each).run === runId)
-    const entries = found.map(entryOf)
-    const isClosed = entries.at(-1)?.closed === true
-    const starts = isClosed ? entries.slice(0, -1) : entries
+    const all = (await listFrom(documents, collection, first)).map(placedOf)
+    const found = all.filter(({ entry }) => entry.run === runId)
+    const starts = found.map(({ entry }) => entry).filter(({ closed }) => !closed)
+    // Also by a start behind it that is for another run: its batch was full, when its size was another one.
+    const isClosed = starts.length < all.length
     const last = starts.at(-1)
     if (!last) throw new InvalidInputError(`the starts that run '${runId}' was made for are gone`)
     const now = clock.now()
@@ -163,9 +189,11 @@ export async function takeGathered(
       const { run, from, since } = last
       const closing: Entry = { run, first, from, since, at: now, closed: true }
       // Where another start has got there first, it counts too.
-      if (!(await documents.put(collection, place(Number(found.at(-1)!.key) + 1), closing as unknown as Json, { ifVersion: 0 }))) continue
+      if (!(await documents.put(collection, place(found.at(-1)!.n + 1), closing as unknown as Json, { ifVersion: 0 }))) continue
     }
-    return { accepted: batch ? together(starts.map(acceptedOf)) : acceptedOf(last) }
+    // As its starts were made for, and as its code has it now: a list of them, or the last one.
+    const counting = isList ? starts : [last]
+    return { accepted: isList || batch ? together(counting.map(acceptedOf)) : acceptedOf(last) }
   }
 }
 
@@ -188,7 +216,7 @@ export async function forgetGathered({ documents, clock, store }: World, workflo
     if (entry.first > first) return
     if (!done.has(entry.run)) done.set(entry.run, await hasItsInput(store, entry.run))
     if (!done.get(entry.run)) isCleared = false
-    else {
+    else if (!entry.cleared) {
       if (entry.key !== undefined) await documents.put(REPEATS, entry.key, { run: entry.run }, { expiresAt: now + REPEATS_KEPT_MS })
       const { run, from, since, at } = entry
       const cleared: Entry = { run, first: entry.first, from, since, at, closed: true, ...(isCleared && { cleared: true }) }

@@ -20,8 +20,8 @@ export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
   const there = yield* ask(storage.find(run.id))
   // Whoever asked first may have died before the run was in line.
   if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* queueUp(storage, there) : [] }
-  // Its turn comes when its time has, and its limits are known by then.
-  if (run.wakeAt > storage.now()) {
+  // Its turn comes when its time has, and all of its input; its limits are known by then.
+  if (run.wakeAt > storage.now() || admission.gathering) {
     for (const [name, spec] of Object.entries(admission.specs)) yield* noteLimit(storage, name, spec)
     return yield* insertPlain(storage, run)
   }
