@@ -221,8 +221,8 @@ export type Outgoing =
   | { kind: 'reply'; to: string; reply: Reply }
   /** Nobody is to be let in by this limit for so long, whatever the key. */
   | { kind: 'rest'; limit: string; spec: LimitSpec; ms: number }
-  /** Whoever was let in, or waits to be, does not any more. `restMs`: nor is anybody else for so long. */
-  | { kind: 'leave'; gate: GateId; holder: string; lane: string; order: number; isInLine?: boolean; restMs?: number }
+  /** Whoever was let in, or waits to be, does not any more. `restMs`: nor is anybody else for so long. `again`: it may just be let in, so this is said once more behind the run's own word. */
+  | { kind: 'leave'; gate: GateId; holder: string; lane: string; order: number; isInLine?: boolean; again?: true; restMs?: number }
 
 export interface Commit {
   runId: string

@@ -197,9 +197,11 @@ export class Closing {
     const { workflow, version, waitingFor } = this.run
     const since = waitingFor?.find(({ kind }) => kind === 'code')?.since ?? now
     if (now - since >= UNKNOWN_FOR_MS) return this.park(why)
-    const waiting = { kind: 'code' as const, id: workflow, on: String(version), since }
+    // What it stands in line for, and how far an `until` has got, is on record nowhere else.
+    const kept = waitingFor?.filter(({ kind }) => kind === 'limit' || kind === 'until') ?? []
+    const waiting = [{ kind: 'code' as const, id: workflow, on: String(version), since }, ...kept]
     const wakeAt = now + delayMs
-    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: [waiting], ...this.undone })
+    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: waiting, ...this.undone })
     return { status: result.ok ? 'unknown' : 'superseded' }
   }
 

@@ -133,7 +133,7 @@ export function leavingLimits(run: Ending, events: readonly JournalEvent[]): Out
 /** It leaves what it may just have been let in to, and has not heard of. Its tickets are cleared away when their turn comes. */
 export function leavingLines(run: Ending, waitingFor: readonly Waiting[] = []): Outgoing[] {
   return waitingFor.flatMap(({ kind, id, on, key }) =>
-    kind === 'limit' && on !== undefined ? leavingLimit(run, { id, order: 0, ...gateOf({ limit: on, key }) }) : [],
+    kind === 'limit' && on !== undefined ? { ...leavingLimit(run, { id, order: 0, ...gateOf({ limit: on, key }) }), again: true } : [],
   )
 }
 

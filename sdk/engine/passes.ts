@@ -83,6 +83,15 @@ export class Passes {
     for (const operation of [...this.waiting.keys(), ...this.inside]) if (this.waiting.has(operation) || operation.kind === 'step') this.leave(operation)
   }
 
+  /** The run is paused, and something of it goes on: meanwhile others are to have the turns of those in line, who ask again then. */
+  stepBack(): void {
+    for (const operation of this.inLine) {
+      this.leaveGate(operation, operation.limit!.gate)
+      this.toAsk.add(operation)
+    }
+    this.inLine.clear()
+  }
+
   /** Whatever has ended, or is not wanted any more, leaves with the commit that says so. */
   leaveSettled(restOf: (operation: Operation) => number | undefined): void {
     for (const operation of this.waiting.keys()) if (operation.settled) this.leave(operation, restOf(operation))

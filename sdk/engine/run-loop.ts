@@ -135,7 +135,12 @@ class RunLoop {
       const { deaths } = this.claimed
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
       const cancelled = this.admittance.cancelledBeforeStart
-      if (cancelled) return await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
+      if (cancelled) {
+        const outcome = await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
+        const { gathering } = this.run.admission ?? {}
+        if (gathering && outcome.status === 'cancelled') await forgetGathered(this.world, this.run.workflow, this.run.id, gathering)
+        return outcome
+      }
       if (this.run.admission?.gathering) {
         const outcome = await this.gather(workflows, this.run.admission.gathering)
         if (outcome) return outcome
@@ -205,6 +210,7 @@ class RunLoop {
         passes.leaveAll()
         return this.closing.queue(waitingFor, withGate(this.run, pause, true))
       }
+      if (pause) passes.stepBack()
       // What runs ends; nothing new begins.
       const opening = pause ? undefined : this.openWhatTheCodeAskedFor(steps)
       if (opening) await opening
@@ -322,7 +328,10 @@ class RunLoop {
       if (this.replay.hasLimits) this.passes!.leaveSettled((operation) => steps.takeRest(operation))
       this.closing.noteDecisions()
       if (this.replay.violation) return this.closing.park(this.replay.violation)
-      if (this.replay.end) return this.closing.finish(this.workflow, this.waits, this.body.compensated)
+      if (this.replay.end) {
+        this.passes!.leaveAll()
+        return this.closing.finish(this.workflow, this.waits, this.body.compensated)
+      }
     }
     steps.abandon('the runner has to stop; the step will run again elsewhere')
     const isFruitless = !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1 && !steps.haveAsked

@@ -73,6 +73,7 @@ export class Steps implements AttemptHost {
   /** Decides what becomes of a step that the code asks for and the journal has no result of. */
   prepare(operation: Operation): void {
     const { facts } = operation
+    if (operation.limit && facts?.admitted && facts.underWay !== undefined) this.passes.goOn(operation)
     if (operation.isStoppedBy(this.replay.stopsRequested)) this.report(operation, this.stopped(operation))
     else if (facts?.underWay !== undefined) {
       const error = new StepInterruptedError(

@@ -191,9 +191,9 @@ export async function takeGathered(
       // Where another start has got there first, it counts too.
       if (!(await documents.put(collection, place(found.at(-1)!.n + 1), closing as unknown as Json, { ifVersion: 0 }))) continue
     }
-    // As its starts were made for, and as its code has it now: a list of them, or the last one.
+    // As its starts were made for, whatever its code has become since: one more that it cannot take is better than one less.
     const counting = isList ? starts : [last]
-    return { accepted: isList || batch ? together(counting.map(acceptedOf)) : acceptedOf(last) }
+    return { accepted: batch || counting.length > 1 ? together(counting.map(acceptedOf)) : acceptedOf(last) }
   }
 }
 
@@ -209,15 +209,15 @@ export async function forgetGathered({ documents, clock, store }: World, workflo
   const [own] = await documents.list(collection, { after: place(first - 1), limit: 1 })
   if (!own) return
   const now = clock.now()
-  const done = new Map([[runId, true]])
+  const done = new Map<string, boolean | undefined>([[runId, true]])
   let isCleared = true
   for (const each of await listFrom(documents, collection, entryOf(own).from)) {
     const entry = entryOf(each)
     if (entry.first > first) return
     if (!done.has(entry.run)) done.set(entry.run, await hasItsInput(store, entry.run))
-    if (!done.get(entry.run)) isCleared = false
+    if (done.get(entry.run) === false) isCleared = false
     else if (!entry.cleared) {
-      if (entry.key !== undefined) await documents.put(REPEATS, entry.key, { run: entry.run }, { expiresAt: now + REPEATS_KEPT_MS })
+      if (entry.key !== undefined && done.get(entry.run)) await documents.put(REPEATS, entry.key, { run: entry.run }, { expiresAt: now + REPEATS_KEPT_MS })
       const { run, from, since, at } = entry
       const cleared: Entry = { run, first: entry.first, from, since, at, closed: true, ...(isCleared && { cleared: true }) }
       await documents.put(collection, each.key, cleared as unknown as Json, { ifVersion: each.version, expiresAt: now + PLACES_KEPT_MS })
@@ -225,10 +225,10 @@ export async function forgetGathered({ documents, clock, store }: World, workflo
   }
 }
 
-/** Or has no use for it any more. */
-async function hasItsInput(store: World['store'], runId: string): Promise<boolean> {
+/** Or has no use for it any more. Undefined where it was never made, because whoever was to make it died: nobody was told of it, and who repeats the start starts anew. */
+async function hasItsInput(store: World['store'], runId: string): Promise<boolean | undefined> {
   const run = await store.get(runId)
-  return !run?.admission?.gathering || hasEnded(run.status)
+  return run && (!run.admission?.gathering || hasEnded(run.status))
 }
 
 const acceptedOf = ({ input, parsed, reparse }: Entry): Accepted => ({ input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }) })

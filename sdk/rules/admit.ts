@@ -1,6 +1,7 @@
 import { ConflictError } from '../engine/errors.ts'
 import { BEING_MADE_MS, type GateState } from '../flow/gate.ts'
 import { type GateId, gateKey, gatesOf, lineOf, readTicket } from '../flow/line.ts'
+import { isSingleton } from '../flow/options.ts'
 import { hasEnded, type NewRun, type Wake } from '../ports.ts'
 import { deliver } from './deliver.ts'
 import { attend, enterStraight, leave, limitOf, noteLimit, ticketOf, waitInLine } from './gates.ts'
@@ -51,7 +52,9 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
 function* queueUp(storage: Storage, run: StoredRun): Procedure<Wake[]> {
   const { gates, onConflict } = run.admission!
   const wakes = yield* standInLine(storage, run)
-  return onConflict ? [...wakes, ...(yield* takeTheirPlace(storage, run, gates[0]!, onConflict))] : wakes
+  const gate = gates[run.passed ?? 0]
+  // One that has its key, and waits for something else, has taken that place long ago.
+  return onConflict && gate && isSingleton(gate.limit) ? [...wakes, ...(yield* takeTheirPlace(storage, run, gate, onConflict))] : wakes
 }
 
 /** Its slot is taken before it is made; whoever has it is given instead. */
@@ -72,7 +75,7 @@ function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> 
     if (holder !== undefined) yield* attend(storage, only!, { holder })
     else {
       // Paused, or about to be let in: the first in line is the one that there is.
-      const first = yield* firstInLine(storage, only!)
+      const first = yield* firstInLine(storage, only!, run)
       return first ? { inserted: false, run: first, wakes: [] } : yield* insertOrQueue(storage, run)
     }
   }
@@ -80,10 +83,10 @@ function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> 
 
 const MOST_LOOKS = 200
 
-function* firstInLine(storage: Storage, gate: GateId): Procedure<StoredRun | undefined> {
-  const [first] = yield* ask(storage.documents.list(lineOf(gate), { limit: 1 }))
-  const run = first && (yield* ask(storage.find(readTicket(first.value).run)))
-  return run && !hasEnded(run.status) ? run : undefined
+function* firstInLine(storage: Storage, gate: GateId, run: NewRun): Procedure<StoredRun | undefined> {
+  const line = yield* ask(storage.documents.list(lineOf(gate)))
+  const ids = line.map(({ value }) => readTicket(value).run)
+  return (yield* stillOpen(storage, ids, run))[0]
 }
 
 /** On record from now on, if it was not. */
@@ -100,18 +103,23 @@ function* holdersOf(storage: Storage, gate: GateId): Procedure<GateState['holder
 /** The last to come is the one that counts: the others in line are cancelled, and with `cancel-running` the one that runs. */
 function* takeTheirPlace(storage: Storage, run: StoredRun, gate: GateId, onConflict: 'cancel-running' | 'queue-latest' | 'skip'): Procedure<Wake[]> {
   const line = (yield* ask(storage.documents.list(lineOf(gate)))).map(({ value }) => readTicket(value))
-  const inside = onConflict === 'cancel-running' ? Object.keys(yield* holdersOf(storage, gate)) : []
-  const others = yield* together([...line.map((ticket) => ticket.run), ...inside].map((id) => ask(storage.find(id))))
+  const holders = onConflict === 'cancel-running' ? Object.keys(yield* holdersOf(storage, gate)) : []
+  const [inLine, inside] = yield* together([line.map((ticket) => ticket.run), holders].map((ids) => stillOpen(storage, ids, run)))
   const reason = `run '${run.id}' of the same key takes its place`
   // Of several that come at once the last one stays: each ends those before it, and itself where it finds one behind it. One of two always sees the other.
-  const there = others.filter((other) => other !== undefined && !hasEnded(other.status)) as StoredRun[]
-  const isLast = !there.some((other) => isBefore(run, other))
-  const ends = [...there.filter((other) => isBefore(other, run)), ...(isLast ? [] : [run])]
+  const isLast = !inLine!.some((other) => isBefore(run, other))
+  // Whoever is inside came before, whatever the clocks say.
+  const ends = [...inside!, ...inLine!.filter((other) => isBefore(other, run)), ...(isLast ? [] : [run])]
   const told = yield* together(ends.map(({ id }) => deliver(storage, id, { id: `superseded by ${run.id}`, kind: 'cancel', reason })))
   return told.flatMap(({ wakes }) => wakes)
 }
 
-const isBefore = (a: StoredRun, b: StoredRun): boolean => a.id !== b.id && (a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt)
+const isBefore = (a: StoredRun, b: StoredRun): boolean => (a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt)
+
+function* stillOpen(storage: Storage, ids: readonly string[], but: { id: string }): Procedure<StoredRun[]> {
+  const runs = yield* together(ids.filter((id) => id !== but.id).map((id) => ask(storage.find(id))))
+  return runs.filter((run) => run !== undefined && !hasEnded(run.status)) as StoredRun[]
+}
 
 /** Puts a run that has to wait into the line before its next gate. Doing it again is harmless. */
 export function* standInLine(storage: Storage, run: StoredRun): Procedure<Wake[]> {

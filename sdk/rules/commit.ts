@@ -3,6 +3,7 @@ import type { ErrorRecord, TerminalEvent } from '../engine/events.ts'
 import type { Commit, CommitResult, Wake } from '../ports.ts'
 import { leaveGates, standInLine } from './admit.ts'
 import { ABANDONED, FREE, leftUndone } from './claim.ts'
+import { leaveForGood } from './gates.ts'
 import { sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
@@ -25,13 +26,21 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   const { kind } = said.next
   if (updated.ok) {
     if (kind === 'keep' || kind === 'gathered') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }
-    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* standInLine(storage, updated.run))] }
-    if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* leaveGates(storage, run))] }
-    return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
+    const left = mayBeLetInAgain(said) ? yield* leaveForGood(storage, run, said.outgoing!, kind === 'end' || kind === 'park' ? 'all' : 'said') : []
+    const wakes = [...sent, ...left]
+    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...wakes, ...(yield* standInLine(storage, updated.run))] }
+    if (kind === 'park') return { ok: true, suspended: true, wakes: [...wakes, ...(yield* leaveGates(storage, run))] }
+    return { ok: true, suspended: true, wakes: [...wakes, ...next.wakes] }
   }
   // I6: something came in that the runner has not seen.
   const isOurs = updated.run?.epoch === said.epoch && updated.run.status === 'running'
   return kind === 'suspend' && isOurs ? { ok: true, suspended: false, stimulus: updated.run!.stimulus, wakes: sent } : { ok: false }
+}
+
+/** It stood in line for what it does not want any more, or not now. */
+function mayBeLetInAgain({ next: { kind }, outgoing = [] }: Commit): boolean {
+  const isLeaving = kind === 'end' || kind === 'park' || kind === 'queue' || kind === 'continue'
+  return isLeaving && outgoing.some((item) => item.kind === 'leave' && (item.isInLine || item.again))
 }
 
 function* causeAndConsume(storage: Storage, run: StoredRun, { outgoing = [], consumed = [], next }: Commit): Procedure<Wake[]> {
@@ -91,7 +100,7 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     }
     case 'gathered': {
       const { input, parsed, reparse, admission } = next
-      return { change: change({ input, parsed, reparse, admission }), wakes: [] }
+      return { change: change({ input, parsed, reparse, admission, passed: 0 }), wakes: [] }
     }
     case 'queue': {
       const { admission, passed = 0, waitingFor } = next

@@ -32,7 +32,8 @@ function* stimulate(storage: Storage, seen: StoredRun, what: Message['kind'] | '
 export function* hasten(storage: Storage, runId: string): Procedure<Wake[]> {
   const run = yield* ask(storage.find(runId))
   const now = storage.now()
-  if (run?.status !== 'pending' || run.wakeAt === undefined || run.wakeAt <= now) return []
+  // Behind its gathering it has a time of its own.
+  if (run?.status !== 'pending' || !run.admission?.gathering || run.wakeAt === undefined || run.wakeAt <= now) return []
   const updated = yield* ask(storage.update(run, { when: { status: ['pending'] }, set: { wakeAt: now } }))
   return updated.ok ? [{ runId, at: now }] : []
 }

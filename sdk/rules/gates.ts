@@ -3,8 +3,21 @@ import type { Gate } from '../flow/admission.ts'
 import { afresh, BEING_MADE_MS, EMPTY, emptyFrom, type GateState, hasPromised, isFull, letIn, letOut, resting, roomFor, sinceOf } from '../flow/gate.ts'
 import { isSameSpec, type LimitSpec } from '../flow/limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from '../flow/limit-record.ts'
-import { behindLane, type GateId, gateKey, gatesOf, isSameGate, lineOf, readTicket, runOf, type Ticket, ticketKey, writeTicket } from '../flow/line.ts'
-import { type Document, hasEnded, type Wake } from '../ports.ts'
+import {
+  behindLane,
+  type GateId,
+  gateKey,
+  gatesOf,
+  isOfStep,
+  isSameGate,
+  lineOf,
+  readTicket,
+  runOf,
+  type Ticket,
+  ticketKey,
+  writeTicket,
+} from '../flow/line.ts'
+import { type Document, hasEnded, type Outgoing, type Wake } from '../ports.ts'
 import { wakeUp } from './deliver.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
@@ -24,6 +37,8 @@ const CHECK_EVERY_MS = 60_000
 
 export interface Leaving {
   holder: string
+  /** Others that leave with it. */
+  also?: (holder: string) => boolean
   /** Nobody is to be let in for so long. */
   restMs?: number
 }
@@ -65,7 +80,9 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
       if (at > now + AHEAD_MS && hasPromised(state, now)) at = undefined
       else state = letIn(spec, state, ticket, at, ticket.lane, now)
     }
-    if (state !== seen) {
+    // A gate that was kept for those in line is forgotten when there are none.
+    const isUnused = !ticket && !isPaused && found !== undefined && found.expiresAt === undefined && Object.keys(state.holders).length === 0
+    if (state !== seen || isUnused) {
       const written = yield* write(storage, id, spec, state, found, isPaused)
       found = written ?? (yield* ask(storage.documents.get(gatesOf(id.limit), gateKey(id))))
       if (!written) continue
@@ -111,10 +128,14 @@ function* backInLine(storage: Storage, id: GateId, runId: string): Procedure<boo
   const passed = gates.findIndex((gate) => isSameGate(gate, id))
   if (!run || passed < 0 || passed !== gates.length - 1) return false
   if (run.status === 'queued') return run.passed === passed
+  // Somebody has asked for it meanwhile, to cancel it, say.
+  if (run.wakeAt === undefined || run.wakeAt <= storage.now()) return false
   const ticket = ticketOf(runId, gates[passed]!, order)
   // The ticket first: a run that waits is in line.
   yield* ask(storage.documents.put(lineOf(id), ticketKey(ticket), writeTicket(ticket)))
-  const updated = yield* ask(storage.update(run, { when: { status: ['pending'], passed: passed + 1 }, set: { status: 'queued', passed, wakeAt: undefined } }))
+  const updated = yield* ask(
+    storage.update(run, { when: { status: ['pending'], passed: passed + 1, stimulus: run.stimulus }, set: { status: 'queued', passed, wakeAt: undefined } }),
+  )
   if (!updated.ok) yield* ask(storage.documents.remove(lineOf(id), ticketKey(ticket)))
   return updated.ok
 }
@@ -181,6 +202,20 @@ export function* rest(storage: Storage, limit: string, spec: LimitSpec, ms: numb
   }
 }
 
+/**
+ * Once more, behind the word of the run that it is over, or waits: while it left one place, the next in line may have been a step of its own, and was told. `whose`: all of its
+ * steps, or those that were said to leave.
+ */
+export function* leaveForGood(storage: Storage, run: StoredRun, left: readonly Outgoing[], whose: 'all' | 'said'): Procedure<Wake[]> {
+  const ofSteps = left.filter((item) => item.kind === 'leave' && isOfStep(item.holder)) as (Outgoing & { kind: 'leave' })[]
+  if (ofSteps.length === 0) return []
+  const said = new Set(ofSteps.map(({ holder }) => holder))
+  const also = (holder: string) => (whose === 'all' ? isOfStep(holder) && runOf(holder) === run.id : said.has(holder))
+  const gates = new Map(ofSteps.map(({ gate }) => [lineOf(gate), gate]))
+  const attended = yield* together([...gates.values()].map((gate) => attend(storage, gate, { holder: '', also })))
+  return attended.flatMap(({ wakes }) => wakes)
+}
+
 /** The limit of the code is on record, for those who do not have the code, and for people. */
 export function* noteLimit(storage: Storage, name: string, code: LimitSpec): Procedure<InForce> {
   const found = yield* ask(storage.documents.get(LIMITS, name))
@@ -223,8 +258,9 @@ function* write(storage: Storage, id: GateId, spec: LimitSpec, state: GateState,
 
 const stateOf = (found: Document | undefined): GateState => (found?.value as unknown as GateState | undefined) ?? EMPTY
 
-function withOut(state: GateState, { holder, restMs }: Leaving, now: number): GateState {
-  const left = letOut(state, holder, now)
+function withOut(state: GateState, { holder, also, restMs }: Leaving, now: number): GateState {
+  const leaving = also ? [holder, ...Object.keys(state.holders).filter(also)] : [holder]
+  const left = leaving.reduce((before, each) => letOut(before, each, now), state)
   return restMs === undefined ? left : { ...left, restUntil: Math.max(left.restUntil ?? 0, now + restMs) }
 }
 
@@ -255,10 +291,12 @@ function* letPass(storage: Storage, run: StoredRun, id: GateId, at: number, roun
   // Paused again while it was in line, it has waited for that too.
   const isLater = round !== undefined && round !== gates[before]!.round
   const anew = isLater ? { admission: { ...admission!, gates: gates.with(before, { ...gates[before]!, round }) } } : {}
-  const set = { passed, ...anew, ...(!next && { status: 'pending' as const, wakeAt: at }) }
-  const updated = yield* ask(storage.update(run, { when: { status: ['queued'], passed: before }, set }))
+  // One that was cancelled is looked at before.
+  const wakeAt = Math.min(at, run.wakeAt ?? at)
+  const set = { passed, ...anew, ...(!next && { status: 'pending' as const, wakeAt }) }
+  const updated = yield* ask(storage.update(run, { when: { status: ['queued'], passed: before, stimulus: run.stimulus }, set }))
   if (!updated.ok) return updated.run ? yield* letPass(storage, updated.run, id, at, round) : []
-  return next ? (yield* waitInLine(storage, next, ticketOf(run.id, next, order))).wakes : [{ runId: run.id, at }]
+  return next ? (yield* waitInLine(storage, next, ticketOf(run.id, next, order))).wakes : [{ runId: run.id, at: wakeAt }]
 }
 
 export function ticketOf(runId: string, { lane = '', holds }: Gate, order: number): Ticket {

@@ -22,7 +22,7 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
   const fields = { error: undefined, endedAt: undefined, ...(run.claims > 0 && { spared: run.claims }) }
   // Pauses that it has come to are over, or it comes to them again.
   const admission = run.admission && { ...run.admission, gates: run.admission.gates.filter(({ limit }) => !isPause(limit)) }
-  const hasGates = admission !== undefined && admission.gates.length > 0
+  const hasGates = admission !== undefined && admission.gates.length > 0 && !admission.gathering
   const set = {
     ...fields,
     ...(hasGates ? { status: 'queued' as const, wakeAt: undefined } : { status: 'pending' as const, wakeAt: now }),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, RetryableError, signal, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { slowCloud } from '../outside/slow-cloud.ts'
 
 test('a signal to a run in line is there when it starts', async () => {
   const go = signal<number>('go')
@@ -117,4 +118,37 @@ test('a run whose limited step is in line when it fails leaves the line; retried
   await env.client.retry(run.runId)
   expect(await run.status()).toBe('waiting')
   await run.result()
+})
+
+test('a run that was told its start and is cancelled is cancelled, also if its limit is paused before anybody has come to it', async () => {
+  const mail = workflow('mail', { rateLimit: { limit: 1, per: '1h' } }, async () => 1)
+  const { open, take, wait } = slowCloud([mail])
+  const client = open()
+  await client.start(mail)
+  const b = await client.start(mail)
+  expect((await client.get(b.runId)).status).toBe('pending')
+  await client.cancel(b.runId)
+  await client.limits.pause('mail:rate')
+  for (let i = 0; i < 10; i++) {
+    await take(client, b.runId)
+    await wait(60_000)
+  }
+  expect((await client.get(b.runId)).status).toBe('cancelled')
+})
+
+test('a queued run that is cancelled is cancelled now, also if it is told a later start before anybody has come to it', async () => {
+  const mail = workflow('mail', { rateLimit: { limit: 1, per: '1h' } }, async () => 1)
+  const { open, take, wait } = slowCloud([mail])
+  const client = open()
+  await client.start(mail)
+  const b = await client.start(mail)
+  const c = await client.start(mail)
+  expect((await client.get(c.runId)).status).toBe('queued')
+  await client.cancel(c.runId)
+  await client.terminate(b.runId)
+  for (let i = 0; i < 5; i++) {
+    await take(client, c.runId)
+    await wait(60_000)
+  }
+  expect((await client.get(c.runId)).status).toBe('cancelled')
 })

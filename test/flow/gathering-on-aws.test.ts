@@ -128,3 +128,22 @@ test('a debounced run whose first sender died passes the limit of the key that i
   }
   expect(bad).toEqual([])
 })
+
+test('a start whose sender was frozen for more than a minute between its place and its run comes to an end', async () => {
+  const bill = workflow('bill', { batch: { size: 10, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const { open, take, wait } = slowCloud([bill])
+  const frozen = open()
+  const create = frozen.world.store.create.bind(frozen.world.store)
+  frozen.world.store.create = async (run) => {
+    await wait(70_000)
+    return create(run)
+  }
+  const starting = frozen.start(bill, 1)
+  await wait(65_000)
+  const client = open()
+  await client.start(bill, 2)
+  const { runId } = await starting
+  await wait(120_000)
+  await Promise.race([take(client, runId), wait(300_000)])
+  expect(await client.get(runId)).toMatchObject({ status: 'completed', output: [1] })
+})

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { slowCloud } from '../outside/slow-cloud.ts'
 
 const sync = (onConflict: 'skip' | 'cancel-running' | 'queue-latest') =>
   workflow('sync', { singleton: { key: (tenant: string) => tenant, onConflict } }, async (ctx, tenant: string) => {
@@ -55,4 +56,54 @@ test('queue-latest: of those that come while one runs only the last is run', asy
   expect(states).toEqual(['sleeping', 'cancelled', 'cancelled', 'queued'])
   expect(await runs[0]!.result()).toBe('a')
   expect(await runs[3]!.result()).toBe('a')
+})
+
+test('queue-latest: a repeated start of the run that has the key, and waits at another limit, does not cancel it', async () => {
+  const sync = workflow('sync', { singleton: { key: (k: string) => k, onConflict: 'queue-latest' }, concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
+  const env = await testEnv({ workflows: [sync] })
+  await env.start(sync, 'other')
+  const first = await env.client.start(sync, 'k', { id: 'first' })
+  await env.advance('1s')
+  await env.client.start(sync, 'k', { id: 'second' })
+  expect(await env.client.start(sync, 'k', { id: 'first' })).toMatchObject({ runId: first.runId })
+  await env.advance('5h')
+  expect((await env.client.get('first')).status).toBe('completed')
+})
+
+test('queue-latest: a repeated start of the run that is there, and is paused, does not cancel it', async () => {
+  const sync = workflow('sync', { singleton: { key: (k: string) => k, onConflict: 'queue-latest' } }, async (ctx) => {
+    await ctx.sleep('1h')
+    await ctx.sleep('1h')
+  })
+  const env = await testEnv({ workflows: [sync] })
+  await env.client.start(sync, 'k', { id: 'first' })
+  await env.advance('1s')
+  await env.client.pause({ run: 'first' })
+  await env.advance('90m')
+  expect((await env.client.get('first')).status).toBe('queued')
+  await env.client.start(sync, 'k', { id: 'second' })
+  await env.client.start(sync, 'k', { id: 'first' })
+  await env.client.resume({ run: 'first' })
+  await env.advance('5h')
+  expect((await env.client.get('first')).status).toBe('completed')
+})
+
+test('cancel-running: the later start takes the place of the one that runs, though the clock of its process is two seconds behind', async () => {
+  const w = workflow('w', { singleton: { key: () => 'k', onConflict: 'cancel-running' } }, async (ctx) => ctx.sleep('1h'))
+  const { open, take, wait } = slowCloud([w])
+  const client = open()
+  const a = await client.start(w)
+  await take(client, a.runId)
+  await wait(500)
+  const behind = open()
+  const clock = behind.world.clock
+  const now = clock.now.bind(clock)
+  ;(behind.world as { clock: unknown }).clock = new Proxy(clock, { get: (t, p) => (p === 'now' ? () => now() - 2_000 : Reflect.get(t, p).bind(t)) })
+  const b = await behind.start(w)
+  for (let i = 0; i < 4; i++) {
+    await take(client, a.runId)
+    await take(client, b.runId)
+    await wait(1_000)
+  }
+  expect({ a: (await client.get(a.runId)).status, b: (await client.get(b.runId)).status }).toEqual({ a: 'cancelled', b: 'sleeping' })
 })
