@@ -2,21 +2,34 @@ import { styleText } from 'node:util'
 import type { GateView, LimitView } from '../sdk/index.ts'
 import { countInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
+import { quoted } from '../sdk/views/turn.ts'
 import { textTable } from './text-table.ts'
 
 export function limitTable(limits: readonly LimitView[]): string {
   const rows = limits.map((limit) => {
     const { inside, waiting } = totalsOf(limit)
-    return [limit.name, specInWords(limit.inForce), limit.isSet ? 'yes' : '', countInWords(inside), countInWords(waiting), limit.paused ? 'yes' : '']
+    return [
+      limit.name,
+      inForceInWords(limit),
+      limit.isSet ? 'yes' : '',
+      countInWords(inside),
+      countInWords(waiting),
+      limit.paused ? 'yes' : restsInWords(limit),
+    ]
   })
   return textTable(['LIMIT', 'IN FORCE', 'SET', 'INSIDE', 'WAITING', 'PAUSED'], rows)
 }
 
+const restsInWords = ({ gates }: LimitView): string => (gates.some(({ restUntil }) => restUntil !== undefined) ? 'rests' : '')
+/** Each key has the whole limit to itself. */
+const inForceInWords = ({ inForce, gates }: Pick<LimitView, 'inForce' | 'gates'>): string =>
+  `${specInWords(inForce)}${gates.some(({ key }) => key !== undefined) ? ' for each key' : ''}`
+
 /** One limit, key by key. */
 export function limitText({ name, code, inForce, isSet, paused, gates, hasMore }: LimitView, now: number): string {
-  const set = isSet ? `, as was set (the code has ${specInWords(code)}; \`overwinter limits reset ${name}\`)` : ''
-  const lines = [`${styleText('bold', name)}  ${specInWords(inForce)}${set}`]
-  if (paused) lines.push(`  ${styleText('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${name}\``)
+  const set = isSet ? `, as was set (the code has ${specInWords(code)}; \`overwinter limits reset ${quoted(name)}\`)` : ''
+  const lines = [`${styleText('bold', name)}  ${inForceInWords({ inForce, gates })}${set}`]
+  if (paused) lines.push(`  ${styleText('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${quoted(name)}\``)
   for (const gate of gates) lines.push(...gateLines(gate, now))
   if (gates.length === 0) lines.push('  nobody has come to it of late')
   if (hasMore) lines.push('  There are more keys')
@@ -31,7 +44,9 @@ function gateLines({ key, inside, holders, waiting, next, restUntil, heldMs }: G
     field('inside', `${inside}${some(holders, inside)}`),
     field('waiting', `${countInWords(waiting)}${some(next, waiting.count)}`),
     ...(heldMs === undefined ? [] : [field('stay', `about ${span(heldMs)} each, lately`)]),
-    ...(restUntil === undefined ? [] : [field('rests', `until ${clockTime(restUntil, now)} (${fromNow(restUntil, now)}), as it was asked to`)]),
+    ...(restUntil === undefined
+      ? []
+      : [field('rests', `until ${clockTime(restUntil, now)} (${fromNow(restUntil, now)}), as it was asked to; \`overwinter limits resume\` ends that`)]),
   ]
 }
 

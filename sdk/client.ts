@@ -11,11 +11,11 @@ import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
-import { checkName, checkRunId, keyedMessageId } from './engine/names.ts'
+import { checkName, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
 import { Limits } from './flow/limits.ts'
-import { listPauses, type PauseScope, type PauseView, pause, resume } from './flow/pauses.ts'
+import { checkedScope, listPauses, type PauseScope, type PauseView, pause, resume } from './flow/pauses.ts'
 import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
 import { outputOf, type ResultArguments, resultArguments } from './output-of.ts'
 import { hasEnded, type Message, type RunCounts, type RunPage, type RunRecord, type RunState, type RunStatus, type World } from './ports.ts'
@@ -28,6 +28,7 @@ import { validateOrThrow } from './schema.ts'
 import { StartedRun } from './started-run.ts'
 import { Starting } from './starting.ts'
 import type { Giving } from './storable.ts'
+import { scopeInWords } from './views/turn.ts'
 import type { Why } from './views/why.ts'
 import type { Registry, RunRequest, Signal, Workflow } from './workflow.ts'
 
@@ -117,10 +118,10 @@ export class Client {
     // Watching from before it is there, so that there is no need to look before something happens.
     const change = nextChange(this.world, run.id, until)
     try {
-      const { created, handedOver } = await this.starting.launch(prepared, until)
+      const { runId, created, handedOver } = await this.starting.launch(prepared, until)
       // Whichever is first: a runner that cannot be reached must not keep anybody from a result that is there.
       if (created) await Promise.race([change.promise, ...(handedOver ? [handedOver] : [])])
-      return { run: await this.settledBy(run.id, until), created }
+      return { run: await this.settledBy(runId, until), created }
     } finally {
       change.cancel()
     }
@@ -294,11 +295,11 @@ export class Client {
   }
 
   /** Lets nothing new begin: new runs and those that wake up are queued, running steps end. */
-  async pause(scope: PauseScope): Promise<PauseView> {
+  async pause(what: PauseScope): Promise<PauseView> {
+    const scope = checkedScope(what)
     // One that nobody knows is misspelt.
     if ('workflow' in scope) await this.definitions.toStart(scope.workflow)
     if ('run' in scope) {
-      checkRunId(scope.run)
       const state = await this.world.store.state(scope.run)
       if (!state) throw notFound(scope.run)
       if (hasEnded(state.status)) throw new ConflictError(`run '${scope.run}' has ended (${state.status}): there is nothing left to pause`)
@@ -308,8 +309,9 @@ export class Client {
 
   /** Lets what is paused go on, the oldest and those of the highest priority first; by default 100 runs a second. */
   async resume(scope: PauseScope, options?: { perSecond?: number }): Promise<PauseView> {
-    const resumed = await resume(this.world, scope, options)
-    if (!resumed) throw new ConflictError('that is not paused; `overwinter pauses` lists what is')
+    const checked = checkedScope(scope)
+    const resumed = await resume(this.world, checked, options)
+    if (!resumed) throw new ConflictError(`${scopeInWords(checked)} is not paused; \`overwinter pauses\` lists what is`)
     return resumed
   }
 

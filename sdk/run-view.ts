@@ -56,7 +56,8 @@ export async function queueOf(limits: Limits, run: RunRecord): Promise<QueueView
   const gate = run.admission?.gates[run.passed ?? 0]
   if (!gate) return undefined
   const { limit, key } = gate
-  const at = await limits.placeOf(gate, run)
+  // Only steps ask for a rest, of limits that are theirs.
+  const { restUntil: _, ...at } = await limits.placeOf(gate, run)
   return { limit, ...(key !== undefined && !isPause(limit) && { key }), ...at }
 }
 

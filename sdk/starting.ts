@@ -46,7 +46,9 @@ export class Starting {
       return { runId, status, created: false, handedOver: undefined }
     }
     const { created, run: existing, wakes } = await this.world.store.create(run)
-    if (!created && run.admission?.onConflict !== 'skip' && !run.admission?.gathering && !isSameStart(existing, run)) {
+    // A singleton that skips gives the run that has its key, which has another id.
+    const isOfItsKey = run.admission?.onConflict === 'skip' && existing.id !== run.id
+    if (!created && !isOfItsKey && !run.admission?.gathering && !isSameStart(existing, run)) {
       throw new ConflictError(
         `run '${run.id}' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run`,
       )

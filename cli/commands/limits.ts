@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { limitToJson } from '../../sdk/http-client/wire.ts'
 import type { Duration, LimitView } from '../../sdk/index.ts'
 import { specInWords } from '../../sdk/views/limit-words.ts'
+import { quoted } from '../../sdk/views/turn.ts'
 import { Failure } from '../failure.ts'
 import { limitTable, limitText } from '../limit-text.ts'
 import { Session } from '../session.ts'
@@ -47,7 +48,7 @@ export function addLimits(program: Command): void {
       const session = Session.of(set)
       if (Object.keys(options).length === 0) throw new Failure(`say what ${name} is to be, with --concurrency, or with --rate and --per`)
       const limit = await session.client.limits.set(name, options)
-      session.print(`${name} is now ${specInWords(limit.inForce)}; \`overwinter limits reset ${name}\` takes it back`, limitToJson(limit))
+      session.print(`${name} is now ${specInWords(limit.inForce)}; \`overwinter limits reset ${quoted(name)}\` takes it back`, limitToJson(limit))
     })
 
   for (const action of ['pause', 'resume', 'reset'] as const) {
@@ -58,8 +59,11 @@ export function addLimits(program: Command): void {
       .action(async (name: string) => {
         const session = Session.of(sub)
         const { limits } = session.client
-        if (action === 'resume' && !(await limits.get(name)).paused)
-          throw new Failure(`limit '${name}' is not paused; \`overwinter limits\` lists those that are`)
+        if (action === 'resume') {
+          const { paused, gates } = await limits.get(name)
+          if (!paused && gates.every(({ restUntil }) => restUntil === undefined))
+            throw new Failure(`limit '${name}' is not paused, and does not rest; \`overwinter limits\` lists those that are paused`)
+        }
         const limit = await limits[action](name)
         session.print(`${name} ${DONE[action](limit)}`, limitToJson(limit))
       })

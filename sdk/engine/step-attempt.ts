@@ -5,6 +5,7 @@ import { type Duration, milliseconds } from './duration.ts'
 import { asError, CancelledError, RetryableError, recordError, TimeoutError } from './errors.ts'
 import type { ErrorRecord, EventOf } from './events.ts'
 import type { Json } from './json.ts'
+import { checkedLimit } from './limit-request.ts'
 import { checkName, idempotencyKey } from './names.ts'
 import type { Operation, StepRequest } from './operation.ts'
 import { DEFAULTS, retryDelay } from './retry.ts'
@@ -184,14 +185,18 @@ export class StepAttempt implements StepTools, CheckTools {
     const error = this.cancelled ? this.abortedWith! : asError(thrown)
     const policy = options.semantics === 'at-most-once' ? { attempts: 1, ...options.retry } : (options.retry ?? {})
     let delay: number | undefined
+    let rest: { limit: Limit; ms: number } | undefined
     let last: unknown = error
     try {
       delay = this.cancelled ? undefined : retryDelay(policy, this.attempt, error, () => this.host.ids.random(), `step '${id}'`)
+      if (error instanceof RetryableError && error.limit)
+        rest = { limit: checkedLimit(error.limit, `a RetryableError in step '${id}'`), ms: restOf(error, delay) }
     } catch (policyError) {
+      delay = undefined
       last = policyError
     }
     const ms = this.finish()
-    if (error instanceof RetryableError && error.limit) this.host.rest(this.operation, error.limit, restOf(error, delay))
+    if (rest) this.host.rest(this.operation, rest.limit, rest.ms)
     if (delay === undefined)
       this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: this.recorded(last), ...(ms > 0 && { ms }) })
     else if (this.request.rhythm) this.goRound(delay, this.recorded(error))

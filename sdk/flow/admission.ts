@@ -40,7 +40,12 @@ export type NewAdmission = Admission & { specs: Record<string, LimitSpec> }
 export async function made<T>(workflow: AnyWorkflow, what: string, of: (input: never) => T, { input, parsed, reparse }: Accepted): Promise<T> {
   const value = reparse ? await validateOrThrow(workflow.options.input, decode(input), what) : decode(parsed ?? input)
   try {
-    return of(value as never)
+    const it = of(value as never)
+    if (typeof (it as PromiseLike<unknown> | undefined)?.then !== 'function')
+      return it
+      // Nobody waits for it, and what becomes of it is nobody's business.
+    ;(it as PromiseLike<unknown>).then(undefined, () => {})
+    throw new Error('it gives a promise, and has to be made at once, of the input alone')
   } catch (error) {
     throw ofInput(`${what} could not be made of this input: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -14,7 +14,12 @@ export async function findLimit({ documents }: World, name: string): Promise<{ r
 }
 
 /** Changes a limit while it is in use: those in line go by it at once. */
-export async function changeLimit(world: World, name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitRecord> {
+export async function changeLimit(
+  world: World,
+  name: string,
+  change: (record: LimitRecord) => LimitRecord,
+  { endsRest = false }: { endsRest?: boolean } = {},
+): Promise<LimitRecord> {
   for (;;) {
     const { record, version } = await findLimit(world, name)
     const { restUntil, ...changed } = change(record)
@@ -22,7 +27,8 @@ export async function changeLimit(world: World, name: string, change: (record: L
     // Whoever sets other numbers knows better than a service that asked for a rest.
     const next: LimitRecord = { ...changed, ...(restUntil !== undefined && !hasOtherNumbers && { restUntil }) }
     if (!(await world.documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
-    const afresh = hasOtherNumbers || (next.paused && !record.paused) ? { endsRest: hasOtherNumbers } : undefined
+    const isOver = hasOtherNumbers || endsRest
+    const afresh = isOver || (next.paused && !record.paused) ? { endsRest: isOver } : undefined
     await attendTo(world, await gatesInUse(world, name), afresh)
     return next
   }

@@ -12,7 +12,7 @@ export interface GateState {
   /** The last time for which somebody was let in: nobody who comes later is let in before. */
   lastAt?: number
   /** Who was promised last to be let in later: whoever it is attends to the next when that time comes. */
-  promised?: { to: string; at: number; cost?: number }
+  promised?: { to: string; at: number; cost?: number; order?: number }
   /** Nobody is let in before: whoever is behind it asked for a rest. */
   restUntil?: number
   /** The lane that was served last. */
@@ -36,6 +36,7 @@ const PIECES = 25
 /** What it takes to be let in. */
 export interface Wanted {
   holder: string
+  order: number
   cost: number
   /** It has to come out again: a slot is taken, or whoever asked must find out later that it was let in. */
   holds: boolean
@@ -68,9 +69,9 @@ export function roomFor(spec: LimitSpec, state: GateState, cost: number, now: nu
   return at
 }
 
-export function letIn(spec: LimitSpec, state: GateState, { holder, cost, holds }: Wanted, at: number, lane: string, now: number): GateState {
+export function letIn(spec: LimitSpec, state: GateState, { holder, order, cost, holds }: Wanted, at: number, lane: string, now: number): GateState {
   const next: GateState = { ...state }
-  if (at > now) next.promised = { to: holder, at, ...(cost !== 1 && { cost }) }
+  if (at > now) next.promised = { to: holder, at, order, ...(cost !== 1 && { cost }) }
   if (holds) next.holders = { ...state.holders, [holder]: at }
   if (lane !== '') next.lane = lane
   if (spec.rate === undefined) return next
@@ -108,8 +109,11 @@ export function letOut(before: GateState, holder: string, now: number): GateStat
 export const hasPromised = ({ promised }: GateState, now: number): boolean => promised !== undefined && promised.at > now
 
 /** What was said of times to come does not count any more. `isTakenBack`: whoever was promised one does not come in then. */
-export function afresh(spec: LimitSpec, { lastAt: _, promised, ...state }: GateState, isTakenBack: boolean): GateState {
-  if (!promised || !isTakenBack || spec.rate === undefined || !state.used) return state
+export function afresh(spec: LimitSpec, { lastAt: _, promised, ...before }: GateState, isTakenBack: boolean): GateState {
+  if (!promised || !isTakenBack) return before
+  const { [promised.to]: __, ...holders } = before.holders
+  const state = { ...before, holders }
+  if (spec.rate === undefined || !state.used) return state
   const used = withUsed(state.used, state.used.at(-1)![0], -Math.min(promised.cost ?? 1, spec.rate))
   return { ...state, used }
 }

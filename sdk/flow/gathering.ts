@@ -97,6 +97,7 @@ export async function gather(
     const n = last ? last.n + 1 : 1
     const before = repeat === undefined ? undefined : await findRepeat(documents, collection, last?.entry.from ?? n, repeat)
     if (before?.inLog) return joined(before.inLog.n, sameInput(before.inLog.entry, accepted))
+    if (before?.input !== undefined && before.input !== digest(canonicalJson(accepted.input))) throw otherInput(before.run)
     if (before) return { joins: { runId: before.run, status: (await store.state(before.run))?.status ?? 'completed', isFull: false } }
     const isOpen = last && !last.entry.closed && !(batch && n - last.entry.first >= batch.size) && (await mayJoin(store, last.entry, now))
     const { run, first, from, since } = isOpen
@@ -134,14 +135,19 @@ async function findRepeat(documents: DocumentStore, collection: string, from: nu
 
 interface Repeat {
   run: string
+  /** A digest of what was started. */
+  input?: string
   /** While it is there. */
   inLog?: Placed
 }
 
 function sameInput(entry: Entry, { input }: Accepted): Entry {
   if (canonicalJson(entry.input) === canonicalJson(input)) return entry
-  throw new ConflictError(`another input was started under this idempotency key, for run '${entry.run}'; a start that is repeated has the same input`)
+  throw otherInput(entry.run)
 }
+
+const otherInput = (run: string) =>
+  new ConflictError(`another input was started under this idempotency key, for run '${run}'; a start that is repeated has the same input`)
 
 /** The first place, from this one on, before which all is cleared. */
 async function clearedBefore(documents: DocumentStore, collection: string, from: number, next: number): Promise<number> {
@@ -217,7 +223,8 @@ export async function forgetGathered({ documents, clock, store }: World, workflo
     if (!done.has(entry.run)) done.set(entry.run, await hasItsInput(store, entry.run))
     if (done.get(entry.run) === false) isCleared = false
     else if (!entry.cleared) {
-      if (entry.key !== undefined && done.get(entry.run)) await documents.put(REPEATS, entry.key, { run: entry.run }, { expiresAt: now + REPEATS_KEPT_MS })
+      if (entry.key !== undefined && done.get(entry.run))
+        await documents.put(REPEATS, entry.key, { run: entry.run, input: digest(canonicalJson(entry.input)) }, { expiresAt: now + REPEATS_KEPT_MS })
       const { run, from, since, at } = entry
       const cleared: Entry = { run, first: entry.first, from, since, at, closed: true, ...(isCleared && { cleared: true }) }
       await documents.put(collection, each.key, cleared as unknown as Json, { ifVersion: each.version, expiresAt: now + PLACES_KEPT_MS })

@@ -69,7 +69,7 @@ export class Limits {
       if (refusal !== undefined) throw new InvalidInputError(refusal)
       const { concurrency, rate, perMs } = specInForce(record)
       const isRated = (options.rate ?? rate) !== undefined
-      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: options.per ?? perMs ?? 1_000 }) }
+      const wanted = { concurrency: options.concurrency ?? concurrency, rate: options.rate ?? rate, ...(isRated && { per: options.per ?? perMs }) }
       const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as LimitOptions
       const set = specOf(given, `limit '${name}'`)
       return { ...record, set }
@@ -86,8 +86,9 @@ export class Limits {
     return this.change(name, (record) => ({ ...record, paused: true }))
   }
 
-  resume(name: string): Promise<LimitView> {
-    return this.change(name, ({ paused: _, ...record }) => record)
+  /** Lets those in line in again, also where it rests because somebody inside asked for it. */
+  async resume(name: string): Promise<LimitView> {
+    return this.view(name, await changeLimit(this.world, name, ({ paused: _, restUntil: __, ...record }) => record, { endsRest: true }))
   }
 
   /** How many are before this run, or this step of it, and when it is likely to be let in. */
@@ -107,7 +108,9 @@ export class Limits {
     const expected = isUnknown
       ? undefined
       : expectedAt(specInForce(record), resting(state, record?.restUntil), served.slice(0, place.count), this.world.clock.now())
-    return { place, ...(expected !== undefined && { expectedAt: expected }), paused, ...(pause && { pause }) }
+    const { restUntil = 0 } = resting(state, record?.restUntil)
+    const rests = restUntil > this.world.clock.now() && { restUntil }
+    return { place, ...(expected !== undefined && { expectedAt: expected }), paused, ...rests, ...(pause && { pause }) }
   }
 
   /** What keeps the run from going on behind this gate, the widest first. */

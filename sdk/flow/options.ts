@@ -53,6 +53,7 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
   const { concurrency, rateLimit, singleton, debounce, batch, priority } = options
   const what = `workflow '${workflow}'`
   const limits: WorkflowLimit[] = []
+  for (const name of ['rateLimit', 'singleton', 'debounce', 'batch'] as const) checkWritten(what, name, options[name])
   if (singleton) {
     checkKey(`${what}: singleton.key`, singleton.key, 'needed')
     if (!Object.hasOwn(ON_CONFLICT, singleton.onConflict))
@@ -62,6 +63,8 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
     limits.push({ name: `${workflow}${SINGLETON}`, spec: { concurrency: 1 }, key: singleton.key })
   }
   const several = concurrency === undefined ? [] : Array.isArray(concurrency) ? concurrency : [concurrency]
+  if (concurrency !== undefined && several.length === 0)
+    throw new InvalidInputError(`${what}: its concurrency is an empty list; leave it out where there is to be none`)
   for (const each of several) {
     const example = `{ limit: ${typeof each === 'number' ? each : 5} }`
     if (each?.limit === undefined) throw new InvalidInputError(`${what}: write its concurrency as \`concurrency: ${example}\`, or as a list of such limits`)
@@ -76,7 +79,7 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
   if (rateLimit) {
     checkKey(`${what}: rateLimit.key`, rateLimit.key)
     const { limit: rate, per, key } = rateLimit
-    if (rate === undefined || per === undefined) throw new InvalidInputError(`${what}: write its rateLimit as \`rateLimit: { limit: 100, per: '1m' }\``)
+    if (rate === undefined || per === undefined) throw new InvalidInputError(`${what}: write its rateLimit as \`rateLimit: ${WRITTEN.rateLimit}\``)
     limits.push({ name: `${workflow}:rate`, spec: specOf({ rate, per }, `the rateLimit of ${what}`), ...(key && { key }) })
   }
   if (priority !== undefined && typeof priority !== 'function')
@@ -90,6 +93,19 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
   if (singleton && (debounce || batch))
     throw new InvalidInputError(`${what} has a singleton beside a ${debounce ? 'debounce' : 'batch'}; give it one of the two`)
   return limits
+}
+
+const WRITTEN = {
+  rateLimit: "{ limit: 100, per: '1m' }",
+  singleton: "{ key: ({ tenant }) => tenant, onConflict: 'skip' }",
+  debounce: "{ key: ({ document }) => document, wait: '10s' }",
+  batch: "{ size: 100, wait: '10s' }",
+}
+
+/** A zero or a false would look as if it had switched something off. */
+function checkWritten(what: string, name: keyof typeof WRITTEN, value: unknown): void {
+  if (value === undefined || (typeof value === 'object' && value !== null)) return
+  throw new InvalidInputError(`${what}: write its ${name} as \`${name}: ${WRITTEN[name]}\`, or leave it out; got ${JSON.stringify(value)}`)
 }
 
 function checkDebounce(what: string, { key, wait, max }: NonNullable<AnyFlow['debounce']>): void {

@@ -90,7 +90,6 @@ export function withGate({ admission, createdAt }: RunRecord, gate: Gate, hasBeg
 const serialOf = ({ since }: LimitRecord): string => String(since ?? 0)
 
 export async function pause(world: World, scope: PauseScope): Promise<PauseView> {
-  checkScope(scope)
   const name = nameOf(scope)
   for (;;) {
     const found = await world.documents.get(PAUSES, name)
@@ -116,7 +115,6 @@ async function pausedRuns({ documents }: World): Promise<number> {
 
 /** Lets those in line go, so many a second, and everybody who comes behind them; undefined where nothing is paused. */
 export async function resume(world: World, scope: PauseScope, { perSecond = USUAL_PER_SECOND }: { perSecond?: number } = {}): Promise<PauseView | undefined> {
-  checkScope(scope)
   if (!Number.isInteger(perSecond) || perSecond < 1 || perSecond > MOST_PER_SECOND)
     throw new InvalidInputError(
       `the rate of a resume must be a whole number from 1 to ${MOST_PER_SECOND.toLocaleString('en')} a second, got ${String(perSecond)}`,
@@ -157,8 +155,13 @@ function viewOf(name: string, { code, since, paused }: LimitRecord): PauseView {
   return { scope: scopeOf(name), since: since ?? 0, ...(!paused && code.rate !== undefined && { perSecond: code.rate }) }
 }
 
-function checkScope(scope: PauseScope): void {
-  if ('workflow' in scope) checkName('a workflow name', scope.workflow)
-  else if ('run' in scope) checkRunId(scope.run)
-  else if (scope.all !== true) throw new InvalidInputError('say what is meant: { all: true }, { workflow } or { run }')
+/** One thing, and nothing that could be taken for more. */
+export function checkedScope(scope: PauseScope): PauseScope {
+  const { all, workflow, run } = (scope ?? {}) as { all?: unknown; workflow?: string; run?: string }
+  const given = [all, workflow, run].filter((part) => part !== undefined)
+  if (given.length !== 1 || (all !== undefined && all !== true))
+    throw new InvalidInputError('say what is meant: { all: true }, { workflow } or { run }, and one of them')
+  if (workflow !== undefined) checkName('a workflow name', workflow)
+  if (run !== undefined) checkRunId(run)
+  return workflow !== undefined ? { workflow } : run !== undefined ? { run } : { all: true }
 }

@@ -101,12 +101,12 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     const { name, version } = typeof workflow === 'string' ? { name: workflow, version: undefined } : workflow
     const kept = encode(input, `the input of workflow '${name}'`)
     const path = `/workflows/${encodeURIComponent(name)}/runs`
-    const { status, body } = await this.transport.send<T>({
+    const { status, body, attempts } = await this.transport.send<T>({
       ...{ method: 'POST', path, query, body: { ...options, input: kept, version }, idempotencyKey: idempotencyKey ?? ownKey() },
       ...(readTraceparent(traceparent) && { traceparent }),
     })
-    // Under a key that nobody else has, "started before" can only mean by an attempt of this call.
-    const isOwnRepeat = idempotencyKey === undefined && options.id === undefined
+    // Under a key that nobody else has, "started before" may mean by an earlier attempt of this call.
+    const isOwnRepeat = idempotencyKey === undefined && options.id === undefined && attempts > 1
     return { body, created: status === 201 || isOwnRepeat }
   }
 

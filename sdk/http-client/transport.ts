@@ -40,7 +40,7 @@ export class Transport {
   }
 
   /** The answer's status and JSON; throws what a refusal stands for. */
-  async send<T>(call: Call): Promise<{ status: number; body: T }> {
+  async send<T>(call: Call): Promise<{ status: number; body: T; attempts: number }> {
     const isRepeatable = call.method === 'GET' || call.method === 'PUT' || call.idempotencyKey !== undefined
     const retries = isRepeatable ? (this.options.retries ?? 4) : 0
     for (let attempt = 0; ; attempt++) {
@@ -50,7 +50,8 @@ export class Transport {
         if (isLast) throw error
         return undefined
       })
-      if (answer?.response.ok) return { status: answer.response.status, body: (answer.text === '' ? undefined : JSON.parse(answer.text)) as T }
+      if (answer?.response.ok)
+        return { status: answer.response.status, body: (answer.text === '' ? undefined : JSON.parse(answer.text)) as T, attempts: attempt + 1 }
       if (answer && (isLast || !WORTH_REPEATING.has(answer.response.status))) throw errorFrom(answer.response.status, answer.text)
       await pause(attempt, answer ? retryAfterMs(answer.response) : 0)
     }

@@ -105,7 +105,7 @@ export function* attend(storage: Storage, id: GateId, leaving?: Leaving): Proced
   }
 }
 
-/** Other numbers count, or none for now: whoever was promised a time by the old ones stands in line again. A step keeps its time, which its run has journaled. */
+/** Other numbers count, or none for now: whoever was promised a time by the old ones stands in line again. */
 export function* attendAfresh(storage: Storage, id: GateId, { endsRest }: { endsRest: boolean }): Procedure<Attended> {
   const { spec } = yield* limitOf(storage, id.limit)
   for (;;) {
@@ -113,7 +113,7 @@ export function* attendAfresh(storage: Storage, id: GateId, { endsRest }: { ends
     const { restUntil, ...state } = stateOf(found)
     const { promised } = state
     if (!found || (!promised && !(endsRest && restUntil))) break
-    const isTakenBack = promised !== undefined && promised.at > storage.now() && (yield* backInLine(storage, id, promised.to))
+    const isTakenBack = promised !== undefined && promised.at > storage.now() && (yield* backInLine(storage, id, promised))
     const next = { ...afresh(spec, state, isTakenBack), ...(restUntil !== undefined && !endsRest && { restUntil }) }
     const options = { ifVersion: found.version, ...(!isTakenBack && found.expiresAt !== undefined && { expiresAt: found.expiresAt }) }
     if (yield* ask(storage.documents.put(gatesOf(id.limit), gateKey(id), next as unknown as Json, options))) break
@@ -121,8 +121,14 @@ export function* attendAfresh(storage: Storage, id: GateId, { endsRest }: { ends
   return yield* attend(storage, id)
 }
 
-/** Whether a run that was promised to start waits for its turn again. */
-function* backInLine(storage: Storage, id: GateId, runId: string): Procedure<boolean> {
+/** Whether what was promised a time waits for its turn again. A step's run sleeps on until it is told another time, or until that one, when it asks. */
+function* backInLine(storage: Storage, id: GateId, { to: runId, cost = 1, order: place }: NonNullable<GateState['promised']>): Procedure<boolean> {
+  if (isOfStep(runId)) {
+    if (place === undefined) return false
+    const ticket: Ticket = { run: runOf(runId), holder: runId, cost, holds: true, lane: '', order: place }
+    yield* ask(storage.documents.put(lineOf(id), ticketKey(ticket), writeTicket(ticket)))
+    return true
+  }
   const run = yield* ask(storage.find(runId))
   const { gates = [], order = 0 } = run?.admission ?? {}
   const passed = gates.findIndex((gate) => isSameGate(gate, id))

@@ -12,6 +12,8 @@ export interface Place {
   place: Count
   expectedAt?: number
   paused: boolean
+  /** Nobody is let in before, because somebody inside asked for a rest. */
+  restUntil?: number
   /** What else is paused, behind the line. */
   pause?: PauseScope
 }
@@ -43,13 +45,16 @@ export function stateInWords({ scope, perSecond }: Pick<PauseView, 'scope' | 'pe
 
 /** What lets it go on, for the shell. */
 export function resumeCommand(scope: PauseScope): string {
-  return `overwinter resume ${'all' in scope ? '--all' : 'workflow' in scope ? quoted(scope.workflow) : `--run ${scope.run}`}`
+  return `overwinter resume ${'all' in scope ? '--all' : 'workflow' in scope ? quoted(scope.workflow) : `--run ${quoted(scope.run)}`}`
 }
 
 const endOf = (scope: PauseScope): Remedy => ({ what: `let ${scopeInWords(scope)} go on`, command: resumeCommand(scope) })
 
 /** What somebody can do who does not want to wait. `spec`: the numbers of the limit, where they are known. */
-export function remediesAtLine({ limit, paused, pause }: Pick<QueueView, 'limit' | 'paused' | 'pause'>, spec: LimitSpec | undefined): Remedy[] {
+export function remediesAtLine(
+  { limit, paused, pause, restUntil }: Pick<QueueView, 'limit' | 'paused' | 'pause'> & { restUntil?: number },
+  spec: LimitSpec | undefined,
+): Remedy[] {
   const isOfPause = isPause(limit)
   const name = quoted(limit)
   const ends = [
@@ -59,6 +64,7 @@ export function remediesAtLine({ limit, paused, pause }: Pick<QueueView, 'limit'
   ]
   // As long as something is paused nothing else helps.
   if (ends.length > 0) return ends
+  if (restUntil !== undefined) return [{ what: `end the rest of limit '${limit}', if the service is well again`, command: resumeLimitCommand(limit) }]
   if (isOfPause) return [{ what: 'let them go faster', command: `${resumeCommand(scopeOf(limit))} --rate …/s` }]
   const look: Remedy = { what: 'see who is inside, and who waits', command: `overwinter limits show ${name}` }
   // There is to be one at a time: that is what it is for.
@@ -69,5 +75,8 @@ export function remediesAtLine({ limit, paused, pause }: Pick<QueueView, 'limit'
 
 export const resumeLimitCommand = (limit: string): string => `overwinter limits resume ${quoted(limit)}`
 
-/** Names of workflows may have spaces. */
-const quoted = (name: string): string => (/^[\w:.@+=~-]+$/.test(name) ? name : `'${name}'`)
+/** Names of workflows are anybody's, and what is printed here is pasted into a shell. */
+export function quoted(name: string): string {
+  const word = /^[\w:.@+=~-]+$/.test(name) && !name.startsWith('~') ? name : `'${name.replaceAll("'", "'\\''")}'`
+  return name.startsWith('-') ? `-- ${word}` : word
+}

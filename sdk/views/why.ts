@@ -5,6 +5,7 @@ import type { LimitSpec } from '../flow/limit.ts'
 import type { HistoryEvent } from '../history.ts'
 import type { Waiting } from '../ports.ts'
 import { awaited } from './awaited.ts'
+import { clockTime } from './moments.ts'
 import { nearest } from './nearest.ts'
 import { type Place, placeInWords, remediesAtLine, scopeInWords, turnOf } from './turn.ts'
 
@@ -123,7 +124,8 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
     const found = facts.places?.get(id)
     if (!found) return []
     const paused = [...(found.paused ? [`limit '${on}'`] : []), ...(found.pause ? [scopeInWords(found.pause)] : [])]
-    return [[...paused.map((what) => `${what} is paused`), placeInWords(found, now)].join('; ')]
+    const rests = found.restUntil === undefined ? [] : [`it rests until ${clockTime(found.restUntil, now)}, because the service behind it asked for that`]
+    return [[...paused.map((what) => `${what} is paused`), ...rests, placeInWords(found, now)].join('; ')]
   },
   callback: ({ id }, { events }) => {
     const last = lastOf('callback.rejected', id, events)

@@ -28,15 +28,17 @@ const is = async (id: string, status: string) => {
 }
 
 test('limits are listed and shown, set, paused, resumed and reset, and the runs in line go accordingly', async () => {
-  expect(await says('limits')).toMatch(/^LIMIT +IN FORCE +SET +INSIDE +WAITING +PAUSED\norder:concurrency +1 at once +1 +2\n$/)
-  expect(await says('limits', 'show', 'order:concurrency')).toBe('order:concurrency  1 at once\n  acme\n    inside   1: a1\n    waiting  2: a2, a3\n')
+  expect(await says('limits')).toMatch(/^LIMIT +IN FORCE +SET +INSIDE +WAITING +PAUSED\norder:concurrency +1 at once for each key +1 +2\n$/)
+  expect(await says('limits', 'show', 'order:concurrency')).toBe(
+    'order:concurrency  1 at once for each key\n  acme\n    inside   1: a1\n    waiting  2: a2, a3\n',
+  )
   expect(await says('show', 'a3')).toMatch(/\nqueued: waits for its turn at limit 'order:concurrency' for 'acme' \(place 2\)\n$/)
   expect(await says('runs', '--status', 'queued')).toMatch(/^a2 .* its turn$/m)
   expect(await says('limits', 'set', 'order:concurrency', '--concurrency', '2')).toBe(
     'order:concurrency is now 2 at once; `overwinter limits reset order:concurrency` takes it back\n',
   )
   await is('a2', 'waiting')
-  expect(await says('limits')).toMatch(/^order:concurrency +2 at once +yes +2 +1\n?$/m)
+  expect(await says('limits')).toMatch(/^order:concurrency +2 at once for each key +yes +2 +1\n?$/m)
   expect(await says('limits', 'show', 'order:concurrency')).toContain('as was set (the code has 1 at once; `overwinter limits reset order:concurrency`)')
   expect(await says('limits', 'pause', 'order:concurrency')).toMatch(/^order:concurrency lets nobody in until it is resumed/)
   expect(await says('limits')).toMatch(/ yes$/m)
@@ -62,7 +64,7 @@ test('what makes no limit, and a limit that is not there, are refused with a sen
     })
   expect(await cli('limits', 'resume', 'order:concurrency')).toMatchObject({
     code: 1,
-    stderr: "limit 'order:concurrency' is not paused; `overwinter limits` lists those that are\n",
+    stderr: "limit 'order:concurrency' is not paused, and does not rest; `overwinter limits` lists those that are paused\n",
   })
 })
 

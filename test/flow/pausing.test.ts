@@ -80,7 +80,7 @@ test('a paused run can be cancelled', async () => {
 
 test('what is not paused cannot be resumed, and a rate has to be one', async () => {
   const env = await testEnv({ workflows: [nap] })
-  await expect(env.client.resume({ all: true })).rejects.toThrow('that is not paused')
+  await expect(env.client.resume({ all: true })).rejects.toThrow('everything is not paused; `overwinter pauses` lists what is')
   await env.client.pause({ all: true })
   await expect(env.client.resume({ all: true }, { perSecond: 0 })).rejects.toThrow('from 1 to 1,000 a second')
 })
@@ -88,4 +88,16 @@ test('what is not paused cannot be resumed, and a rate has to be one', async () 
 test('a workflow that nobody knows cannot be paused, and is told by the known names', async () => {
   const env = await testEnv({ workflows: [nap] })
   await expect(env.client.pause({ workflow: 'nup' })).rejects.toThrow("no workflow is named 'nup'; known: nap")
+})
+
+test.each([null, 'order', {}, { all: false }, { all: true, run: 'x' }])('what does not say one thing is refused, and nothing is paused: %j', async (scope) => {
+  const env = await testEnv({ workflows: [workflow('order', async () => 1)] })
+  await expect(env.client.pause(scope as never)).rejects.toThrow('say what is meant: { all: true }, { workflow } or { run }, and one of them')
+  await expect(env.client.resume(scope as never)).rejects.toThrow('say what is meant')
+  expect(await env.client.pauses()).toEqual([])
+})
+
+test('what is there and undefined does not count: a workflow is paused, and not everything', async () => {
+  const env = await testEnv({ workflows: [workflow('order', async () => 1)] })
+  expect(await env.client.pause({ workflow: 'order', all: undefined } as never)).toMatchObject({ scope: { workflow: 'order' } })
 })

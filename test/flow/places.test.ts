@@ -62,7 +62,7 @@ describe('when one is expected to be let in', () => {
 
   test('goes by what those before it cost', () => {
     const spec = { rate: 100, perMs: MINUTE }
-    const used = letIn(spec, { holders: {} }, { holder: 'x', cost: 60, holds: false }, 0, '', 0)
+    const used = letIn(spec, { holders: {} }, { holder: 'x', order: 0, cost: 60, holds: false }, 0, '', 0)
     expect(expectedAt(spec, used, [{ cost: 30 }, { cost: 10 }], 0)).toBe(0)
     expect(expectedAt(spec, used, [{ cost: 30 }, { cost: 20 }], 0)).toBe(MINUTE + 2_400)
     expect(expectedAt(spec, used, [{ cost: 500 }, { cost: 20 }], 0)).toBe(MINUTE)

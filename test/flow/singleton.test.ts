@@ -107,3 +107,22 @@ test('cancel-running: the later start takes the place of the one that runs, thou
   }
   expect({ a: (await client.get(a.runId)).status, b: (await client.get(b.runId)).status }).toEqual({ a: 'cancelled', b: 'sleeping' })
 })
+
+test('skip: the id of a run of another workflow, or of one with another input, is a conflict and tells nothing of that run', async () => {
+  const it = sync('skip')
+  const payroll = workflow('payroll', async () => 'secret')
+  const env = await testEnv({ workflows: [it, payroll] })
+  await (await env.start(payroll, undefined, { id: 'salary' })).result()
+  await expect(env.client.start(it, 'a', { id: 'salary' })).rejects.toThrow("run 'salary' exists already, with another input or of another workflow")
+  await env.client.start(it, 'a', { idempotencyKey: 'k' })
+  await expect(env.client.start(it, 'b', { idempotencyKey: 'k' })).rejects.toThrow('exists already, with another input')
+  expect(await env.client.start(it, 'a', { idempotencyKey: 'k' })).toMatchObject({ created: false })
+})
+
+test('skip: who starts it and waits for the end waits for the run that is there', async () => {
+  const it = workflow('sync', { singleton: { key: () => 'one', onConflict: 'skip' } }, async (ctx) => ctx.sleep('1h'))
+  const env = await testEnv({ workflows: [it] })
+  const first = await env.client.start(it)
+  const second = await env.skipUntil(env.client.startAndSettle(it, undefined, { timeout: '3h' }))
+  expect(second).toMatchObject({ created: false, run: { runId: first.runId, status: 'completed' } })
+})

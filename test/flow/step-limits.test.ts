@@ -83,7 +83,7 @@ test('what costs more takes more of the rate, and what costs more than there eve
   expect(times[0]).toBe(0)
   expect(times[1]).toBeGreaterThanOrEqual(60_000)
   expect(times[2]! - times[1]!).toBeGreaterThanOrEqual(60_000)
-  await expect((await env.start(ask, 1_001)).result()).rejects.toThrow("step 'ask' costs 1001, and limit 'tokens' has only 1000 in 60 s")
+  await expect((await env.start(ask, 1_001)).result()).rejects.toThrow("step 'ask' costs 1001, and limit 'tokens' has only 1,000 in 1 min in the code")
 })
 
 test('each key of a limit has it all to itself', async () => {
@@ -217,4 +217,76 @@ test('other numbers that people set end the rest of a limit', async () => {
   await env.settle()
   await env.client.limits.set('rest-ends', { rate: 50 })
   expect(await (await env.start(call, 'b')).result()).toBe(began)
+})
+
+test.each([-5, 'soon', '400d', Number.NaN])(
+  'a step that asks for a rest of %s fails as it does without a limit, after one attempt, and its limit goes on',
+  async (after) => {
+    const api = limit('odd-rest', { concurrency: 1 })
+    let attempts = 0
+    const ask = workflow('ask', async (ctx, isOdd: boolean) =>
+      ctx.step(
+        'ask',
+        () => {
+          if (!isOdd) return 'asked'
+          attempts++
+          throw new RetryableError('429', { after: after as never, limit: api })
+        },
+        { limit: api },
+      ),
+    )
+    const env = await testEnv({ workflows: [ask] })
+    await expect((await env.start(ask, true)).result()).rejects.toThrow(/'after' of a RetryableError in step 'ask'/)
+    expect(attempts).toBe(1)
+    expect(await (await env.start(ask, false)).result()).toBe('asked')
+  },
+)
+
+test('a step that asks for a rest of something that is no limit fails with what to write', async () => {
+  const ask = workflow('ask', async (ctx) =>
+    ctx.step('ask', () => {
+      throw new RetryableError('429', { after: '1s', limit: 'api' as never })
+    }),
+  )
+  const env = await testEnv({ workflows: [ask] })
+  await expect((await env.start(ask)).result()).rejects.toThrow("a RetryableError in step 'ask': `limit` must be what limit(…) has made")
+})
+
+test('other numbers count for a step that was told its time, and for those behind it', async () => {
+  const daily = limit('daily', { concurrency: 1, rate: 1, per: '1d' })
+  const ask = workflow('ask', async (ctx) => ctx.step('ask', () => env.clock.now(), { limit: daily }))
+  const env = await testEnv({ workflows: [ask] })
+  const began = env.clock.now()
+  await (await env.start(ask)).result()
+  const runs = [await env.start(ask), await env.start(ask), await env.start(ask)]
+  await env.advance('10m')
+  await env.client.limits.set('daily', { rate: 1_000, per: '1s' })
+  await env.advance('1m')
+  for (const run of runs) expect(await run.status()).toBe('completed')
+  expect(await runs[2]!.result()).toBeLessThan(began + 700_000)
+})
+
+test('a rest is told as the reason, with what ends it, and ends with it', async () => {
+  const api = limit('told-rest', { concurrency: 1 })
+  const ask = workflow('ask', async (ctx, isBusy: boolean) =>
+    ctx.step(
+      'ask',
+      ({ attempt }) => {
+        if (isBusy && attempt === 1) throw new RetryableError('429', { after: '2h', limit: api })
+        return 'asked'
+      },
+      { limit: api },
+    ),
+  )
+  const env = await testEnv({ workflows: [ask] })
+  await env.start(ask, true)
+  await env.settle()
+  const runs = [await env.start(ask, false), await env.start(ask, false)]
+  await env.settle()
+  const { waits, remedies } = await env.client.why(runs[1]!.runId)
+  expect(waits[0]!.evidence[0]).toMatch(/^it rests until .*, because the service behind it asked for that; place/)
+  expect(remedies).toEqual([{ what: "end the rest of limit 'told-rest', if the service is well again", command: 'overwinter limits resume told-rest' }])
+  await env.client.limits.resume('told-rest')
+  await env.advance('1m')
+  for (const run of runs) expect(await run.status()).toBe('completed')
 })

@@ -213,4 +213,20 @@ describe('pauses over HTTP', () => {
     expect(await client.pauses()).toEqual(await local.pauses())
     expect(await client.resume({ run: 'a2' }, { perSecond: 5 })).toMatchObject({ scope: { run: 'a2' }, perSecond: 5 })
   })
+
+  it('a start that made no run says so: beside a singleton that is there, and one more of a batch', async () => {
+    const once = workflow('once', { singleton: { key: () => 'k', onConflict: 'skip' } }, async (ctx) => void (await ctx.waitFor(go)))
+    const bill = workflow('bill', { batch: { size: 5, wait: '1h' } }, async (_, list: number[]) => list)
+    await using local = await Local.open({ path: ':memory:', workflows: [once, bill], log: () => {} })
+    const app = createApp({ client: local })
+    const client = new OverwinterClient({ url: 'http://here', fetch: async (input, init) => app.request(new Request(input, init)) })
+    for (const [flow, input] of [
+      ['once', undefined],
+      ['bill', 1],
+    ] as const) {
+      const first = await client.start(flow, input)
+      expect(first.created).toBe(true)
+      expect(await client.start(flow, input)).toMatchObject({ runId: first.runId, created: false })
+    }
+  })
 })

@@ -3,7 +3,7 @@ import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { specInWords } from '../../sdk/views/limit-words.ts'
 import { about } from '../../sdk/views/moments.ts'
-import { turnOf } from '../../sdk/views/turn.ts'
+import { resumeCommand, turnOf } from '../../sdk/views/turn.ts'
 
 const order = workflow('order', { concurrency: { limit: 1, key: ({ tenant }) => tenant } }, async (ctx, _: { tenant: string }) => ctx.sleep('work', '3m'))
 
@@ -161,4 +161,12 @@ test('places and times are said as one says them', () => {
   )
   expect([300, 58_000, 61_000, 178_000, 3_500_000, 100 * 3_600_000].map(about)).toEqual(['1 s', '1 min', '1 min', '3 min', '1 h', '4 d'])
   expect([specInWords({ concurrency: 1_000, rate: 5, perMs: 90_000 }), specInWords({})]).toEqual(['1,000 at once, 5 in 1 min 30 s', 'unlimited'])
+})
+
+test.each([
+  ['order', 'overwinter resume order'],
+  ["it's; rm -rf ~", "overwinter resume 'it'\\''s; rm -rf ~'"],
+  ['--all', 'overwinter resume -- --all'],
+])('a command is safe to paste, whatever the workflow is named: %s', (workflow, command) => {
+  expect(resumeCommand({ workflow })).toBe(command)
 })
