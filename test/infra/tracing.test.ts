@@ -53,7 +53,7 @@ describe('traces of runs', () => {
     expect(isIn(runner(() => ({})))).toBe(false)
     const traced = runner(() => ({ tracing: 'cloudwatch' }))
     expect(isIn(traced)).toBe(true)
-    expect(readFileSync(traced).length).toBeLessThanOrEqual(660_000)
+    expect(readFileSync(traced).length).toBeLessThanOrEqual(665_000)
     const names = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN']
     const env = { ...Object.fromEntries(names.map((name) => [`OVERWINTER_${name}`, 'x'])), AWS_REGION: 'eu-north-1' }
     const script = 'const { handler } = await import(process.argv[1]); process.stdout.write(typeof handler)'

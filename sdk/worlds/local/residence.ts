@@ -46,7 +46,7 @@ export class SqliteResidence implements Residence {
     clearInterval(this.housekeeping)
     this.stopListening?.()
     // Whoever is next need not wait for our leases to run out. What still runs here can write nothing any more.
-    if (handBack) await this.free(owner, `status = 'pending', epoch = epoch + 1, claims = 0,`)
+    if (handBack) await this.free(owner, `status = 'pending', epoch = epoch + 1, claims = 0, spared = NULL,`)
     this.liveness?.release()
   }
 
