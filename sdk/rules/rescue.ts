@@ -46,10 +46,10 @@ export function* park(storage: Storage, runId: string, error: ErrorRecord): Proc
   const now = storage.now()
   if (run?.wakeAt === undefined || run.wakeAt > now) return 'moved-on'
   if (isLeased(run, now)) return 'leased'
-  const set = { ...parked(error), ...ABANDONED, ...outside(run) }
-  // The next epoch shuts out a runner whose lease ran out and who may come back to life. The claims tell whoever takes the run next that its last holder did not give it up.
-  const bump = run.claims > 0 ? (['epoch', 'claims'] as const) : (['epoch'] as const)
-  const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump }))
+  // The claims tell whoever takes the run next that its last holder did not give it up; this took an epoch, as they did.
+  const set = { ...parked(error), ...ABANDONED, ...outside(run), ...(run.claims > 0 && { claims: run.claims + 1 }) }
+  // The next epoch shuts out a runner whose lease ran out and who may come back to life.
+  const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump: ['epoch'] }))
   if (updated.ok) {
     yield* leaveGates(storage, run)
     return 'parked'

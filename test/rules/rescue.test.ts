@@ -72,7 +72,7 @@ describe('parking from outside', () => {
     const { result, calls } = parking(due)
     expect(result).toBe('parked')
     const set = { leaseUntil: undefined, owner: undefined, wakeAt: undefined, waitingFor: undefined, status: 'stuck', error }
-    expect(calls.slice(1)).toStrictEqual([['update', due, { when: { open: true, due: NOW, free: NOW }, set, bump: ['epoch', 'claims'] }]])
+    expect(calls.slice(1)).toStrictEqual([['update', due, { when: { open: true, due: NOW, free: NOW }, set, bump: ['epoch'] }]])
   })
 
   it('is not for a run that is gone, not due, or that nobody wants woken', () => {

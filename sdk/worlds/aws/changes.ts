@@ -4,7 +4,7 @@ import { conditionOf, keptAsSeen } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
 import { all, change as changing, type Expression, exists } from './expressions.ts'
 import { updateIf } from './items.ts'
-import { dueIndex, type Key, runIdOf, runKey, troubleIndex } from './keys.ts'
+import { dueIndex, frameKey, type Key, runIdOf, runKey, troubleIndex } from './keys.ts'
 import { IN_LINE_MS, keep, neededKeepUntil, ttlAfterEnd, ttlNow, UPKEEP_MS } from './lifetime.ts'
 import { isObject, isSmall, pack, type Stored } from './payloads.ts'
 import { planRemoval } from './removal.ts'
@@ -44,7 +44,10 @@ export async function changeRun(aws: Aws, run: AwsRun, change: Change): Promise<
     return { ok: true, run: toRun(written.ok ? written.item : written.old!) }
   }
   const { old } = written
-  if (!old || old.keepUntil === item.keepUntil || run.written.length === 0) return { ok: false, run: old && toRun(old) }
+  if (!old || old.keepUntil === item.keepUntil) return { ok: false, run: old && toRun(old) }
+  // I8: a frame counts although its runner has lost the run meanwhile.
+  if (change.frame !== undefined) await prolong(aws, [{ pk: item.pk, sk: frameKey(change.frame) }], ttlNow(old, now))
+  if (run.written.length === 0) return { ok: false, run: toRun(old) }
   // I8: what was written for the run would not live as long as the run may wait now.
   await prolong(aws, run.written, ttlNow(old, now))
   return changeRun(aws, { ...toRun(item.objects ? { ...old, objects: true } : old), written: run.written }, change)
