@@ -11,6 +11,7 @@ import type { Operation, StepRequest } from './operation.ts'
 import { DEFAULTS, retryDelay } from './retry.ts'
 import { pauseAfter } from './rounds.ts'
 import { type Running, running } from './running.ts'
+import { isThenable } from './thenable.ts'
 import { decode, encode } from './values.ts'
 
 /** What an attempt reports. The loop journals it, except for rounds; only the first two settle the step. */
@@ -235,8 +236,4 @@ export class StepAttempt implements StepTools, CheckTools {
 
 function restOf({ after }: RetryableError, delay: number | undefined): number {
   return after === undefined ? (delay ?? DEFAULTS.initial) : milliseconds(after, "the 'after' of a RetryableError")
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as PromiseLike<unknown>).then === 'function'
 }

@@ -1,6 +1,7 @@
 import type { Client } from '../client.ts'
 import { asError, FatalError, InvalidInputError, RunNotFoundError } from '../engine/errors.ts'
 import { eventKey, isReserved, isRunId, RUN_ID_RULE } from '../engine/names.ts'
+import { isThenable } from '../engine/thenable.ts'
 import { type ClockAndDice, evaluate } from '../jsonata/evaluate.ts'
 import { type EventMapping, type FromEvent, ON_FAILURE, UNSTEADY } from './mapping.ts'
 
@@ -99,7 +100,7 @@ async function made(mapping: EventMapping, field: string, how: FromEvent<unknown
     if (typeof how === 'string') return await evaluate(how, event, NEITHER)
     // A copy: what a function does to it must not be in the dead letter.
     const value = how(structuredClone(event))
-    if (typeof (value as PromiseLike<unknown> | undefined)?.then !== 'function') return value
+    if (!isThenable(value)) return value
     Promise.resolve(value).catch(() => {})
   } catch (error) {
     throw misfit(mapping, field, `failed for this event: ${asError(error).message}`)

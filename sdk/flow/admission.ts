@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
+import { isThenable } from '../engine/thenable.ts'
 import { decode } from '../engine/values.ts'
 import { type Accepted, validateOrThrow } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
@@ -41,10 +42,9 @@ export async function made<T>(workflow: AnyWorkflow, what: string, of: (input: n
   const value = reparse ? await validateOrThrow(workflow.options.input, decode(input), what) : decode(parsed ?? input)
   try {
     const it = of(value as never)
-    if (typeof (it as PromiseLike<unknown> | undefined)?.then !== 'function')
-      return it
-      // Nobody waits for it, and what becomes of it is nobody's business.
-    ;(it as PromiseLike<unknown>).then(undefined, () => {})
+    if (!isThenable(it)) return it
+    // Nobody waits for it, so nobody is to be told of its failure.
+    it.then(undefined, () => {})
     throw new Error('it gives a promise, and has to be made at once, of the input alone')
   } catch (error) {
     throw ofInput(`${what} could not be made of this input: ${error instanceof Error ? error.message : String(error)}`)

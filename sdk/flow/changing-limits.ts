@@ -13,7 +13,7 @@ export async function findLimit({ documents }: World, name: string): Promise<{ r
   throw new LimitNotFoundError(`no limit is named '${name}'; known: ${names.join(', ') || 'none. A limit is known once a run has come to it'}`)
 }
 
-/** Changes a limit while it is in use: those in line go by it at once. */
+/** Changes a limit while it is in use: those in line go by it at once. `endsRest`: also where a service behind it asked for one; other numbers end it anyway. */
 export async function changeLimit(
   world: World,
   name: string,
@@ -23,11 +23,9 @@ export async function changeLimit(
   for (;;) {
     const { record, version } = await findLimit(world, name)
     const { restUntil, ...changed } = change(record)
-    const hasOtherNumbers = !isSameSpec(specInForce(record), specInForce(changed))
-    // Whoever sets other numbers knows better than a service that asked for a rest.
-    const next: LimitRecord = { ...changed, ...(restUntil !== undefined && !hasOtherNumbers && { restUntil }) }
+    const isOver = endsRest || !isSameSpec(specInForce(record), specInForce(changed))
+    const next: LimitRecord = { ...changed, ...(restUntil !== undefined && !isOver && { restUntil }) }
     if (!(await world.documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
-    const isOver = hasOtherNumbers || endsRest
     const afresh = isOver || (next.paused && !record.paused) ? { endsRest: isOver } : undefined
     await attendTo(world, await gatesInUse(world, name), afresh)
     return next

@@ -87,8 +87,8 @@ export class Limits {
   }
 
   /** Lets those in line in again, also where it rests because somebody inside asked for it. */
-  async resume(name: string): Promise<LimitView> {
-    return this.view(name, await changeLimit(this.world, name, ({ paused: _, restUntil: __, ...record }) => record, { endsRest: true }))
+  resume(name: string): Promise<LimitView> {
+    return this.change(name, ({ paused: _, ...record }) => record, { endsRest: true })
   }
 
   /** How many are before this run, or this step of it, and when it is likely to be let in. */
@@ -105,11 +105,10 @@ export class Limits {
     const place = placeAt(at, seen)
     const paused = record?.paused === true
     const isUnknown = paused || pause !== undefined || place.isMore
-    const expected = isUnknown
-      ? undefined
-      : expectedAt(specInForce(record), resting(state, record?.restUntil), served.slice(0, place.count), this.world.clock.now())
-    const { restUntil = 0 } = resting(state, record?.restUntil)
-    const rests = restUntil > this.world.clock.now() && { restUntil }
+    const now = this.world.clock.now()
+    const rested = resting(state, record?.restUntil)
+    const expected = isUnknown ? undefined : expectedAt(specInForce(record), rested, served.slice(0, place.count), now)
+    const rests = (rested.restUntil ?? 0) > now && { restUntil: rested.restUntil! }
     return { place, ...(expected !== undefined && { expectedAt: expected }), paused, ...rests, ...(pause && { pause }) }
   }
 
@@ -124,8 +123,8 @@ export class Limits {
     return (await this.world.documents.get(recordsOf(limit), limit))?.value as unknown as LimitRecord | undefined
   }
 
-  private async change(name: string, change: (record: LimitRecord) => LimitRecord): Promise<LimitView> {
-    return this.view(name, await changeLimit(this.world, name, change))
+  private async change(name: string, change: (record: LimitRecord) => LimitRecord, options?: { endsRest: boolean }): Promise<LimitView> {
+    return this.view(name, await changeLimit(this.world, name, change, options))
   }
 
   private async view(name: string, record: LimitRecord): Promise<LimitView> {

@@ -7,14 +7,12 @@ import { refuseNewer } from './limits.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
 
-/** The fields of a run that nobody holds. */
-const UNHELD = { leaseUntil: undefined, owner: undefined }
+/** The fields of a run that nobody holds: given up as if the holder had died. */
+export const ABANDONED = { leaseUntil: undefined, owner: undefined }
 /** Given up in good order. */
-export const FREE = { ...UNHELD, claims: undefined, spared: undefined }
-/** Given up as if the holder had died. */
-export const ABANDONED = UNHELD
+export const FREE = { ...ABANDONED, claims: undefined, spared: undefined }
 /** Given up by somebody alive who has not done what the last one left undone: the next one still has to. */
-export const leftUndone = ({ spared = 0 }: StoredRun): RunFields => ({ ...UNHELD, spared: spared + 1 })
+export const leftUndone = ({ spared = 0 }: StoredRun): RunFields => ({ ...ABANDONED, spared: spared + 1 })
 
 /** One change and no look beforehand: most claims succeed. */
 function claiming(lease: Lease, now: number): Change {

@@ -1,36 +1,20 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
+import { oneInside } from './one-inside.ts'
 
 test.each(['terminate', 'cancel'] as const)(
   'a run whose step was let in, and that is told to %s before it has heard of it, gives the place to the next',
   async (act) => {
-    const one = limit(`a-${act}`, { concurrency: 1 })
-    let release = () => {}
-    const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }))
-    const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
-    const { open, take, wait } = slowCloud([hold, quick])
-    const client = open()
-    const a = await client.start(hold)
-    const taking = take(client, a.runId)
-    await wait(1_000)
-    const b = await client.start(quick)
-    await take(client, b.runId)
-    const c = await client.start(quick)
-    await take(client, c.runId)
-    expect((await client.get(c.runId)).status).toBe('waiting')
-    release()
-    await taking
-    if (act === 'terminate') await client.terminate(b.runId)
+    const { client, next, last, takeNext, leave, statusOfLast } = await oneInside(`a-${act}`)
+    expect((await client.get(last)).status).toBe('waiting')
+    await leave()
+    if (act === 'terminate') await client.terminate(next)
     else {
-      await client.cancel(b.runId)
-      await take(client, b.runId)
+      await client.cancel(next)
+      await takeNext()
     }
-    for (let i = 0; i < 10; i++) {
-      await wait(60_000)
-      await take(client, c.runId)
-    }
-    expect((await client.get(c.runId)).status).toBe('completed')
+    expect(await statusOfLast()).toBe('completed')
   },
 )
 

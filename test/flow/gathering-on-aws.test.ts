@@ -53,37 +53,20 @@ test.each([
   expect(await client.get(runId)).toMatchObject({ status: 'completed', output: [1, 2] })
 })
 
-test('a repeated start that fills a batch has it begin, whenever the first sender died', async () => {
+test.each([
+  ['fills a batch has it begin', { size: 2, wait: '30d' }, [0]],
+  ['is the only one is started', { size: 10, wait: '10s' }, []],
+] as const)('a gathered start that is repeated under its key and %s, whenever its first sender died', async (_, batch, before) => {
   const bad: number[] = []
   for (let n = 1; n <= 8; n++) {
-    const bill = workflow('bill', { batch: { size: 2, wait: '30d' } }, async (_, inputs: number[]) => inputs)
+    const bill = workflow('bill', { batch }, async (_, inputs: number[]) => inputs)
     const { open, take, wait, stop } = slowCloud([bill], `${n}`)
     const client = open()
-    await client.start(bill, 0)
+    for (const input of before) await client.start(bill, input)
     void open((nth) => nth === n)
       .start(bill, 1, { idempotencyKey: 'k' })
       .catch(() => {})
     await wait(5_000)
-    const { runId } = await client.start(bill, 1, { idempotencyKey: 'k' })
-    await wait(30_000)
-    await take(client, runId)
-    const run = await client.get(runId).catch(() => undefined)
-    if (run?.status !== 'completed') bad.push(n)
-    stop()
-  }
-  expect(bad).toEqual([])
-})
-
-test('a gathered start whose sender died is started when it is repeated under its key, though nobody else starts', async () => {
-  const bad: number[] = []
-  for (let n = 1; n <= 8; n++) {
-    const bill = workflow('bill', { batch: { size: 10, wait: '10s' } }, async (_, inputs: number[]) => inputs)
-    const { open, take, wait, stop } = slowCloud([bill], `${n}`)
-    void open((nth) => nth === n)
-      .start(bill, 1, { idempotencyKey: 'k' })
-      .catch(() => {})
-    await wait(5_000)
-    const client = open()
     const { runId } = await client.start(bill, 1, { idempotencyKey: 'k' })
     await wait(30_000)
     await take(client, runId)

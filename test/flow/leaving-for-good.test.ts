@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { limit, Registry, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
+import { oneInside } from './one-inside.ts'
 
 /** One is inside; behind it stand a few steps of one run, and behind those the step of another. The one inside leaves, and something happens to the run before it has heard of its turn. */
 test.each(['terminated', 'paused'] as const)(
@@ -122,57 +123,21 @@ test('a run that is terminated while some of its steps are inside a limit and ot
   expect((await client.get(c.runId)).status).toBe('completed')
 })
 
-test('a run whose step was let in, that a runner without its code has had in hands, gives the place to the next when it is terminated', async () => {
-  const one = limit('uh-code', { concurrency: 1 })
-  let release = () => {}
-  const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }))
-  const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
-  const { open, take, wait } = slowCloud([hold, quick])
-  const client = open()
-  const a = await client.start(hold)
-  const taking = take(client, a.runId)
-  await wait(1_000)
-  const b = await client.start(quick)
-  await take(client, b.runId)
-  const c = await client.start(quick)
-  await take(client, c.runId)
-  release()
-  await taking
-  await take(client, b.runId, { workflows: new Registry([hold]) })
-  await client.terminate(b.runId)
-  for (let i = 0; i < 10; i++) {
-    await wait(60_000)
-    await take(client, c.runId)
-  }
-  expect((await client.get(c.runId)).status).toBe('completed')
-})
-
-test('a run whose step was let in, that a runner without its code has had in hands, gives the place to the next when it is paused', async () => {
-  const one = limit('uh-pause', { concurrency: 1 })
-  let release = () => {}
-  const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }))
-  const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
-  const { open, take, wait } = slowCloud([hold, quick])
-  const client = open()
-  const a = await client.start(hold)
-  const taking = take(client, a.runId)
-  await wait(1_000)
-  const b = await client.start(quick)
-  await take(client, b.runId)
-  const c = await client.start(quick)
-  await take(client, c.runId)
-  release()
-  await taking
-  await take(client, b.runId, { workflows: new Registry([hold]) })
-  await client.pause({ run: b.runId })
-  await take(client, b.runId)
-  expect((await client.get(b.runId)).status).toBe('queued')
-  for (let i = 0; i < 10; i++) {
-    await wait(60_000)
-    await take(client, c.runId)
-  }
-  expect((await client.get(c.runId)).status).toBe('completed')
-})
+test.each(['terminated', 'paused'] as const)(
+  'a run whose step was let in, that a runner without its code has had in hands, gives the place to the next when it is %s',
+  async (how) => {
+    const { client, next, takeNext, leave, statusOfLast } = await oneInside(`uh-${how}`)
+    await leave()
+    await takeNext(new Registry([]))
+    if (how === 'terminated') await client.terminate(next)
+    else {
+      await client.pause({ run: next })
+      await takeNext()
+      expect((await client.get(next)).status).toBe('queued')
+    }
+    expect(await statusOfLast()).toBe('completed')
+  },
+)
 
 test('a run that goes on as new in the last moments of its runner leaves the line that a step of it stood in', async () => {
   const one = limit('rel-cont', { concurrency: 1 })
