@@ -29,9 +29,12 @@ export interface Context<I = any> {
   /** The next request of this name, in the order they were asked. Whoever asked waits for `reply`; `undefined` when the timeout passes first. */
   waitFor<P, R>(request: AnyRequest<P, R>, options: WaitOptions & { timeout: Duration }): Promise<Asked<P, R> | undefined>
   waitFor<P, R>(request: AnyRequest<P, R>, options?: WaitOptions): Promise<Asked<P, R>>
-  /** The next unconsumed signal of this name, also one sent before the wait; `undefined` when the timeout passes first. */
-  waitFor<T>(signal: AnySignal<T>, options: WaitOptions & { timeout: Duration }): Promise<T | undefined>
-  waitFor<T>(signal: AnySignal<T>, options?: WaitOptions): Promise<T>
+  /**
+   * The payload of the oldest signal of this name that was not consumed, also of one sent before the wait. It is `true` for a signal
+   * that carries nothing, and `undefined` only when the timeout passes first.
+   */
+  waitFor<T>(signal: AnySignal<T>, options: WaitOptions & { timeout: Duration }): Promise<Received<T> | undefined>
+  waitFor<T>(signal: AnySignal<T>, options?: WaitOptions): Promise<Received<T>>
 
   /**
    * Asks until `check` gives something truthy, and gives that. Holds nothing between two rounds, and the journal does not grow with
@@ -163,6 +166,9 @@ export interface TaskOptions {
 export interface WaitOptions {
   timeout?: Duration
 }
+
+/** What a wait for a signal gives. A signal that carries nothing gives `true`, because `undefined` means the timeout. */
+export type Received<T> = undefined extends T ? Exclude<T, undefined> | true : T
 
 /** A request that the run has taken. Whoever asked gets the first thing that is said to it, once it is in the journal. */
 export interface Asked<P, R> {

@@ -20,6 +20,7 @@ export type {
   RaceOptions,
   RawCallbackOptions,
   RawRequest,
+  Received,
   RunInfo,
   StepOptions,
   StepTools,

@@ -10,9 +10,16 @@ import type { Replay } from './replay.ts'
 import { outgoingReply } from './requests.ts'
 import { decode, encode } from './values.ts'
 
-type SignalMessage = Extract<Message, { kind: 'signal' }>
+/** As it came, or given back by the replay when an operator undid the wait that had consumed it. */
+export type SignalMessage = Extract<Message, { kind: 'signal' }> & { isGivenBack?: true }
 type OtherMessage = Exclude<Message, { kind: 'signal' }>
 type Answer = Extract<Message, { op: string }>
+type Command = Exclude<OtherMessage, Answer>
+
+interface AwaitedSignal {
+  message: SignalMessage
+  operation: Operation
+}
 
 /** What reaches a run from outside, and what becomes of it: each message turns into a delivery, waits, or is dropped. */
 export class Mailbox {
@@ -20,19 +27,22 @@ export class Mailbox {
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
   private readonly warn: (message: string, fields: Record<string, unknown>) => void
-  private readonly sleepToSkip: () => Operation | undefined
+  private readonly openSleeps: () => Operation[]
   private readonly signalWaits = new Map<string, Operation[]>()
   private readonly signals = new Map<string, SignalMessage[]>()
   private readonly others: OtherMessage[] = []
-  private readonly known = new Set<string>()
+  /** The place of each message, by its id, in the order in which messages arrived. */
+  private readonly arrivals = new Map<string, number>()
+  /** The sleeps that a wake-up is about to skip. */
+  private skipping: Operation[] | undefined
   /** Set when there may be a match that was not tried yet. */
   private unmatched = false
 
-  constructor(world: World, replay: Replay, buffer: FrameBuffer, sleepToSkip: () => Operation | undefined) {
+  constructor(world: World, replay: Replay, buffer: FrameBuffer, openSleeps: () => Operation[]) {
     this.replay = replay
     this.run = replay.run
     this.buffer = buffer
-    this.sleepToSkip = sleepToSkip
+    this.openSleeps = openSleeps
     this.warn = (message, fields) => world.log('warn', message, { runId: this.run.id, workflow: this.run.workflow, ...fields })
   }
 
@@ -41,10 +51,10 @@ export class Mailbox {
   }
 
   /** Takes new messages in; those that the journal or this run has already are skipped. */
-  receive(messages: readonly Message[]): void {
+  receive(messages: readonly (Message | SignalMessage)[]): void {
     for (const message of messages) {
-      if (this.known.has(message.id)) continue
-      this.known.add(message.id)
+      if (this.arrivals.has(message.id)) continue
+      this.arrivals.set(message.id, this.arrivals.size)
       if (this.replay.journal.consumed.has(message.id)) {
         this.buffer.consume(message.id)
         continue
@@ -58,6 +68,7 @@ export class Mailbox {
 
   /** For what is known without asking anybody: a child that cannot be started, a task that nobody would take. */
   receiveOwn(message: Answer): void {
+    this.arrivals.set(message.id, this.arrivals.size)
     this.others.push(message)
     this.unmatched = true
   }
@@ -78,38 +89,77 @@ export class Mailbox {
     return this.others.some((message) => 'op' in message && message.op === op)
   }
 
+  /**
+   * The oldest message that an open call waits for, whatever its name. Only an operator's cancel or wake-up overtakes signals: a run
+   * can be stopped however many of them it has to work through.
+   */
   async next(): Promise<Delivery | undefined> {
-    for (const [index, message] of this.others.entries()) {
-      const delivery = await this.fromMessage(message)
-      if (delivery === 'keep') continue
-      if (delivery !== 'skips a sleep') {
-        this.others.splice(index, 1)
-        this.buffer.consume(message.id)
-      }
-      if (delivery === 'drop') return this.next()
-      return delivery === 'skips a sleep' ? { type: 'sleep.completed', id: this.sleepToSkip()!.id, skippedBy: message.id } : delivery
-    }
-    for (const [name, queue] of this.signals) {
-      const delivery = await this.fromSignals(name, queue)
+    for (;;) {
+      const other = this.others.find((message) => isCommand(message) || !this.isEarly(message))
+      const signal = this.oldestAwaitedSignal()
+      if (!other && !signal) break
+      const takesOther = other && (!signal || isCommand(other) || this.isOlder(other, signal.message))
+      const delivery = takesOther ? await this.takeOther(other) : await this.takeSignal(signal!)
       if (delivery) return delivery
     }
     this.unmatched = false
     return undefined
   }
 
-  private async fromMessage(message: OtherMessage): Promise<Delivery | 'keep' | 'drop' | 'skips a sleep'> {
-    if (message.kind === 'cancel') return { type: 'run.cancelRequested', from: message.id, ...(message.reason !== undefined && { reason: message.reason }) }
-    // One message skips every sleep the run is in; each becomes a delivery of its own.
-    if (message.kind === 'wake') return this.sleepToSkip() ? 'skips a sleep' : 'drop'
+  private takeOther(message: OtherMessage): Delivery | undefined | Promise<Delivery | undefined> {
+    return isCommand(message) ? this.carryOut(message) : this.takeAnswer(message)
+  }
+
+  private isOlder(one: Message, other: Message): boolean {
+    return this.arrivals.get(one.id)! < this.arrivals.get(other.id)!
+  }
+
+  /** An answer to a call that the code has not come to yet. */
+  private isEarly(message: Answer): boolean {
+    if (message.kind === 'child') return false
+    return message.generation === this.run.generation && !this.replay.operations.has(message.op)
+  }
+
+  private oldestAwaitedSignal(): AwaitedSignal | undefined {
+    let oldest: AwaitedSignal | undefined
+    for (const [name, [message]] of this.signals) {
+      if (oldest && !this.isOlder(message!, oldest.message)) continue
+      const operation = this.nextWaitFor(name)
+      if (operation) oldest = { message: message!, operation }
+    }
+    return oldest
+  }
+
+  private carryOut(command: Command): Delivery | undefined {
+    if (command.kind === 'cancel') {
+      this.takeOut(command)
+      return { type: 'run.cancelRequested', from: command.id, ...(command.reason !== undefined && { reason: command.reason }) }
+    }
+    // One wake-up skips every sleep that the run is in when it comes, each by a delivery of its own.
+    this.skipping ??= this.openSleeps()
+    const sleep = this.skipping.find(({ settled }) => !settled)
+    if (sleep) return { type: 'sleep.completed', id: sleep.id, skippedBy: command.id }
+    this.skipping = undefined
+    this.takeOut(command)
+    return undefined
+  }
+
+  private takeOut(message: OtherMessage): void {
+    this.others.splice(this.others.indexOf(message), 1)
+    this.buffer.consume(message.id)
+  }
+
+  /** Undefined if the answer says nothing to the code as it is now. */
+  private async takeAnswer(message: Answer): Promise<Delivery | undefined> {
+    this.takeOut(message)
     if (message.kind === 'child') {
       const operation = this.waitingFor(message)
-      return operation ? this.fromAnswer(operation, message) : 'drop'
+      return operation && this.fromAnswer(operation, message)
     }
     // A callback or task of an earlier generation may bear the name of one of this generation.
-    if (message.generation !== this.run.generation) return 'drop'
-    const operation = this.replay.operations.get(message.op)
-    if (!operation) return 'keep'
-    return operation.settled ? 'drop' : this.fromAnswer(operation, message)
+    if (message.generation !== this.run.generation) return undefined
+    const operation = this.replay.operations.get(message.op)!
+    return operation.settled ? undefined : this.fromAnswer(operation, message)
   }
 
   /**
@@ -123,7 +173,7 @@ export class Mailbox {
     return undefined
   }
 
-  private async fromAnswer(operation: Operation, message: Answer): Promise<Delivery | 'drop'> {
+  private async fromAnswer(operation: Operation, message: Answer): Promise<Delivery | undefined> {
     const { id } = operation
     switch (message.kind) {
       case 'task': {
@@ -132,7 +182,7 @@ export class Mailbox {
       }
       case 'task.failed':
         // Given up before an operator let the run go on: another worker is at it.
-        if (message.round < this.replay.journal.retries) return 'drop'
+        if (message.round < this.replay.journal.retries) return undefined
         return { type: 'task.failed', id, attempt: message.attempt, error: message.error }
       case 'child': {
         if (message.status === 'completed') return { type: 'child.completed', id, result: message.result }
@@ -146,7 +196,7 @@ export class Mailbox {
     }
   }
 
-  private async fromCallback(operation: Operation, { id: from, result }: Extract<Message, { kind: 'callback' }>): Promise<Delivery | 'drop'> {
+  private async fromCallback(operation: Operation, { id: from, result }: Extract<Message, { kind: 'callback' }>): Promise<Delivery | undefined> {
     const { id, request } = operation
     const { schema } = request as Extract<Request, { kind: 'callback' }>
     const fitted = await fitting(schema, result, `the result of callback '${id}'`)
@@ -155,29 +205,38 @@ export class Mailbox {
     this.buffer.add({ type: 'callback.rejected', id, from, reason })
     // Why may quote what was sent, which is no business of logs.
     this.warn(`what came for callback '${id}' does not fit its schema and was set aside; the history says why`, { callback: id })
-    return 'drop'
-  }
-
-  private async fromSignals(name: string, queue: SignalMessage[]): Promise<Delivery | undefined> {
-    while (queue.length > 0) {
-      const operation = this.nextWaitFor(name)
-      if (!operation) return undefined
-      const message = queue.shift()!
-      this.buffer.consume(message.id)
-      const { signal } = operation.request as Extract<Request, { kind: 'wait' }>
-      const kind = isRequest(signal) ? 'request' : 'signal'
-      const fitted = await fitting(signal.schema, message.payload, `${kind} '${name}'`)
-      if (fitted.ok && message.asks && kind === 'signal') this.refuse(operation, message, `the run takes '${name}' as a signal, to which there is no reply`)
-      if (fitted.ok) return { type: 'wait.completed', id: operation.id, from: message.id, ...(fitted.json !== undefined && { payload: fitted.json }) }
-      const { reason } = fitted
-      this.buffer.add({ type: 'signal.rejected', id: operation.id, from: message.id, reason })
-      if (kind === 'request') this.refuse(operation, message, reason)
-      this.warn(`${kind} '${name}' does not fit its schema and was set aside; the history says why`, { signal: name, message: message.id })
-    }
     return undefined
   }
 
-  /** Whoever asked hears why nobody will look at it. */
+  private async takeSignal({ message, operation }: AwaitedSignal): Promise<Delivery | undefined> {
+    const { name } = message
+    const queue = this.signals.get(name)!
+    queue.shift()
+    if (queue.length === 0) this.signals.delete(name)
+    this.buffer.consume(message.id)
+    const { signal } = operation.request as Extract<Request, { kind: 'wait' }>
+    const kind = isRequest(signal) ? 'request' : 'signal'
+    // The payload of a signal that is given back is what the schema made of it then.
+    const schema = message.isGivenBack ? undefined : signal.schema
+    const fitted = await fitting(schema, message.payload, `${kind} '${name}'`)
+    if (!fitted.ok) {
+      this.setAside(operation, message, kind, fitted.reason)
+      return undefined
+    }
+    if (message.asks && kind === 'signal') this.refuse(operation, message, `the run takes '${name}' as a signal, to which there is no reply`)
+    // A timeout gives the code `undefined`, so a signal that carries nothing must give it something.
+    const payload = fitted.json === undefined && kind === 'signal' ? true : fitted.json
+    return { type: 'wait.completed', id: operation.id, from: message.id, ...(payload !== undefined && { payload }) }
+  }
+
+  private setAside(operation: Operation, message: SignalMessage, kind: 'signal' | 'request', reason: string): void {
+    this.buffer.add({ type: 'signal.rejected', id: operation.id, from: message.id, reason })
+    if (kind === 'request') this.refuse(operation, message, reason)
+    const fields = { signal: message.name, message: message.id }
+    this.warn(`${kind} '${message.name}' does not fit its schema and was set aside; the history says why`, fields)
+  }
+
+  /** Tells the asker why the run does not take the request. */
   private refuse({ id }: Operation, { id: to }: SignalMessage, message: string): void {
     const event = { type: 'request.refused' as const, id, to, error: { name: 'InvalidInputError', message } }
     this.buffer.add(event)
@@ -195,6 +254,8 @@ export class Mailbox {
     return open.find(({ turn }) => turn === latest)
   }
 }
+
+const isCommand = (message: OtherMessage): message is Command => message.kind === 'cancel' || message.kind === 'wake'
 
 /** Which child an operation waits for; undefined where none was started. */
 function childOf({ facts }: Operation): string | undefined {

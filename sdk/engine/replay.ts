@@ -1,4 +1,4 @@
-import type { Message, RunRecord } from '../ports.ts'
+import type { RunRecord } from '../ports.ts'
 import type { Branch } from './branch.ts'
 import {
   asError,
@@ -16,6 +16,7 @@ import {
 import { type Delivery, describeDelivery, isDelivery, isFact, type JournalEvent, opKindOf } from './events.ts'
 import { Groups } from './groups.ts'
 import type { Forgotten, Journal } from './journal.ts'
+import type { SignalMessage } from './mailbox.ts'
 import { escapeName } from './names.ts'
 import { Operation, type Request } from './operation.ts'
 import { Origins } from './origins.ts'
@@ -26,8 +27,6 @@ import { decode } from './values.ts'
 
 /** How the code of a generation ended. */
 export type CodeEnd = { kind: 'returned'; value: unknown } | { kind: 'threw'; error: Error } | { kind: 'continued'; input: unknown }
-
-type KeptSignal = Extract<Message, { kind: 'signal' }>
 
 /**
  * Runs workflow code against a journal. Code moves only in *turns*: one delivery, then everything that follows
@@ -49,7 +48,7 @@ export class Replay {
   private draws = 0
   private fresh: Operation[] = []
   private notes: JournalEvent[] = []
-  private returned: KeptSignal[] = []
+  private returned: SignalMessage[] = []
   private open = 0
   private ending: CodeEnd | undefined
   private wrong: Error | undefined
@@ -113,6 +112,11 @@ export class Replay {
     return this.stops.length
   }
 
+  /** The code has called operations that are not open yet. */
+  get hasFresh(): boolean {
+    return this.fresh.length > 0
+  }
+
   /** Operations called since the last time. */
   takeFresh(): Operation[] {
     const { fresh } = this
@@ -128,7 +132,7 @@ export class Replay {
   }
 
   /** Signals whose waits an operator undid, for whoever waits for them now. */
-  takeReturned(): KeptSignal[] {
+  takeReturned(): SignalMessage[] {
     const kept = this.returned.filter(({ id }) => !this.journal.consumed.has(id))
     this.returned = []
     return kept
@@ -347,7 +351,7 @@ export class Replay {
   /** I9: a signal that was consumed on the way that is forgotten was accepted all the same. */
   private giveBack({ id, from, payload }: Extract<Delivery, { type: 'wait.completed' }>): void {
     const name = this.journal.signalOf.get(id)
-    if (name !== undefined) this.returned.push({ id: from, kind: 'signal', name, ...(payload !== undefined && { payload }) })
+    if (name !== undefined) this.returned.push({ id: from, kind: 'signal', name, ...(payload !== undefined && { payload }), isGivenBack: true })
   }
 
   private apply(event: Delivery, at: number): void {

@@ -271,16 +271,23 @@ class RunLoop {
       if (this.replay.hasLimits) this.passes!.leaveSettled((operation) => steps.takeRest(operation))
       hasMoved = true
       if (this.replay.end || this.replay.violation) return true
-      next = this.nextDelivery(steps)
+      next = this.nextSettled(steps)
+      // The code may now wait for a message that is older than those the open waits are for: open that wait first.
+      if (!next && this.replay.hasFresh) return true
+      next ??= this.nextDelivery(steps)
     }
   }
 
   /** At once where it can be: a promise for every step of every run is most of the garbage this loop makes. */
   private nextDelivery(steps: Steps): Next {
-    const settled = this.settledAtOpening.shift() ?? steps.nextSettled()
+    const settled = this.nextSettled(steps)
     if (settled) return settled
     if (this.inboxIsStale) return this.readInbox().then(() => this.waits.next(this.world.clock.now()))
     return this.waits.next(this.world.clock.now())
+  }
+
+  private nextSettled(steps: Steps): Delivery | undefined {
+    return this.settledAtOpening.shift() ?? steps.nextSettled()
   }
 
   private stop(steps: Steps): void {

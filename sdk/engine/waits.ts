@@ -12,7 +12,7 @@ import type { Delivery, EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { changeKey } from './journal.ts'
 import { canonicalJson, type Json } from './json.ts'
-import { Mailbox } from './mailbox.ts'
+import { Mailbox, type SignalMessage } from './mailbox.ts'
 import { childRunId, digest, FORMAT } from './names.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Passes } from './passes.ts'
@@ -56,10 +56,10 @@ export class Waits {
     this.lastGoodEpoch = options.lastGoodEpoch
     this.deadline = options.timeoutMs === undefined ? undefined : options.countsFrom + options.timeoutMs
     this.declaredTasks = options.tasks
-    this.mailbox = new Mailbox(world, replay, buffer, () => this.sleepToSkip())
+    this.mailbox = new Mailbox(world, replay, buffer, () => this.openSleeps())
   }
 
-  receive(messages: readonly Message[]): void {
+  receive(messages: readonly (Message | SignalMessage)[]): void {
     this.mailbox.receive(messages)
   }
 
@@ -158,9 +158,8 @@ export class Waits {
     return timedOut(operation.id, `gave no sign of life for ${ms / 1_000} s`)
   }
 
-  private sleepToSkip(): Operation | undefined {
-    for (const operation of this.timed.keys()) if (operation.kind === 'sleep' && !operation.settled) return operation
-    return undefined
+  private openSleeps(): Operation[] {
+    return [...this.timed.keys()].filter(({ kind, settled }) => kind === 'sleep' && !settled)
   }
 
   private openSleep(operation: Operation, request: RequestOf<'sleep'>): void {

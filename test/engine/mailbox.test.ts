@@ -7,7 +7,7 @@ import { Mailbox } from '../../sdk/engine/mailbox.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
 import type { Replay } from '../../sdk/engine/replay.ts'
 import type { Message, World } from '../../sdk/ports.ts'
-import { signal } from '../../sdk/workflow.ts'
+import { type AnySignal, request, signal } from '../../sdk/workflow.ts'
 
 const error = { name: 'Error', message: 'no' }
 const go = signal('go', z.object({ n: z.number() }))
@@ -23,16 +23,16 @@ function mailbox() {
   const buffer = { consume: (id: string) => void consumed.push(id), add: (event: JournalEvent) => void journaled.push(event) } as unknown as FrameBuffer
   const world = { log: (...said: unknown[]) => void warnings.push(said) } as unknown as World
   const sleeps: Operation[] = []
-  const box = new Mailbox(world, replay, buffer, () => sleeps.find(({ settled }) => !settled))
+  const box = new Mailbox(world, replay, buffer, () => sleeps.filter(({ settled }) => !settled))
   const called = (id: string, request: Partial<Request>, turn = 1, opened?: Facts['opened']): Operation => {
     const facts = opened && { kind: request.kind!, failures: 0, opened }
     const operation = new Operation(id, request as Request, facts, turn, 0)
     operations.set(id, operation)
     return operation
   }
-  const waiting = (id: string, turn = 1) => {
-    const operation = called(id, { kind: 'wait', signal: go } as Partial<Request>, turn)
-    box.awaitSignal('go', operation)
+  const waiting = (id: string, turn = 1, awaited: AnySignal = go) => {
+    const operation = called(id, { kind: 'wait', signal: awaited } as Partial<Request>, turn)
+    box.awaitSignal(awaited.name, operation)
     return operation
   }
   return { box, called, waiting, sleeps, consumed, journaled, warnings, journal }
@@ -99,6 +99,93 @@ describe('a signal', () => {
     waiting('w')
     box.receive([sent('m1', 'x')])
     expect(await box.next()).toBeUndefined()
+  })
+})
+
+describe('messages of different names', () => {
+  const [pause, resume] = [signal('pause'), signal('resume')]
+  const bare = (id: string, name: string): Message => ({ id, kind: 'signal', name })
+
+  it('are taken in the order in which they arrived', async () => {
+    const { box, waiting } = mailbox()
+    box.receive([bare('m1', 'pause'), bare('m2', 'resume'), bare('m3', 'pause'), bare('m4', 'resume')])
+    const taken: unknown[] = []
+    for (let round = 0; round < 4; round++) {
+      const open = [waiting(`r${round}`, round, resume), waiting(`p${round}`, round, pause)]
+      taken.push(await box.next())
+      for (const operation of open) operation.resolve(undefined)
+    }
+    expect(taken).toMatchObject([{ from: 'm1' }, { from: 'm2' }, { from: 'm3' }, { from: 'm4' }])
+  })
+
+  it('that came later do not wait for one that the code does not wait for', async () => {
+    const { box, waiting } = mailbox()
+    box.receive([bare('m1', 'pause'), bare('m2', 'resume')])
+    waiting('r', 1, resume)
+    expect(await box.next()).toMatchObject({ from: 'm2' })
+  })
+
+  it.each(['signal', 'answer'] as const)('are taken in that order beside answers: the %s came first', async (first) => {
+    const { box, waiting, called } = mailbox()
+    const answer = { id: 'a', kind: 'callback', op: 'c', generation: 2, result: 1 } as Message
+    waiting('r', 1, resume)
+    called('c', { kind: 'callback' })
+    box.receive(first === 'signal' ? [bare('s', 'resume'), answer] : [answer, bare('s', 'resume')])
+    expect(await box.next()).toMatchObject(first === 'signal' ? { type: 'wait.completed' } : { type: 'callback.completed' })
+  })
+})
+
+describe('a signal that carries nothing', () => {
+  it('gives the code `true`, which a timeout never does', async () => {
+    const { box, waiting } = mailbox()
+    waiting('w', 1, signal('bare'))
+    box.receive([{ id: 'm1', kind: 'signal', name: 'bare' }])
+    expect(await box.next()).toEqual({ type: 'wait.completed', id: 'w', from: 'm1', payload: true })
+  })
+
+  it('is `true` also where its schema makes nothing of it', async () => {
+    const { box, waiting } = mailbox()
+    waiting('w', 1, signal('note', z.string().optional()))
+    box.receive([{ id: 'm1', kind: 'signal', name: 'note' }])
+    expect(await box.next()).toMatchObject({ payload: true })
+  })
+
+  it('stays what its schema makes of it, where that is something', async () => {
+    const { box, waiting } = mailbox()
+    waiting('w', 1, signal('note', z.string().default('none')))
+    box.receive([{ id: 'm1', kind: 'signal', name: 'note' }])
+    expect(await box.next()).toMatchObject({ payload: 'none' })
+  })
+
+  it.each([null, false, 0, ''])('is not one that carries %o', async (payload) => {
+    const { box, waiting } = mailbox()
+    waiting('w', 1, signal('bare'))
+    box.receive([{ id: 'm1', kind: 'signal', name: 'bare', payload }])
+    expect(await box.next()).toMatchObject({ payload })
+  })
+
+  it('has no payload as a request: a request that timed out is no object', async () => {
+    const { box, waiting } = mailbox()
+    waiting('w', 1, request('look'))
+    box.receive([{ id: 'm1', kind: 'signal', name: 'look', asks: true }])
+    expect(await box.next()).toEqual({ type: 'wait.completed', id: 'w', from: 'm1' })
+  })
+})
+
+describe('a signal that the replay gives back', () => {
+  it('is taken as its schema made it, and not held against the schema again', async () => {
+    const { box, waiting, journaled } = mailbox()
+    waiting(
+      'w',
+      1,
+      signal(
+        'when',
+        z.string().transform((text) => text.length),
+      ),
+    )
+    box.receive([{ id: 'm1', kind: 'signal', name: 'when', payload: 4, isGivenBack: true }])
+    expect(await box.next()).toMatchObject({ from: 'm1', payload: 4 })
+    expect(journaled).toEqual([])
   })
 })
 

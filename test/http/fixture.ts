@@ -18,6 +18,7 @@ export const approval = workflow('approval', async (ctx) => {
   const answer = await ctx.waitFor(approved)
   return `by ${answer.by}`
 })
+const bell = workflow('bell', async (ctx) => ({ rang: await ctx.waitFor(signal('ring'), { timeout: '1d' }) }))
 export const sleeper = workflow('sleeper', async (ctx) => {
   await ctx.sleep('first', '1h')
   await ctx.sleep('second', '1h')
@@ -50,7 +51,7 @@ const MAPPINGS = [
   cancelOn('order-withdrawn', { runId: 'detail.id' }),
 ]
 
-const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName]
+const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName, bell]
 const silent: LogSink = () => {}
 
 export class Api {

@@ -26,10 +26,11 @@ test('a signal is accepted once per key, also after it has ended the run', async
   expect([another.status, another.body.type]).toEqual([409, 'urn:overwinter:problem:conflict'])
 })
 
-test('a signal may have no payload', async () => {
+test('a signal with an empty body is told from a timeout', async () => {
   await using api = await Api.open()
-  const runId = await started(api, 'sleeper', 'sleeping')
-  expect((await api.post(`/runs/${runId}/signals/ping`)).body).toEqual({ accepted: true })
+  const runId = await started(api, 'bell', 'waiting')
+  expect((await api.post(`/runs/${runId}/signals/ring`)).body).toEqual({ accepted: true })
+  expect(await api.local.result(runId)).toEqual({ rang: true })
 })
 
 test('cancel asks a run to stop and gives the reason; a repeat with the key is no conflict', async () => {

@@ -2,7 +2,7 @@ import { isTerminal, type JournalEvent } from '../../sdk/engine/events.ts'
 import { idempotencyKey, keyedMessageId } from '../../sdk/engine/names.ts'
 import { hasEnded, type RunRecord } from '../../sdk/ports.ts'
 import { type Cloud, lifeOf } from './cloud.ts'
-import type { Outside } from './outside.ts'
+import type { Accepted, Outside } from './outside.ts'
 import { calledByPrefix } from './prefixes.ts'
 import { isAsked } from './program.ts'
 import type { Trouble } from './trouble.ts'
@@ -49,6 +49,12 @@ export async function check(run: RunRecord, { cloud, trouble, witness, outside }
   }
   checkTimers(events, trouble, fail)
   await checkSignals(run, cloud, outside, fail)
+  if (run.id === 'root')
+    checkArrival(
+      events.map(({ event }) => event),
+      outside,
+      fail,
+    )
   await checkReplies(run, cloud, outside, fail)
 
   const calls = await calledByPrefix(
@@ -110,6 +116,8 @@ async function checkReplies(run: RunRecord, cloud: Cloud, outside: Outside, fail
   for (const [key, reply] of run.id === 'root' ? outside.replies : []) if (![...said.values()].includes(reply)) fail(`I9: nobody gave '${key}' its reply`)
 }
 
+const messageIdOf = ({ name, key }: Pick<Accepted, 'name' | 'key'>): string => keyedMessageId(isAsked(name) ? 'ask' : 'signal', key, name)
+
 /** I9: over all generations. What was accepted is consumed once, or still there, or the run ended in a way that says so. */
 async function checkSignals(run: RunRecord, cloud: Cloud, outside: Outside, fail: (message: string) => void): Promise<void> {
   const consumed = new Set<string>()
@@ -123,10 +131,34 @@ async function checkSignals(run: RunRecord, cloud: Cloud, outside: Outside, fail
   for (const { runId, name, key, times } of outside.accepted.values()) {
     if (runId !== run.id) continue
     if (times > 1) fail(`I9: the signal with the key '${key}' was taken for a new one ${times} times`)
-    const id = keyedMessageId(isAsked(name) ? 'ask' : 'signal', key, name)
+    const id = messageIdOf({ name, key })
     // Nobody reads the mail of the others any more.
     if (run.status !== 'failed') continue
     if (!consumed.has(id) && !waiting.has(id)) fail(`I9: the accepted signal '${key}' is gone`)
     if (waiting.has(id) && consumed.has(id)) fail(`I9: signal '${key}' was consumed and waits still`)
   }
+}
+
+/**
+ * I9: a message that was accepted before another was sent is taken first, if a wait for it was open by then. And a signal that
+ * carries nothing is told from a timeout.
+ */
+function checkArrival(events: readonly JournalEvent[], outside: Outside, fail: (message: string) => void): void {
+  const sentAs = new Map<string, Accepted>()
+  for (const accepted of outside.accepted.values()) sentAs.set(messageIdOf(accepted), accepted)
+  const opened = new Map<string, number>()
+  const taken: { at: number; message: Accepted; openSince: number }[] = []
+  for (const [at, event] of events.entries()) {
+    // What an operator has undone is taken once more, in the order of the code.
+    if (event.type === 'run.retried') return
+    if (event.type === 'wait.started') opened.set(event.id, at)
+    const message = event.type === 'wait.completed' && sentAs.get(event.from)
+    if (!message) continue
+    if (event.payload === undefined) fail(`I9: signal '${message.key}' looks like a timeout`)
+    taken.push({ at, message, openSince: opened.get(event.id) ?? 0 })
+  }
+  for (const early of taken)
+    for (const late of taken)
+      if (late.message.known < early.message.sent && late.at > early.at && late.openSince < early.at)
+        fail(`I9: '${early.message.key}' overtook '${late.message.key}'`)
 }

@@ -1,7 +1,7 @@
-import type { Frame } from '../../sdk/engine/events.ts'
+import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
 import type { Json } from '../../sdk/engine/json.ts'
 import type { GateState } from '../../sdk/flow/gate.ts'
-import type { DocumentStore, RunStore } from '../../sdk/ports.ts'
+import type { DocumentStore, Message, RunStore } from '../../sdk/ports.ts'
 import { newRecord } from '../../sdk/rules/run-store.ts'
 import type { Storage, StoredDocuments } from '../../sdk/rules/storage.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
@@ -60,6 +60,31 @@ export const MUTANTS: Record<string, Mutant> = {
     storage: (storage) =>
       replacing(storage, {
         update: (run, change) => (change.when.leased !== undefined && typeof run !== 'string' ? { ok: true, run } : storage.update(run, change)),
+      }),
+  },
+
+  /** Messages come by name, not as they arrived. */
+  'messages by name': {
+    found: BOTH,
+    store: (store) =>
+      replacing(store, {
+        claim: async (...given) => {
+          const claimed = await store.claim(...given)
+          return claimed && { ...claimed, inbox: byName(claimed.inbox) }
+        },
+        inbox: async (runId) => {
+          const inbox = await store.inbox(runId)
+          return { ...inbox, messages: byName(inbox.messages) }
+        },
+      }),
+  },
+
+  /** A signal that carries nothing is journaled as it came. */
+  'nothing carried, nothing journaled': {
+    found: BOTH,
+    store: (store) =>
+      replacing(store, {
+        commit: (commit) => store.commit({ ...commit, ...(commit.frame && { frame: withoutPayloads(commit.frame) }) }),
       }),
   },
 
@@ -164,4 +189,17 @@ const isOwned = ({ sk }: Attributes): boolean => /^[DJM]#/.test(sk!.S!)
 
 function withEarlySleeps(frame: Frame): Frame {
   return { ...frame, events: frame.events.map((event) => (event.type === 'sleep.started' ? { ...event, until: event.until - EARLY_MS } : event)) }
+}
+
+const nameOf = (message: Message): string => ('name' in message ? message.name : '')
+
+const byName = (messages: readonly Message[]): Message[] => messages.toSorted((a, b) => nameOf(b).localeCompare(nameOf(a)))
+
+function withoutPayloads(frame: Frame): Frame {
+  const without = (event: JournalEvent): JournalEvent => {
+    if (event.type !== 'wait.completed' || event.payload !== true) return event
+    const { payload: _, ...rest } = event
+    return rest
+  }
+  return { ...frame, events: frame.events.map(without) }
 }

@@ -4,7 +4,7 @@ import { SeededRandom } from '../../sdk/engine/random.ts'
 import { hasEnded } from '../../sdk/ports.ts'
 import type { Cloud } from './cloud.ts'
 import { BROKEN } from './interpreter.ts'
-import { isAsked, type Program } from './program.ts'
+import { isAsked, isBare, type Program } from './program.ts'
 import { sync, syncTimes } from './timetable.ts'
 import type { Witness } from './witness.ts'
 
@@ -20,6 +20,9 @@ export interface Accepted {
   key: string
   /** How often the answer was that it is new. */
   times: number
+  /** Moments, counted: before it was first sent, and when its sender first knew that it was accepted. */
+  sent: number
+  known: number
 }
 
 /** People and programs that start, signal and steer runs. A caller that got no answer asks again, with the same key. */
@@ -37,6 +40,7 @@ export class Outside {
   private readonly program: Program
   private revived = 0
   private retries = 0
+  private moments = 0
 
   constructor(cloud: Cloud, seed: string, program: Program, witness: Witness) {
     this.cloud = cloud
@@ -110,13 +114,14 @@ export class Outside {
   }
 
   private signal(at: number, name: string, key: string): void {
+    let sent: number | undefined
+    const payload = isBare(name) ? undefined : `${name} arrived`
     this.insist(at, (client) =>
       this.unlessEnded(client, async () => {
-        const accepted = isAsked(name)
-          ? await this.ask(client, name, key)
-          : (await client.signal('root', name, `${name} arrived`, { idempotencyKey: key })).accepted
-        const known = this.accepted.get(key) ?? { runId: 'root', name, key, times: 0 }
-        this.accepted.set(key, { ...known, times: known.times + (accepted ? 1 : 0) })
+        sent ??= ++this.moments
+        const accepted = isAsked(name) ? await this.ask(client, name, key) : (await client.signal('root', name, payload, { idempotencyKey: key })).accepted
+        const known = this.accepted.get(key) ?? { runId: 'root', name, key, times: 0, sent, known: ++this.moments }
+        this.accepted.set(key, { ...known, times: known.times + (accepted ? 1 : 0), sent: Math.min(known.sent, sent) })
       }),
     )
   }

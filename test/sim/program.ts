@@ -75,6 +75,9 @@ export interface Program {
 /** Every second one of its signals asks for a reply. */
 export const isAsked = (name: string): boolean => /[13579]$/.test(name)
 
+/** Some of its signals carry nothing. */
+export const isBare = (name: string): boolean => /[048]$/.test(name)
+
 const DAY = 86_400_000
 const QUICK = [1, 400, 2_000, 30_000, 600_000, 7_200_000]
 const SLOW = [2_000, 3_600_000, DAY, 40 * DAY, 100 * DAY, 364 * DAY]
