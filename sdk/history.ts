@@ -3,8 +3,17 @@ import type { JournalEvent } from './engine/events.ts'
 import type { Json } from './engine/json.ts'
 import type { RunRecord, World } from './ports.ts'
 
+interface RunStarted {
+  type: 'run.started'
+  workflow: string
+  version: number
+  input?: Json
+  /** What the workflow's schema made of the input, where that is something else. The code gets this. */
+  parsed?: Json
+}
+
 /** A line of a run's history: what was observed, when, and where in the history it stands. */
-export type HistoryEvent = ({ type: 'run.started'; input?: Json; workflow: string; version: number } | JournalEvent) & {
+export type HistoryEvent = (RunStarted | JournalEvent) & {
   at: number
   /** Its place: which frame, and which event of that. The same for as long as the run is in this generation. */
   n: string
@@ -36,8 +45,17 @@ export async function historyOf({ store }: World, run: RunRecord, { after }: His
 }
 
 /** Not in its journal: the run itself knows. */
-function startOf({ startedAt, workflow, version, input }: RunRecord): HistoryEvent | undefined {
-  return startedAt === undefined ? undefined : { type: 'run.started', at: startedAt, workflow, version, input, n: START }
+function startOf({ startedAt, workflow, version, input, parsed }: RunRecord): HistoryEvent | undefined {
+  if (startedAt === undefined) return undefined
+  return { type: 'run.started', at: startedAt, workflow, version, input, ...(parsed !== undefined && { parsed }), n: START }
+}
+
+/**
+ * What a replay of a history gives the code, as the runner does: what the schema made of the input then. Histories that were recorded
+ * before they said so have only what came, and the schema is asked again.
+ */
+export function inputAsRecorded({ input, parsed }: RunStarted): Pick<RunRecord, 'input' | 'parsed' | 'reparse'> {
+  return parsed === undefined ? { input, reparse: true } : { input, parsed }
 }
 
 /** One line of it; undefined where there is none of that place. */

@@ -7,11 +7,10 @@ import { FORMAT } from './engine/names.ts'
 import type { Operation } from './engine/operation.ts'
 import { Replay } from './engine/replay.ts'
 import { replaySilently } from './engine/silent-replay.ts'
-import { usersFrames } from './engine/stacks.ts'
-import { decode, encode } from './engine/values.ts'
-import type { HistoryEvent } from './history.ts'
+import { topFrame } from './engine/stacks.ts'
+import { encode } from './engine/values.ts'
+import { type HistoryEvent, inputAsRecorded } from './history.ts'
 import type { RunRecord } from './ports.ts'
-import { accept } from './schema.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
 /** Where the code of a run stood at some place of its history. */
@@ -36,12 +35,12 @@ export async function replayUpTo(workflow: AnyWorkflow, run: RunView, history: r
   // As few in a frame as possible: the code is told of one after the other.
   const frames = events.map((event, i) => ({ seq: i + 1, at: event.at, epoch: 1, events: [event as JournalEvent] }))
   const sites = new Map<Operation, string>()
-  const replay = await replaySilently(workflow, await recordOf(workflow, run, seen[0]!.at), frames, (record, journal) => new Watched(record, journal, sites))
+  const replay = await replaySilently(workflow, recordOf(run, seen), frames, (record, journal) => new Watched(record, journal, sites))
   const open = [...replay.operations.values()].filter((operation) => !operation.settled)
   return {
     upTo,
     events: seen.length,
-    open: open.map((operation) => ({ id: operation.id, kind: operation.request.kind, ...siteOf(sites.get(operation)) })),
+    open: open.map((operation) => ({ id: operation.id, kind: operation.request.kind, ...(sites.has(operation) && { at: sites.get(operation)! }) })),
     ...(replay.end && { ended: endOf(replay) }),
     ...(replay.violation && { changed: replay.violation.message }),
   }
@@ -60,15 +59,10 @@ class Watched extends Replay {
 
   override call(...called: Parameters<Replay['call']>): Operation {
     const operation = super.call(...called)
-    this.sites.set(operation, usersFrames(new Error().stack ?? ''))
+    const site = topFrame(new Error().stack)
+    if (site !== undefined) this.sites.set(operation, site)
     return operation
   }
-}
-
-/** The topmost line of the user's own. */
-function siteOf(stack: string | undefined): { at?: string } {
-  const [, at] = /\(?(?:file:\/\/)?((?:\/|[A-Z]:\\)[^()]*?:\d+:\d+)\)?$/m.exec(stack ?? '') ?? []
-  return at === undefined ? {} : { at }
 }
 
 function endOf({ end }: Replay): NonNullable<Replayed['ended']> {
@@ -77,8 +71,9 @@ function endOf({ end }: Replay): NonNullable<Replayed['ended']> {
   return {}
 }
 
-async function recordOf(workflow: AnyWorkflow, run: RunView, at: number): Promise<RunRecord> {
+function recordOf(run: RunView, history: readonly HistoryEvent[]): RunRecord {
   const { runId, input, ...rest } = run
-  const accepted = await accept(workflow.options.input, decode(input), `the input of run '${runId}'`)
-  return { ...rest, id: runId, ...accepted, status: 'running', format: FORMAT, baseSeq: 0, epoch: 1, stimulus: 0, secret: 'replayed', startedAt: at }
+  const [first] = history
+  const accepted = first?.type === 'run.started' ? inputAsRecorded(first) : { input: input as Json, reparse: true as const }
+  return { ...rest, id: runId, ...accepted, status: 'running', format: FORMAT, baseSeq: 0, epoch: 1, stimulus: 0, secret: 'replayed', startedAt: first!.at }
 }

@@ -178,6 +178,8 @@ export interface WorkflowSource {
   toStart(name: string, version?: number): AnyWorkflow | Promise<AnyWorkflow>
   /** For a run that exists. */
   exact(name: string, version: number): AnyWorkflow | Promise<AnyWorkflow>
+  /** False if a run of it would find no code here. Asked before a child is started, so it reads nothing. */
+  knows(workflow: AnyWorkflow): boolean
 }
 
 /** The workflows a runner knows, by name and version. */
@@ -215,6 +217,10 @@ export class Registry implements WorkflowSource {
 
   find(name: string, version: number): AnyWorkflow | undefined {
     return this.byName.get(name)?.get(version)
+  }
+
+  knows({ name, version }: AnyWorkflow): boolean {
+    return this.find(name, version) !== undefined
   }
 
   exact(name: string, version: number): AnyWorkflow {

@@ -51,7 +51,7 @@ export function eventToJson(event: HistoryEvent, exposeStacks: boolean): History
 
 /** Enough to draw what happened: everything but what users pass around. Why an error happened stays; where in the code, and what it carried, does not. */
 export function eventWithoutPayloads(event: HistoryEventJson): HistoryEventJson {
-  const payloads = event.type === 'run.started' ? ['input'] : EVENT_PAYLOADS[event.type]
+  const payloads = event.type === 'run.started' ? ['input', 'parsed'] : EVENT_PAYLOADS[event.type]
   const omitted = payloads.filter((field) => field !== 'error' && field in event && event[field as keyof HistoryEventJson] !== undefined)
   const { error, ...rest } = event
   const kept = Object.fromEntries(Object.entries(rest).filter(([field]) => !omitted.includes(field))) as Omit<HistoryEventJson, 'error'>

@@ -36,6 +36,10 @@ export class StoredWorkflows implements WorkflowSource {
     return this.builtIn.get(name) ?? this.registry.find(name, version) ?? this.stored(name, version)
   }
 
+  knows(workflow: AnyWorkflow): boolean {
+    return workflow.body === runsElsewhere || this.builtIn.has(workflow.name) || this.registry.knows(workflow)
+  }
+
   /** Throws if the workflow was deleted: asked once a run was created, because that may have happened meanwhile. */
   confirm({ name }: AnyWorkflow): Promise<void> | undefined {
     return this.registry.has(name) || this.builtIn.has(name) ? undefined : this.assertNotDeleted(name)

@@ -18,6 +18,7 @@ import { Groups } from './groups.ts'
 import type { Forgotten, Journal } from './journal.ts'
 import type { SignalMessage } from './mailbox.ts'
 import { escapeName } from './names.ts'
+import { type Journaled, offTheJournal } from './off-the-journal.ts'
 import { Operation, type Request } from './operation.ts'
 import { Origins } from './origins.ts'
 import { SeededRandom } from './random.ts'
@@ -51,6 +52,8 @@ export class Replay {
   private returned: SignalMessage[] = []
   private open = 0
   private ending: CodeEnd | undefined
+  /** What the code threw before it began to undo. */
+  failure: Error | undefined
   private wrong: Error | undefined
   private time: number
   private isReplaying: boolean
@@ -310,7 +313,7 @@ export class Replay {
         const cursor = this.delivered
         if (cursor === deliveries.length) return resolve()
         if (this.ending) {
-          this.wrong = mismatch(this.run, `its history goes on with ${describeDelivery(deliveries[cursor]!)}`, 'the code had already ended', this.lastDelivered)
+          this.wrong = this.unreached(deliveries[cursor]!)
           return resolve()
         }
         this.delivered++
@@ -437,15 +440,8 @@ export class Replay {
     return undefined
   }
 
-  private unreached(journaled: Delivery | { id: string; kind: string }): NonDeterminismError {
-    const expected = 'type' in journaled ? describeDelivery(journaled) : `${journaled.kind} '${journaled.id}'`
-    const waiting = [...this.operations.values()].filter((operation) => !operation.settled).map((operation) => `${operation.kind} '${operation.id}'`)
-    const got = this.ending
-      ? 'the code had already ended'
-      : waiting.length > 0
-        ? `the code waits for ${waiting.slice(0, 5).join(', ')}`
-        : 'the code waits for nothing'
-    return mismatch(this.run, `its history goes on with ${expected}`, got, this.lastDelivered)
+  private unreached(journaled: Journaled): NonDeterminismError {
+    return offTheJournal(this.run, journaled, this, this.lastDelivered)
   }
 }
 

@@ -158,7 +158,7 @@ class RunLoop {
       if (workflow instanceof Error) return await this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
       this.workflow = workflow
       const input = await inputOf(this.run, workflow)
-      if (input.ok) return await this.takeAsFarAsItGoes(input.value)
+      if (input.ok) return await this.takeAsFarAsItGoes(input.value, workflows)
       const why = `the input of run '${this.run.id}' no longer fits the schema of workflow '${workflow.name}'. The run is stuck, and nothing is lost: let the schema accept what it accepted before, deploy, and retry the run`
       return await this.closing.park(new InvalidInputError(why, input.problems))
     } finally {
@@ -169,7 +169,7 @@ class RunLoop {
     }
   }
 
-  private async takeAsFarAsItGoes(input: unknown): Promise<RunOutcome> {
+  private async takeAsFarAsItGoes(input: unknown, workflows: WorkflowSource): Promise<RunOutcome> {
     const passes = new Passes(this.world, this.replay, this.buffer, this.claimed.recovered)
     this.passes = passes
     this.waits = new Waits(this.world, this.replay, this.buffer, passes, {
@@ -177,6 +177,7 @@ class RunLoop {
       countsFrom: this.admittance.countsFrom,
       timeoutMs: this.workflow.timeoutMs,
       tasks: this.workflow.options.tasks,
+      workflows,
     })
     const steps = new Steps(this.world, this.replay, this.buffer, this.waits, passes, {
       onReport: () => this.wakeLoop?.(),

@@ -1,7 +1,7 @@
 import type { RunRecord } from '../ports.ts'
-import { validate } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import type { Frame } from './events.ts'
+import { inputOf } from './input-of.ts'
 import { beginOf, Journal } from './journal.ts'
 import { Replay } from './replay.ts'
 import { decode } from './values.ts'
@@ -19,8 +19,9 @@ export async function replaySilently(
   const own = frames.filter(({ seq }) => seq > run.baseSeq)
   const heading = run.baseSeq > 0 ? frames.find(({ seq }) => seq === run.baseSeq) : undefined
   const replay = replayOf(run, new Journal(own, run.baseSeq, heading ? beginOf(heading) : (run.startedAt ?? run.createdAt)))
-  const input = run.format === 1 || run.reparse ? await validate(workflow.options.input, decode(run.input)) : undefined
-  const value = input ? (input.ok ? input.value : decode(run.input)) : decode(run.parsed ?? run.input)
+  const input = await inputOf(run, workflow)
+  // The input was accepted once. If today's schema refuses it, the code is still shown what came.
+  const value = input.ok ? input.value : decode(run.input)
   const { id: runId, workflow: name, version, tags, attempt, generation } = run
   await runBody(workflow, value, replay, {
     info: { runId, workflow: name, version, tags, attempt, generation },

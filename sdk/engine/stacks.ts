@@ -7,3 +7,9 @@ export function usersFrames(stack: string): string {
   const isTheirs = (line: string) => !/^ +at /.test(line) || !(line.includes(OURS) || /node:|at <anonymous>$/.test(line))
   return stack.split('\n').filter(isTheirs).join('\n')
 }
+
+/** `file:line:column` of the topmost line that is the user's own. */
+export function topFrame(stack: string | undefined): string | undefined {
+  const [, place] = /\(?(?:file:\/\/)?((?:\/|[A-Z]:\\)[^()]*?:\d+:\d+)\)?$/m.exec(usersFrames(stack ?? '')) ?? []
+  return place
+}

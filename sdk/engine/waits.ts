@@ -4,10 +4,10 @@ import type { GateId } from '../flow/line.ts'
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import { tagsOf } from '../tags.ts'
-import type { AnyWorkflow } from '../workflow.ts'
+import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import { lastBeat } from './callback-heartbeat.ts'
 import { LONG_WAIT_MS } from './duration.ts'
-import { recordError, TimeoutError } from './errors.ts'
+import { recordError, TimeoutError, UnknownWorkflowError } from './errors.ts'
 import type { Delivery, EventOf } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { changeKey } from './journal.ts'
@@ -35,6 +35,7 @@ export class Waits {
   private readonly lastGoodEpoch: number
   private readonly deadline: number | undefined
   private readonly declaredTasks: readonly string[] | undefined
+  private readonly workflows: WorkflowSource
   /** When a timer ends or resumes an operation. */
   private readonly timed = new Map<Operation, number>()
   /** Callbacks that need signs of life: how often, and when they are over anyway. */
@@ -45,7 +46,14 @@ export class Waits {
     replay: Replay,
     buffer: FrameBuffer,
     passes: Passes,
-    options: { recovered: boolean; lastGoodEpoch: number; countsFrom: number; timeoutMs: number | undefined; tasks: readonly string[] | undefined },
+    options: {
+      recovered: boolean
+      lastGoodEpoch: number
+      countsFrom: number
+      timeoutMs: number | undefined
+      tasks: readonly string[] | undefined
+      workflows: WorkflowSource
+    },
   ) {
     this.world = world
     this.replay = replay
@@ -56,6 +64,7 @@ export class Waits {
     this.lastGoodEpoch = options.lastGoodEpoch
     this.deadline = options.timeoutMs === undefined ? undefined : options.countsFrom + options.timeoutMs
     this.declaredTasks = options.tasks
+    this.workflows = options.workflows
     this.mailbox = new Mailbox(world, replay, buffer, () => this.openSleeps())
   }
 
@@ -228,6 +237,7 @@ export class Waits {
       this.mailbox.receiveOwn({ id: `invalid ${id}`, kind: 'child', run, op: id, status: 'failed', error: recordError(error) })
       return undefined
     }
+    if (!this.workflows.knows(workflow)) return { type: 'child.failed', id, error: recordError(unknownChild(workflow)) }
     const event: EventOf<'child.started'> = {
       type: 'child.started',
       id,
@@ -404,6 +414,14 @@ const isRounds = ({ kind }: Waiting): boolean => kind === 'until'
 
 function describeRounds({ id, rounds: { vain, failures } }: Operation, until: { until?: number }): Waiting {
   return { kind: 'until', id, ...until, round: vain, ...(failures > 0 && { failures }) }
+}
+
+/** Started all the same, its run would be parked, and the parent would never hear of it. */
+function unknownChild({ name, version }: AnyWorkflow): UnknownWorkflowError {
+  return new UnknownWorkflowError(
+    `ctx.run was given workflow '${name}' (version ${version}), which the runner of this run does not know. ` +
+      'Export it from the entry file, or list it in `workflows`, deploy, and retry the run',
+  )
 }
 
 async function acceptChild(workflow: AnyWorkflow, input: unknown, what: string, now: number) {

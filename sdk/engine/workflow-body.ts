@@ -1,4 +1,5 @@
 import type { AnyWorkflow } from '../workflow.ts'
+import { asError } from './errors.ts'
 import type { Replay } from './replay.ts'
 import { RunContext, type Shared } from './run-context.ts'
 
@@ -17,6 +18,7 @@ export async function runBody(workflow: AnyWorkflow, input: unknown, replay: Rep
     } catch (error) {
       if (shared.compensations.length > 0) {
         state.compensated = true
+        replay.failure = asError(error)
         await compensate(ctx, shared)
       }
       throw error

@@ -1,4 +1,4 @@
-export { normaliseHistory, replayHistory, toMatchHistory } from './golden.ts'
+export { assertHistory, normaliseHistory, type RecordedHistory, replayHistory, toMatchHistory } from './golden.ts'
 export { mortalStore } from './mortal-store.ts'
 export { seededIds } from './seeded-ids.ts'
 export { type LogLine, RunHandle, TestEnv, type TestEnvOptions, testEnv } from './test-env.ts'

@@ -11,7 +11,7 @@ import type { EventMapping } from '../events/mapping.ts'
 import { type Taken, takeEvent } from '../events/take.ts'
 import type { HistoryEvent } from '../history.ts'
 import type { LocalFunction } from '../local-function.ts'
-import type { DocumentStore, LogLevel, RunStatus, RunStore } from '../ports.ts'
+import type { DocumentStore, LogLevel, RunStatus, RunStore, RunSummary } from '../ports.ts'
 import { Runner } from '../runner.ts'
 import { type Schedule, withSchedules } from '../schedule.ts'
 import { Schedules } from '../schedules.ts'
@@ -234,11 +234,12 @@ export class TestEnv {
   private async whatWaits(): Promise<string> {
     const { runs } = await this.client.list({ limit: 1_000 })
     const open = runs.filter((run) => run.endedAt === undefined)
-    return (
-      open.map((run) => `run '${run.runId}' is ${run.status} (${(run.waitingFor ?? []).map((w) => `${w.kind} '${w.id}'`).join(', ')})`).join('; ') ||
-      'no run is open'
-    )
+    return open.map((run) => `run '${run.runId}' is ${run.status} (${reasonOf(run)})`).join('; ') || 'no run is open'
   }
+}
+
+function reasonOf({ waitingFor = [], error }: RunSummary): string {
+  return error?.message ?? waitingFor.map(({ kind, id }) => `${kind} '${id}'`).join(', ')
 }
 
 /** One run, as a test holds it. */

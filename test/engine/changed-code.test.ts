@@ -121,6 +121,31 @@ describe('code that changed under a sleeping run', () => {
     expect(await run.result()).toBe('AB')
   })
 
+  const shape = (result: unknown): string => (result as { name: string }).name.trim()
+
+  it('code that throws on the way names what it threw and where, and keeps the error as the cause', async () => {
+    const { env, run, v1 } = await deployUnderASleeper(original, async (ctx) => {
+      const a = await ctx.step('a', () => 'A')
+      return shape(a)
+    })
+    const { error } = await run.get()
+    expect(error).toMatchObject({ name: 'NonDeterminismError', cause: { name: 'TypeError', stack: expect.stringContaining('changed-code.test.ts') } })
+    expect(error?.message).toMatch(/after step 'a', its history goes on with step 'b', but the code threw TypeError: .* at changed-code\.test\.ts:\d+\. /)
+    expect(error?.message).not.toContain('ctx.now()')
+    await env.restart([v1])
+    expect(await run.result()).toBe('AB')
+  })
+
+  it('code that throws and begins to undo says both', async () => {
+    const { run } = await deployUnderASleeper(original, async (ctx) => {
+      ctx.compensate('give back', () => 1)
+      return shape(await ctx.step('a', () => 'A'))
+    })
+    expect((await run.get()).error?.message).toMatch(
+      /but the code waits for step 'compensate\/give back', because it threw TypeError: .* at changed-code\.test\.ts:\d+/,
+    )
+  })
+
   it('a stuck run can also be tried again by hand', async () => {
     const { env, run, v1 } = await deployUnderASleeper(original, async (ctx) => ctx.step('other', () => 1))
     await expect(run.result()).rejects.toThrow('is stuck')

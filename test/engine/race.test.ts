@@ -157,7 +157,7 @@ describe('a race', () => {
       await ctx.race('r', { child: (c) => c.run(child, undefined, { id: 'kid' }), late: (c) => c.sleep('1h') })
       await ctx.sleep('1d')
     })
-    const { clock, store, run } = await runner(w)
+    const { clock, store, run } = await runner(w, {}, {}, [child])
     await run()
     clock.moveTo(START + 3_600_000)
     const told: unknown[] = []

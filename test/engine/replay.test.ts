@@ -476,8 +476,8 @@ describe('a failure that an operator undid', () => {
     await replay.begin(() => call(replay, 'a'))
     expect(replay.violation).toBeUndefined()
     expect(replay.takeReturned()).toStrictEqual([
-      { id: 'm1', kind: 'signal', name: 'go', payload: 7 },
-      { id: 'm2', kind: 'signal', name: 'stop' },
+      { id: 'm1', kind: 'signal', name: 'go', payload: 7, isGivenBack: true },
+      { id: 'm2', kind: 'signal', name: 'stop', isGivenBack: true },
     ])
     expect(replay.takeReturned()).toEqual([])
   })

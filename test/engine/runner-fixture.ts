@@ -12,14 +12,14 @@ export const turns = async (count = 20) => {
 }
 
 /** One run of a workflow in maps, and a runner for it. */
-export async function runner(of: AnyWorkflow, changes: Partial<NewRun> = {}, others: Partial<World> = {}) {
+export async function runner(of: AnyWorkflow, changes: Partial<NewRun> = {}, others: Partial<World> = {}, children: AnyWorkflow[] = []) {
   const clock = new VirtualClock(START)
   const sent: Wake[] = []
   const world: World = { ...memoryWorld(clock), log: () => {}, wakeups: { send: async (wakes) => void sent.push(...wakes) }, ...others }
   const { store } = world
   const record = { id: 'run', workflow: of.name, version: 1, format: FORMAT, input: undefined, secret: 's', createdAt: START, wakeAt: START, tags: [] }
   await store.create({ ...record, ...changes })
-  const run = (options: Partial<RunnerOptions> = {}) => runOnce(world, new Registry([of]), 'run', { lease, ...options })
+  const run = (options: Partial<RunnerOptions> = {}) => runOnce(world, new Registry([of, ...children]), 'run', { lease, ...options })
   const events = async () => (await store.frames('run')).flatMap((frame) => frame.events.map(({ type }) => type))
   return { clock, world, store, sent, run, events }
 }

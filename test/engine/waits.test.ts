@@ -10,7 +10,7 @@ import type { Passes } from '../../sdk/engine/passes.ts'
 import type { Replay } from '../../sdk/engine/replay.ts'
 import { Waits } from '../../sdk/engine/waits.ts'
 import type { Outgoing, World } from '../../sdk/ports.ts'
-import { signal, workflow } from '../../sdk/workflow.ts'
+import { Registry, signal, workflow } from '../../sdk/workflow.ts'
 
 const NOW = 1_000_000
 const DAY = 86_400_000
@@ -62,6 +62,7 @@ function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutM
     countsFrom: NOW - 100,
     timeoutMs,
     tasks: undefined,
+    workflows: new Registry([child]),
   })
   const called = (id: string, request: object, facts?: Partial<Facts>): Operation => {
     const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), 1, 0)

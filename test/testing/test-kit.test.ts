@@ -2,8 +2,11 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { workflow } from '../../sdk/index.ts'
-import { replayHistory, testEnv, toMatchHistory } from '../../sdk/testing/index.ts'
+import * as z from 'zod'
+import { eventToJson, eventWithoutPayloads } from '../../functions/http/run-json.ts'
+import { type HistoryEvent, workflow } from '../../sdk/index.ts'
+import { assertHistory, normaliseHistory, replayHistory, testEnv, toMatchHistory } from '../../sdk/testing/index.ts'
+import { replayUpTo } from '../../sdk/time-travel.ts'
 
 describe('the test kit', () => {
   it('really replays at every resume: memory is dropped at each suspension', async () => {
@@ -88,5 +91,71 @@ describe('golden histories', () => {
       await ctx.step('z', () => 1)
     })
     await expect(replayHistory(changed, history)).rejects.toThrow("its history goes on with step 'a'")
+  })
+
+  it('are compared without matchers too, for node:test', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'overwinter-golden-')), 'w.json')
+    writeFileSync(file, JSON.stringify(normaliseHistory(await recorded())))
+    assertHistory(await recorded(), file)
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"result":2', '"result":3'))
+    const history = await recorded()
+    expect(() => assertHistory(history, file)).toThrow(/the history differs from .* at event 4/)
+  })
+
+  it('are taken as the command line and the API print them', async () => {
+    const exported = { events: (await recorded()).map((event) => eventToJson(event, true)), generation: 0 }
+    expect(await replayHistory(w, exported, 2)).toEqual([{ id: 'nap', kind: 'sleep' }])
+    const bare = { events: exported.events.map(eventWithoutPayloads) }
+    await expect(replayHistory(w, bare)).rejects.toThrow("this history lacks the payloads of 'step.completed', which a replay needs; ask for it with payloads")
+  })
+
+  describe('of a workflow with a schema', () => {
+    const seen: unknown[] = []
+    const versioned = (schema: z.ZodType) =>
+      workflow('v', { input: schema }, async (ctx, input) => {
+        seen.push(input)
+        await ctx.sleep('nap', '1h')
+      })
+    const record = async (schema: z.ZodType, input: unknown) => {
+      const recorded = versioned(schema)
+      const env = await testEnv({ workflows: [recorded] })
+      const run = await env.start(recorded, input)
+      await run.result()
+      seen.length = 0
+      return run.history()
+    }
+
+    it('give the code what the schema made of the input then, not what it makes of it today', async () => {
+      const history = await record(z.object({ n: z.number().default(1) }), {})
+      await replayHistory(versioned(z.object({ n: z.number().default(2) })), history)
+      expect(seen).toEqual([{ n: 1 }])
+    })
+
+    it('are replayed by code whose schema has become stricter', async () => {
+      const history = await record(z.object({ n: z.number() }), { n: 1 })
+      await replayHistory(versioned(z.object({ n: z.number().min(2) })), history)
+      expect(seen).toEqual([{ n: 1 }])
+    })
+
+    it('of a batch are replayed with the list of inputs', async () => {
+      const batched = workflow('b', { input: z.object({ n: z.number().default(7) }), batch: { size: 2, wait: '1m' } }, async (ctx, inputs) => {
+        seen.push(inputs)
+        await ctx.sleep('nap', '1h')
+      })
+      const env = await testEnv({ workflows: [batched] })
+      const run = await env.start(batched, {})
+      await env.start(batched, { n: 8 })
+      await run.result()
+      seen.length = 0
+      const history = await run.history()
+      await replayHistory(batched, history)
+      const { parsed: _, ...started } = history[0] as HistoryEvent & { parsed?: unknown }
+      await replayHistory(batched, [started as HistoryEvent, ...history.slice(1)])
+      expect(seen).toEqual([
+        [{ n: 7 }, { n: 8 }],
+        [{ n: 7 }, { n: 8 }],
+      ])
+      expect(await replayUpTo(batched, await run.get(), history, history.at(-1)!.n)).not.toHaveProperty('changed')
+    })
   })
 })

@@ -1,0 +1,48 @@
+import type { RunRecord } from '../ports.ts'
+import { mismatch, NonDeterminismError } from './errors.ts'
+import { type Delivery, describeDelivery } from './events.ts'
+import type { Operation } from './operation.ts'
+import type { CodeEnd } from './replay.ts'
+import { topFrame } from './stacks.ts'
+
+/** What the code should have come to: something that happened, or an operation that was opened. */
+export type Journaled = Delivery | { id: string; kind: string }
+
+interface Code {
+  end: CodeEnd | undefined
+  failure: Error | undefined
+  operations: ReadonlyMap<string, Operation>
+}
+
+/** Why the code did not come to what its journal goes on with: it threw, it ended, or it waits for something else. */
+export function offTheJournal(run: RunRecord, journaled: Journaled, code: Code, where: string): NonDeterminismError {
+  const next = 'type' in journaled ? describeDelivery(journaled) : `${journaled.kind} '${journaled.id}'`
+  const expected = `its history goes on with ${next}`
+  if (code.end?.kind === 'threw') return threw(run, expected, code.end.error, where)
+  return mismatch(run, expected, whatItDoes(code), where)
+}
+
+/** The thrown error is the cause. */
+function threw(run: RunRecord, expected: string, thrown: Error, where: string): NonDeterminismError {
+  return new NonDeterminismError(
+    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the history of run '${run.id}': ` +
+      `after ${where}, ${expected}, but the code ${describeThrow(thrown)}. When the run came here first, it did not. ` +
+      'The run is stuck, and nothing is lost. Results from before a change may lack what the new code reads: ' +
+      'let the code take them too, deploy, and retry the run',
+    { cause: thrown },
+  )
+}
+
+function whatItDoes({ end, failure, operations }: Code): string {
+  if (end) return 'the code had already ended'
+  const waiting = [...operations.values()].filter(({ settled }) => !settled)
+  const names = waiting.slice(0, 5).map(({ kind, id }) => `${kind} '${id}'`)
+  const waits = `the code waits for ${names.join(', ') || 'nothing'}`
+  return failure ? `${waits}, because it ${describeThrow(failure)}` : waits
+}
+
+/** "threw TypeError: x is undefined at order.ts:62" */
+function describeThrow({ name, message, stack }: Error): string {
+  const [, line] = /([^/\\]+:\d+):\d+$/.exec(topFrame(stack) ?? '') ?? []
+  return `threw ${name}: ${message}${line === undefined ? '' : ` at ${line}`}`
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { workflow } from '../../sdk/index.ts'
+import { testEnv } from '../../sdk/testing/index.ts'
+
+describe('ctx.run of a workflow that the entry file does not export', () => {
+  const child = workflow('child', async () => 'done')
+  const advice =
+    "ctx.run was given workflow 'child' (version 1), which the runner of this run does not know. " +
+    'Export it from the entry file, or list it in `workflows`, deploy, and retry the run'
+
+  it.each([{ detached: false }, { detached: true }])('fails at once, and starts nothing (%o)', async ({ detached }) => {
+    const parent = workflow('parent', async (ctx) => (detached ? ctx.run(child, undefined, { detached }) : ctx.run(child)))
+    const env = await testEnv({ workflows: [parent] })
+    const run = await env.start(parent)
+    await expect(run.result()).rejects.toThrow(advice)
+    expect((await env.client.list()).runs).toHaveLength(1)
+  })
+
+  it('goes on after a retry, once it is exported', async () => {
+    const parent = workflow('parent', async (ctx) => ctx.run(child))
+    const env = await testEnv({ workflows: [parent] })
+    const run = await env.start(parent)
+    await expect(run.result()).rejects.toThrow(advice)
+    await env.restart([parent, child])
+    await env.client.retry(run.runId)
+    expect(await run.result()).toBe('done')
+  })
+
+  it('that was started before is waited for all the same', async () => {
+    const slow = workflow('slow', async (ctx) => ctx.sleep('nap', '1h').then(() => 'done'))
+    const parent = workflow('parent', async (ctx) => ctx.run(slow))
+    const env = await testEnv({ workflows: [parent, slow] })
+    const run = await env.start(parent)
+    await env.settle()
+    await env.restart([parent])
+    expect(await run.status()).toBe('waiting')
+    await env.restart([parent, slow])
+    expect(await run.result()).toBe('done')
+  })
+})
+
+it('a test that waits for a stuck run is told why it is stuck', async () => {
+  const parent = workflow('parent', async (ctx) => {
+    await ctx.sleep('nap', '1h')
+    await fetchNothing()
+  })
+  const fetchNothing = () => new Promise(() => {})
+  const env = await testEnv({ workflows: [parent] })
+  await env.start(parent)
+  await env.advance('2h')
+  await expect(env.skipUntil(new Promise(() => {}))).rejects.toThrow(/is stuck \(workflow 'parent' awaits something that is not a ctx operation/)
+})
