@@ -10,7 +10,7 @@ const LETTERS = [
 ] as const
 
 /** Letters over three weeks, until somebody has had enough. Between two letters the run holds nothing. */
-export const drip = workflow('drip', { input: z.object({ email: z.string() }) }, async (ctx, { email }) => {
+export const drip = workflow('drip', { input: z.object({ email: z.string() }), signals: [unsubscribed] }, async (ctx, { email }) => {
   const sent: string[] = []
   // One wait for the whole campaign: a wait of its own in every round would leave the earlier ones to swallow the signal.
   const enough = ctx.waitFor(unsubscribed).then(() => true)

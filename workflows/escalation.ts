@@ -12,7 +12,7 @@ const Incident = z.object({
 })
 
 /** Goes from one person to the next until somebody reacts or the deadline has come. */
-export const escalation = workflow('escalation', { input: Incident }, async (ctx, { incident, people, deadline, patience }) => {
+export const escalation = workflow('escalation', { input: Incident, signals: [acknowledged] }, async (ctx, { incident, people, deadline, patience }) => {
   const tooLate = ctx.sleepUntil('deadline', deadline).then(() => undefined)
   const reaction = ctx.waitFor(acknowledged)
   const told: string[] = []

@@ -12,7 +12,7 @@ const Order = z.object({
 })
 
 /** Payment, a person's approval, delivery. If one part fails, what was done before is undone, last first. */
-export const order = workflow('order', { input: Order }, async (ctx, { id, cents, patience, address }) => {
+export const order = workflow('order', { input: Order, signals: [approved] }, async (ctx, { id, cents, patience, address }) => {
   const payment = await ctx.step('charge', ({ idempotencyKey }) => charge(id, cents, idempotencyKey))
   ctx.compensate('refund', () => refund(payment))
   ctx.progress({ state: 'charged', payment })

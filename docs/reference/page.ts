@@ -2,8 +2,8 @@ import type { Declared, EntryPoint, Reference } from './declarations.ts'
 
 const HEAD = `# Reference
 
-Everything that the package exports, with the comments of the source. Generated from the types by \`npm run docs:reference\`; a test
-compares it with them. How things are used is in the guides, which the [README](../README.md) lists.`
+Everything that the package exports, with the comments of the source. Generated from the types, and compared
+with them by a test. How things are used is in the guides, which the [README](../README.md) lists.`
 
 export function referencePage({ entryPoints, mentioned }: Reference): string {
   /** By what is declared: the entry point under which it was explained first. */

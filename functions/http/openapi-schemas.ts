@@ -64,7 +64,7 @@ const SUMMARY = {
   wakeAt: time,
   waitingFor: listOf(object({ kind: text, id: text, on: text, key: text, until: time, since: time, round: whole, failures: whole }, ['kind', 'id'])),
   tags: listOf(text),
-  parent: object({ runId: text, op: text }, ['runId', 'op']),
+  parent: object({ runId: text, op: text, generation: whole }, ['runId', 'op']),
   generation: whole,
   attempt: whole,
 }

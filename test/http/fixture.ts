@@ -18,6 +18,8 @@ export const approval = workflow('approval', async (ctx) => {
   const answer = await ctx.waitFor(approved)
   return `by ${answer.by}`
 })
+const kid = workflow('kid', async (ctx) => ctx.info.runId)
+const parent = workflow('parent', async (ctx) => ctx.run(kid))
 const bell = workflow('bell', async (ctx) => ({ rang: await ctx.waitFor(signal('ring'), { timeout: '1d' }) }))
 export const sleeper = workflow('sleeper', async (ctx) => {
   await ctx.sleep('first', '1h')
@@ -51,7 +53,7 @@ const MAPPINGS = [
   cancelOn('order-withdrawn', { runId: 'detail.id' }),
 ]
 
-const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName, bell]
+const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName, bell, kid, parent]
 const silent: LogSink = () => {}
 
 export class Api {

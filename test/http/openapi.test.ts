@@ -114,6 +114,15 @@ test('a run answers with no field that the document does not know', async () => 
   expect(Object.keys(run)).toEqual(expect.arrayContaining(required))
 })
 
+test('the link of a child to its parent has no field that the document does not know', async () => {
+  await using api = await Api.open()
+  const { body: document } = await api.get('/openapi.json')
+  const { body: parent } = await api.post('/workflows/parent/runs?wait=20s')
+  const { parent: link } = (await api.get(`/runs/${parent.output}`)).body
+  expect(link).toMatchObject({ runId: parent.runId, generation: 0 })
+  expect(Object.keys(document.components.schemas.Run.properties.parent.properties)).toEqual(expect.arrayContaining(Object.keys(link)))
+})
+
 test('problem types are stable', () => {
   expect(Object.entries(PROBLEMS).map(([kind, { status }]) => `${status} ${kind}`)).toMatchInlineSnapshot(`
     [
