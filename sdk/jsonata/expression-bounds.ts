@@ -1,3 +1,5 @@
+import { isFunction } from './functions.ts'
+
 /**
  * What one evaluation of an expression may take. Everything is counted and nothing timed: a replay has to meet a bound exactly where the run met it, on
  * whatever machine.
@@ -133,7 +135,3 @@ export class ExpressionBounds {
     return this.scopeSize
   }
 }
-
-/** As JSONata tells them. What they keep hold of is no part of them. */
-const isFunction = (value: { _jsonata_function?: unknown; _jsonata_lambda?: unknown }): boolean =>
-  value._jsonata_function === true || value._jsonata_lambda === true
