@@ -3,7 +3,7 @@
  * copies too: thirty such levels, in 200 characters, make a tree of a billion nodes. The parser
  * cannot be stopped, so this reads the text before it does.
  */
-const MOST_PARSED = 2_000_000
+const MOST_PARSED = 500_000
 
 /** How many characters the parser has to deal with, copies included. Throws if they are too many. */
 export function assertParsable(expression: string): number {
