@@ -99,11 +99,15 @@ export const CHARGES: Record<string, Charge> = {
   error: nothing,
   assert: nothing,
   type: nothing,
-  sort: (bounds, list) => bounds.work(20 * (list?.length ?? 0)),
+  sort: (bounds, list) => {
+    if (Array.isArray(list)) bounds.work(20 * (list.length + bounds.measure(list).characters / 16))
+  },
   shuffle: lengths,
   // Each is compared with all that were found before.
   distinct: (bounds, list) => {
-    if (Array.isArray(list)) bounds.work((list.length * bounds.measure(list).nodes) / 4)
+    if (!Array.isArray(list)) return
+    const { nodes, characters } = bounds.measure(list)
+    bounds.work((list.length * (nodes + characters / 64)) / 4)
   },
   base64encode: lengths,
   base64decode: lengths,

@@ -26,6 +26,7 @@ type Use = 'compared' | 'written out' | 'gone through' | 'group key' | 'quoted' 
 const BEFORE = Symbol.for('jsonata.__evaluate_entry') as unknown as string
 const AFTER = Symbol.for('jsonata.__evaluate_exit') as unknown as string
 
+const COMPARES: Record<string, true> = { '=': true, '!=': true, '<': true, '<=': true, '>': true, '>=': true, in: true }
 const MANY_ARGUMENTS = 8
 
 const uses = new WeakMap<Node, Use>()
@@ -129,9 +130,10 @@ function lookAhead(node: Node): void {
     for (const each of nodes) if (each) uses.set(each, what)
   }
   if (node.type === 'binary') {
-    const what: Use = node.value === '&' ? 'written out' : node.value === '=' || node.value === '!=' ? 'compared' : 'gone through'
-    use(what, node.lhs as Node, node.rhs)
+    use(node.value === '&' ? 'written out' : COMPARES[String(node.value)] ? 'compared' : 'gone through', node.lhs as Node, node.rhs)
   }
+  // Sorting is a step of a path, and JSONata calls no hook for it.
+  for (const step of node.type === 'path' ? node.steps! : []) use('compared', ...(step.terms ?? []).map(({ expression }) => expression))
   use('gone through', node.condition, ...[...(node.predicate ?? []), ...(node.stages ?? [])].map(({ expr }) => expr))
   // Functions that take functions ask whether what they gave is true.
   if (node.type === 'lambda') use('gone through', node.body)
@@ -169,6 +171,8 @@ function after(node: Node, _input: unknown, { base }: Environment, result: unkno
     case 'group key':
       // Anything else than a text is quoted.
       if (typeof result !== 'string') bounds.whole(result)
+      // JavaScript keeps a copy of every key.
+      else bounds.work(8 * result.length)
       return bounds.groupKey()
     case 'quoted':
       bounds.whole(result)

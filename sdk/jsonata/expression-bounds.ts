@@ -5,6 +5,8 @@ import { isFunction } from './functions.ts'
  * whatever machine.
  */
 export const MOST = {
+  /** Characters of an expression, with the copies that JSONata's parser makes of parts of it. */
+  parsed: 500_000,
   /** Nodes of the expression, each time one is evaluated. */
   steps: 200_000,
   /** Evaluations begun and not ended: calls within calls, and members of lists and objects, which are made side by side. */

@@ -1,17 +1,20 @@
+import { ExpressionBoundError, MOST } from './expression-bounds.ts'
+
 /**
  * JSONata's parser copies what is left of `??` and `?:`. In `((a ?? b) ?? c) ?? d` it copies the
  * copies too: thirty such levels, in 200 characters, make a tree of a billion nodes. The parser
- * cannot be stopped, so this reads the text before it does.
+ * cannot be stopped, so this reads the text before it does. It also seeks the parent of every `%`,
+ * level by level.
  */
-const MOST_PARSED = 500_000
+
+/** What a `%` that stands for a parent costs, in characters. */
+const PARENT = 50
 
 /** How many characters the parser has to deal with, copies included. Throws if they are too many. */
 export function assertParsable(expression: string): number {
-  const cost = expression.length * 2 ** copiesOfCopies(expression)
-  if (cost > MOST_PARSED)
-    throw new Error(
-      `it is too long: ${MOST_PARSED} characters are allowed, and what is left of ?? or ?: counts twice. Nest fewer of them, or do this in a handler or a worker`,
-    )
+  const { copies, parents } = multipliers(expression)
+  const cost = expression.length * 2 ** copies + PARENT * parents
+  if (cost > MOST.parsed) throw new ExpressionBoundError(`it is too long: ${MOST.parsed} characters are allowed, and what is left of ?? or ?: counts twice`)
   return cost
 }
 
@@ -62,11 +65,12 @@ interface Level {
 
 const SIGNATURE = /<[a-z()<>?+: \t\n\r\v-]*(?=\{)/y
 
-/** How often a part of the expression is copied at most, each copy being copied again. */
-function copiesOfCopies(expression: string): number {
-  if (!/\?[?:]/.test(expression)) return 0
+/** How often a part of the expression is copied at most, each copy being copied again; and how many `%` stand for a parent. */
+function multipliers(expression: string): { copies: number; parents: number } {
+  if (!/\?[?:]|%/.test(expression)) return { copies: 0, parents: 0 }
   const levels: Level[] = [{ operand: 0, most: 0, isHead: false }]
   let most = 0
+  let parents = 0
   /** Where an operand is expected, `/` begins a regular expression. */
   let wantsOperand = true
   let previous = ''
@@ -85,6 +89,7 @@ function copiesOfCopies(expression: string): number {
     }
     const isName: boolean = wantsOperand || !/^(and|or|in)$/.test(text)
     const isWildcard: boolean = wantsOperand && (text === '*' || text === '**' || text === '%')
+    if (isWildcard && text === '%') parents++
     const isOpening = kind === 'operator' && '([{'.includes(text)
     const isClosing = kind === 'operator' && ')]}'.includes(text)
     wantsOperand = kind === 'operator' ? !isClosing && !isWildcard : kind === 'word' && !isName
@@ -103,5 +108,5 @@ function copiesOfCopies(expression: string): number {
     most = Math.max(most, level.operand, level.most)
     previous = isClosing && level.isHead ? 'head' : text
   }
-  return most
+  return { copies: most, parents }
 }

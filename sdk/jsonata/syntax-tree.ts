@@ -12,6 +12,9 @@ export interface Node {
   signature?: { definition: string }
   /** The variable of `@$v`. */
   focus?: string
+  steps?: Node[]
+  /** Of a sorting step. */
+  terms?: { expression: Node }[]
   group?: { lhs: [Node, Node][] }
   predicate?: { expr: Node }[]
   stages?: { expr: Node }[]

@@ -275,6 +275,7 @@ describe('an expression is refused before it is parsed or matched at length', ()
     ['copies behind a wildcard', `${'('.repeat(30)}a${' + * / "(" ?? c)'.repeat(30)}`, 'too long'],
     ['copies behind a signature', `${'('.repeat(30)}a${' + function()<n/"/>{1} ?? c)'.repeat(30)}`, 'signature'],
     ['copies for $eval', `$eval("${nested(30, '??')}")`, 'too long'],
+    ['parents of parents', `a.[${'%.%.%.%.b,'.repeat(4_000)} 1]`, 'too long'],
     ['a signature that tries without end', `(function($a)<${'n?'.repeat(28)}s>{1})(${'1,'.repeat(24)}1)`, 'signature'],
     ['a signature with a regular expression in it', '(function($a)<(s]((n)*)*[s)>{1})(1)', 'signature'],
     ['such a signature for $eval', `$eval("(function($a)<${'n?'.repeat(28)}s>{1})(1)")`, 'signature'],
