@@ -1,16 +1,11 @@
 import type { ExpressionBounds } from './expression-bounds.ts'
+import { type BuiltIn, builtIn, type Evaluation, type Focus, type Implementation } from './functions.ts'
+import { assertParsable } from './parse-cost.ts'
 
-/** How JSONata keeps a function; its signature is looked at before the implementation is called. */
-export interface BuiltIn {
-  _jsonata_function: true
-  // biome-ignore lint/suspicious/noExplicitAny: each takes what its signature says
-  implementation: (this: Focus, ...args: any[]) => unknown
-  signature?: unknown
-}
-
-export interface Focus {
-  /** `base` is the outermost one, where the bindings of the evaluation are. */
-  environment: { base: { lookup(name: string): unknown } }
+/** How JSONata defines a function of its own. */
+export interface Original {
+  implementation: Implementation
+  signature: { validate(args: unknown[], context: unknown): unknown[] }
 }
 
 /** What is charged before a function is called: after it would be too late. */
@@ -104,11 +99,15 @@ export const CHARGES: Record<string, Charge> = {
   error: nothing,
   assert: nothing,
   type: nothing,
-  sort: (bounds, list) => bounds.work(20 * (list?.length ?? 0)),
+  sort: (bounds, list) => {
+    if (Array.isArray(list)) bounds.work(20 * (list.length + bounds.measure(list).characters / 16))
+  },
   shuffle: lengths,
   // Each is compared with all that were found before.
   distinct: (bounds, list) => {
-    if (Array.isArray(list)) bounds.work((list.length * bounds.measure(list).nodes) / 4)
+    if (!Array.isArray(list)) return
+    const { nodes, characters } = bounds.measure(list)
+    bounds.work((list.length * (nodes + characters / 64)) / 4)
   },
   base64encode: lengths,
   base64decode: lengths,
@@ -116,7 +115,9 @@ export const CHARGES: Record<string, Charge> = {
   encodeUrl: lengths,
   decodeUrlComponent: lengths,
   decodeUrl: lengths,
-  eval: (bounds, text) => bounds.work(50 * (text?.length ?? 0)),
+  eval: (bounds, text) => {
+    if (text !== undefined) bounds.work(50 * assertParsable(text))
+  },
   toMillis: (bounds, text, format) => {
     picture(bounds, text, format)
     if (typeof text === 'string' && typeof format === 'string') bounds.work(text.length ** softJoints(format))
@@ -125,23 +126,51 @@ export const CHARGES: Record<string, Charge> = {
   clone: everything,
 }
 
-/** The same function, which says what it is going to do. */
-export function withCharge(name: string, original: BuiltIn, boundsOf: (evaluation: object) => ExpressionBounds): BuiltIn {
+/**
+ * The same function, which checks its arguments and says what it is going to do. JSONata checks
+ * them too, but not where a function is applied to some of them first.
+ */
+export function bounded(name: string, original: Original, evaluationOf: (base: object) => Evaluation): BuiltIn {
   const charge = CHARGES[name]!
-  function implementation(this: Focus, ...args: unknown[]): unknown {
-    const bounds = boundsOf(this.environment.base)
-    bounds.work(CALL)
-    charge(bounds, ...args)
-    if (name === 'shuffle') return shuffled(args[0], this.environment.base.lookup('random') as () => number)
-    if (name === 'sort' && args[1] === undefined && isOfOneKind(args[0])) return sorted(args[0])
-    if (name === 'eval') return evaluated(bounds, () => original.implementation.apply(this, args) as Promise<unknown>)
-    if (name === 'error' || name === 'assert') return original.implementation.apply(this, args.map(cut))
-    return original.implementation.apply(this, name === 'replace' ? withChargedMatches(bounds, args) : args)
+  const { implementation } = {
+    implementation(this: Focus, ...given: unknown[]): unknown {
+      const { bounds, chance } = evaluationOf(this.environment.base)
+      bounds.work(CALL)
+      const args = validated(name, original, given, this.input)
+      charge(bounds, ...args)
+      if (name === 'random') return chance.random()
+      if (name === 'shuffle') return shuffled(args[0], chance.random)
+      if (name === 'sort' && args[1] === undefined && isOfOneKind(args[0])) return sorted(args[0])
+      if (name === 'eval') return evaluated(bounds, () => original.implementation.apply(this, args) as Promise<unknown>)
+      if (name === 'error' || name === 'assert') return original.implementation.apply(this, args.map(cut))
+      return original.implementation.apply(this, name === 'replace' ? withChargedMatches(bounds, args) : args)
+    },
   }
   // Both are how JSONata learns what arguments there are.
   Object.defineProperty(implementation, 'length', { value: original.implementation.length })
-  implementation.toString = () => original.implementation.toString()
-  return { ...original, implementation }
+  Object.defineProperty(implementation, 'toString', { value: Object.freeze(() => original.implementation.toString()) })
+  return builtIn(implementation)
+}
+
+/** The clock of the evaluation. Unlike JSONata's own functions, these take no picture. */
+export function clock(name: 'now' | 'millis', evaluationOf: (base: object) => Evaluation): BuiltIn {
+  const { implementation } = {
+    implementation(this: Focus): unknown {
+      const { bounds, chance } = evaluationOf(this.environment.base)
+      bounds.work(CALL)
+      return chance[name]()
+    },
+  }
+  return builtIn(implementation)
+}
+
+function validated(name: string, { signature }: Original, given: unknown[], context: unknown): unknown[] {
+  try {
+    return signature.validate(given, context)
+  } catch (error) {
+    // JSONata would take the name from the function, where expressions could leave notes to each other.
+    throw Object.assign(error as object, { token: name })
+  }
 }
 
 /** Of the message of an error, in characters. */

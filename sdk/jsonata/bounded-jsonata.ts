@@ -1,68 +1,63 @@
 import jsonata from 'jsonata'
-import { type BuiltIn, CHARGES, withCharge } from './bounded-functions.ts'
+import { bounded, CHARGES, clock, type Original } from './bounded-functions.ts'
 import { ExpressionBoundError, ExpressionBounds, MOST } from './expression-bounds.ts'
+import { type BuiltIn, type Chance, type Evaluation, hideInside, isFunction } from './functions.ts'
+import { ownCopy } from './own-copy.ts'
+import { assertParsable } from './parse-cost.ts'
 import { LinearRegex } from './regex/linear-regex.ts'
+import { type Node, refusal, sealed } from './syntax-tree.ts'
 
 /**
  * JSONata, bounded. It has hooks that are called before and after every node; what a node made is weighed there, and what operators are about to do with it
  * is charged. Functions charge for themselves, and regular expressions are matched by an engine that does.
+ *
+ * And JSONata, confined: an evaluation has a copy of its input and functions without an inside. All
+ * else that it can reach it has made itself, so that nothing it does is there after its end.
  */
 
-/** As much of JSONata's tree as is looked at. */
-interface Node {
-  type: string
-  value?: unknown
-  lhs?: Node | [Node, Node][]
-  rhs?: Node
-  condition?: Node
-  body?: Node
-  expression?: Node
-  update?: Node
-  delete?: Node
-  expressions?: Node[]
-  group?: { lhs: [Node, Node][] }
-  predicate?: { expr: Node }[]
-  stages?: { expr: Node }[]
-}
-
 interface Environment {
-  base: { depth: number; RegexEngine: unknown }
+  base: { depth: number; RegexEngine: unknown; createSequence: unknown }
   lookup(name: string): unknown
 }
 
 /** What a value is going to be used for, as far as that costs something. */
-type Use = 'compared' | 'written out' | 'gone through' | 'group key' | 'quoted'
+type Use = 'compared' | 'written out' | 'gone through' | 'group key' | 'quoted' | 'member'
 
 const BEFORE = Symbol.for('jsonata.__evaluate_entry') as unknown as string
 const AFTER = Symbol.for('jsonata.__evaluate_exit') as unknown as string
 
+const COMPARES: Record<string, true> = { '=': true, '!=': true, '<': true, '<=': true, '>': true, '>=': true, in: true }
+const MANY_ARGUMENTS = 8
+
 const uses = new WeakMap<Node, Use>()
 const looked = new WeakSet<Node>()
-const evaluations = new WeakMap<object, ExpressionBounds>()
-
-/** JSONata's own clock and dice would give something else on every replay. */
-export interface Chance {
-  now: () => string
-  millis: () => number
-  random: () => number
-}
+/** An evaluation is known by its outermost environment; a program may be at work for several runs at once. */
+const evaluations = new WeakMap<object, Evaluation>()
+/** The evaluation that JSONata is about to begin: it calls the hook before it waits for anything. */
+let beginning: Evaluation | undefined
 
 export interface BoundedExpression {
   evaluate(scope: unknown, chance: Chance): Promise<unknown>
 }
 
 export function boundedJsonata(expression: string): BoundedExpression {
+  assertParsable(expression)
   const program = jsonata(expression, { sequence: MOST.items })
-  for (const regex of regexesIn(program.ast())) new LinearRegex(regex)
-  for (const [name, builtIn] of boundedBuiltIns()) program.assign(name, builtIn)
+  const { nodes, regexes } = sealed(program.ast())
+  for (const node of nodes) refuse(node)
+  for (const regex of regexes) new LinearRegex(regex)
+  for (const [name, builtIn] of builtIns()) program.assign(name, builtIn)
   program.assign(BEFORE, before)
   program.assign(AFTER, after)
   return {
     async evaluate(scope, chance) {
       try {
-        const result: unknown = await program.evaluate(scope, { ...chance })
+        const own = ownCopy(scope)
+        beginning = { bounds: new ExpressionBounds(own as object), chance }
+        const result: unknown = await program.evaluate(own)
+        if (isFunction(result)) throw new Error('it gives a function, and only data can go on. Call the function')
         // It is going to be written out. What is too large for that would have shown before, but for what a path has gathered.
-        new ExpressionBounds(scope as object).whole(result)
+        new ExpressionBounds(own as object).whole(result)
         return result
       } catch (error) {
         if ((error as { code?: string }).code === 'D2015') throw new ExpressionBoundError(`it makes a list of more than ${MOST.items} items`)
@@ -73,29 +68,55 @@ export function boundedJsonata(expression: string): BoundedExpression {
   }
 }
 
-/** An evaluation is known by its outermost environment; a program may be at work for several runs at once. */
-function boundsOf(base: object): ExpressionBounds {
+function evaluationOf(base: object): Evaluation {
   return evaluations.get(base)!
 }
 
-function begin({ base, lookup }: Environment): ExpressionBounds {
-  const bounds = new ExpressionBounds(lookup('$') as object)
-  evaluations.set(base, bounds)
+/** Takes what was left for it, so that no evaluation begins a second time with fresh bounds. */
+function begin(base: Environment['base'], input: unknown): Evaluation {
+  const evaluation = beginning!
+  beginning = undefined
+  const { bounds } = evaluation
+  evaluations.set(base, evaluation)
   base.RegexEngine = class extends LinearRegex {
     constructor(regex: RegExp) {
       super(regex, (work) => bounds.work(2 * work))
     }
   }
-  return bounds
+  base.createSequence = sequence
+  // JSONata has put a list that it was given into one of its own sequences already.
+  if (Array.isArray(input) && Object.hasOwn(input, 'push')) Object.defineProperty(input, 'push', { enumerable: false })
+  return evaluation
+}
+
+/** As JSONata makes them, but for `push`: an expression that got hold of it could change a list after it was measured. */
+function sequence(...items: unknown[]): unknown[] {
+  const list: unknown[] = []
+  const push = (...more: unknown[]): number => {
+    if (list.length + more.length > MOST.items) throw { code: 'D2015', value: MOST.items }
+    return Array.prototype.push.apply(list, more)
+  }
+  Object.defineProperty(list, 'push', { value: push })
+  Object.defineProperty(list, 'sequence', { value: true })
+  if (items.length === 1) push(items[0])
+  return list
+}
+
+function refuse(node: Node): void {
+  const why = refusal(node)
+  if (why !== undefined) throw new Error(why)
 }
 
 function before(node: Node, input: unknown, environment: Environment): void {
-  const bounds = evaluations.get(environment.base) ?? begin(environment)
+  const { bounds } = evaluations.get(environment.base) ?? begin(environment.base, input)
   bounds.step(environment.base.depth)
   if (!looked.has(node)) {
+    refuse(node)
     looked.add(node)
     lookAhead(node)
   }
+  // Arguments are matched against a signature, of which three parameters at most can be tried anew.
+  if (node.type === 'function' && node.arguments!.length > MANY_ARGUMENTS) bounds.work(node.arguments!.length ** 3)
   if (typeof input !== 'object' || input === null) return
   if (node.type === 'name' && Array.isArray(input)) bounds.work(bounds.measure(input).spread)
   if (node.type === 'descendant') bounds.work(bounds.measure(input).nodes)
@@ -109,26 +130,31 @@ function lookAhead(node: Node): void {
     for (const each of nodes) if (each) uses.set(each, what)
   }
   if (node.type === 'binary') {
-    const what: Use = node.value === '&' ? 'written out' : node.value === '=' || node.value === '!=' ? 'compared' : 'gone through'
-    use(what, node.lhs as Node, node.rhs)
+    use(node.value === '&' ? 'written out' : COMPARES[String(node.value)] ? 'compared' : 'gone through', node.lhs as Node, node.rhs)
   }
+  // Sorting is a step of a path, and JSONata calls no hook for it.
+  for (const step of node.type === 'path' ? node.steps! : []) use('compared', ...(step.terms ?? []).map(({ expression }) => expression))
   use('gone through', node.condition, ...[...(node.predicate ?? []), ...(node.stages ?? [])].map(({ expr }) => expr))
   // Functions that take functions ask whether what they gave is true.
   if (node.type === 'lambda') use('gone through', node.body)
   // Where JSONata wants something else, its message has all of it.
-  use('quoted', node.type === 'unary' ? node.expression : undefined, node.update, node.delete)
+  use('quoted', node.type === 'unary' ? node.expression : undefined)
   const groups = [...(node.group?.lhs ?? []), ...(node.type === 'unary' && node.value === '{' ? (node.lhs as [Node, Node][]) : [])]
   use('group key', ...groups.map(([key]) => key))
+  use('member', ...groups.map(([, value]) => value))
 }
 
 /** Nodes that make values; the others find some that are there. */
 const MAKERS: Record<string, true> = { unary: true, binary: true, function: true, apply: true, path: true }
 
 function after(node: Node, _input: unknown, { base }: Environment, result: unknown): void {
+  if (node.type === 'lambda' || node.type === 'partial') return hideInside(result as object)
+  const use = uses.get(node)
+  if (use === 'member') refuseAsMember(result)
   if (typeof result !== 'string' && (typeof result !== 'object' || result === null)) return
-  const bounds = boundsOf(base)
+  const { bounds } = evaluationOf(base)
   if (MAKERS[node.type] || node.group) weigh(bounds, node, result)
-  switch (uses.get(node)) {
+  switch (use) {
     case 'compared': {
       const { nodes, characters } = bounds.measure(result)
       return bounds.work(nodes + characters / 16)
@@ -145,6 +171,8 @@ function after(node: Node, _input: unknown, { base }: Environment, result: unkno
     case 'group key':
       // Anything else than a text is quoted.
       if (typeof result !== 'string') bounds.whole(result)
+      // JavaScript keeps a copy of every key.
+      else bounds.work(8 * result.length)
       return bounds.groupKey()
     case 'quoted':
       bounds.whole(result)
@@ -166,27 +194,28 @@ function weigh(bounds: ExpressionBounds, node: Node, result: string | object): v
   if (node.type !== 'path') bounds.whole(result)
 }
 
-let wrapped: Map<string, BuiltIn> | undefined
+/**
+ * Functions of JavaScript's own are no members of objects. JavaScript would call one by its name:
+ * it waits for an object that has a `then`, forever if that function does not answer.
+ */
+function refuseAsMember(result: unknown): void {
+  const value = Array.isArray(result) && result.length === 1 ? (result[0] as unknown) : result
+  if (typeof value === 'function')
+    throw new Error('it puts a regular expression, or a function that was passed to a function, into an object. Bind it to a variable instead')
+}
+
+let known: ReadonlyMap<string, BuiltIn> | undefined
 
 /** JSONata gives its functions away only from within an evaluation; it calls the hook before it waits for anything. */
-function boundedBuiltIns(): Map<string, BuiltIn> {
-  if (wrapped) return wrapped
+export function builtIns(): ReadonlyMap<string, BuiltIn> {
+  if (known) return known
   const found = new Map<string, BuiltIn>()
   const program = jsonata('0')
   program.assign(BEFORE, (_node: Node, _input: unknown, { lookup }: Environment) => {
-    for (const name of Object.keys(CHARGES)) found.set(name, withCharge(name, lookup(name) as BuiltIn, boundsOf))
+    for (const name of Object.keys(CHARGES)) found.set(name, bounded(name, lookup(name) as unknown as Original, evaluationOf))
   })
   void program.evaluate(undefined)
-  wrapped = found
-  return found
-}
-
-function regexesIn(tree: object): RegExp[] {
-  const found: RegExp[] = []
-  const seen = new Set<unknown>([tree])
-  for (const part of seen) {
-    if (part instanceof RegExp) found.push(part)
-    else if (typeof part === 'object' && part !== null) for (const inner of Object.values(part)) seen.add(inner)
-  }
+  for (const name of ['now', 'millis'] as const) found.set(name, clock(name, evaluationOf))
+  known = found
   return found
 }

@@ -1,5 +1,6 @@
 import { FatalError } from '../engine/errors.ts'
-import { type BoundedExpression, boundedJsonata } from './bounded-jsonata.ts'
+import { boundedJsonata } from './bounded-jsonata.ts'
+import { RecentPrograms } from './recent-programs.ts'
 
 /** What JSONata would otherwise take from the process: its own clock and dice give something else every time. */
 export interface ClockAndDice {
@@ -7,8 +8,7 @@ export interface ClockAndDice {
   random(): number
 }
 
-const compiled = new Map<string, BoundedExpression>()
-const REMEMBERED = 10_000
+const recent = new RecentPrograms(boundedJsonata)
 /** Of an expression, in the message about it. */
 const MOST_SHOWN = 200
 
@@ -16,7 +16,7 @@ const MOST_SHOWN = 200
 export async function evaluate(expression: string, data: unknown, from: ClockAndDice): Promise<unknown> {
   try {
     const ours = { now: () => new Date(from.now()).toISOString(), millis: () => from.now(), random: () => from.random() }
-    const result: unknown = await programOf(expression).evaluate(data, ours)
+    const result: unknown = await recent.programOf(expression).evaluate(data, ours)
     // JSONata marks its arrays; what comes out is to be plain data.
     return result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown)
   } catch (error) {
@@ -24,23 +24,14 @@ export async function evaluate(expression: string, data: unknown, from: ClockAnd
   }
 }
 
-/** Why an expression cannot be evaluated, whatever with; undefined when it can. */
+/** Why an expression cannot be evaluated, whatever with; undefined when it can. What is only checked is not kept. */
 export function syntaxProblem(expression: string): string | undefined {
   try {
-    programOf(expression)
+    boundedJsonata(expression)
     return undefined
   } catch (error) {
     return `cannot be evaluated as JSONata: ${messageOf(error)}`
   }
-}
-
-function programOf(expression: string): BoundedExpression {
-  let program = compiled.get(expression)
-  if (!program) {
-    program = boundedJsonata(expression)
-    if (compiled.size < REMEMBERED) compiled.set(expression, program)
-  }
-  return program
 }
 
 /** JSONata throws plain objects. */

@@ -1,8 +1,12 @@
+import { isFunction } from './functions.ts'
+
 /**
  * What one evaluation of an expression may take. Everything is counted and nothing timed: a replay has to meet a bound exactly where the run met it, on
  * whatever machine.
  */
 export const MOST = {
+  /** Characters of an expression, with the copies that JSONata's parser makes of parts of it. */
+  parsed: 500_000,
   /** Nodes of the expression, each time one is evaluated. */
   steps: 200_000,
   /** Evaluations begun and not ended: calls within calls, and members of lists and objects, which are made side by side. */
@@ -133,7 +137,3 @@ export class ExpressionBounds {
     return this.scopeSize
   }
 }
-
-/** As JSONata tells them. What they keep hold of is no part of them. */
-const isFunction = (value: { _jsonata_function?: unknown; _jsonata_lambda?: unknown }): boolean =>
-  value._jsonata_function === true || value._jsonata_lambda === true

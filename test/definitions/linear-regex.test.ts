@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { CharacterSet } from '../../sdk/jsonata/regex/character-set.ts'
 import { LinearRegex } from '../../sdk/jsonata/regex/linear-regex.ts'
+import type { Range } from '../../sdk/jsonata/regex/syntax.ts'
 
 /** Every match in order, with its groups. */
 function matches(regex: { lastIndex: number; exec(text: string): RegExpExecArray | null }, text: string): unknown[] {
@@ -45,7 +47,7 @@ describe('regular expressions in one pass', () => {
   it('finds what JavaScript finds, whatever the expression', () => {
     const { pattern } = fc.letrec((again) => ({
       atom: fc.oneof(
-        { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'c', '.', '[ab]', '[^a]', '\\w', '\\s', 'A', '-') },
+        { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'c', '.', '[ab]', '[^a]', '\\w', '\\s', 'A', '-', 'σ', '[µǅ]', '[^ς]') },
         { weight: 1, arbitrary: fc.constantFrom('^', '$', '\\b', '\\B') },
         { weight: 2, arbitrary: again('pattern').map((inner) => `(${inner})`) },
         { weight: 1, arbitrary: again('pattern').map((inner) => `(?:${inner})`) },
@@ -68,7 +70,7 @@ describe('regular expressions in one pass', () => {
       fc.property(
         pattern as fc.Arbitrary<string>,
         fc.constantFrom('g', 'gi', 'gm'),
-        fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'A', '-', '\n'), maxLength: 8 }),
+        fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'A', '-', '\n', 'σ', 'ς', 'Σ', 'μ', 'ǆ'), maxLength: 8 }),
         (source, flags, text) => {
           const regex = new RegExp(source || '(?:)', flags)
           expect(matches(new LinearRegex(regex), text)).toEqual(matches(regex, text))
@@ -76,6 +78,44 @@ describe('regular expressions in one pass', () => {
       ),
       { numRuns: 2_000 },
     )
+  })
+
+  it('ignores case as JavaScript does, for every character', () => {
+    const all = String.fromCharCode(...Array.from({ length: 0x10000 }, (_, unit) => unit))
+    for (const source of ['[σµǅſKßİıÅθΘϴ]', '[^σµǅſKßİı]', '[a-zα-ω]', '[^A-Z\\u0100-\\u0200]', '\\w', '\\W', '[\\W_]', '[\\u1c80-\\u1e9f\\u2c00-\\ua7ff]']) {
+      const taken = (regex: { lastIndex: number; exec(text: string): unknown }): string[] =>
+        [...all].filter((char) => {
+          regex.lastIndex = 0
+          return regex.exec(char) !== null
+        })
+      const regex = new RegExp(source, 'gi')
+      expect(taken(new LinearRegex(regex))).toEqual(taken(regex))
+    }
+  })
+
+  it('looks a character up in a set of many ranges without going through them', () => {
+    let reads = 0
+    const get = (range: Range, key: string | symbol): unknown => {
+      reads++
+      return Reflect.get(range, key)
+    }
+    const counted = (unit: number): Range => new Proxy<Range>([unit, unit], { get })
+    const set = new CharacterSet(
+      Array.from({ length: 1_900 }, (_, i) => counted(0x2100 + 3 * i)),
+      false,
+      true,
+    )
+    reads = 0
+    expect([0x2103, 0x2104, 97].map((unit) => set.has(unit))).toEqual([true, false, false])
+    expect(reads).toBe(0)
+    expect(set.cost).toBeLessThan(5)
+  })
+
+  it('looks through nothing but texts, from their beginning on', () => {
+    const regex = new LinearRegex(/a/g)
+    for (const text of [1, null, undefined, { length: 5 }, ['a']]) expect(regex.exec(text)).toBe(null)
+    regex.lastIndex = -1_000_000_000
+    expect(regex.exec('ba')?.index).toBe(1)
   })
 
   it.each([/^(a+)+$/, /^(a|aa)+$/, /^(a|a?)+$/, /(.*)*b/, /^(([a-z])+.)+[A-Z]([a-z])+$/, /(a?){50}a{50}b/])(

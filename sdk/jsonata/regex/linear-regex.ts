@@ -1,5 +1,4 @@
-import { compileRegex, type Instruction, type Program } from './program.ts'
-import type { Range } from './syntax.ts'
+import { compileRegex, type Program } from './program.ts'
 
 /** Positions by slot: where groups begin and end. Never changed, because several ways share one. */
 type Slots = readonly (number | undefined)[]
@@ -31,8 +30,10 @@ export class LinearRegex {
     this.charge = charge
   }
 
-  exec(text: string): RegExpExecArray | null {
-    const slots = this.search(text, this.lastIndex)
+  /** An expression may call what it has for a regular expression with anything. Like JavaScript's own, this begins at 0 where `lastIndex` makes no sense. */
+  exec(text: unknown): RegExpExecArray | null {
+    if (typeof text !== 'string') return null
+    const slots = this.search(text, Math.max(Math.trunc(Number(this.lastIndex)) || 0, 0))
     this.lastIndex = slots?.[1] ?? 0
     if (!slots) return null
     const groups = Array.from({ length: this.program.groups + 1 }, (_, i) => {
@@ -91,24 +92,20 @@ export class LinearRegex {
       // `seen` is of the position that comes next from here on: what is reached by this character.
       for (const way of ways) {
         const instruction = instructions[way.at]!
-        work++
         if (instruction.kind === 'match') {
           found = way.slots
           // The rest are ways that would have been taken only without this one.
           break
         }
-        if (position < text.length && this.takes(instruction as SetInstruction, unit)) follow(way.at + 1, position + 1, way.slots, true, next)
+        if (instruction.kind !== 'set') continue
+        work += instruction.characters.cost
+        if (position < text.length && instruction.characters.has(unit)) follow(way.at + 1, position + 1, way.slots, true, next)
       }
       ways = next
       this.charge(work)
       work = 0
     }
     return found
-  }
-
-  private takes({ ranges, isNegated }: SetInstruction, unit: number): boolean {
-    const isIn = includes(ranges, unit) || (this.program.isCaseless && otherCases(unit).some((other) => includes(ranges, other)))
-    return isIn !== isNegated
   }
 
   private holds(what: 'start' | 'end' | 'word' | 'not word', text: string, position: number): boolean {
@@ -122,8 +119,6 @@ export class LinearRegex {
     }
   }
 }
-
-type SetInstruction = Extract<Instruction, { kind: 'set' }>
 
 function programOf(regex: RegExp): Program {
   let program = compiled.get(regex)
@@ -140,17 +135,6 @@ function programOf(regex: RegExp): Program {
 
 function without(slots: Slots, { from, to }: { from: number; to: number }): Slots {
   return slots.map((position, i) => (i >= from && i <= to ? undefined : position))
-}
-
-const includes = (ranges: readonly Range[], unit: number): boolean => ranges.some(([from, to]) => from <= unit && unit <= to)
-
-/** JavaScript goes by upper case, and never from a letter outside ASCII to one inside. */
-function otherCases(unit: number): number[] {
-  const char = String.fromCharCode(unit)
-  return [char.toUpperCase(), char.toLowerCase()].flatMap((other) => {
-    const code = other.charCodeAt(0)
-    return other.length === 1 && code !== unit && code < 128 === unit < 128 ? [code] : []
-  })
 }
 
 const isWord = (unit: number): boolean => (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit === 95 || (unit >= 97 && unit <= 122)

@@ -1,7 +1,8 @@
-import { type Node, parseRegex, type Range } from './syntax.ts'
+import { CharacterSet } from './character-set.ts'
+import { type Node, parseRegex } from './syntax.ts'
 
 export type Instruction =
-  | { kind: 'set'; ranges: readonly Range[]; isNegated: boolean }
+  | { kind: 'set'; characters: CharacterSet }
   | { kind: 'assertion'; what: 'start' | 'end' | 'word' | 'not word' }
   /** Goes on at both, and would rather have the first. */
   | { kind: 'split'; first: number; second: number }
@@ -17,7 +18,6 @@ export type Instruction =
 export interface Program {
   instructions: Instruction[]
   groups: number
-  isCaseless: boolean
   isMultiline: boolean
 }
 
@@ -41,13 +41,21 @@ export function compileRegex({ source, ignoreCase, multiline }: RegExp): Program
   }
   const here = (): number => instructions.length
 
+  /** A set that is repeated is the same set. */
+  const sets = new Map<Node, CharacterSet>()
+  const charactersOf = (node: Extract<Node, { kind: 'set' }>): CharacterSet => {
+    const characters = sets.get(node) ?? new CharacterSet(node.ranges, node.isNegated ?? false, ignoreCase)
+    sets.set(node, characters)
+    return characters
+  }
+
   const emit = (node: Node): void => {
     grow(node.kind === 'set' ? node.ranges.length : 1)
     switch (node.kind) {
       case 'empty':
         return
       case 'set':
-        put({ kind: 'set', ranges: node.ranges, isNegated: node.isNegated ?? false })
+        put({ kind: 'set', characters: charactersOf(node) })
         return
       case 'assertion':
         put(node)
@@ -122,7 +130,7 @@ export function compileRegex({ source, ignoreCase, multiline }: RegExp): Program
   emit(root)
   put({ kind: 'save', slot: 1 })
   put({ kind: 'match' })
-  return { instructions, groups, isCaseless: ignoreCase, isMultiline: multiline }
+  return { instructions, groups, isMultiline: multiline }
 }
 
 function canBeEmpty(node: Node): boolean {

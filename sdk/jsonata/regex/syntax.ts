@@ -40,12 +40,13 @@ const SPACE: Range[] = [
   [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 ]
-const CLASSES: Record<string, Range[]> = { d: DIGITS, w: WORD, s: SPACE, D: others(DIGITS), W: others(WORD), S: others(SPACE) }
+const CLASSES: Record<string, Range[]> = { d: DIGITS, w: WORD, s: SPACE, D: othersThan(DIGITS), W: othersThan(WORD), S: othersThan(SPACE) }
 const CONTROL: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
 
 /** Throws a sentence about what it cannot do. */
 export function parseRegex(source: string): Syntax {
   const groups = countGroups(source)
+  const hasNames = source.includes('(?<')
   let at = 0
   let index = 0
 
@@ -101,7 +102,7 @@ export function parseRegex(source: string): Syntax {
   }
 
   const refersBack = (): boolean => {
-    if (source[at] === 'k') return source.includes('(?<')
+    if (source[at] === 'k') return hasNames
     const number = /^[1-9]\d*/.exec(source.slice(at, at + 10))?.[0]
     return number !== undefined && Number(number) <= groups
   }
@@ -192,7 +193,8 @@ const units = (unit: number): Range[] => [[unit, unit]]
 const single = (unit: number): Node => ({ kind: 'set', ranges: units(unit) })
 const isSingle = (ranges: readonly Range[]): boolean => ranges.length === 1 && ranges[0]![0] === ranges[0]![1]
 
-function others(ranges: readonly Range[]): Range[] {
+/** Of all units, those in none of the ranges. */
+export function othersThan(ranges: readonly Range[]): Range[] {
   const left: Range[] = []
   let next = 0
   for (const [from, to] of [...ranges].sort(([a], [b]) => a - b)) {
