@@ -1,6 +1,8 @@
 import type { Context } from 'hono'
+import { isRunId } from '../../sdk/engine/names.ts'
 import type { Permission } from '../../sdk/tasks/tokens.ts'
 import type { AppOptions } from './app.ts'
+import { askedRun } from './asked-run.ts'
 import { tokenIn } from './bearer.ts'
 import { HttpProblem } from './problem.ts'
 import type { Api, Route } from './route.ts'
@@ -29,9 +31,11 @@ async function isAllowed(c: Context, route: Route, api: Api, { scopes, workflows
 }
 
 /** Which workflow a request is about; undefined for one that is about several, and for a run that is not there. */
-async function workflowOf(c: Context, { path }: Route, { client }: Api): Promise<string | undefined> {
+async function workflowOf(c: Context, route: Route, { client }: Api): Promise<string | undefined> {
+  const { path } = route
   if (path === '/runs' || path === '/incidents') return c.req.query('workflow')
-  if (path.startsWith('/runs/{id}')) return (await client.world.store.state(c.req.param('id')!))?.workflow
+  const run = askedRun(c, route)
+  if (run !== undefined) return isRunId(run) ? (await client.world.store.state(run))?.workflow : undefined
   // A definition may call any other workflow, so who is bound to some may look at theirs and change none.
   if (path === '/definitions/{name}' && c.req.method !== 'GET') return undefined
   if (path.startsWith('/workflows/{name}') || path === '/definitions/{name}') return c.req.param('name')
