@@ -7,6 +7,10 @@ import { tokenIn } from './bearer.ts'
 import { HttpProblem } from './problem.ts'
 import type { Api, Route } from './route.ts'
 
+const WORKFLOWS = 'workflows'
+/** The workflows that the caller's token is for; undefined where it is for all, and where none is needed. */
+export const workflowsOf = (c: Context): readonly string[] | undefined => c.get(WORKFLOWS)
+
 /** Lets a request in, or says why not. What is refused is refused in the same words, whatever is behind it. */
 export async function letIn(c: Context, route: Route, api: Api, authorize: NonNullable<AppOptions['authorize']>): Promise<void> {
   const caller = (await authorize(c.req.raw, c.env)) || (await permissionOf(c, api))
@@ -16,6 +20,7 @@ export async function letIn(c: Context, route: Route, api: Api, authorize: NonNu
   if (!caller) throw unauthorized()
   if (!(await isAllowed(c, route, api, caller)))
     throw new HttpProblem('forbidden', `this token does not allow ${c.req.method} ${c.req.path}; use one whose scopes, workflows and types reach that far`)
+  c.set(WORKFLOWS, caller.workflows)
 }
 
 async function permissionOf(c: Context, { workers }: Api): Promise<Permission | undefined> {
