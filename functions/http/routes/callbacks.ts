@@ -7,7 +7,7 @@ import { jsonOf, readBytes, tooLarge } from '../body.ts'
 import { resultOf, shapeOf } from '../callback-page/fields.ts'
 import { messagePage, type QuestionPage, questionPage } from '../callback-page/page.ts'
 import { Checks, readFields, readKey } from '../checks.ts'
-import { isForm, readForm } from '../form.ts'
+import { type Form, isForm, readForm } from '../form.ts'
 import { ref } from '../openapi-schemas.ts'
 import { problemOf } from '../problem-of.ts'
 import { type Api, json, type Route } from '../route.ts'
@@ -125,7 +125,7 @@ type Settle = (read: (asked: Asked) => Answer | Promise<Answer>) => Promise<void
 /** People get a page; a service that posts a form to a raw callback does not. Who sends it twice, as a double click does, says the same thing again. */
 async function settleByForm(c: Context, body: Uint8Array, settle: Settle): Promise<Response> {
   let shown: QuestionPage | undefined
-  let filledIn: FormData | undefined
+  let filledIn: Form | undefined
   let isRaw = false
   try {
     await settle(async (asked) => {
@@ -149,6 +149,7 @@ const REFUSALS: Record<string, string> = {
   'invalid-input': 'This cannot be read',
   conflict: 'This was answered before',
   gone: 'It is too late',
+  'too-large': 'This is too much',
 }
 
 /** What nobody expected, and what will pass, is not for people to read. */
