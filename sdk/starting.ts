@@ -110,7 +110,7 @@ export class Starting {
     const { admission = { gates: [], order: run.wakeAt, specs: {} } } = run
     const { input, parsed, reparse } = run
     const accepted = { input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }) }
-    const made = await gather(this.world, definition, accepted, idempotencyKey, ({ gathering, ...fields }) => ({
+    const made = await gather(this.world, definition, accepted, idempotencyKey, run.tags, ({ gathering, ...fields }) => ({
       ...run,
       ...fields,
       admission: { ...admission, gathering },
