@@ -1,8 +1,8 @@
-import { styleText } from 'node:util'
 import type { GateView, LimitView } from '../sdk/index.ts'
 import { countInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
 import { quoted } from '../sdk/views/turn.ts'
+import { paint } from './terminal.ts'
 import { textTable } from './text-table.ts'
 
 export function limitTable(limits: readonly LimitView[]): string {
@@ -28,8 +28,8 @@ const inForceInWords = ({ inForce, gates }: Pick<LimitView, 'inForce' | 'gates'>
 /** One limit, key by key. */
 export function limitText({ name, code, inForce, isSet, paused, gates, hasMore }: LimitView, now: number): string {
   const set = isSet ? `, as was set (the code has ${specInWords(code)}; \`overwinter limits reset ${quoted(name)}\`)` : ''
-  const lines = [`${styleText('bold', name)}  ${inForceInWords({ inForce, gates })}${set}`]
-  if (paused) lines.push(`  ${styleText('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${quoted(name)}\``)
+  const lines = [`${paint('bold', name)}  ${inForceInWords({ inForce, gates })}${set}`]
+  if (paused) lines.push(`  ${paint('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${quoted(name)}\``)
   for (const gate of gates) lines.push(...gateLines(gate, now))
   if (gates.length === 0) lines.push('  nobody has come to it of late')
   if (hasMore) lines.push('  There are more keys')
@@ -38,7 +38,7 @@ export function limitText({ name, code, inForce, isSet, paused, gates, hasMore }
 
 function gateLines({ key, inside, holders, waiting, next, restUntil, heldMs }: GateView, now: number): string[] {
   const indent = key === undefined ? '  ' : '    '
-  const field = (title: string, text: string) => `${indent}${styleText('dim', title.padEnd(8))} ${text}`
+  const field = (title: string, text: string) => `${indent}${paint('dim', title.padEnd(8))} ${text}`
   return [
     ...(key === undefined ? [] : [`  ${key}`]),
     field('inside', `${inside}${some(holders, inside)}`),

@@ -22,6 +22,7 @@ import { addUi } from './commands/ui.ts'
 import { addWorkers } from './commands/workers.ts'
 import { explain } from './failure.ts'
 import { Session } from './session.ts'
+import { complain, say } from './terminal.ts'
 
 const EXIT = { ok: 0, failure: 1, usage: 2 } as const
 
@@ -36,7 +37,7 @@ export async function run(argv: string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     const { connection, isJson } = Session.of(program)
     const message = explain(error, connection.url)
-    console.error(isJson ? JSON.stringify({ error: message }) : message)
+    complain(isJson ? JSON.stringify({ error: message }) : message)
     return EXIT.failure
   }
 }
@@ -50,6 +51,7 @@ function overwinter(): Command {
     .option('--json', 'print JSON, for programs')
     .version(ownVersion(), '--version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: (text) => say(text.trimEnd()), writeErr: (text) => complain(text.trimEnd()) })
     .helpCommand(false)
     .showHelpAfterError('(--help says more)')
   // Inherited by the commands that are added after it.

@@ -1,4 +1,3 @@
-import { styleText } from 'node:util'
 import type { ErrorRecord, HistoryEvent, RunStatus, RunView } from '../sdk/index.ts'
 import type { RunSummary } from '../sdk/ports.ts'
 import type { QueueView } from '../sdk/run-view.ts'
@@ -6,6 +5,7 @@ import { awaited } from '../sdk/views/awaited.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
 import { turnOf } from '../sdk/views/turn.ts'
 import { refusalOfRetry } from '../sdk/views/why.ts'
+import { inLine, paint } from './terminal.ts'
 
 const COLOURS: Record<RunStatus, 'cyan' | 'yellow' | 'green' | 'red' | 'dim'> = {
   pending: 'dim',
@@ -36,15 +36,15 @@ export function waitsFor(run: RunSummary & { queue?: QueueView }, now: number): 
 }
 
 export function statusText(status: RunStatus, width = 0): string {
-  return styleText(COLOURS[status], status.padEnd(width))
+  return paint(COLOURS[status], status.padEnd(width))
 }
 
 export function runTable(runs: RunSummary[], now: number): string {
-  const rows = runs.map((run) => [run.runId, run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)])
+  const rows = runs.map((run) => [run.runId, run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)].map(inLine))
   const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]!.length)))
   const line = (cells: string[]) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
   const coloured = (row: string[], run: RunSummary) => line(row).replace(run.status.padEnd(widths[2]!), statusText(run.status, widths[2]!))
-  return [styleText('dim', line(HEADINGS).trimEnd()), ...rows.map((row, i) => coloured(row, runs[i]!).trimEnd())].join('\n')
+  return [paint('dim', line(HEADINGS).trimEnd()), ...rows.map((row, i) => coloured(row, runs[i]!).trimEnd())].join('\n')
 }
 
 function troubleOf({ status, error }: RunSummary): string {
@@ -55,8 +55,8 @@ function troubleOf({ status, error }: RunSummary): string {
 
 /** The run in a few lines, without its history. */
 export function runHead(run: RunView, now: number): string {
-  const field = (name: string, value: string) => `  ${styleText('dim', name.padEnd(10))}${value}`
-  const lines = [`${styleText('bold', run.runId)}  ${run.workflow} v${run.version}  ${statusText(run.status)}`]
+  const field = (name: string, value: string) => `  ${paint('dim', name.padEnd(10))}${value}`
+  const lines = [`${paint('bold', run.runId)}  ${run.workflow} v${run.version}  ${statusText(run.status)}`]
   lines.push(field('created', `${clockTime(run.createdAt, now)} (${fromNow(run.createdAt, now)})`))
   if (run.tags.length > 0) lines.push(field('tags', run.tags.join(', ')))
   if (run.parent) lines.push(field('parent', run.parent.runId))

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { OverwinterClient, type TransportOptions } from '../sdk/http-client/index.ts'
 import { type ConnectionOptions, connectionOf } from './connection.ts'
+import { say } from './terminal.ts'
 
 /** What a command works with: the API, and a way to say things. */
 export class Session {
@@ -23,6 +24,6 @@ export class Session {
 
   /** The same thing for a person and for a program. */
   print(text: string, data: unknown): void {
-    console.log(this.isJson ? JSON.stringify(data) : text)
+    say(this.isJson ? JSON.stringify(data) : text)
   }
 }

@@ -1,6 +1,6 @@
-import { styleText } from 'node:util'
 import type { ErrorRecord, HistoryEvent } from '../sdk/index.ts'
 import { clockTime, span } from '../sdk/views/moments.ts'
+import { paint } from './terminal.ts'
 
 type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>
 
@@ -19,13 +19,13 @@ const NAME_WIDTH = 24
 /** One line per event, its time counted from the run's start. */
 export function timelineLine(event: HistoryEvent, start: number): string {
   const time = `+${span(Math.max(0, event.at - start))}`.padStart(12)
-  return `${styleText('dim', time)}  ${eventText(event)}`
+  return `${paint('dim', time)}  ${eventText(event)}`
 }
 
 /** The same without a time. */
 export function eventText(event: HistoryEvent): string {
   const { mark, what, detail = '' } = describe(event)
-  return `${styleText(COLOURS[mark], MARKS[mark])} ${what.padEnd(NAME_WIDTH)} ${styleText('dim', detail)}`.trimEnd()
+  return `${paint(COLOURS[mark], MARKS[mark])} ${what.padEnd(NAME_WIDTH)} ${paint('dim', detail)}`.trimEnd()
 }
 
 function describe(event: HistoryEvent): Entry {

@@ -126,8 +126,15 @@ export interface OpenCallback {
   url: string
   until?: string
 }
-export const listCallbacks = async (id: string, signal?: AbortSignal) =>
-  (await get<{ callbacks: OpenCallback[] }>(`${at('runs', id)}/callbacks`, signal)).callbacks
+export const listCallbacks = async (id: string, signal?: AbortSignal) => {
+  const list = (path: string) => get<{ callbacks: OpenCallback[] }>(path, signal)
+  const { callbacks } = await list(withQuery('/callbacks', { run: id })).catch((error: unknown) => {
+    // A deployment of 0.1.0 has the list below the run.
+    if (error instanceof Refusal && error.status === 404) return list(`${at('runs', id)}/callbacks`)
+    throw error
+  })
+  return callbacks
+}
 
 export interface WorkflowInList {
   name: string

@@ -1,7 +1,7 @@
 import { Client, type RunView } from '../sdk/index.ts'
 import { allowBrowsers } from './browsers.ts'
 import { codedWorld } from './coded-world.ts'
-import { log } from './environment.ts'
+import { type Environment, log } from './environment.ts'
 import { authorityOf, behindGateway } from './gateway.ts'
 import { createApp } from './http/app.ts'
 import { logsLink } from './logs-link.ts'
@@ -10,13 +10,15 @@ import { startingPaused } from './start-paused.ts'
 
 const { OVERWINTER_SCOPES, OVERWINTER_CORS, OVERWINTER_RUNNER_LOG } = process.env
 
+const scopes = OVERWINTER_SCOPES as Environment['OVERWINTER_SCOPES']
 const client = new Client(codedWorld(), registry, handlers)
 const app = createApp({
   client,
   withoutWorkers: true,
   log,
   ...(OVERWINTER_RUNNER_LOG !== undefined && { logsOf: (run: RunView) => logsLink(process.env.AWS_REGION!, OVERWINTER_RUNNER_LOG, run) }),
-  authorize: authorityOf(OVERWINTER_SCOPES as 'token' | 'jwt' | undefined),
+  authorize: authorityOf(scopes),
+  iamDecides: scopes === 'iam',
   ...(OVERWINTER_CORS !== undefined && { browsers: allowBrowsers(OVERWINTER_CORS) }),
 })
 // What browsers ask before a call from another origin: an HTTP API puts its headers to the answer, which has to be a good one.

@@ -43,8 +43,8 @@ export interface Environment {
   OVERWINTER_START_SECRET?: string
   OVERWINTER_READ_SECRET?: string
   OVERWINTER_OPERATE_SECRET?: string
-  /** Who tells the API what a caller may do: the authorizer of tokens, or the claims of a JWT. Nobody where IAM does it by route. */
-  OVERWINTER_SCOPES?: 'token' | 'jwt'
+  /** What limits a caller: the authorizer of tokens, the claims of a JWT, or IAM by path. Unset where a JWT opens everything. */
+  OVERWINTER_SCOPES?: 'token' | 'jwt' | 'iam'
   /** JSON of `AllowedBrowsers`; only behind a REST API, which leaves the answers of functions as they are. */
   OVERWINTER_CORS?: string
 }

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda'
+import type { Environment } from './environment.ts'
 import { addressOf, type GatewayEvent, routeOf } from './gateway-event.ts'
 import type { AppOptions } from './http/app.ts'
 import { HttpProblem } from './http/problem.ts'
@@ -21,10 +22,10 @@ const isOpenRoute = (event: GatewayEvent): boolean => routeOf(event)?.startsWith
  * Who may call is decided by API Gateway, before the app is asked; how far a token with scopes reaches, here. What came by a route without an authorizer
  * was decided by nobody, and gets no further than the token in its path.
  */
-export function authorityOf(kind: 'token' | 'jwt' | undefined): NonNullable<AppOptions['authorize']> {
+export function authorityOf(kind: Environment['OVERWINTER_SCOPES']): NonNullable<AppOptions['authorize']> {
   return (_request, env) => {
     if (isOpenRoute((env as { event?: GatewayEvent } | undefined)?.event ?? {})) return false
-    return kind ? permissionFrom(env, kind) : true
+    return kind === 'token' || kind === 'jwt' ? permissionFrom(env, kind) : true
   }
 }
 

@@ -16,9 +16,9 @@ const SECRET_OF: Record<GrantedScope, keyof Environment> = {
   operate: 'OVERWINTER_OPERATE_SECRET',
 }
 
-/** Who tells the API what a caller may do; nobody where IAM does it by route, or where a JWT opens everything. */
+/** What limits a caller of the API; nothing where a JWT opens everything. */
 export function scopesFrom(auth: Auth = 'iam'): Environment['OVERWINTER_SCOPES'] {
-  if (auth === 'iam') return undefined
+  if (auth === 'iam') return auth
   return 'token' in auth ? 'token' : auth.jwt.scopes ? 'jwt' : undefined
 }
 

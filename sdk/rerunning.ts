@@ -1,7 +1,7 @@
 import type { RepeatOptions } from './client.ts'
 import { ConflictError } from './engine/errors.ts'
 import { canonicalJson } from './engine/json.ts'
-import { checkRunId, digest } from './engine/names.ts'
+import { checkRunId, keyedRunId } from './engine/names.ts'
 import { journalUpTo } from './engine/rerun.ts'
 import { isPause } from './flow/pause-scope.ts'
 import type { World } from './ports.ts'
@@ -16,7 +16,7 @@ export async function rerun(world: World, runId: string, options: RerunOptions):
   const now = world.clock.now()
   const journal = journalUpTo(options.from, run, await world.store.frames(runId), now)
   const key = options.idempotencyKey
-  const id = options.id ?? (key === undefined ? world.ids.runId() : `k${digest(`rerun\n${runId}\n${options.from}\n${key}`)}`)
+  const id = options.id ?? (key === undefined ? world.ids.runId() : keyedRunId(`rerun\n${runId}\n${options.from}\n${key}`))
   const { workflow, version, format, input, parsed, reparse, tags, retentionMs, admission } = run
   const result = await world.store.create({
     id,

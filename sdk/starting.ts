@@ -1,7 +1,7 @@
 import type { Client, StartOptions } from './client.ts'
 import { milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
-import { checkName, checkRunId, digest, FORMAT } from './engine/names.ts'
+import { checkName, checkRunId, FORMAT, keyedRunId } from './engine/names.ts'
 import { admissionFor } from './flow/admission.ts'
 import { gather, isGathered, type Joined } from './flow/gathering.ts'
 import type { NewRun, RunStatus, Wake, World } from './ports.ts'
@@ -86,7 +86,7 @@ export class Starting {
     const wakeAt =
       startAt !== undefined ? Math.max(now, pointInTime(startAt, now, "'startAt'")) : delay !== undefined ? now + milliseconds(delay, "'delay'") : now
     return {
-      id: id ?? (idempotencyKey === undefined ? this.world.ids.runId() : `k${digest(`${definition.name}\n${idempotencyKey}`)}`),
+      id: id ?? (idempotencyKey === undefined ? this.world.ids.runId() : keyedRunId(`${definition.name}\n${idempotencyKey}`)),
       workflow: definition.name,
       version: definition.version,
       format: FORMAT,
@@ -110,7 +110,7 @@ export class Starting {
     const { admission = { gates: [], order: run.wakeAt, specs: {} } } = run
     const { input, parsed, reparse } = run
     const accepted = { input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }) }
-    const made = await gather(this.world, definition, accepted, idempotencyKey, ({ gathering, ...fields }) => ({
+    const made = await gather(this.world, definition, accepted, idempotencyKey, run.tags, ({ gathering, ...fields }) => ({
       ...run,
       ...fields,
       admission: { ...admission, gathering },

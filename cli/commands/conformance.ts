@@ -3,6 +3,7 @@ import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
 import { type Checks, type Outcome, outcomeLine, tryOne } from '../conformance/checks.ts'
 import { Failure } from '../failure.ts'
 import { Session } from '../session.ts'
+import { say } from '../terminal.ts'
 
 interface Flags {
   worker?: true
@@ -84,5 +85,5 @@ async function performInTurn(session: Session, checks: Checks): Promise<Outcome[
 }
 
 function tell(session: Session, outcome: Outcome): void {
-  if (!session.isJson) console.log(outcomeLine(outcome))
+  if (!session.isJson) say(outcomeLine(outcome))
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import type { OverwinterClient } from '../../sdk/http-client/index.ts'
 import type { Client } from '../../sdk/index.ts'
@@ -10,8 +9,9 @@ import { type Check, checkRuns, checkSchedules, checkServer } from '../doctor/ch
 import { checkFlow } from '../doctor/flow.ts'
 import { explain } from '../failure.ts'
 import { Session } from '../session.ts'
+import { paint } from '../terminal.ts'
 
-const MARKS = { ok: styleText('green', '✓'), warn: styleText('yellow', '!'), bad: styleText('red', '✗'), skipped: styleText('dim', '–') }
+const MARKS = { ok: paint('green', '✓'), warn: paint('yellow', '!'), bad: paint('red', '✗'), skipped: paint('dim', '–') }
 
 interface DoctorOptions {
   data?: string

@@ -6,9 +6,9 @@ import type { RunPage, RunSummary } from '../../sdk/ports.ts'
 import { countArgument } from '../arguments.ts'
 import { runTable } from '../run-text.ts'
 import { Session } from '../session.ts'
+import { sayInstead } from '../terminal.ts'
 
 const LOOK_EVERY_MS = 1_000
-const CLEAR_SCREEN = '\u001b[H\u001b[J'
 
 export function addRuns(program: Command): void {
   const command = program
@@ -55,7 +55,7 @@ async function follow(session: Session, filter: ListOptions): Promise<never> {
   const seen = new Map<string, string>()
   for (;;) {
     const { runs } = await fullPage(session, filter)
-    if (process.stdout.isTTY && !session.isJson) console.log(CLEAR_SCREEN + runTable(runs, Date.now()))
+    if (process.stdout.isTTY && !session.isJson) sayInstead(runTable(runs, Date.now()))
     else for (const run of runs.filter((run) => isNews(run, seen)).reverse()) printChange(session, run)
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
   }

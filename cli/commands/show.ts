@@ -4,6 +4,7 @@ import { hasEnded } from '../../sdk/ports.ts'
 import { withRun } from '../failure.ts'
 import { runEnd, runHead } from '../run-text.ts'
 import { Session } from '../session.ts'
+import { say } from '../terminal.ts'
 import { timelineLine } from '../timeline.ts'
 import { whyText } from '../why-text.ts'
 
@@ -65,14 +66,14 @@ async function follow(session: Session, runId: string): Promise<void> {
     // Read in this order, the history of a run that has ended is complete.
     const run = await session.client.get(runId)
     const events = await session.client.history(runId)
-    if (isFirst && !session.isJson) console.log(`${runHead(run, Date.now())}\n`)
+    if (isFirst && !session.isJson) say(`${runHead(run, Date.now())}\n`)
     isFirst = false
     // Continued as new: the history begins anew.
     if (events.length < shown) shown = 0
     for (const event of events.slice(shown)) session.print(timelineLine(event, run.startedAt ?? run.createdAt), eventToJson(event, true))
     shown = events.length
     if (hasEnded(run.status) || run.status === 'stuck') {
-      if (!session.isJson) console.log(`\n${runEnd(run, events, Date.now())}`)
+      if (!session.isJson) say(`\n${runEnd(run, events, Date.now())}`)
       return
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))

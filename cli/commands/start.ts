@@ -5,6 +5,7 @@ import { jsonArgument, listArgument } from '../arguments.ts'
 import { Failure } from '../failure.ts'
 import { runEnd } from '../run-text.ts'
 import { Session } from '../session.ts'
+import { say } from '../terminal.ts'
 
 interface StartFlags {
   input?: unknown
@@ -44,5 +45,5 @@ async function start(workflow: string, flags: StartFlags, command: Command): Pro
   const run = await client.settled(runId, wait === true ? {} : { timeout: wait })
   if (session.isJson) session.print('', runToJson(run, true))
   if (run.status !== 'completed') throw new Failure(`run ${runId} has not completed. It is ${runEnd(run, await client.history(runId), Date.now())}`)
-  if (!session.isJson && run.output !== undefined) console.log(JSON.stringify(run.output, null, 2))
+  if (!session.isJson && run.output !== undefined) say(JSON.stringify(run.output, null, 2))
 }

@@ -1,10 +1,10 @@
-import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { eventToJson } from '../../functions/http/run-json.ts'
 import type { RunSummary } from '../../sdk/index.ts'
 import { RunNotFoundError } from '../../sdk/index.ts'
 import { clockTime } from '../../sdk/views/moments.ts'
 import { Session } from '../session.ts'
+import { paint } from '../terminal.ts'
 import { eventText } from '../timeline.ts'
 
 const LOOK_EVERY_MS = 1_000
@@ -47,7 +47,7 @@ async function follow(session: Session, run: RunSummary, seen: Map<string, Seen>
   const told = isFirst ? events.length : before && before.generation === generation ? Math.min(before.events, events.length) : 0
   seen.set(runId, { state, generation, events: events.length })
   for (const event of events.slice(told)) {
-    const where = `${styleText('dim', clockTime(event.at, Date.now()))}  ${runId}  ${run.workflow}`
+    const where = `${paint('dim', clockTime(event.at, Date.now()))}  ${runId}  ${run.workflow}`
     session.print(`${where}  ${eventText(event)}`, { runId, workflow: run.workflow, ...eventToJson(event, true) })
   }
 }

@@ -5,6 +5,7 @@ import type { Span } from '../../sdk/views/spans.ts'
 import { traceOf } from '../../sdk/views/trace-of.ts'
 import { Failure, withRun } from '../failure.ts'
 import { Session } from '../session.ts'
+import { complain, say } from '../terminal.ts'
 
 interface TraceOptions {
   out?: string
@@ -34,7 +35,7 @@ export function addTrace(program: Command): void {
       if (!root) throw new Failure(`run ${runId} has no history yet, so there is nothing to export`)
       const where = await exportTo(spans, options, session)
       const said = `${spans.length} spans of run ${runId}, trace ${root.traceId}${where}`
-      if (where === '') console.error(said)
+      if (where === '') complain(said)
       else session.print(said, { runId, traceId: root.traceId, spans: spans.length })
     })
 }
@@ -45,7 +46,7 @@ async function exportTo(spans: Span[], { out, endpoint }: TraceOptions, session:
   const [{ toJson }, { toProtobuf }] = await Promise.all([import('../../sdk/tracing/json.ts'), import('../../sdk/tracing/request.ts')])
   if (out !== undefined) writeFileSync(out, out.endsWith('.pb') ? toProtobuf(spans, RESOURCE) : `${toJson(spans, RESOURCE)}\n`)
   if (endpoint !== undefined) await sendAll(spans, tracesUrl(endpoint), session)
-  if (out === undefined && endpoint === undefined) console.log(toJson(spans, RESOURCE))
+  if (out === undefined && endpoint === undefined) say(toJson(spans, RESOURCE))
   return [out !== undefined && `, in ${out}`, endpoint !== undefined && `, sent to ${endpoint}`].filter(Boolean).join('')
 }
 

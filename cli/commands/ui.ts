@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { portArgument } from '../arguments.ts'
 import { Failure } from '../failure.ts'
 import { Session } from '../session.ts'
+import { paint } from '../terminal.ts'
 import { serveUi } from '../ui/server.ts'
 
 const DEFAULT_PORT = 4480
@@ -28,7 +28,7 @@ export function addUi(program: Command): void {
       const url = link(runId === undefined ? '/ui/' : `/ui/runs/${encodeURIComponent(runId)}`)
       const how = readOnly ? ', and changes nothing' : ''
       session.print(
-        `\n  The dashboard of ${connection.url}${how}:\n\n    ${styleText('cyan', url)}\n\n  The link works once, in the browser that opens it first. Ctrl-C stops it.\n`,
+        `\n  The dashboard of ${connection.url}${how}:\n\n    ${paint('cyan', url)}\n\n  The link works once, in the browser that opens it first. Ctrl-C stops it.\n`,
         { url },
       )
       // Until somebody stops it.

@@ -1,4 +1,5 @@
-import { isDeepStrictEqual, styleText } from 'node:util'
+import { isDeepStrictEqual } from 'node:util'
+import { paint } from '../terminal.ts'
 
 /** By what it shows. It throws when that is not so. */
 export type Checks = Record<string, () => Promise<void>>
@@ -19,7 +20,7 @@ export async function tryOne(name: string, check: () => Promise<void>): Promise<
 }
 
 export function outcomeLine({ name, problem }: Outcome): string {
-  return problem === undefined ? `${styleText('green', '✓')} ${name}` : `${styleText('red', '✗')} ${name}: ${problem}`
+  return problem === undefined ? `${paint('green', '✓')} ${name}` : `${paint('red', '✗')} ${name}: ${problem}`
 }
 
 export function mustBe(what: string, actual: unknown, expected: unknown): void {

@@ -1,5 +1,5 @@
 import { extname, relative } from 'node:path'
-import { styleText } from 'node:util'
+import { paint } from '../terminal.ts'
 import type { ServerMessage } from './messages.ts'
 
 type Ready = Extract<ServerMessage, { kind: 'ready' }>
@@ -9,14 +9,14 @@ export function banner({ url, database, workflows, newToken }: Ready): string {
   const names = workflows.map(({ name }) => name).join(', ') || 'stored definitions'
   const first = firstToTry(workflows)
   return `
-  ${styleText('bold', 'Overwinter')} runs ${names}
-  on ${styleText('cyan', url)}, and keeps its runs in ${shortPath(database)}. Ctrl-C stops it; sleeping runs survive that, and any crash.
+  ${paint('bold', 'Overwinter')} runs ${names}
+  on ${paint('cyan', url)}, and keeps its runs in ${shortPath(database)}. Ctrl-C stops it; sleeping runs survive that, and any crash.
 
   ${first ? 'Start a run' : 'Save a definition, to be started by its name'}:
 
-    ${styleText('bold', first ? curlFor(url, first) : `${overwinterCommand()} definitions put <file>`)}
+    ${paint('bold', first ? curlFor(url, first) : `${overwinterCommand()} definitions put <file>`)}
 
-  Look at it: ${styleText('cyan', `${url}/ui/`)}, or from another terminal: ${overwinterCommand()} runs --watch
+  Look at it: ${paint('cyan', `${url}/ui/`)}, or from another terminal: ${overwinterCommand()} runs --watch
 ${newToken === undefined ? '' : tokenNote(url, newToken)}`
 }
 
@@ -24,7 +24,7 @@ function tokenNote(url: string, token: string): string {
   return `
   Workers in any language do what \`ctx.task\` hands out. A token for them, shown this once:
 
-    ${styleText('bold', token)}
+    ${paint('bold', token)}
 
   Start one: OVERWINTER_URL=${url} OVERWINTER_WORKER_TOKEN=… python3 worker.py. Another token: ${overwinterCommand()} tokens create <name>
 `

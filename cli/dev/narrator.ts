@@ -1,7 +1,7 @@
-import { styleText } from 'node:util'
 import type { ErrorRecord, JournalEvent } from '../../sdk/index.ts'
 import { type Commit, hasEnded, type RunStore } from '../../sdk/ports.ts'
 import { clockTime, span } from '../../sdk/views/moments.ts'
+import { paint } from '../terminal.ts'
 
 /** Tells the lives of runs as they are written down: when one starts, when a step fails, what it waits for, how it ends. */
 export class Narrator {
@@ -80,7 +80,7 @@ export class Narrator {
 
   private tell(runId: string, colour: 'cyan' | 'green' | 'red' | 'yellow', mark: string, what: string): void {
     const { workflow = '' } = this.runs.get(runId) ?? {}
-    this.say(`${styleText(colour, mark)} ${workflow} ${styleText('dim', runId)} ${what}`)
+    this.say(`${paint(colour, mark)} ${workflow} ${paint('dim', runId)} ${what}`)
   }
 }
 

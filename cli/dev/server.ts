@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import { inspect, styleText } from 'node:util'
+import { inspect } from 'node:util'
 import { serveLocal } from '../../functions/local/serve.ts'
 import { Local, LocalFileError } from '../../sdk/local.ts'
 import type { LogSink } from '../../sdk/ports.ts'
 import { Tokens } from '../../sdk/tasks/tokens.ts'
+import { paint, say } from '../terminal.ts'
 import { exampleInput } from './example-input.ts'
 import { waitForPort } from './free-port.ts'
 import { FinalError, loadCodec, loadEntry } from './load-entry.ts'
@@ -22,8 +23,8 @@ const tell = (message: ServerMessage) => new Promise<void>((resolve) => process.
 
 const LEVEL_COLOUR = { debug: 'dim', info: 'cyan', warn: 'yellow', error: 'red' } as const
 const log: LogSink = (level, message, fields) => {
-  const rest = Object.keys(fields).length === 0 ? '' : styleText('dim', ` ${JSON.stringify(fields)}`)
-  console.log(`${styleText(LEVEL_COLOUR[level], level.padEnd(5))} ${message}${rest}`)
+  const rest = Object.keys(fields).length === 0 ? '' : paint('dim', ` ${JSON.stringify(fields)}`)
+  say(`${paint(LEVEL_COLOUR[level], level.padEnd(5))} ${message}${rest}`)
 }
 
 async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Promise<void> {
@@ -32,7 +33,7 @@ async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Pr
   const codec = codecFile === undefined ? undefined : await loadCodec(codecFile, watched)
   await waitForPort(port)
   const path = join(data, 'runs.db')
-  const narrator = new Narrator((line) => console.log(line), Date.now)
+  const narrator = new Narrator(say, Date.now)
   const local = await Local.open({
     ...{ path, workflows, schedules, handlers, codec, functions, log, publicUrl: `http://localhost:${port}` },
     tracesCalls: true,

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname, join } from 'node:path'
-import { styleText } from 'node:util'
+import { complain, paint, say } from '../terminal.ts'
 import { banner, shortPath } from './banner.ts'
 import { endWithNpm } from './end-with-npm.ts'
 import { FileWatcher } from './file-watcher.ts'
@@ -56,12 +56,12 @@ export class Supervisor {
     if (message.kind === 'ready') {
       // With port 0 the first server takes any; the next ones shall be found there too.
       this.options = { ...this.options, port: Number(new URL(message.url).port) }
-      console.log(this.hasGreeted ? styleText('green', `  runs the new code on ${message.url}`) : banner(message))
+      say(this.hasGreeted ? paint('green', `  runs the new code on ${message.url}`) : banner(message))
       this.hasGreeted = true
       return
     }
     this.isExpected = true
-    console.error(`${styleText('red', 'overwinter dev:')} ${message.message}`)
+    complain(`${paint('red', 'overwinter dev:')} ${message.message}`)
     // Later, a file may be missing only until its editor has put the new one in its place.
     if (message.isFinal && !this.hasGreeted) this.finish(1)
     else this.waitForChange()
@@ -70,21 +70,21 @@ export class Supervisor {
   private ended(code: number | null, signal: NodeJS.Signals | null): void {
     // Somebody killed the server on purpose; bringing it back would not be what they want.
     if (signal !== null) {
-      console.error(`the server was killed (${signal})`)
+      complain(`the server was killed (${signal})`)
       return this.finish(KILLED)
     }
-    console.error(styleText('red', `the server ended with exit code ${code}`))
+    complain(paint('red', `the server ended with exit code ${code}`))
     this.waitForChange()
   }
 
   private waitForChange(): void {
-    console.error(styleText('dim', `waiting for a change of ${shortPath(this.options.entry)} or what it imports`))
+    complain(paint('dim', `waiting for a change of ${shortPath(this.options.entry)} or what it imports`))
   }
 
   private async reload(file: string): Promise<void> {
     if (this.isReloading) return
     this.isReloading = true
-    console.log(styleText('dim', `  ${shortPath(file)} changed`))
+    say(paint('dim', `  ${shortPath(file)} changed`))
     await this.stopServer()
     this.isReloading = false
     this.startServer()

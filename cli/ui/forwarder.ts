@@ -3,6 +3,14 @@ import type { TransportOptions } from '../../sdk/http-client/index.ts'
 import { explain, Failure } from '../failure.ts'
 
 type Paths = Record<string, Record<string, unknown>>
+interface Known {
+  method: string
+  path: string
+  pattern: RegExp
+}
+
+/** Tells of changes as they happen, where there is such a route. */
+const CHANGES = '/changes'
 
 /** More than the longest time that the API holds a request. */
 const TIMEOUT_MS = 35_000
@@ -15,24 +23,25 @@ const HARMLESS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosni
 export class Forwarder {
   private readonly connection: TransportOptions
   private readonly base: string
-  private readonly routes: { method: string; path: RegExp }[]
-  private readonly isReadOnly: boolean
+  private readonly routes: Known[]
+  /** With --read-only: the paths that may be looked at. */
+  private readonly readable: ReadonlySet<string> | undefined
   /** Whether it tells of changes as they happen. */
   readonly hasChanges: boolean
 
-  private constructor(connection: TransportOptions, paths: Paths, isReadOnly: boolean) {
+  private constructor(connection: TransportOptions, paths: Paths, readable?: ReadonlySet<string>) {
     this.connection = connection
     this.base = connection.url.replace(/\/+$/, '')
-    this.isReadOnly = isReadOnly
-    this.hasChanges = '/changes' in paths
+    this.readable = readable
+    this.hasChanges = CHANGES in paths
     this.routes = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path: patternOf(path) })),
+      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path, pattern: patternOf(path) })),
     )
   }
 
   /** Asks the API first what it has: so a wrong address is told of before anybody opens a page. */
   static async to(connection: TransportOptions, isReadOnly: boolean): Promise<Forwarder> {
-    const response = await new Forwarder(connection, { '/openapi.json': { get: true } }, true).fetch(
+    const response = await new Forwarder(connection, { '/openapi.json': { get: true } }).fetch(
       new Request(`${connection.url.replace(/\/+$/, '')}/openapi.json`),
     )
     const text = await response.text()
@@ -43,7 +52,7 @@ export class Forwarder {
       throw new Failure(
         `${connection.url} is not the API of Overwinter: its /openapi.json answered ${response.status}. Is the address right, with its stage if it has one?`,
       )
-    return new Forwarder(connection, paths, isReadOnly)
+    return new Forwarder(connection, paths, isReadOnly ? await readablePaths() : undefined)
   }
 
   async forward(request: Request, target: string): Promise<Response> {
@@ -53,13 +62,17 @@ export class Forwarder {
     const url = URL.parse(this.base + target)
     // `%2e%2e` is one part of a path to us, and a step up to who resolves it.
     const isPlain = url?.pathname === new URL(this.base).pathname.replace(/\/$/, '') + path
-    if (!url || !isPlain || !this.routes.some((route) => route.method === asked && route.path.test(path)))
+    if (!url || !isPlain || !this.routes.some((route) => route.method === asked && route.pattern.test(path)))
       return new HttpProblem('unknown-route', `the API has no ${method} ${path}; see /openapi.json`).toResponse()
-    if (this.isReadOnly && asked !== 'GET') return new HttpProblem('forbidden', 'this dashboard was started with --read-only, and changes nothing').toResponse()
+    if (!this.isReadable(asked, path))
+      return new HttpProblem(
+        'forbidden',
+        'this dashboard was started with --read-only: it changes nothing, and hands out nothing to change something by',
+      ).toResponse()
     const headers = new Headers(PASSED_ON.flatMap((name) => (request.headers.has(name) ? [[name, request.headers.get(name)!] as [string, string]] : [])))
     const body = request.body === null ? {} : { body: await request.arrayBuffer() }
     try {
-      const isStream = path === '/changes'
+      const isStream = path === CHANGES
       const response = await this.fetch(new Request(url, { method, headers, ...body }), isStream ? request.signal : AbortSignal.timeout(TIMEOUT_MS))
       const back = PASSED_BACK.flatMap((name) => (response.headers.has(name) ? [[name, response.headers.get(name)!] as [string, string]] : []))
       return new Response(response.body, { status: response.status, headers: { ...Object.fromEntries(back), ...HARMLESS } })
@@ -68,11 +81,36 @@ export class Forwarder {
     }
   }
 
+  /** However it is spelt: some gateways resolve `%2F` before they look which route it is. */
+  private isReadable(method: string, path: string): boolean {
+    const { readable } = this
+    if (!readable) return true
+    if (method !== 'GET') return false
+    const spellings = [path, decoded(path)]
+    const meant = this.routes.filter((route) => route.method === 'GET' && spellings.some((spelt) => route.pattern.test(spelt)))
+    return meant.length > 0 && meant.every((route) => readable.has(route.path))
+  }
+
   private async fetch(request: Request, signal = AbortSignal.timeout(TIMEOUT_MS)): Promise<Response> {
     const { token, sign, fetch: send = fetch } = this.connection
     if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
     // Where it leads is for the page to see, and not to be asked with our proof.
     return send(sign ? await sign(request) : request, { signal, redirect: 'manual' })
+  }
+}
+
+/** What a caller who may only read may ask for. The list of open callbacks has the tokens that they are answered by. */
+async function readablePaths(): Promise<ReadonlySet<string>> {
+  // Loaded late: other commands do without the API.
+  const { ROUTES } = await import('../../functions/http/app.ts')
+  return new Set([CHANGES, ...ROUTES.filter(({ method, needs }) => method === 'GET' && needs === 'read').map(({ path }) => path)])
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
   }
 }
 

@@ -7,6 +7,7 @@ import type { LogSink } from '../../sdk/ports.ts'
 import type { Permission } from '../../sdk/tasks/tokens.ts'
 import { Workers } from '../../sdk/tasks/workers.ts'
 import { consoleLog } from '../../sdk/worlds/system.ts'
+import { askedRun } from './asked-run.ts'
 import { DEFAULT_BODY_LIMIT } from './body.ts'
 import { openapiOf } from './openapi.ts'
 import { letIn } from './permission.ts'
@@ -14,7 +15,7 @@ import { HttpProblem } from './problem.ts'
 import { problemOf } from './problem-of.ts'
 import type { Api, Route, WorkerApi } from './route.ts'
 import { about } from './routes/about.ts'
-import { callbacks } from './routes/callbacks.ts'
+import { callbacks, formerListCallbacks } from './routes/callbacks.ts'
 import { definitions } from './routes/definitions.ts'
 import { incidents } from './routes/incidents.ts'
 import { limits } from './routes/limits.ts'
@@ -34,6 +35,8 @@ export interface AppOptions {
    * that the API has made. `env`: what the platform says of the request.
    */
   authorize?: (request: Request, env: unknown) => boolean | Permission | Promise<boolean | Permission>
+  /** IAM has decided who may call which path, before the app is asked. */
+  iamDecides?: boolean
   /** In bytes. Default 5 MiB. */
   bodyLimit?: number
   /** Shows the stack traces of errors in runs. Off by default: they tell strangers about the code. */
@@ -75,11 +78,15 @@ export const ROUTES: readonly Route[] = [
   ...about,
 ]
 
+/** What older clients ask for. API Gateway hands it over as it does all else that it has no route for. */
+const FORMER_ROUTES: readonly Route[] = [formerListCallbacks]
+
 /** The HTTP API, the same on Lambda and in the local server. */
 export function createApp(options: AppOptions): Hono {
   const { client, authorize, bodyLimit = DEFAULT_BODY_LIMIT, exposeStacks = false, log = consoleLog } = options
   const ours = options.withoutWorkers ? [] : forWorkers
-  const routes = options.local ? [...ROUTES, ...options.local.routes] : ROUTES
+  const former = options.iamDecides ? FORMER_ROUTES.map(refusedByPath) : FORMER_ROUTES
+  const routes = [...ROUTES, ...former, ...(options.local?.routes ?? [])]
   const document = openapiOf([...routes, ...ours], authorize !== undefined)
   const workers = new Workers(client.world, options.workerToken)
   const api: Api = {
@@ -97,6 +104,16 @@ export function createApp(options: AppOptions): Hono {
   mount(app, routes, api, authorize && ((c, route) => letIn(c, route, api, authorize)))
   mount(app, ours, api)
   return app
+}
+
+/** Whoever comes this way was let in by a permission for another route, perhaps. */
+function refusedByPath(route: Route): Route {
+  return {
+    ...route,
+    handle() {
+      throw new HttpProblem('forbidden', `with IAM, a permission to read opens this path too, so it is closed; ask ${route.replacedBy} instead`)
+    },
+  }
 }
 
 /** What workers need, and nothing else: the handlers ask for their tokens themselves. */
@@ -122,7 +139,8 @@ function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, guard?: (c: Co
     const handle = async (c: Context) => {
       if (guard && !route.isOpen) await guard(c, route)
       // What no run can be called is not looked for: a store has limits of its own for keys.
-      if (route.path.startsWith('/runs/{id}') && !isRunId(c.req.param('id'))) throw new RunNotFoundError(`no run '${c.req.param('id')}'`)
+      const run = askedRun(c, route)
+      if (run !== undefined && !isRunId(run)) throw new RunNotFoundError(`no run '${run}'`)
       return route.handle(c, api)
     }
     app.on(route.method, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), handle)

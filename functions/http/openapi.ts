@@ -25,6 +25,7 @@ function operation(route: AnyRoute, isGuarded: boolean): object {
   return {
     operationId: route.operationId,
     summary: route.summary,
+    ...(route.replacedBy !== undefined && { deprecated: true, description: `Ask ${route.replacedBy} instead.` }),
     ...(isPublic(route) && { security: [] }),
     parameters: parameters(route),
     ...(route.body && { requestBody: { content: { ...content('application/json', route.body).content, ...otherBodies(route) } } }),

@@ -1,3 +1,4 @@
+import { listed } from '../../sdk/engine/problem.ts'
 import { PROBLEM_BASE, type ProblemJson } from '../../sdk/http-client/wire.ts'
 import type { ErrorRecord, Problem } from '../../sdk/index.ts'
 
@@ -61,6 +62,10 @@ export class HttpProblem extends Error {
     const { headers, problems, known, error } = this.extras
     const { status, title } = PROBLEMS[this.kind]
     const body: ProblemJson = { type: `${PROBLEM_BASE}${this.kind}`, title, status, detail: this.message }
-    return new Response(JSON.stringify({ ...body, problems, known, error }), { status, headers: { 'content-type': 'application/problem+json', ...headers } })
+    const shown = problems && listed(problems)
+    return new Response(JSON.stringify({ ...body, problems: shown, known, error }), {
+      status,
+      headers: { 'content-type': 'application/problem+json', ...headers },
+    })
   }
 }

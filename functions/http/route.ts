@@ -53,6 +53,11 @@ export interface Route<A = Api> {
   isOpen?: true
   /** So is this, and on AWS too, where all else is behind the authorizer: what is in the path is proof enough. */
   isCapability?: true
+  /**
+   * The address that took its place; this one stays for older clients. It is refused where IAM decides by path: in IAM
+   * `*` matches `/`, so that a permission for another route opens it too.
+   */
+  replacedBy?: string
   handle: (c: Context, api: A) => Response | Promise<Response>
 }
 

@@ -1,6 +1,6 @@
 import type { ErrorRecord, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
-import { ENTRY_PAYLOADS, isStarts, workflowOfStarts } from '../flow/gathering.ts'
+import { ENTRY_PAYLOADS, entryOf, isStarts, workflowOfStarts } from '../flow/starts-log.ts'
 import { overriding } from '../overriding.ts'
 import type {
   Claimed,
@@ -50,8 +50,8 @@ function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
     },
     put: async (collection, key, value, options) => {
       if (!isStarts(collection)) return documents.put(collection, key, value, options)
-      const { run: runId } = value as { run: string }
-      const encoder = new Encoder(codec, async () => ({ runId, workflow: workflowOfStarts(collection), tags: [] }))
+      const { run: runId, tags = [] } = entryOf({ value })
+      const encoder = new Encoder(codec, async () => ({ runId, workflow: workflowOfStarts(collection), tags }))
       return documents.put(collection, key, await encoder.fields(value as { input?: Json }, ENTRY_PAYLOADS), options)
     },
   })

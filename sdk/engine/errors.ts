@@ -1,8 +1,11 @@
 import type { RunRecord } from '../ports.ts'
 import type { ErrorRecord } from './events.ts'
 import type { Json } from './json.ts'
+import { listed, type Problem } from './problem.ts'
 import { usersFrames } from './stacks.ts'
 import { CODED, decode, decodeUncoded, encodeIfPossible, isCoded } from './values.ts'
+
+export type { Problem } from './problem.ts'
 
 /**
  * Errors a user has to learn: `FatalError` (never retried) and `RetryableError` (retried, optionally
@@ -37,15 +40,10 @@ export class InvalidInputError extends FatalError {
   readonly problems: readonly Problem[]
 
   constructor(message: string, problems: readonly Problem[] = []) {
-    super(problems.length === 0 ? message : `${message}\n${problems.map((p) => `  ${p.path}: ${p.message}`).join('\n')}`)
-    this.problems = problems
+    const told = listed(problems)
+    super(told.length === 0 ? message : `${message}\n${told.map((p) => `  ${p.path}: ${p.message}`).join('\n')}`)
+    this.problems = told
   }
-}
-
-export interface Problem {
-  /** A JSON path such as `$.items[2].price`. */
-  path: string
-  message: string
 }
 
 /** What was sent to a run does not fit what the run asked for. Nothing was written, and the run waits on. */

@@ -26,7 +26,7 @@ function checkCharacters(what: string, name: string): void {
 
 export const RUN_ID_RULE = 'a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit'
 
-/** What the ids of runs begin with that nobody starts or steers by an event: those for failures, and schedules. */
+/** What the ids of runs for failures and of schedules begin with. Requests and events from outside start none of them. */
 export const FAILURE_RUNS = 'failure~'
 const RESERVED = [FAILURE_RUNS, 'schedule.']
 export const isReserved = (id: string): boolean => RESERVED.some((prefix) => id.startsWith(prefix))
@@ -68,6 +68,16 @@ export function childRunId({ id, format, generation }: Identified, opId: string,
 
 function shortened(parentId: string, readable: string): string {
   return RUN_ID.test(readable) ? readable : `${parentId.slice(0, 120)}.${digest(readable)}`
+}
+
+/** An id that is made of a key, or of a parent's id that is too long: who knows what it is made of can tell it beforehand. */
+const DERIVED = /^(k|.{120}\.)[A-Za-z0-9_-]{22}$/
+export const isDerivedId = (id: string): boolean => DERIVED.test(id)
+export const keyedRunId = (text: string): string => `k${digest(text)}`
+
+/** The runs that may have a child of this id, made up or explicit: in it, `.` or `~` comes behind the parent's. */
+export function possibleParents(id: string): string[] {
+  return [...id.matchAll(/[.~]/g)].map(({ index }) => id.slice(0, index))
 }
 
 /**

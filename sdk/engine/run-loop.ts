@@ -17,8 +17,9 @@
  */
 import type { RunInfo } from '../context.ts'
 import { gatheredAdmission } from '../flow/admission.ts'
-import { forgetGathered, type Gathering, takeGathered } from '../flow/gathering.ts'
+import { forgetGathered, takeGathered } from '../flow/gathering.ts'
 import { pausesOf, withGate } from '../flow/pauses.ts'
+import type { Gathering } from '../flow/starts-log.ts'
 import type { Claimed, CommitResult, Lease, RunRecord, World } from '../ports.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import { Admittance } from './admittance.ts'

@@ -5,10 +5,10 @@ import { decode } from '../engine/values.ts'
 import { type Accepted, validateOrThrow } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { MOST_PRIORITY } from './bounds.ts'
-import type { Gathering } from './gathering.ts'
 import type { LimitSpec } from './limit.ts'
 import { type GateId, laneOf, PRIORITY_MS } from './line.ts'
 import { isSingleton, type OnConflict } from './options.ts'
+import type { Gathering } from './starts-log.ts'
 
 /** What a run has to pass before it starts, one after the other. */
 export interface Admission {
@@ -19,6 +19,8 @@ export interface Admission {
   onConflict?: OnConflict
   /** Other starts may become the same run until it begins. */
   gathering?: Gathering
+  /** The same, once it has them: whoever erases it looks there for what a runner that died has left. */
+  gathered?: Gathering
 }
 
 /** One of them, as the run knows it. */
@@ -96,7 +98,9 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
 }
 
 /** Of a run that has its input now. A debounced one has that of the last start, whose keys may be others than those of the first. */
-export async function gatheredAdmission(workflow: AnyWorkflow, accepted: Accepted, { gathering: _, ...admission }: Admission): Promise<Admission> {
+export async function gatheredAdmission(workflow: AnyWorkflow, accepted: Accepted, before: Admission): Promise<Admission> {
+  const { gathering, ...rest } = before
+  const admission = { ...rest, ...(gathering && { gathered: gathering }) }
   if (!workflow.options.debounce) return admission
   const { admission: anew } = await admissionFor(workflow, accepted, admission.order)
   return { ...admission, gates: anew?.gates ?? [] }

@@ -7,51 +7,7 @@ import { type Accepted, accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { keyFor } from './admission.ts'
 import { BEING_MADE_MS } from './gate.ts'
-
-/**
- * Starts that become one run. They are appended to a log, one for each workflow and key, whose places are written once: so of two starts, or of a start and the
- * run that takes what has come, one is first and the other sees it. The run is made with the first of them. It looks at the log when it is due, closes it behind the last one, and
- * has them as its input.
- */
-interface Entry {
-  /** The run that gets it. */
-  run: string
-  /** The place of the first one for that run, and when it came. */
-  first: number
-  /** The log is cleared before this place. */
-  from: number
-  since: number
-  at: number
-  /** Nothing more for that run, of which there is no start in this place. `cleared`: nor in any place before it. */
-  closed?: true
-  cleared?: true
-  /** Of the start, where its sender has one. */
-  key?: string
-  input?: Json
-  parsed?: Json
-  reparse?: true
-}
-
-/** What the log is found by, on the run. */
-export interface Gathering {
-  key: string
-  first: number
-  /** It gets all of them, as a list. */
-  all?: true
-}
-
-/** What of an entry is a payload. */
-export const ENTRY_PAYLOADS = ['input', 'parsed'] as const
-const PREFIX = 'starts '
-export const isStarts = (collection: string): boolean => collection.startsWith(PREFIX)
-export const workflowOfStarts = (collection: string): string => collection.slice(PREFIX.length, collection.indexOf('\u0001'))
-const startsOf = (workflow: string, key: string): string => `${PREFIX}${workflow}\u0001${key}`
-const place = (n: number): string => String(n).padStart(12, '0')
-
-/** How long a repeated start is recognised. */
-const REPEATS_KEPT_MS = 86_400_000
-/** A start that was on its way to a place must not find it free later, when its run has begun without it. Nobody is on the way for so long. */
-const PLACES_KEPT_MS = 3_600_000
+import { type Entry, emptied, entryOf, type Gathering, PLACES_KEPT_MS, place, REPEATS, REPEATS_KEPT_MS, startsOf } from './starts-log.ts'
 
 const gathers = ({ options: { debounce, batch } }: AnyWorkflow) => debounce ?? batch
 
@@ -75,6 +31,7 @@ export async function gather(
   workflow: AnyWorkflow,
   accepted: Accepted,
   idempotencyKey: string | undefined,
+  ownTags: readonly string[],
   newRun: (fields: Pick<NewRun, 'id' | 'wakeAt'> & { gathering: Gathering }) => NewRun,
 ): Promise<{ run: NewRun } | { joins: Joined }> {
   const { debounce, batch } = workflow.options
@@ -103,11 +60,22 @@ export async function gather(
     const { run, first, from, since } = isOpen
       ? last.entry
       : { run: ids.runId(), first: n, from: last ? await clearedBefore(documents, collection, last.entry.from, n) : n, since: now }
-    const entry = { run, first, from, since, at: now, ...accepted, ...(repeat && { key: repeat }) } as Entry
+    // A log of before they were in it is one of a run that has them all the same.
+    const tags = (isOpen && last.entry.tags) || [...ownTags]
+    const known = repeat && { key: repeat, digest: digest(canonicalJson(accepted.input)) }
+    const entry: Entry = {
+      run,
+      first,
+      from,
+      since,
+      at: now,
+      ...(tags.length > 0 && { tags }),
+      ...(accepted as Pick<Entry, 'input' | 'parsed' | 'reparse'>),
+      ...known,
+    }
     if (await documents.put(collection, place(n), entry as unknown as Json, { ifVersion: 0 })) return joined(n, entry)
   }
 }
-const REPEATS = 'repeated starts'
 
 /** A start that is one more of a run that is there. */
 export interface Joined {
@@ -166,7 +134,6 @@ async function lastOf(documents: DocumentStore, collection: string): Promise<Pla
   return last && placedOf(last)
 }
 
-const entryOf = ({ value }: Document): Entry => value as unknown as Entry
 const placedOf = (found: Document): Placed => ({ n: Number(found.key), entry: entryOf(found) })
 
 /** What has come for a run: its input, or when to look again. */
@@ -225,8 +192,7 @@ export async function forgetGathered({ documents, clock, store }: World, workflo
     else if (!entry.cleared) {
       if (entry.key !== undefined && done.get(entry.run))
         await documents.put(REPEATS, entry.key, { run: entry.run, input: digest(canonicalJson(entry.input)) }, { expiresAt: now + REPEATS_KEPT_MS })
-      const { run, from, since, at } = entry
-      const cleared: Entry = { run, first: entry.first, from, since, at, closed: true, ...(isCleared && { cleared: true }) }
+      const cleared: Entry = { ...emptied(entry), ...(isCleared && { cleared: true }) }
       await documents.put(collection, each.key, cleared as unknown as Json, { ifVersion: each.version, expiresAt: now + PLACES_KEPT_MS })
     }
   }

@@ -298,7 +298,12 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
 
   /** The callbacks of a run that can be answered now, each with its token. */
   async listCallbacks(runId: string): Promise<OpenCallback[]> {
-    const { callbacks } = await this.read<{ callbacks: OpenCallbackJson[] }>(runPath(runId, '/callbacks'))
+    const list = (path: string, query = {}) => this.read<{ callbacks: OpenCallbackJson[] }>(path, query)
+    const { callbacks } = await list('/callbacks', { run: runId }).catch((error: unknown) => {
+      // A server of 0.1.0 has the list below the run. It does not know this route, so it cannot mean the run.
+      if (error instanceof HttpError && error.status === 404) return list(runPath(runId, '/callbacks'))
+      throw error
+    })
     return callbacks.map(callbackFromJson)
   }
 

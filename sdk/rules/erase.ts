@@ -1,11 +1,12 @@
 import { taskId } from '../engine/names.ts'
 import { hasEnded } from '../ports.ts'
+import { forgetStarts } from './forget-starts.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 
 export type Erased = 'erased' | 'open' | 'missing'
 
-/** Everything that is stored of a run that has ended: itself, its journal, its mail, its tasks, its payloads. */
+/** Everything that is stored of a run that has ended: itself, its journal, its mail, its tasks, its payloads, the starts it was made for. */
 export function* erase(storage: Storage, runId: string): Procedure<Erased> {
   const run = yield* ask(storage.find(runId))
   if (run) return yield* eraseEnded(storage, run)
@@ -21,6 +22,7 @@ export function* eraseEnded(storage: Storage, run: StoredRun): Procedure<'erased
   const frames = yield* ask(storage.frames(run, Math.max(1, run.baseSeq)))
   const handedOut = frames.flatMap(({ events }) => events).filter(({ type }) => type === 'task.dispatched')
   const tasks = new Set(handedOut.map((event) => taskId(run, (event as { id: string }).id)))
+  yield* forgetStarts(storage, run, 'all')
   yield* ask(storage.erase(run, [...tasks]))
   return 'erased'
 }

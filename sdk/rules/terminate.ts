@@ -2,6 +2,7 @@ import { leavingLines, outgoingAtEnd } from '../engine/ending.ts'
 import { type Frame, isTerminal, type JournalEvent, type TerminalEvent } from '../engine/events.ts'
 import { hasEnded, type Wake } from '../ports.ts'
 import { ended, isFinal } from './commit.ts'
+import { forgetStarts } from './forget-starts.ts'
 import { leaveForGood } from './gates.ts'
 import { sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure } from './procedure.ts'
@@ -34,6 +35,7 @@ function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, f
   if (isFinal(event)) yield* ask(storage.clearMail(run, 'all'))
   // Whoever holds the run has lost it.
   const updated = yield* ask(storage.update(run, { when: { open: true }, set: ended(event, storage.now()), bump: ['epoch'], frame: seq }))
+  if (updated.ok) yield* forgetStarts(storage, run, 'payloads')
   const left = updated.ok ? yield* leaveForGood(storage, run, outgoing, 'all') : []
   return { ended: updated.ok, wakes: [...wakes, ...left] }
 }

@@ -179,6 +179,39 @@ test('read-only hands on what reads, and nothing that changes', async () => {
   expect(asked.map(({ method }) => method)).toEqual(['GET'])
 })
 
+test('read-only hands out no token that a callback is answered by, however the list is asked for', async () => {
+  await using ui = await open({ isReadOnly: true })
+  const cookie = await cookieOf(ui)
+  await api.local.start(nap, undefined, { id: 'n' })
+  for (const path of [
+    '/callbacks?run=n',
+    '/runs/n/callbacks',
+    '/runs/n%2Fcallbacks',
+    '/runs/n%2fcallbacks',
+    '/callbacks/some-token',
+    '/v1/tokens',
+    '/runs/n/replay',
+  ]) {
+    const { status } = await ui.ask(path, { headers: { cookie } })
+    expect([path, status]).toEqual([path, 403])
+  }
+  expect(asked).toEqual([])
+  for (const path of [
+    '/runs/n',
+    '/runs/n/history',
+    '/runs/n/why',
+    '/workflows/nap',
+    '/definitions',
+    '/limits',
+    '/pauses',
+    '/schedules',
+    '/v1/workers',
+    '/counts',
+    '/incidents',
+  ])
+    expect([path, (await ui.ask(path, { headers: { cookie } })).status]).toEqual([path, 200])
+})
+
 test('with an entry, the code on this machine is taken through the history of a deployed run', async () => {
   await using ui = await open({ entry: `${import.meta.dirname}/ui-entry.ts` })
   const cookie = await cookieOf(ui)

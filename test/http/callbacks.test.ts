@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { HttpProblem } from '../../functions/http/problem.ts'
+import { OverwinterClient } from '../../sdk/http-client/index.ts'
 import { Api, tokens } from './fixture.ts'
 
 const KEY = { 'idempotency-key': 'k1' }
@@ -59,4 +61,23 @@ test.each([
   const { status, body } = await api.post(`/callbacks/${token}`, sent)
   expect([status, body.problems[0].path]).toEqual([400, path])
   expect((await api.local.get(runId)).status).toBe('waiting')
+})
+
+test('the open callbacks of a run are listed, at the address of 0.1.0 too', async () => {
+  await using api = await Api.open()
+  const { runId, token } = await asked(api)
+  const listed = await api.get(`/callbacks?run=${runId}`)
+  expect([listed.status, listed.body]).toEqual([200, { callbacks: [expect.objectContaining({ name: 'answer', token })] }])
+  expect((await api.get(`/runs/${runId}/callbacks`)).body).toEqual(listed.body)
+  expect(await api.get('/callbacks')).toMatchObject({ status: 400, body: { detail: expect.stringContaining('say which run') } })
+  for (const id of ['nobody', 'x'.repeat(3_000)]) expect((await api.get(`/callbacks?run=${id}`)).status).toBe(404)
+})
+
+test('the client finds the list at a server of 0.1.0', async () => {
+  await using api = await Api.open()
+  const { runId, token } = await asked(api)
+  const former = (async (url: string, init: RequestInit) =>
+    url.includes('/callbacks?') ? new HttpProblem('unknown-route', 'nothing is here').toResponse() : api.app.request(url, init)) as typeof fetch
+  const client = new OverwinterClient({ url: 'http://localhost', fetch: former })
+  expect((await client.listCallbacks(runId)).map((open) => open.token)).toEqual([token])
 })

@@ -2,7 +2,7 @@ import { handle, type LambdaEvent } from 'hono/aws-lambda'
 import { expect, test } from 'vitest'
 import { authorityOf, behindGateway } from '../../functions/gateway.ts'
 import { permissionFrom } from '../../functions/token-authority.ts'
-import { Api } from './fixture.ts'
+import { Api, tokens } from './fixture.ts'
 
 /** An event of an HTTP API, payload format 2.0, with the fields that matter here. */
 function event(method: string, path: string, body?: string, isBase64Encoded = false): LambdaEvent {
@@ -50,21 +50,24 @@ test('what the authorizer says of a token binds its bearer, and who comes withou
   expect((await as({ scopes: 'settle' }, '/callbacks/x', 'POST')).statusCode).toBe(400)
 })
 
-test.each([undefined, 'token', 'jwt'] as const)('who came by the open route of callbacks gets no further than the token in the path (%s)', async (kind) => {
-  await using api = await Api.open({ authorize: authorityOf(kind) })
-  const lambda = behindGateway(api.app)
-  const open = (method: string, rawPath: string, body?: string) =>
-    lambda({ ...(event(method, '/x', body) as unknown as object), rawPath, routeKey: `${method} /callbacks/{token}` } as unknown as LambdaEvent)
-  const token = JSON.stringify({ name: 'evil', scopes: ['start', 'read', 'operate'] })
-  for (const spelt of ['/callbacks/..\\runs', '/callbacks/../runs', '/callbacks/.\t./runs', '/callbacks/%2E%2e/runs', '/runs'])
-    expect((await open('GET', spelt)).statusCode, spelt).toBeGreaterThanOrEqual(400)
-  for (const spelt of ['/callbacks/..\\v1\\tokens', '/v1/tokens']) expect((await open('POST', spelt, token)).statusCode, spelt).toBeGreaterThanOrEqual(400)
-  expect((await open('POST', '/callbacks/..\\workflows\\order\\runs', '{}')).statusCode).toBe(404)
-  expect((await api.local.list()).runs).toEqual([])
-  // A link that leads nowhere says so; it is not a matter of permission.
-  expect((await open('GET', '/callbacks/nonsense')).statusCode).toBe(400)
-  expect((await open('GET', `/callbacks/${Buffer.from(JSON.stringify(['a'.repeat(3_000), 0, 'c'])).toString('base64url')}.x`)).statusCode).toBe(400)
-})
+test.each([undefined, 'iam', 'token', 'jwt'] as const)(
+  'who came by the open route of callbacks gets no further than the token in the path (%s)',
+  async (kind) => {
+    await using api = await Api.open({ authorize: authorityOf(kind) })
+    const lambda = behindGateway(api.app)
+    const open = (method: string, rawPath: string, body?: string) =>
+      lambda({ ...(event(method, '/x', body) as unknown as object), rawPath, routeKey: `${method} /callbacks/{token}` } as unknown as LambdaEvent)
+    const token = JSON.stringify({ name: 'evil', scopes: ['start', 'read', 'operate'] })
+    for (const spelt of ['/callbacks/..\\runs', '/callbacks/../runs', '/callbacks/.\t./runs', '/callbacks/%2E%2e/runs', '/runs'])
+      expect((await open('GET', spelt)).statusCode, spelt).toBeGreaterThanOrEqual(400)
+    for (const spelt of ['/callbacks/..\\v1\\tokens', '/v1/tokens']) expect((await open('POST', spelt, token)).statusCode, spelt).toBeGreaterThanOrEqual(400)
+    expect((await open('POST', '/callbacks/..\\workflows\\order\\runs', '{}')).statusCode).toBe(404)
+    expect((await api.local.list()).runs).toEqual([])
+    // A link that leads nowhere says so; it is not a matter of permission.
+    expect((await open('GET', '/callbacks/nonsense')).statusCode).toBe(400)
+    expect((await open('GET', `/callbacks/${Buffer.from(JSON.stringify(['a'.repeat(3_000), 0, 'c'])).toString('base64url')}.x`)).statusCode).toBe(400)
+  },
+)
 
 test('a route that somebody may take leads to no other one', async () => {
   await using api = await Api.open()
@@ -81,4 +84,22 @@ test('a route that somebody may take leads to no other one', async () => {
 test('what no run can be called is not looked for', async () => {
   await using api = await Api.open()
   expect((await api.get(`/runs/${'x'.repeat(3_000)}`)).status).toBe(404)
+})
+
+test('where IAM decides by path, nothing below /runs/ hands out the tokens of callbacks, however it is spelt', async () => {
+  await using api = await Api.open({ authorize: authorityOf('iam'), iamDecides: true })
+  const { runId } = await api.local.start('asker')
+  await api.reaches(runId, 'waiting')
+  const lambda = behindGateway(api.app)
+  const ask = (path: string, routeKey: string) => lambda({ ...(event('GET', path) as unknown as object), routeKey } as unknown as LambdaEvent)
+  const proper = await ask(`/callbacks?run=${runId}`, 'GET /callbacks')
+  expect([proper.statusCode, JSON.parse(proper.body).callbacks[0].token]).toEqual([200, tokens.get(runId)])
+  for (const path of [`/runs/${runId}/callbacks`, `/runs/${runId}/callback%73`, `/runs/${runId}/callbacks/`, `/runs//callbacks?run=${runId}`])
+    for (const route of ['GET /runs/{id}/callbacks', 'GET /runs/{id}', 'ANY /{proxy+}']) {
+      const { statusCode, body } = await ask(path, route)
+      expect([path, statusCode]).toEqual([path, expect.toBeOneOf([403, 404])])
+      expect(body).not.toContain(tokens.get(runId))
+    }
+  const { body } = await ask(`/runs/${runId}/callbacks`, 'ANY /{proxy+}')
+  expect(JSON.parse(body).detail).toContain('GET /callbacks?run=<id>')
 })

@@ -34,6 +34,7 @@ const PROMISED = [
   'POST /runs/{id}/retry',
   'POST /runs/{id}/rerun',
   'POST /runs/{id}/wake',
+  'GET /callbacks',
   'GET /callbacks/{token}',
   'POST /callbacks/{token}',
   'POST /callbacks/{token}/heartbeat',

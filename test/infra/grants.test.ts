@@ -3,9 +3,8 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { describe, expect, it } from 'vitest'
 import { ROUTES } from '../../functions/http/app.ts'
+import { isAllowed, type Statement, textOf } from './iam-rules.ts'
 import { build, type Props, synthesise } from './synth.ts'
-
-type Statement = { Action: string | string[]; Resource: unknown }
 
 /** What a role is allowed by a grant, and the whole template. */
 function granted(scope: 'Start' | 'Read' | 'Operate', props?: Props) {
@@ -20,16 +19,29 @@ const byToken: Props = (stack) => ({ auth: { token: new Secret(stack, 'Token') }
 const functionFor = (template: Template, what: string) =>
   Object.values(template.findResources('AWS::Lambda::Function')).find(({ Properties }) => Properties.Description.includes(what))!.Properties
 
-describe('a grant with IAM', () => {
+/** Ids and names that look like parts of other paths, or have what a run id may have. */
+const NAMES = ['x', 'callbacks', 'runs', 'a.b:c@d+e=f~g-h_1', 'schema.json']
+
+describe.each(['http', 'rest'] as const)('a grant with IAM on an API of the kind %s', (api) => {
   it.each(['Start', 'Read', 'Operate'] as const)('allows the routes of its scope, and no others: %s', (scope) => {
-    const { statements } = granted(scope)
-    expect(statements).toHaveLength(1)
-    expect(statements[0]!.Action).toBe('execute-api:Invoke')
-    const arns = [statements[0]!.Resource].flat().map((arn) => JSON.stringify(arn))
-    const own = ROUTES.filter(({ needs }) => needs === scope.toLowerCase()).map(({ method, path }) => `/*/${method}${path.replaceAll(/\{\w+\}/g, '*')}"`)
-    expect(own.length).toBeGreaterThan(0)
-    expect(own.every((end) => arns.some((arn) => arn.includes(end)))).toBe(true)
-    expect(arns).toHaveLength(new Set(own).size)
+    const { statements } = granted(scope, () => ({ api }))
+    const [base] = [statements[0]!.Resource].flat().map((arn) => textOf(arn).split('/')[0]!)
+    const stage = api === 'http' ? '$default' : 'api'
+    const may = (method: string, path: string) => isAllowed(statements, 'execute-api:Invoke', `${base}/${stage}/${method}${path}`)
+    expect(ROUTES.some(({ needs }) => needs === scope.toLowerCase())).toBe(true)
+    for (const { method, path, needs } of ROUTES)
+      for (const name of NAMES) {
+        const asked = path.replaceAll(/\{\w+\}/g, name)
+        // A name that is spelt like another route of the same method is that route.
+        const isOther = ROUTES.some((other) => other.method === method && other.path === asked && other.path !== path)
+        if (!isOther) expect([scope, method, asked, may(method, asked)]).toEqual([scope, method, asked, needs === scope.toLowerCase()])
+      }
+  })
+
+  it.each(['Start', 'Read', 'Operate'] as const)('names its own API, and nothing beside calls: %s', (scope) => {
+    const { statements } = granted(scope, () => ({ api }))
+    expect(statements).toEqual([expect.objectContaining({ Action: 'execute-api:Invoke', Effect: 'Allow' })])
+    for (const arn of [statements[0]!.Resource].flat()) expect(textOf(arn)).toMatch(/^arn:aws:execute-api:eu-north-1:123456789012:Workflows\w*Api\w+\//)
   })
 })
 
@@ -64,6 +76,6 @@ describe('with JWTs', () => {
     expect(scopesOf(() => ({ auth: { jwt: { ...jwt, scopes: true } } }))).toBe('jwt')
     expect(scopesOf(() => ({ auth: { jwt } }))).toBeUndefined()
     expect(scopesOf(byToken)).toBe('token')
-    expect(scopesOf(() => ({}))).toBeUndefined()
+    expect(scopesOf(() => ({}))).toBe('iam')
   })
 })

@@ -1,6 +1,7 @@
 import { pathStep } from '../../../sdk/engine/json.ts'
 import { MisfitError, type Problem } from '../../../sdk/index.ts'
 import { jsonSchemaOf, type Schema } from '../../../sdk/schema.ts'
+import type { Form } from '../form.ts'
 
 /** What a person fills in. `json` is for whatever no single field can hold. */
 export interface Field {
@@ -81,10 +82,10 @@ const isChoices = (value: unknown): value is Field['choices'] =>
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** What was filled in, as the schema would have it. What is no number, or no choice, is left for the schema to complain about. */
-export function resultOf({ isWhole, fields }: FormShape, form: FormData): unknown {
+export function resultOf({ isWhole, fields }: FormShape, form: Form): unknown {
   const problems: Problem[] = []
   if (isWhole && form.has(WHOLE)) {
-    const result = filledIn(fields[0]!, textIn(form, WHOLE), '$', problems)
+    const result = filledIn(fields[0]!, form.get(WHOLE), '$', problems)
     refuseIfAny(problems)
     return result
   }
@@ -94,7 +95,7 @@ export function resultOf({ isWhole, fields }: FormShape, form: FormData): unknow
   const names = new Set([...known.keys(), ...form.keys()].filter((name) => name !== FROM_PAGE))
   const entries = [...names].flatMap((name) => {
     const field = known.get(name)
-    const value = field ? filledIn(field, textIn(form, name), `$${pathStep(name)}`, problems) : textIn(form, name)
+    const value = field ? filledIn(field, form.get(name), `$${pathStep(name)}`, problems) : form.get(name)
     return value === undefined ? [] : [[name, value] as const]
   })
   refuseIfAny(problems)
@@ -103,11 +104,6 @@ export function resultOf({ isWhole, fields }: FormShape, form: FormData): unknow
 
 function refuseIfAny(problems: readonly Problem[]): void {
   if (problems.length > 0) throw new MisfitError('the form cannot be read as it was filled in; the run waits on', problems)
-}
-
-function textIn(form: FormData, name: string): string | undefined {
-  const value = form.get(name)
-  return typeof value === 'string' ? value : undefined
 }
 
 function filledIn({ kind, choices, isRequired }: Field, text: string | undefined, path: string, problems: Problem[]): unknown {

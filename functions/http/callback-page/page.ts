@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 import { pathStep } from '../../../sdk/engine/json.ts'
 import type { Problem } from '../../../sdk/index.ts'
+import type { Form } from '../form.ts'
 import { type Field, type FormShape, FROM_PAGE } from './fields.ts'
 
 const STYLE = `
@@ -58,7 +59,7 @@ export interface QuestionPage {
 
 /** What was filled in, and what is wrong with it. */
 export interface Refused {
-  filledIn: FormData
+  filledIn: Form
   problems: readonly Problem[]
 }
 
@@ -97,9 +98,7 @@ function fieldHtml(field: Field, shape: FormShape, refused: Refused | undefined)
 
 /** What was filled in stays there. */
 function valueIn({ name, initial }: Field, refused: Refused | undefined): string | undefined {
-  if (!refused) return initial
-  const value = refused.filledIn.get(name)
-  return typeof value === 'string' ? value : undefined
+  return refused ? refused.filledIn.get(name) : initial
 }
 
 function inputHtml({ name, kind, inputType, choices, isRequired }: Field, value: string | undefined, isWrong: boolean): Html {

@@ -2,15 +2,15 @@ import type { Context } from 'hono'
 import type { Answer, Asked } from '../../../sdk/callbacks.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { decodeUncoded } from '../../../sdk/engine/values.ts'
-import { ConflictError, type RawRequest } from '../../../sdk/index.ts'
+import { ConflictError, InvalidInputError, type RawRequest } from '../../../sdk/index.ts'
 import { jsonOf, readBytes, tooLarge } from '../body.ts'
 import { resultOf, shapeOf } from '../callback-page/fields.ts'
 import { messagePage, type QuestionPage, questionPage } from '../callback-page/page.ts'
 import { Checks, readFields, readKey } from '../checks.ts'
-import { isForm, readForm } from '../form.ts'
+import { type Form, isForm, readForm } from '../form.ts'
 import { ref } from '../openapi-schemas.ts'
 import { problemOf } from '../problem-of.ts'
-import { json, type Route } from '../route.ts'
+import { type Api, json, type Route } from '../route.ts'
 import { callbackToJson } from '../run-json.ts'
 
 /** A webhook is small, and this one is kept in a journal. */
@@ -81,18 +81,35 @@ const heartbeatCallback: Route = {
   },
 }
 
-/** A token is a right to answer, so this is not for those who may only read. */
+/** A token is a right to answer, so this is not for those who may only read. It is not under `/runs/` for their sake. */
 const listCallbacks: Route = {
   method: 'GET',
-  path: '/runs/{id}/callbacks',
+  path: '/callbacks',
   operationId: 'listCallbacks',
   needs: 'operate',
   summary: 'The callbacks of a run that can be answered now, each with its token.',
+  query: { run: { description: 'The id of the run. Required.' } },
   responses: { 200: { description: 'In the order in which the run asked.', schema: ref('Callbacks') } },
-  problems: ['unknown-run'],
-  async handle(c, api) {
-    return json({ callbacks: (await api.client.listCallbacks(c.req.param('id')!)).map(callbackToJson) })
+  problems: ['invalid-input', 'unknown-run'],
+  handle(c, api) {
+    const id = c.req.query('run')
+    if (id === undefined) throw new InvalidInputError('say which run: GET /callbacks?run=<id>')
+    return openCallbacks(id, api)
   },
+}
+
+/** Where the list was in 0.1.0. */
+export const formerListCallbacks: Route = {
+  ...listCallbacks,
+  path: '/runs/{id}/callbacks',
+  operationId: 'listCallbacksOfRun',
+  replacedBy: 'GET /callbacks?run=<id>',
+  query: {},
+  handle: (c, api) => openCallbacks(c.req.param('id')!, api),
+}
+
+async function openCallbacks(runId: string, { client }: Api): Promise<Response> {
+  return json({ callbacks: (await client.listCallbacks(runId)).map(callbackToJson) })
 }
 
 export const callbacks: readonly Route[] = [listCallbacks, showCallback, settleCallback, heartbeatCallback]
@@ -108,7 +125,7 @@ type Settle = (read: (asked: Asked) => Answer | Promise<Answer>) => Promise<void
 /** People get a page; a service that posts a form to a raw callback does not. Who sends it twice, as a double click does, says the same thing again. */
 async function settleByForm(c: Context, body: Uint8Array, settle: Settle): Promise<Response> {
   let shown: QuestionPage | undefined
-  let filledIn: FormData | undefined
+  let filledIn: Form | undefined
   let isRaw = false
   try {
     await settle(async (asked) => {
@@ -132,6 +149,7 @@ const REFUSALS: Record<string, string> = {
   'invalid-input': 'This cannot be read',
   conflict: 'This was answered before',
   gone: 'It is too late',
+  'too-large': 'This is too much',
 }
 
 /** What nobody expected, and what will pass, is not for people to read. */

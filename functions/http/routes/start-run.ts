@@ -1,13 +1,14 @@
 import type { Context } from 'hono'
 import { type Duration, milliseconds, pointInTime } from '../../../sdk/engine/duration.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
-import { checkName, checkRunId, FAILURE_RUNS } from '../../../sdk/engine/names.ts'
+import { checkName } from '../../../sdk/engine/names.ts'
 import { decodeUncoded } from '../../../sdk/engine/values.ts'
 import { isGathered } from '../../../sdk/flow/gathering.ts'
 import { type AnyWorkflow, InvalidInputError, type StartOptions } from '../../../sdk/index.ts'
 import { validate } from '../../../sdk/schema.ts'
 import { readJson } from '../body.ts'
 import { Checks, readFields, readKey, readWait, WAIT_PARAM } from '../checks.ts'
+import { checkChosenId, startUnder } from '../chosen-id.ts'
 import { ref } from '../openapi-schemas.ts'
 import { type Api, json, jsonWithPayloads, locationOf, type Route } from '../route.ts'
 import { runToJson } from '../run-json.ts'
@@ -36,10 +37,10 @@ export const startRun: Route = {
     const timeout = readWait(c)
     try {
       if (timeout === undefined) {
-        const { runId, status, created } = await api.client.start(definition, input, options)
+        const { runId, status, created } = await startUnder(c, api, options.id, () => api.client.start(definition, input, options))
         return json({ runId, status }, created ? 201 : 200, locationOf(runId))
       }
-      const { run, created } = await api.client.startAndSettle(definition, input, { ...options, timeout })
+      const { run, created } = await startUnder(c, api, options.id, () => api.client.startAndSettle(definition, input, { ...options, timeout }))
       return jsonWithPayloads(runToJson(run, api.exposeStacks), api, created ? 201 : 200, locationOf(run.runId))
     } catch (error) {
       throw inTheBody(error)
@@ -59,12 +60,7 @@ async function readStart(c: Context, api: Api): Promise<{ definition: AnyWorkflo
     checks.require('$.version', Number.isInteger(version), 'must be a whole number')
     if (Number.isInteger(version)) definition = await definitions.toStart(name, version as number)
   }
-  if (id !== undefined) checks.check('$.id', () => checkRunId(id))
-  checks.require(
-    '$.id',
-    typeof id !== 'string' || !id.startsWith(FAILURE_RUNS),
-    `must not begin with ${FAILURE_RUNS}, which is for runs that are started for a failure`,
-  )
+  checkChosenId(id, checks)
   if (delay !== undefined) checks.check('$.delay', () => milliseconds(delay as Duration, 'delay'))
   if (startAt !== undefined) checks.check('$.startAt', () => pointInTime(startAt as string, Number.POSITIVE_INFINITY, 'startAt'))
   checks.require('$.startAt', startAt === undefined || delay === undefined, 'give startAt or delay, not both')

@@ -1,12 +1,13 @@
 import type { Context } from 'hono'
 import { recordError } from '../../../sdk/engine/errors.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
-import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
+import { checkName } from '../../../sdk/engine/names.ts'
 import { ownKey } from '../../../sdk/engine/own-key.ts'
 import { decodeUncoded, encode } from '../../../sdk/engine/values.ts'
 import { RequestRefusedError, TimeoutError } from '../../../sdk/index.ts'
 import { BODY_PROBLEMS, readJson } from '../body.ts'
 import { Checks, LONGEST_REASON, LONGEST_WAIT_MS, readFields, readKey, readWait } from '../checks.ts'
+import { checkChosenId, startUnder } from '../chosen-id.ts'
 import { ref } from '../openapi-schemas.ts'
 import { HttpProblem } from '../problem.ts'
 import { type Api, json, jsonWithPayloads, locationOf, type Route } from '../route.ts'
@@ -140,9 +141,10 @@ const rerunRun: Route = {
     const checks = new Checks()
     const { from, id } = readFields(await readJson(c, api.bodyLimit), ['from', 'id'], checks)
     checks.require('$.from', typeof from === 'string' && from !== '', 'must be the name of a step')
-    if (id !== undefined) checks.check('$.id', () => checkRunId(id))
+    checkChosenId(id, checks)
     checks.throwIfAny()
-    const { runId, created } = await api.client.rerun(c.req.param('id')!, { from: from as string, id: id as string | undefined, ...readKey(c) })
+    const options = { from: from as string, id, ...readKey(c) }
+    const { runId, created } = await startUnder(c, api, id, () => api.client.rerun(c.req.param('id')!, options))
     const { status } = await api.client.get(runId)
     return json({ runId, status }, created ? 201 : 200, locationOf(runId))
   },

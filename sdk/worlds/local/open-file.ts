@@ -1,7 +1,7 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { accessSync, constants, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { explained, freeBytes, isBusy } from './local-file-error.ts'
+import { keepPrivate } from './private-file.ts'
 import { migrate } from './schema.ts'
 
 /** SQLite waits in the middle of a call, so nothing else in the process moves meanwhile: not for longer than this. */
@@ -22,7 +22,7 @@ export function openFile(path: string): DatabaseSync {
   let sqlite: DatabaseSync | undefined
   try {
     if (!isInMemory) {
-      mkdirSync(dirname(path), { recursive: true })
+      keepPrivate(path)
       // SQLite would open a file that is read-only, and fail at the first write.
       if (statSync(path, { throwIfNoEntry: false })?.isFile()) accessSync(path, constants.R_OK | constants.W_OK)
     }
