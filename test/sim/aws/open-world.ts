@@ -1,6 +1,6 @@
 import { VirtualClock } from '../../../sdk/testing/virtual-clock.ts'
 import { createTableInput, TABLE } from '../../../sdk/worlds/aws/table.ts'
-import { AwsWorld } from '../../../sdk/worlds/aws/world.ts'
+import { AwsWorld, type AwsWorldConfig } from '../../../sdk/worlds/aws/world.ts'
 import { AwsInMemory } from './aws-in-memory.ts'
 import type { Fate } from './network.ts'
 import type { LifecycleRule } from './objects.ts'
@@ -12,12 +12,13 @@ interface Options {
   lifecycle?: LifecycleRule[]
   /** Called for every call; it comes to no harm. */
   onCall?: () => void
+  config?: Partial<AwsWorldConfig>
 }
 
 const PROMPT: Fate = { outcome: 'done', thereMs: 0, backMs: 0 }
 
 /** The AWS world on AWS in memory that does what it is asked at once, under virtual time. */
-export function openAwsInMemory({ seed, taskTypes = [], lifecycle = [], onCall }: Options) {
+export function openAwsInMemory({ seed, taskTypes = [], lifecycle = [], onCall, config }: Options) {
   const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
   const aws = new AwsInMemory({ seed, clock, lifecycle })
   const table = aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
@@ -42,6 +43,7 @@ export function openAwsInMemory({ seed, taskTypes = [], lifecycle = [], onCall }
     objects: aws.objectsOf(network),
     clock,
     log: () => {},
+    ...config,
   })
   return { world, clock, aws, table, tasks }
 }
