@@ -13,6 +13,7 @@ interface RemovalItem extends Key {
   life: string
   createdAt: number
   tags?: string[]
+  inAll?: true
   objects?: true
   dueShard: string
   dueKey: string
@@ -28,10 +29,10 @@ const LATER_MS = 3_600_000
 export async function planRemoval(aws: Aws, run: RunItem, endedAt: number): Promise<void> {
   if (!goesOnTime(run)) return
   const runId = runIdOf(run.pk)
-  const { life, createdAt, tags, objects } = run
+  const { life, createdAt, tags, inAll, objects } = run
   const expiry = expiryOf(endedAt, run.retentionMs)!
   const ttl = Math.ceil((expiry + HINT_KEPT_MS) / 1_000)
-  await put(aws, { ...removalKey(runId, life), life, createdAt, tags, objects, ...removalIndex(runId, expiry), ttl })
+  await put(aws, { ...removalKey(runId, life), life, createdAt, tags, inAll, objects, ...removalIndex(runId, expiry), ttl })
 }
 
 /** `erase` takes everything that is stored of a run, the hint included. */
