@@ -13,7 +13,7 @@ import { type ObjectStore, Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
 import { SignedFetch } from './signed-fetch.ts'
 import { DynamoStorage } from './storage.ts'
-import { sweep } from './sweeping.ts'
+import { type OldestOverdue, oldestOverdue, sweep } from './sweeping.ts'
 import { TaskQueues } from './task-queues.ts'
 import { DynamoTaskStore } from './tasks.ts'
 import { AwsWakeups, type OnSchedulerRefusal, type WakeupTargets } from './wakeups.ts'
@@ -91,6 +91,11 @@ export class AwsWorld implements World {
   sweep(limit: number): Promise<Wake[]> {
     const { aws, storage, wakeups, log } = this
     return sweep(aws, { tell: (overdue) => wakeups.send(overdue), erase: (run) => callByCall(eraseEnded(storage, run)), log }, limit)
+  }
+
+  /** How far the sweeper is behind. */
+  oldestOverdue(): Promise<OldestOverdue> {
+    return oldestOverdue(this.aws)
   }
 
   /** Closes the connections. */
