@@ -81,10 +81,12 @@ export async function overdueRuns(aws: Aws, before: number, limit: number): Prom
   return overdue
 }
 
+/** Not the newest: the index that led here is as late, and each run that is told of is looked at again. */
 const runItems = (aws: Aws, entries: readonly IndexEntry[]): Promise<(RunItem | undefined)[]> =>
   getItems<RunItem>(
     aws,
     entries.map(({ runId }) => runKey(runId)),
+    false,
   )
 
 function rangeOf({ from, to, cursor, limit }: RunFilter): Range {
