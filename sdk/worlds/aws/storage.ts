@@ -102,7 +102,7 @@ export class DynamoStorage implements Storage {
     // Better no run at all than one that takes steps again whose results have expired.
     if (mayHaveExpired(run.item, this.now())) {
       throw new UnreadableRunError(
-        `run '${run.id}' was due long ago and nobody took it up, so parts of its history may have expired. Restore the table to an earlier point in time, or start the run anew`,
+        `run '${run.id}' was due long ago and nobody took it up, so parts of its history may have expired. Terminate it and start it anew; its past steps may run a second time`,
       )
     }
     const items = await queryRange(aws, run.id, frameKey(Math.max(1, run.baseSeq)), AFTER_MESSAGES)
