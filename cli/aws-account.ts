@@ -2,6 +2,7 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { AwsClient } from 'aws4fetch'
 import type { Credentials } from '../sdk/http-client/sigv4.ts'
+import { dnsSuffix } from '../sdk/worlds/aws/dns-suffix.ts'
 
 export interface AccountOptions {
   profile?: string
@@ -55,7 +56,7 @@ export class AwsAccount {
 
 function endpointOf(service: string, region: string): string {
   const given = process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ?? process.env.AWS_ENDPOINT_URL
-  return given ?? `https://${service}.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`
+  return given ?? `https://${service}.${region}.${dnsSuffix(region)}/`
 }
 
 /** What the first tag of this name holds. These answers neither nest tags of one name nor have attributes on them. */

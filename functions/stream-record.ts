@@ -9,7 +9,7 @@ import { Objects } from '../sdk/worlds/aws/objects.ts'
 import { Payloads } from '../sdk/worlds/aws/payloads.ts'
 import type { RunItem } from '../sdk/worlds/aws/run-item.ts'
 import { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
-import { setting } from './environment.ts'
+import { log, setting } from './environment.ts'
 import { type LifecycleEvent, lifecycleOf } from './lifecycle-events.ts'
 import { STATUS_CHANGE, statusChangeOf } from './status-change.ts'
 
@@ -61,13 +61,26 @@ function lifecycle({ type, ...event }: LifecycleEvent, about: { id: string; runI
   return { type, at, runId: about.runId, detail: { ...event, ...rest, at: new Date(at).toISOString() } }
 }
 
-/** None of a frame that was erased before its turn came: it would hold up all those behind it. */
+/**
+ * None of a frame whose object can never be read: the record would hold up all those behind it. S3 says so with NoSuchKey once the
+ * run was erased; with AccessDenied where a policy keeps it from telling, or forbids this object.
+ */
 async function eventsOf(runId: string, stored: FrameItem['events']): Promise<FrameEvent[]> {
   try {
     return (await payloads.load(runId, stored)) as unknown as FrameEvent[]
   } catch (error) {
-    if ((error as Error).name === 'NoSuchKey') return []
-    throw error
+    const { name, message } = error as Error
+    if (name === 'NoSuchKey') log('info', `run '${runId}' was erased before its steps could be told to the event bus`, { runId })
+    else if (name === 'AccessDenied')
+      log(
+        'error',
+        `steps of run '${runId}' are not told to the event bus: this function may not read them. Check the policies of the bucket and its key. ${message}`,
+        {
+          runId,
+        },
+      )
+    else throw error
+    return []
   }
 }
 

@@ -83,7 +83,13 @@ export function deadLettersMay({ table }: Resources): PolicyStatement[] {
 }
 
 export function lifecycleMay({ table, bucket }: Resources, busArn: string): PolicyStatement[] {
-  return [allow(db('GetItem'), table.tableArn), allow(['s3:GetObject'], bucket.arnForObjects('*')), allow(['events:PutEvents'], busArn)]
+  return [
+    allow(db('GetItem'), table.tableArn),
+    allow(['s3:GetObject'], bucket.arnForObjects('*')),
+    // Without it S3 does not say that an object is gone: it answers 403.
+    allow(['s3:ListBucket'], bucket.bucketArn),
+    allow(['events:PutEvents'], busArn),
+  ]
 }
 
 /** Exactly the functions that were named. */

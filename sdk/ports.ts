@@ -295,6 +295,8 @@ export interface RunPage {
   cursor?: string
 }
 
+export type Parked = 'parked' | 'leased' | 'moved-on' | 'unclaimed'
+
 export interface RunStore {
   /** Makes the run unless its id is taken; the existing run is returned then. */
   create(run: NewRun): Promise<{ created: boolean; run: RunRecord; wakes: Wake[] }>
@@ -333,9 +335,10 @@ export interface RunStore {
   revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }>
   /**
    * Takes a run out of circulation that no runner can take to an end, without loading it: loading may be what fails.
-   * `leased` while somebody holds it, `moved-on` when it is not due any more.
+   * `leased` while somebody holds it, `moved-on` when it is not due any more. `ifClaimed`: only if a runner has claimed it since it was last
+   * given up in good order; `unclaimed` otherwise, and it stays due.
    */
-  park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'>
+  park(runId: string, error: ErrorRecord, options?: { ifClaimed: true }): Promise<Parked>
   /** Removes everything that is stored of a run that has ended. */
   erase(runId: string): Promise<'erased' | 'open' | 'missing'>
   /** Removes, a page at a time, what is left of runs with the tag that are past their retention and in no list any more. */

@@ -14,6 +14,7 @@ import type {
   NewRun,
   Next,
   Outgoing,
+  Parked,
   Reply,
   RunRecord,
   RunState,
@@ -147,8 +148,8 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
     return result
   }
 
-  async park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
-    return this.store.park(runId, await parked(error, this.encoder(runId)))
+  async park(runId: string, error: ErrorRecord, options?: { ifClaimed: true }): Promise<Parked> {
+    return this.store.park(runId, await parked(error, this.encoder(runId)), options)
   }
 
   private encoder(runId: string): Encoder {

@@ -9,6 +9,11 @@ export class UnreadableRunError extends FatalError {
   override name = 'UnreadableRunError'
 }
 
+/** What to do about a run of which something is gone. To restore the table would set back every other run too. */
+export const LOOK_FOR_WHAT_IS_GONE =
+  'Find out who or what deleted it. To get it back, restore the table to a new one and copy the items of this run from there (docs/operate.md, "A way back"); ' +
+  'or terminate the run and start it anew'
+
 export function refuseTooLarge(runId: string, bytes: number): void {
   if (bytes <= MOST_JOURNAL_BYTES) return
   throw new UnreadableRunError(

@@ -1,6 +1,7 @@
 import type { ErrorRecord, EventOf } from '../engine/events.ts'
+import { FORMAT } from '../engine/names.ts'
 import { isPause } from '../flow/pause-scope.ts'
-import type { RunStatus, Wake } from '../ports.ts'
+import type { Parked, RunStatus, Wake } from '../ports.ts'
 import { leaveGates, standInLine } from './admit.ts'
 import { ABANDONED } from './claim.ts'
 import { outside, parked } from './commit.ts'
@@ -41,11 +42,12 @@ function* journalRetry(storage: Storage, run: StoredRun, event: EventOf<'run.ret
 }
 
 /** On the same terms as a claim: a run that somebody holds, or that is not due, is in no need of this. */
-export function* park(storage: Storage, runId: string, error: ErrorRecord): Procedure<'parked' | 'leased' | 'moved-on'> {
+export function* park(storage: Storage, runId: string, error: ErrorRecord, options?: { ifClaimed: true }): Procedure<Parked> {
   const run = yield* ask(storage.find(runId))
   const now = storage.now()
   if (run?.wakeAt === undefined || run.wakeAt > now) return 'moved-on'
   if (isLeased(run, now)) return 'leased'
+  if (options?.ifClaimed && !wasClaimed(run)) return 'unclaimed'
   // The claims tell whoever takes the run next that its last holder did not give it up; this took an epoch, as they did.
   const set = { ...parked(error), ...ABANDONED, ...outside(run), ...(run.claims > 0 && { claims: run.claims + 1 }) }
   // The next epoch shuts out a runner whose lease ran out and who may come back to life.
@@ -56,3 +58,6 @@ export function* park(storage: Storage, runId: string, error: ErrorRecord): Proc
   }
   return updated.run && isLeased(updated.run, now) ? 'leased' : 'moved-on'
 }
+
+/** Since it was last given up in good order, or an operator let it go on. A claim of a newer format is refused before it counts, as it always will be. */
+const wasClaimed = ({ claims, spared = 0, format }: StoredRun): boolean => claims > spared || format > FORMAT

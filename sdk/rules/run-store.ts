@@ -11,6 +11,7 @@ import type {
   Lease,
   Message,
   NewRun,
+  Parked,
   Reply,
   RunCounts,
   RunFilter,
@@ -111,8 +112,8 @@ export class Runs implements RunStore {
     return this.storage.perform(() => revive(this.storage, runId, event))
   }
 
-  park(runId: string, error: ErrorRecord): Promise<'parked' | 'leased' | 'moved-on'> {
-    return this.storage.perform(() => park(this.storage, runId, error))
+  park(runId: string, error: ErrorRecord, options?: { ifClaimed: true }): Promise<Parked> {
+    return this.storage.perform(() => park(this.storage, runId, error, options))
   }
 
   erase(runId: string): Promise<Erased> {

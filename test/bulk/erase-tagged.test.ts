@@ -83,7 +83,7 @@ describe('erasing all runs with a tag', () => {
     const { runId } = await client.eraseTagged('customer:1')
     for (let i = 0; i < 3; i++) await take(runId)
     expect(await client.result(runId)).toMatchObject({ erased: 30 })
-    const others = [...table.items()].map(({ item }) => item.pk!.S).filter((pk) => pk !== `RUN#${runId}` && pk !== 'WORKFLOWS')
+    const others = [...table.items()].map(({ item }) => item.pk!.S).filter((pk) => pk !== `RUN#${runId}` && pk !== 'LISTED')
     expect(others).toEqual([])
   })
 })
@@ -99,7 +99,7 @@ describe('what is past its retention and in no list any more', () => {
     const { runId } = await client.start(brief, { customer: 7 })
     await take(runId)
     opened.clock.moveTo(opened.clock.now() + 31 * DAY)
-    const left = () => JSON.stringify([...opened.table.items()].map(({ item }) => item).filter(({ pk }) => pk!.S !== 'WORKFLOWS'))
+    const left = () => JSON.stringify([...opened.table.items()].map(({ item }) => item).filter(({ pk }) => pk!.S !== 'LISTED'))
     expect(left()).toContain('hello 7')
     return { ...opened, runId, left }
   }

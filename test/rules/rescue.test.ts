@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EventOf } from '../../sdk/engine/events.ts'
+import { FORMAT } from '../../sdk/engine/names.ts'
 import { park, revive } from '../../sdk/rules/rescue.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, stored } from './scripted-storage.ts'
@@ -85,6 +86,19 @@ describe('parking from outside', () => {
 
   it('is not for a run that somebody holds', () => {
     expect(parking(stored({ wakeAt: NOW })).result).toBe('leased')
+  })
+
+  it('leaves a run alone that no runner has claimed since it was last given up, where that is asked for', () => {
+    const parkingClaimed = (run: unknown) =>
+      decide((storage) => park(storage, 'run', error, { ifClaimed: true }), { find: run, update: { ok: true, run: stored() } })
+    for (const untouched of [{ claims: 0 }, { claims: 3, spared: 3 }]) {
+      const { result, calls } = parkingClaimed(stored({ ...free, wakeAt: NOW, ...untouched }))
+      expect(result).toBe('unclaimed')
+      expect(calls).toHaveLength(1)
+    }
+    expect(parkingClaimed(stored({ ...free, wakeAt: NOW, claims: 4, spared: 3 })).result).toBe('parked')
+    // Its claims are refused before they count, and always will be.
+    expect(parkingClaimed(stored({ ...free, wakeAt: NOW, claims: 0, format: FORMAT + 1 })).result).toBe('parked')
   })
 
   it('tells what became of a run that changed under its hands', () => {

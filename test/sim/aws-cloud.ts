@@ -163,7 +163,7 @@ export class AwsCloud implements Cloud {
   /** functions/dead-letters.ts */
   private async park({ world }: AwsProcess, { body }: Received): Promise<void> {
     const { runId } = readWake(body)
-    const outcome = await world.store.park(runId, { name: 'DeadLetterError', message: 'its runners failed too often, or died' })
+    const outcome = await world.store.park(runId, { name: 'DeadLetterError', message: 'its runners failed too often, or died' }, { ifClaimed: true })
     if (outcome === 'leased') throw new Error(`run '${runId}' is held by a runner; looking again later`)
   }
 

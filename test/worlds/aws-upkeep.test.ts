@@ -168,7 +168,7 @@ describe('erasing a run', () => {
     await client.erase('r')
     expect(aws.objects.list()).toEqual([])
     const left = [...table.items()].map(({ item }) => `${item.pk!.S} ${item.sk!.S}`)
-    expect(left.filter((key) => !key.startsWith('WORKFLOWS '))).toEqual([])
+    expect(left.filter((key) => !key.startsWith('LISTED '))).toEqual([])
   })
 
   it('leaves the objects of another run whose id begins alike', async () => {
@@ -212,7 +212,7 @@ describe('a run that has to go on time', () => {
     await client.start(letter, { text: options.large ? incompressible() : 'short' }, { id: 'r' })
     const take = (id = 'r') => runOnce(world, registry, id, { lease: { owner: 'o', ms: 30_000 } })
     await take()
-    const left = () => [...table.items()].map(({ item }) => item).filter((item) => item.pk!.S !== 'WORKFLOWS')
+    const left = () => [...table.items()].map(({ item }) => item).filter((item) => item.pk!.S !== 'LISTED')
     return { ...opened, client, take, left, objects: () => aws.objects.list() }
   }
 

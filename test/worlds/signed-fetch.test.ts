@@ -17,6 +17,26 @@ const to = (service: SignedRequest['service'], path: string, rest: Partial<Signe
   ...rest,
 })
 
+it.each([
+  ['eu-north-1', 'bucket.s3.eu-north-1.amazonaws.com'],
+  ['us-gov-west-1', 'bucket.s3.us-gov-west-1.amazonaws.com'],
+  ['cn-north-1', 'bucket.s3.cn-north-1.amazonaws.com.cn'],
+  ['us-iso-east-1', 'bucket.s3.us-iso-east-1.c2s.ic.gov'],
+  ['us-isob-east-1', 'bucket.s3.us-isob-east-1.sc2s.sgov.gov'],
+  ['eusc-de-east-1', 'bucket.s3.eusc-de-east-1.amazonaws.eu'],
+])('a request from %s goes to the host of its partition', async (region, host) => {
+  vi.stubEnv('AWS_ENDPOINT_URL', undefined)
+  vi.stubEnv('AWS_ENDPOINT_URL_S3', undefined)
+  const asked: string[] = []
+  vi.stubGlobal('fetch', async (url: URL) => {
+    asked.push(url.host)
+    return new Response('')
+  })
+  await new SignedFetch(new DynamoDBClient({ region, credentials })).send({ ...to('s3', '/runs/a', { method: 'GET' }), host: 'bucket.s3' })
+  vi.unstubAllGlobals()
+  expect(asked).toEqual([host])
+})
+
 it.each<[string, SignedRequest]>([
   [
     'S3, whose paths are signed as they are',

@@ -3,7 +3,7 @@ import { inParallel } from '../../rules/procedure.ts'
 import type { Aws } from './context.ts'
 import { eraseOwned, eraseRemains } from './erase.ts'
 import { deleteItems, getItems } from './items.ts'
-import { createdKey, runKey, tagPartition } from './keys.ts'
+import { createdKey, runKey, tagPartition, timeOf } from './keys.ts'
 import type { RunItem } from './run-item.ts'
 import { type IndexEntry, inChunks, merge } from './shards.ts'
 
@@ -33,7 +33,7 @@ async function eraseThem(aws: Aws, tag: string, entries: readonly IndexEntry[]):
     return !run || isGone(run, aws.clock.now()) || at !== createdKey(runId, run.createdAt)
   })
   await inParallel(former, async ({ runId, at }) => {
-    const createdAt = Number(at.slice(0, at.indexOf('#')))
+    const createdAt = timeOf(at)
     if (!(await eraseRemains(aws, runId))) await eraseOwned(aws, { id: runId, createdAt, hasObjects: true })
     // Last, or nobody would find again what is left.
     await deleteItems(aws, [{ pk: tagPartition(tag), sk: at }])

@@ -1,7 +1,7 @@
 import { isGone } from '../../rules/guard.ts'
 import type { Aws } from './context.ts'
 import { deleteIf, deleteItems, getItem, queryRange } from './items.ts'
-import { FIRST_DATA, isRemoval, type Key, RUN, runKey, tagKey, taskKey } from './keys.ts'
+import { entryKeys, FIRST_DATA, isRemoval, type Key, RUN, runKey, taskKey } from './keys.ts'
 import type { AwsRun, RunItem } from './run-item.ts'
 
 type Owned = Key & { life?: string }
@@ -11,6 +11,7 @@ export interface Former {
   id: string
   createdAt: number
   tags?: string[] | undefined
+  inAll?: boolean | undefined
   /** It may have some. */
   hasObjects: boolean
 }
@@ -27,7 +28,8 @@ export async function eraseRun(aws: Aws, { id, item }: AwsRun, taskIds: readonly
  * What is in the partition of a run that is over, in the bucket and in lists, also of runs before it that had its id. Nothing of a later one, which may begin at
  * any moment once this one is past its retention: each item goes only if it is still of the life that it was when it was looked at.
  */
-export async function eraseOwned(aws: Aws, { id, createdAt, tags = [], hasObjects }: Former): Promise<void> {
+export async function eraseOwned(aws: Aws, former: Former): Promise<void> {
+  const { id, createdAt, hasObjects } = former
   const items = await queryRange<Owned>(aws, id, FIRST_DATA, RUN)
   const run = items.find(({ sk }) => sk === RUN) as RunItem | undefined
   const isLater = run !== undefined && run.createdAt > createdAt
@@ -39,7 +41,7 @@ export async function eraseOwned(aws: Aws, { id, createdAt, tags = [], hasObject
   for (const [life, ofTheLife] of Map.groupBy(rest, (item) => item.life!)) await deleteIf(aws, ofTheLife, ofLife(life))
   if (hasObjects) await aws.payloads.removeAll(id, createdAt)
   // Last, or nobody would find again what is left.
-  await deleteItems(aws, [...hints, ...tags.map((tag) => tagKey(tag, id, createdAt))])
+  await deleteItems(aws, [...hints, ...entryKeys(former)])
 }
 
 /** What is left of runs with this id that are past their retention, until DynamoDB gets round to it. False if there is nothing, or a run that is not over. */
@@ -49,7 +51,7 @@ export async function eraseRemains(aws: Aws, id: string): Promise<boolean> {
   if (run && !isGone(run, now)) return false
   const items = await queryRange<Owned>(aws, id, FIRST_DATA, RUN)
   if (items.length === 0) return false
-  await eraseOwned(aws, { id, createdAt: run?.createdAt ?? now - JUST_NOW_MS, tags: run?.tags, hasObjects: true })
+  await eraseOwned(aws, { id, createdAt: run?.createdAt ?? now - JUST_NOW_MS, tags: run?.tags, inAll: run?.inAll, hasObjects: true })
   if (run) await deleteIf(aws, [runKey(id)], ofLife(run.life))
   return true
 }

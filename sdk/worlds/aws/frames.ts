@@ -1,6 +1,6 @@
 import type { Frame, JournalEvent } from '../../engine/events.ts'
 import { FORMAT } from '../../engine/names.ts'
-import { refuseNewer, UnreadableRunError } from '../../rules/limits.ts'
+import { LOOK_FOR_WHAT_IS_GONE, refuseNewer, UnreadableRunError } from '../../rules/limits.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { freeSlot } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
@@ -58,10 +58,7 @@ export async function toFrames(aws: Aws, { id, item }: AwsRun, items: readonly F
 
 export async function readFrame(aws: Aws, runId: string, seq: number): Promise<Frame> {
   const item = await getItem<FrameItem>(aws, { pk: partition(runId), sk: frameKey(seq) })
-  if (!item)
-    throw new UnreadableRunError(
-      `part ${seq} of the history of run '${runId}' is missing from the table. Restore the table to a point in time at which it was there`,
-    )
+  if (!item) throw new UnreadableRunError(`part ${seq} of the history of run '${runId}' is missing from the table. ${LOOK_FOR_WHAT_IS_GONE}`)
   return toFrame(runId, item, await aws.payloads.loadText(runId, item.events))
 }
 
@@ -73,10 +70,7 @@ function toFrame(runId: string, { sk, at, epoch, format = 1 }: FrameItem, events
 /** Better no run at all than one that takes journaled steps again because somebody deleted their frames. */
 export function refuseHoles({ id, baseSeq, item }: AwsRun, frames: readonly Frame[]): void {
   let expected = baseSeq + 1
-  const missing = () =>
-    new UnreadableRunError(
-      `part ${expected} of the history of run '${id}' is missing from the table. Restore the table to a point in time at which it was there`,
-    )
+  const missing = () => new UnreadableRunError(`part ${expected} of the history of run '${id}' is missing from the table. ${LOOK_FOR_WHAT_IS_GONE}`)
   for (const { seq } of frames) {
     if (seq !== expected) throw missing()
     expected++

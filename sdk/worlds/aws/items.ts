@@ -17,7 +17,7 @@ import type { Aws } from './context.ts'
 import { type Expression, namesAndValues } from './expressions.ts'
 import { type Key, partition } from './keys.ts'
 
-/** The calls to DynamoDB, each in one place. All reads here are strongly consistent. */
+/** The calls to DynamoDB, each in one place. All reads here are strongly consistent, unless the caller says that a hint will do. */
 
 export async function getItem<T extends Key>(aws: Aws, key: Key): Promise<T | undefined> {
   const { Item } = await aws.db.send(new GetCommand({ TableName: aws.table, Key: key, ConsistentRead: true }))
@@ -26,13 +26,13 @@ export async function getItem<T extends Key>(aws: Aws, key: Key): Promise<T | un
 
 const GET_BATCH = 100
 
-/** Many items, in the order asked for; undefined for one that is not there. */
-export async function getItems<T extends Key>(aws: Aws, keys: readonly Key[]): Promise<(T | undefined)[]> {
+/** Many items, in the order asked for; undefined for one that is not there. A look that may be a second old costs half. */
+export async function getItems<T extends Key>(aws: Aws, keys: readonly Key[], ConsistentRead = true): Promise<(T | undefined)[]> {
   const found = new Map<string, T>()
   // DynamoDB refuses to be asked for the same twice.
   const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()]
   await inParallel(inBatchesOf(GET_BATCH, distinct), async (batch) => {
-    const requests = { [aws.table]: { Keys: [...batch] } }
+    const requests = { [aws.table]: { Keys: [...batch], ConsistentRead } }
     await untilNothingIsLeft<NonNullable<BatchGetCommandInput['RequestItems']>>(aws.clock, requests, async (RequestItems) => {
       const { Responses, UnprocessedKeys } = await aws.db.send(new BatchGetCommand({ RequestItems }))
       for (const item of (Responses?.[aws.table] ?? []) as T[]) found.set(`${item.pk} ${item.sk}`, item)

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto'
  *   RUN          the run itself
  *
  * Beside them each tag has a partition, with an entry for each run that has it, and the workflows have one, so that
- * lists know where to look.
+ * lists know where to look. Runs of workflows that are not listed there have an entry in the partition of all.
  *
  * The two indexes are spread over shards, because a single index partition takes 1,000 writes a second and a slow
  * index slows the table down.
@@ -80,6 +80,15 @@ export const createdKey = (runId: string, createdAt: number): string => timeKey(
 export const tagKey = (tag: string, runId: string, createdAt: number): Key => ({ pk: tagPartition(tag), sk: createdKey(runId, createdAt) })
 export const tagPartition = (tag: string): string => `TAG#${tag}`
 
+/** For runs of workflows that are not listed: the runs of all of them, by their creation. */
+export const allKey = (runId: string, createdAt: number): Key => ({ pk: `${ALL}${shardOf(runId)}`, sk: createdKey(runId, createdAt) })
+export const ALL = 'ALL#'
+
+/** Entries in lists that are items of their own. */
+export function entryKeys({ id, createdAt, tags = [], inAll }: { id: string; createdAt: number; tags?: readonly string[]; inAll?: boolean }): Key[] {
+  return [...tags.map((tag) => tagKey(tag, id, createdAt)), ...(inAll ? [allKey(id, createdAt)] : [])]
+}
+
 export const DUE = 'DUE#'
 /** Runs that have to go are in the due index too, but not in the way of those that are overdue. */
 export const REMOVALS = 'REMOVE#'
@@ -93,6 +102,9 @@ export const trouble = (status: 'stuck' | 'failed'): string => `TROUBLE#${status
 function timeKey(time: number, runId: string): string {
   return `${timeText(time)}#${sha256(runId).toString('base64url').slice(0, 8)}`
 }
+
+/** Of a sort key of an index. */
+export const timeOf = (key: string): number => Number(key.slice(0, key.indexOf('#')))
 
 /** Sorts before every key of that time. */
 export const timeText = (time: number): string => String(Math.max(0, Math.trunc(time))).padStart(13, '0')

@@ -4,7 +4,7 @@ import type { RunFields } from '../../rules/storage.ts'
 import type { Aws } from './context.ts'
 import { change, exists } from './expressions.ts'
 import { queryRange, updateIf } from './items.ts'
-import { AFTER_MESSAGES, FIRST_DATA, type Key, runIdOf, tagKey } from './keys.ts'
+import { AFTER_MESSAGES, entryKeys, FIRST_DATA, type Key, runIdOf } from './keys.ts'
 import { KEPT_PAYLOADS, RUN_PAYLOADS } from './payloads.ts'
 import type { RunItem } from './run-item.ts'
 
@@ -90,7 +90,7 @@ export async function keep(aws: Aws, run: RunItem, keepUntil: number): Promise<P
     const moved = await aws.payloads.renew(item[name], folder)
     await updateIf(aws, { pk, sk }, change({ ttl: seconds(keepUntil), ...(moved && { [name]: moved }) }), exists)
   })
-  for (const tag of run.tags ?? []) await updateIf(aws, tagKey(tag, runIdOf(run.pk), run.createdAt), change({ ttl: seconds(keepUntil) }), exists)
+  for (const key of entryKeys({ ...run, id: runIdOf(run.pk) })) await updateIf(aws, key, change({ ttl: seconds(keepUntil) }), exists)
   const pointers: Partial<RunItem> = {}
   for (const name of ['input', 'parsed', 'progress', 'seed', 'error', 'heartbeat'] as const) {
     const moved = await aws.payloads.renew(run[name], folder)

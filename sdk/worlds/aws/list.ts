@@ -5,8 +5,8 @@ import { inShort, summaryOf } from '../../rules/summary.ts'
 import type { Aws } from './context.ts'
 import { all, type Expression } from './expressions.ts'
 import { getItems } from './items.ts'
-import { createdKey, DUE, LIST, LIST_SHARDS, listOf, partition, runIdOf, runKey, tagPartition, timeText, trouble } from './keys.ts'
-import { listedWorkflows } from './listed-workflows.ts'
+import { ALL, createdKey, DUE, LIST, LIST_SHARDS, listOf, partition, runIdOf, runKey, tagPartition, timeText, trouble } from './keys.ts'
+import { formerWorkflows, type Listed, listing } from './listed-workflows.ts'
 import { unpack } from './payloads.ts'
 import { type RunItem, shownWakeAt } from './run-item.ts'
 import { type Budget, type IndexEntry, inChunks, merge, type Partition, type Range, shardsOf } from './shards.ts'
@@ -21,7 +21,7 @@ export async function listRuns(aws: Aws, filter: RunFilter): Promise<RunPage> {
   const found: { item: RunItem; at: string }[] = []
   const budget: Budget = { left: MOST_ENTRIES }
   let looked = 0
-  for await (const entries of inChunks(merge(aws, await partitionsOf(aws, filter), range, budget), Math.min(filter.limit + 1, 100))) {
+  for await (const entries of inChunks(entriesOf(aws, filter, range, budget), Math.min(filter.limit + 1, 100))) {
     const candidates = entries.filter(({ at }) => at !== filter.cursor)
     const items = await runItems(aws, candidates)
     for (const [i, item] of items.entries()) {
@@ -81,10 +81,12 @@ export async function overdueRuns(aws: Aws, before: number, limit: number): Prom
   return overdue
 }
 
+/** Not the newest: the index that led here is as late, and each run that is told of is looked at again. */
 const runItems = (aws: Aws, entries: readonly IndexEntry[]): Promise<(RunItem | undefined)[]> =>
   getItems<RunItem>(
     aws,
     entries.map(({ runId }) => runKey(runId)),
+    false,
   )
 
 function rangeOf({ from, to, cursor, limit }: RunFilter): Range {
@@ -98,26 +100,52 @@ function rangeOf({ from, to, cursor, limit }: RunFilter): Range {
   }
 }
 
+/** The candidates, newest first. The partitions of former workflows may be many, and are asked only for what can be nowhere else. */
+async function* entriesOf(aws: Aws, filter: RunFilter, range: Range, budget: Budget): AsyncGenerator<IndexEntry> {
+  if (isTrouble(filter.status)) return yield* merge(aws, shardsOf('due', trouble(filter.status), idStartsWith('pk', filter.idPrefix)), range, budget)
+  const hasPlace = filter.workflow !== undefined && filter.tag === undefined
+  const { listed, isFull, formerUntil } = hasPlace ? OF_ONE : await listing(aws)
+  const partitions = partitionsOf(filter, listed, isFull)
+  const border = `${timeText(formerUntil)}#--------`
+  if (range.from >= border || formerUntil === 0) return yield* merge(aws, partitions, range, budget)
+  const isRecent = range.to > border && formerUntil < aws.clock.now()
+  if (isRecent) yield* merge(aws, partitions, { ...range, from: border }, budget)
+  if (budget.stoppedAt !== undefined) return
+  const former = workflowPartitions(filter, await formerWorkflows(aws))
+  yield* merge(aws, [...partitions, ...former], isRecent ? { ...range, to: border } : range, budget)
+}
+
+const OF_ONE = { listed: [], isFull: false, formerUntil: 0 }
+
 /**
- * The narrowest place that has all the runs in question. Runs in trouble have one of their own; so has each tag that not every run of its
- * workflow has, and each workflow. What a place cannot tell, the runs themselves do: `matches`.
+ * The narrowest places that have all the runs in question: those of a workflow, of a tag that not every run of its workflow has, and of runs whose
+ * workflow is not listed. What a place cannot tell, the runs themselves do: `matches`.
  */
-async function partitionsOf(aws: Aws, { workflow, tag, status, idPrefix }: RunFilter): Promise<Partition[]> {
-  if (isTrouble(status)) return shardsOf('due', trouble(status), idStartsWith(idPrefix))
-  const listed = workflow === undefined || tag !== undefined ? await listedWorkflows(aws) : []
-  const workflows = workflow !== undefined ? [workflow] : listed.flatMap((each) => (each.tag === undefined ? [each.name] : []))
-  const withTag = tag === undefined ? workflows : listed.filter((each) => each.tag === tag && workflows.includes(each.name)).map(({ name }) => name)
-  const conditions = [idStartsWith(idPrefix), tag === undefined ? undefined : { text: 'contains(#tags, :tag)', values: { ':tag': tag } }]
+function partitionsOf(filter: RunFilter, listed: readonly Listed[], isFull: boolean): Partition[] {
+  const { workflow, tag, idPrefix } = filter
+  const ofWorkflow: Expression | undefined = workflow === undefined ? undefined : { text: '#workflow = :workflow', values: { ':workflow': workflow } }
   return [
-    ...withTag.flatMap((name) => shardsOf('list', listOf(name), both(...conditions), LIST_SHARDS)),
+    ...workflowPartitions(filter, listed),
+    ...(isFull ? shardsOf('table', ALL, both(idStartsWith('runId', idPrefix), hasTag(tag))) : []),
     ...(tag === undefined ? [] : [{ index: 'table' as const, value: tagPartition(tag) }]),
     // Runs of 0.1.0, all workflows together.
-    ...shardsOf('list', LIST, both(...conditions, workflow === undefined ? undefined : { text: '#workflow = :workflow', values: { ':workflow': workflow } })),
+    ...shardsOf('list', LIST, both(idStartsWith('pk', idPrefix), hasTag(tag), ofWorkflow)),
   ]
 }
 
-function idStartsWith(prefix: string | undefined): Expression | undefined {
-  return prefix === undefined ? undefined : { text: 'begins_with(#pk, :prefix)', values: { ':prefix': partition(prefix) } }
+/** Of the workflow in question; or of these, of which only those count all whose runs have the tag. */
+function workflowPartitions({ workflow, tag, idPrefix }: RunFilter, listed: readonly Listed[]): Partition[] {
+  const asked = tag === undefined && workflow !== undefined ? [{ name: workflow }] : listed.filter((each) => each.tag === tag)
+  const names = new Set(asked.map(({ name }) => name).filter((name) => name === (workflow ?? name)))
+  return [...names].flatMap((name) => shardsOf('list', listOf(name), both(idStartsWith('pk', idPrefix), hasTag(tag)), LIST_SHARDS))
+}
+
+const hasTag = (tag: string | undefined): Expression | undefined => (tag === undefined ? undefined : { text: 'contains(#tags, :tag)', values: { ':tag': tag } })
+
+/** By the partition of the run itself, or by what an entry says. */
+function idStartsWith(name: 'pk' | 'runId', prefix: string | undefined): Expression | undefined {
+  if (prefix === undefined) return undefined
+  return { text: `begins_with(#${name}, :prefix)`, values: { ':prefix': name === 'pk' ? partition(prefix) : prefix } }
 }
 
 function both(...conditions: (Expression | undefined)[]): Expression | undefined {

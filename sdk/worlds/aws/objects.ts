@@ -55,7 +55,15 @@ export class Objects implements ObjectStore {
       attempts: ATTEMPTS,
     })
     if (response.ok) return response
-    const error = new Error(`S3 answered ${method} of '${key}' in bucket '${this.bucket}' with ${response.status}: ${(await response.text()).slice(0, 500)}`)
-    throw Object.assign(error, { name: response.status === 503 ? 'SlowDown' : response.status === 404 ? 'NoSuchKey' : 'S3Error' })
+    const text = (await response.text()).slice(0, 500)
+    const error = new Error(`S3 answered ${method} of '${key}' in bucket '${this.bucket}' with ${response.status}: ${text}`)
+    throw Object.assign(error, { name: nameOf(response.status, text) })
   }
+}
+
+/** What callers tell errors apart by. Other refusals have 403 too: an expired token, say, which passes. */
+function nameOf(status: number, text: string): string {
+  if (status === 503) return 'SlowDown'
+  if (status === 404) return 'NoSuchKey'
+  return status === 403 && text.includes('<Code>AccessDenied</Code>') ? 'AccessDenied' : 'S3Error'
 }

@@ -4,7 +4,7 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { GetCommand, PutCommand } from '#aws/documents'
 import type { Json } from '../../engine/json.ts'
-import { UnreadableRunError } from '../../rules/limits.ts'
+import { LOOK_FOR_WHAT_IS_GONE, UnreadableRunError } from '../../rules/limits.ts'
 import { dataKey, partition } from './keys.ts'
 import type { ObjectStore } from './objects.ts'
 
@@ -88,10 +88,7 @@ export class Payloads {
     if ('s3' in stored) return unpackText(await this.objects.get(stored.s3))
     const Key = { pk: partition(runId), sk: dataKey(stored.item) }
     const { Item } = await this.db.send(new GetCommand({ TableName: this.table, Key, ConsistentRead: true }))
-    if (!Item)
-      throw new UnreadableRunError(
-        `a payload of run '${runId}' is missing from the table: ${Key.sk}. Restore the table to a point in time at which it was there`,
-      )
+    if (!Item) throw new UnreadableRunError(`a payload of run '${runId}' is missing from the table: ${Key.sk}. ${LOOK_FOR_WHAT_IS_GONE}`)
     return unpackText(Item.data as Packed)
   }
 

@@ -1,4 +1,5 @@
 import { expiryOf, isGone } from '../../rules/guard.ts'
+import { inParallel } from '../../rules/procedure.ts'
 import type { Aws } from './context.ts'
 import { eraseOwned } from './erase.ts'
 import { change } from './expressions.ts'
@@ -13,6 +14,7 @@ interface RemovalItem extends Key {
   life: string
   createdAt: number
   tags?: string[]
+  inAll?: true
   objects?: true
   dueShard: string
   dueKey: string
@@ -28,23 +30,38 @@ const LATER_MS = 3_600_000
 export async function planRemoval(aws: Aws, run: RunItem, endedAt: number): Promise<void> {
   if (!goesOnTime(run)) return
   const runId = runIdOf(run.pk)
-  const { life, createdAt, tags, objects } = run
+  const { life, createdAt, tags, inAll, objects } = run
   const expiry = expiryOf(endedAt, run.retentionMs)!
   const ttl = Math.ceil((expiry + HINT_KEPT_MS) / 1_000)
-  await put(aws, { ...removalKey(runId, life), life, createdAt, tags, objects, ...removalIndex(runId, expiry), ttl })
+  await put(aws, { ...removalKey(runId, life), life, createdAt, tags, inAll, objects, ...removalIndex(runId, expiry), ttl })
 }
 
-/** `erase` takes everything that is stored of a run, the hint included. */
-export async function removeOnTime(aws: Aws, key: Key, erase: (run: AwsRun) => Promise<unknown>): Promise<void> {
-  const id = runIdOf(key.pk)
-  const [hint, run] = (await getItems(aws, [key, runKey(id)])) as [RemovalItem | undefined, RunItem | undefined]
-  if (!hint) return
+/** `erase` takes everything that is stored of a run, the hint included. One that fails leaves its hint, and the others go. */
+export async function removeOnTime(
+  aws: Aws,
+  keys: readonly Key[],
+  erase: (run: AwsRun) => Promise<unknown>,
+  onError: (runId: string, error: unknown) => void,
+): Promise<void> {
+  const items = await getItems<Key>(aws, [...keys, ...keys.map(({ pk }) => runKey(runIdOf(pk)))])
+  await inParallel(
+    keys.map((_, i) => i),
+    async (i) => {
+      const [hint, run] = [items[i], items[keys.length + i]] as [RemovalItem | undefined, RunItem | undefined]
+      if (hint) await removeOne(aws, hint, run, erase).catch((error: unknown) => onError(runIdOf(hint.pk), error))
+    },
+  )
+}
+
+async function removeOne(aws: Aws, hint: RemovalItem, run: RunItem | undefined, erase: (run: AwsRun) => Promise<unknown>): Promise<void> {
+  const { pk, sk } = hint
+  const id = runIdOf(pk)
   const now = aws.clock.now()
   // DynamoDB was faster, or a later run has the id.
   if (run?.life !== hint.life) await eraseOwned(aws, { ...hint, id, hasObjects: hint.objects === true })
   else if (isGone(run, now)) await erase(toRun(run))
   else {
     const later = removalIndex(id, expiryOf(run.endedAt, run.retentionMs) ?? now + LATER_MS)
-    await updateIf(aws, key, change(later), { text: '#dueKey = :seen', values: { ':seen': hint.dueKey } })
+    await updateIf(aws, { pk, sk }, change(later), { text: '#dueKey = :seen', values: { ':seen': hint.dueKey } })
   }
 }

@@ -63,6 +63,8 @@ export interface RunItem extends Key {
   /** What it has to pass before it starts, and how much of that it has. */
   admission?: Admission | undefined
   passed?: number | undefined
+  /** It has an entry in the partition of all. */
+  inAll?: true
   /** Some of its payloads are in S3. */
   objects?: true
   /** Everything the run owns in the table stays at least until then. */

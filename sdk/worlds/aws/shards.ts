@@ -11,7 +11,7 @@ export interface Partition {
 }
 
 /** The shards of something that is spread over several partitions. */
-export function shardsOf(index: 'due' | 'list', prefix: string, filter?: Expression, shards = SHARDS): Partition[] {
+export function shardsOf(index: Partition['index'], prefix: string, filter?: Expression, shards = SHARDS): Partition[] {
   return Array.from({ length: shards }, (_, shard) => ({ index, value: `${prefix}${shard}`, ...(filter && { filter }) }))
 }
 

@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SignatureV4 } from '@smithy/signature-v4'
+import { dnsSuffix } from './dns-suffix.ts'
 
 export interface SignedRequest {
   service: 's3' | 'lambda' | 'secretsmanager' | 'ssm' | 'sqs' | 'scheduler' | 'xray'
@@ -48,8 +49,7 @@ export class SignedFetch {
     // S3 alone takes paths as they are.
     const signer = new SignatureV4({ service, region, credentials, sha256: this.config.sha256, uriEscapePath: service !== 's3' })
     const standIn = process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ?? process.env.AWS_ENDPOINT_URL
-    const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
-    const url = standIn ? new URL(path.standIn, standIn) : new URL(path.aws, `https://${host}.${region}.${domain}`)
+    const url = standIn ? new URL(path.standIn, standIn) : new URL(path.aws, `https://${host}.${region}.${dnsSuffix(region)}`)
     const limits = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter((limit) => limit !== undefined)
     const { protocol, hostname, pathname, searchParams } = url
     const signed = await signer.sign({

@@ -16,7 +16,7 @@ import { eraseRemains, eraseRun } from './erase.ts'
 import { eraseFormer } from './erase-former.ts'
 import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from './frames.ts'
 import { getItem, put, putIf, queryRange } from './items.ts'
-import { AFTER_FRAMES, AFTER_MESSAGES, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
+import { AFTER_FRAMES, AFTER_MESSAGES, allKey, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
 import { IN_LINE_MS, keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
 import { countTrouble, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
@@ -68,9 +68,9 @@ export class DynamoStorage implements Storage {
   }
 
   async insert(run: NewRun): Promise<{ inserted: boolean; run: AwsRun }> {
-    await this.workflows.note(this.aws, run.workflow, run.commonTags)
-    const item = await this.newItem(run)
-    const [written] = await Promise.all([putIf(this.aws, item, freeId(this.now())), this.putTags(run, item)])
+    const { inAll } = await this.workflows.note(this.aws, run.workflow, run.commonTags)
+    const item: RunItem = { ...(await this.newItem(run)), ...(inAll && { inAll }) }
+    const [written] = await Promise.all([putIf(this.aws, item, freeId(this.now())), this.putEntries(run, item)])
     const isOurs = written.ok || written.old?.life === item.life
     return { inserted: isOurs, run: toRun(isOurs ? item : written.old!) }
   }
@@ -102,7 +102,7 @@ export class DynamoStorage implements Storage {
     // Better no run at all than one that takes steps again whose results have expired.
     if (mayHaveExpired(run.item, this.now())) {
       throw new UnreadableRunError(
-        `run '${run.id}' was due long ago and nobody took it up, so parts of its history may have expired. Restore the table to an earlier point in time, or start the run anew`,
+        `run '${run.id}' was due long ago and nobody took it up, so parts of its history may have expired. Terminate it and start it anew; its past steps may run a second time`,
       )
     }
     const items = await queryRange(aws, run.id, frameKey(Math.max(1, run.baseSeq)), AFTER_MESSAGES)
@@ -231,10 +231,15 @@ export class DynamoStorage implements Storage {
   }
 
   /** For lists. An entry that stands for no run, because the id was taken or the run is gone, is passed over there. */
-  private async putTags({ id, tags, commonTags = [] }: NewRun, item: RunItem): Promise<void> {
-    const ttl = ttlNow(item, this.now())
+  private async putEntries({ id, tags, commonTags = [] }: NewRun, { createdAt, inAll, ...item }: RunItem): Promise<void> {
+    const ttl = ttlNow({ ...item, createdAt }, this.now())
+    const entry = { runId: id, ...(ttl !== undefined && { ttl }) }
     const own = tags.filter((tag) => !commonTags.includes(tag))
-    await Promise.all(own.map((tag) => put(this.aws, { ...tagKey(tag, id, item.createdAt), runId: id, ...(ttl !== undefined && { ttl }) })))
+    const common = commonTags.length > 0 && { tags: [...commonTags] }
+    await Promise.all([
+      ...own.map((tag) => put(this.aws, { ...tagKey(tag, id, createdAt), ...entry })),
+      ...(inAll ? [put(this.aws, { ...allKey(id, createdAt), ...entry, ...common })] : []),
+    ])
   }
 
   private async seedOf({ id, hasSeed, item }: AwsRun): Promise<Frame | undefined> {

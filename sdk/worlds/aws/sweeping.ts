@@ -3,11 +3,11 @@ import { inParallel } from '../../rules/procedure.ts'
 import type { Aws } from './context.ts'
 import { change } from './expressions.ts'
 import { updateIf } from './items.ts'
-import { dueIndex, REMOVAL_SHARDS, REMOVALS, runKey, timeText } from './keys.ts'
+import { DUE, dueIndex, REMOVAL_SHARDS, REMOVALS, runKey, timeOf, timeText } from './keys.ts'
 import { type Overdue, overdueRuns } from './list.ts'
 import { removeOnTime } from './removal.ts'
 import type { AwsRun } from './run-item.ts'
-import { inChunks, merge, shardsOf } from './shards.ts'
+import { inChunks, merge, type Partition, type Range, shardsOf } from './shards.ts'
 
 const FIRST_PAUSE_MS = 60_000
 /** Short enough for a run whose runner has died after it was told so often. */
@@ -16,8 +16,8 @@ const LONGEST_PAUSE_MS = 900_000
 /** How long a run that was told is given before it is told again: a queue that is behind does not get shorter by more messages. */
 export const pauseAfter = (told: number): number => Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** told)
 
-/** A sweep has a minute, and the removals what the others leave of it. */
-const REMOVING_MS = 30_000
+/** The sweeper's function has 55 seconds, and the removals what the others leave of them, but for what the last runs need. */
+const REMOVING_MS = 45_000
 
 export interface Sweeping {
   tell(overdue: Overdue[]): Promise<void>
@@ -48,14 +48,35 @@ export async function sweep(aws: Aws, { tell, erase, log }: Sweeping, limit: num
 
 /** Runs that have to go, oldest first, as far as there is time: the next sweep goes on. */
 async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink, now: number): Promise<void> {
-  const range = { from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize: 100 }
-  for await (const entries of inChunks(merge(aws, shardsOf('due', REMOVALS, undefined, REMOVAL_SHARDS), range, { left: Number.POSITIVE_INFINITY }), 100)) {
-    await inParallel(entries, ({ runId, sk }) =>
+  for await (const entries of inChunks(merge(aws, REMOVAL_PARTITIONS, dueBy(now, 100), { left: Number.POSITIVE_INFINITY }), 100)) {
+    await removeOnTime(
+      aws,
+      entries.map(({ runId, sk }) => ({ ...runKey(runId), sk })),
+      erase,
       // It is due again in a minute, and must not keep the others from going.
-      removeOnTime(aws, { ...runKey(runId), sk }, erase).catch((error: unknown) =>
-        log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId }),
-      ),
+      (runId, error) => log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId }),
     )
     if (aws.clock.now() - now > REMOVING_MS) return
   }
 }
+
+/**
+ * How far a sweep is behind: since when the oldest run is to be told, and since when the oldest is to be removed; undefined where there is none.
+ * Runs that were told wait for their next turn and do not count here: how late they are, `sweep` returns. Asks each shard for one entry.
+ */
+export interface OldestOverdue {
+  run: number | undefined
+  removal: number | undefined
+}
+
+export async function oldestOverdue(aws: Aws): Promise<OldestOverdue> {
+  const first = async (partitions: readonly Partition[]) => {
+    for await (const { at } of merge(aws, partitions, dueBy(aws.clock.now(), 1), { left: Number.POSITIVE_INFINITY })) return timeOf(at)
+    return undefined
+  }
+  const [run, removal] = await Promise.all([first(shardsOf('due', DUE)), first(REMOVAL_PARTITIONS)])
+  return { run, removal }
+}
+
+const REMOVAL_PARTITIONS = shardsOf('due', REMOVALS, undefined, REMOVAL_SHARDS)
+const dueBy = (now: number, pageSize: number): Range => ({ from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize })

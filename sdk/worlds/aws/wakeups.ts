@@ -35,9 +35,19 @@ export class AwsWakeups implements Wakeups {
   private readonly clock: Clock
   private readonly thresholds: Thresholds
   private readonly functions: Functions
+  private readonly onRefusal: OnSchedulerRefusal
 
-  constructor(sqs: SQSClient, scheduler: SchedulerClient, functions: Functions, targets: WakeupTargets, clock: Clock, thresholds: Thresholds) {
+  constructor(
+    sqs: SQSClient,
+    scheduler: SchedulerClient,
+    functions: Functions,
+    targets: WakeupTargets,
+    clock: Clock,
+    thresholds: Thresholds,
+    onRefusal: OnSchedulerRefusal,
+  ) {
     this.functions = functions
+    this.onRefusal = onRefusal
     this.sqs = sqs
     this.scheduler = scheduler
     this.targets = targets
@@ -73,7 +83,8 @@ export class AwsWakeups implements Wakeups {
       try {
         await this.scheduler.send(new DeleteScheduleCommand({ Name: scheduleName(wake), GroupName: this.targets.schedulerGroup }))
       } catch (error) {
-        if (!(error instanceof ResourceNotFoundException)) throw error
+        // One that stays fires for nothing, which does no harm (I5).
+        if (!(error instanceof ResourceNotFoundException)) this.swallowRefusal(wake, error)
       }
     })
   }
@@ -126,10 +137,25 @@ export class AwsWakeups implements Wakeups {
       )
     } catch (error) {
       // Armed already, by an earlier attempt or by another runner.
-      if (!(error instanceof ConflictException)) throw error
+      if (!(error instanceof ConflictException)) this.swallowRefusal(wake, error)
     }
   }
+
+  /**
+   * Scheduler has no room, and the SDK's retries have not helped. The run is in the due index since before it was to be armed, so the
+   * sweeper wakes it, a minute or two late. To throw would be to fail a start or a commit that is in the table already.
+   */
+  private swallowRefusal(wake: Wake, error: unknown): void {
+    if (!REFUSALS.has((error as Error).name)) throw error
+    this.onRefusal(wake, error as Error)
+  }
 }
+
+/** By name: clients differ in their classes. */
+const REFUSALS: ReadonlySet<string> = new Set(['ServiceQuotaExceededException', 'ThrottlingException'])
+
+/** Called for every schedule that Scheduler would not make or delete, because of a quota. */
+export type OnSchedulerRefusal = (wake: Wake, error: Error) => void
 
 /** A name that says nothing and that everybody finds again: at most 64 of [0-9a-zA-Z-_.], whatever a run's id is made of. */
 export function scheduleName({ runId, at }: Wake): string {
