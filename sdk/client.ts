@@ -1,14 +1,15 @@
 import { awaitReply } from './asking.ts'
+import { checkBulk } from './bulk/check-bulk.ts'
 import { type EraseTagged, eraseTagged } from './bulk/erase-tagged.ts'
-import { type Incidents, incidentsOf } from './bulk/incidents.ts'
-import { type Bulk, checkBulk, steerMany, type WouldSteer, wouldSteer } from './bulk/steer-many.ts'
+import { type IncidentFilter, type Incidents, incidentsOf } from './bulk/incidents.ts'
+import { type Bulk, steerMany, type WouldSteer, wouldSteer } from './bulk/steer-many.ts'
 import { Callbacks, type OpenCallback } from './callbacks.ts'
 import { refuseUndeclared } from './declared-signals.ts'
 import type { DefinedWorkflow } from './definitions/as-workflow.ts'
 import { Catalogue } from './definitions/catalogue.ts'
 import type { NamedHandler } from './definitions/define.ts'
 import type { StepView } from './definitions/step-states.ts'
-import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
+import { type Duration, milliseconds, pastMoment, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
 import { checkName, keyedMessageId } from './engine/names.ts'
@@ -42,6 +43,8 @@ export interface RunView
   keptSignals?: Record<string, number>
   /** Of a queued run: what it is queued for. Only `get` tells. */
   queue?: QueueView
+  /** When it got stuck, if it is. */
+  stuckAt?: number
 }
 
 export interface ListOptions {
@@ -325,9 +328,13 @@ export class Client {
     return this.world.store.counts()
   }
 
-  /** Failures, by what they have in common. */
-  incidents({ workflow }: { workflow?: string } = {}): Promise<Incidents> {
-    return incidentsOf(this.world.store, workflow)
+  /** Failures, by what they have in common. `since`: only of runs that failed or got stuck from then on. */
+  incidents(filter: IncidentFilter = {}): Promise<Incidents> {
+    const { workflow, since } = filter
+    return incidentsOf(this.world.store, {
+      ...(workflow !== undefined && { workflow }),
+      ...(since !== undefined && { since: pastMoment(since, this.world.clock.now(), "'since'") }),
+    })
   }
 
   /** Starts a run that does something to many runs, each once, and gives its id: its progress and its result say how many there were. */
