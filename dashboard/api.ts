@@ -1,3 +1,4 @@
+import type { BulkAction, WouldSteer } from '../sdk/bulk/steer-many.ts'
 import type { RunView } from '../sdk/client.ts'
 import type { StepView } from '../sdk/definitions/step-states.ts'
 import type { Json } from '../sdk/engine/json.ts'
@@ -158,8 +159,8 @@ export interface Incident {
   lastAt: string
   runs: string[]
 }
-export const listIncidents = (workflow?: string, signal?: AbortSignal) =>
-  get<{ incidents: Incident[]; isComplete: boolean }>(withQuery('/incidents', { workflow }), signal)
+export const listIncidents = (filter: { workflow?: string | undefined; since?: string | undefined }, signal?: AbortSignal) =>
+  get<{ incidents: Incident[]; isComplete: boolean }>(withQuery('/incidents', filter), signal)
 
 export const listSchedules = async (signal?: AbortSignal) => (await get<{ schedules: ScheduleJson[] }>('/schedules', signal)).schedules.map(scheduleFromJson)
 export const listWorkers = async (signal?: AbortSignal) =>
@@ -185,20 +186,16 @@ export const settleCallback = (token: string, answer: { result: unknown } | { er
   post(at('callbacks', token), answer, key)
 export const steerRun = (id: string, action: 'wake' | 'retry' | 'cancel' | 'terminate', key: string, reason?: string) =>
   post<Standing>(at('runs', id, action), action === 'cancel' || action === 'terminate' ? { reason } : undefined, key)
-export const rerunFrom = (id: string, from: string, key: string) => post<Standing>(at('runs', id, 'rerun'), { from }, key)
+export const rerunRun = (id: string, options: { from?: string; inheritUndone?: boolean }, key: string) => post<Standing>(at('runs', id, 'rerun'), options, key)
 export const eraseRun = (id: string) => call('DELETE', at('runs', id))
 export const steerSchedule = (name: string, action: 'pause' | 'resume' | 'trigger', key: string) => post(at('schedules', name, action), undefined, key)
 
-export type BulkAction = 'retry' | 'cancel' | 'terminate'
+export type { BulkAction }
 export interface BulkTerms {
-  perSecond?: number
-  limit?: number
-  filter?: RunFilter
+  perSecond: number
+  limit: number
+  filter: { incident: string; tag?: string; since?: string }
 }
-const bulkPath = (action: BulkAction, fingerprint: string | undefined) =>
-  fingerprint === undefined ? at('bulk', action) : at('incidents', fingerprint, action)
 /** What would be done, without doing it. */
-export const tryBulk = (action: BulkAction, fingerprint: string | undefined, terms: BulkTerms) =>
-  post<{ matches: number; isComplete: boolean; runs: string[] }>(bulkPath(action, fingerprint), { ...terms, dryRun: true })
-export const startBulk = (action: BulkAction, fingerprint: string | undefined, terms: BulkTerms, key: string) =>
-  post<Standing>(bulkPath(action, fingerprint), terms, key)
+export const tryBulk = (action: BulkAction, terms: BulkTerms) => post<WouldSteer>(at('bulk', action), { ...terms, dryRun: true })
+export const startBulk = (action: BulkAction, terms: BulkTerms, key: string) => post<Standing>(at('bulk', action), terms, key)

@@ -4,13 +4,16 @@ import { always, useLoaded } from '../live/use-loaded.ts'
 import { Empty, Shown } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
 import { href, select, selected } from '../route.ts'
+import { Since } from './since.tsx'
 
 export function IncidentsPage() {
   const workflow = selected('workflow')
-  const loaded = useLoaded(`incidents ${workflow}`, (signal) => listIncidents(workflow, signal), always)
+  const since = selected('since')
+  const loaded = useLoaded(`incidents ${workflow} ${since}`, (signal) => listIncidents({ workflow, since }, signal), always)
   return (
     <div class="page">
       <h1>Incidents</h1>
+      <Since since={since} />
       {workflow !== undefined && (
         <p>
           Only of <code>{workflow}</code>.{' '}
@@ -22,7 +25,7 @@ export function IncidentsPage() {
       <Shown loaded={loaded}>
         {({ incidents, isComplete }) =>
           incidents.length === 0 ? (
-            <Empty title="Nothing has failed, and nothing is stuck">
+            <Empty title={since === undefined ? 'Nothing has failed, and nothing is stuck' : 'Nothing has failed or got stuck since then'}>
               <p>Failures that have the same cause would be together here, however many runs they are in.</p>
             </Empty>
           ) : (
@@ -30,7 +33,7 @@ export function IncidentsPage() {
               {!isComplete && <p class="muted">There are more runs in trouble than were looked at; these are the newest.</p>}
               <ul class="incidents">
                 {incidents.map((incident) => (
-                  <Row key={incident.fingerprint} incident={incident} />
+                  <Row key={incident.fingerprint} incident={incident} since={since} />
                 ))}
               </ul>
             </>
@@ -41,7 +44,7 @@ export function IncidentsPage() {
   )
 }
 
-function Row({ incident }: { incident: Incident }) {
+function Row({ incident, since }: { incident: Incident; since: string | undefined }) {
   const { fingerprint, workflow, name, code, step, says, count, failed, stuck, firstAt, lastAt } = incident
   return (
     <li class="incident">
@@ -50,7 +53,7 @@ function Row({ incident }: { incident: Incident }) {
         <span class="muted">{count === 1 ? 'run' : 'runs'}</span>
       </span>
       <div class="incident-what">
-        <a href={href(['incidents', fingerprint])}>
+        <a href={href(['incidents', fingerprint], { since })}>
           {name}
           {code !== undefined && ` ${code}`}
         </a>

@@ -91,7 +91,7 @@ function EventDetails({ run, event, events }: { run: ShownRun; event: PlacedEven
         )}
         {'reason' in event && event.reason !== undefined && <Fact title="Reason">{event.reason}</Fact>}
       </dl>
-      {isStep && <RerunButton run={run} from={op} />}
+      {isStep && <RerunButton run={run} events={events} from={op} />}
       {op !== undefined && <Siblings op={op} n={event.n} events={events} />}
       <Shown loaded={loaded}>
         {(whole) => (
