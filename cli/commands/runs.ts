@@ -5,6 +5,7 @@ import type { ListOptions } from '../../sdk/index.ts'
 import type { RunPage, RunSummary } from '../../sdk/ports.ts'
 import { countArgument } from '../arguments.ts'
 import { runTable } from '../run-text.ts'
+import { screenful } from '../screenful.ts'
 import { Session } from '../session.ts'
 
 const LOOK_EVERY_MS = 1_000
@@ -55,7 +56,7 @@ async function follow(session: Session, filter: ListOptions): Promise<never> {
   const seen = new Map<string, string>()
   for (;;) {
     const { runs } = await fullPage(session, filter)
-    if (process.stdout.isTTY && !session.isJson) console.log(CLEAR_SCREEN + runTable(runs, Date.now()))
+    if (process.stdout.isTTY && !session.isJson) console.log(CLEAR_SCREEN + screenful(runTable(runs, Date.now()), process.stdout))
     else for (const run of runs.filter((run) => isNews(run, seen)).reverse()) printChange(session, run)
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
   }
