@@ -78,7 +78,7 @@ const post = <T = unknown>(path: string, body?: unknown, key: string = crypto.ra
 export type RunInList = ReturnType<typeof summaryFromJson<RunPageJson['runs'][number]>>
 export type PlacedEvent = HistoryEvent & { omitted?: string[] }
 export type ShownRun = RunView & { omitted?: string[] }
-export type RunFilter = Partial<Record<'workflow' | 'status' | 'tag' | 'idPrefix' | 'from' | 'to', string>>
+export type RunFilter = Partial<Record<'workflow' | 'status' | 'tag' | 'idPrefix' | 'from' | 'to' | 'internal', string>>
 export type Counts = Partial<Record<RunStatus, { count: number; isMore?: boolean }>>
 
 export async function listRuns(filter: RunFilter & { cursor?: string; limit?: number }, signal?: AbortSignal) {

@@ -12,7 +12,7 @@ import type { StepView } from './definitions/step-states.ts'
 import { type Duration, milliseconds, pastMoment, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
-import { checkName, keyedMessageId } from './engine/names.ts'
+import { checkName, isInternal, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
 import { Limits } from './flow/limits.ts'
@@ -58,6 +58,8 @@ export interface ListOptions {
   cursor?: string
   /** 1 to 1,000. Default 50. */
   limit?: number
+  /** Leaves out what Overwinter itself runs, schedules for example, unless a workflow or an id is asked for. */
+  hidesInternal?: boolean
 }
 
 export interface StartOptions {
@@ -139,15 +141,17 @@ export class Client {
 
   /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor: no more is read for one than is reasonable. */
   async list(options: ListOptions = {}): Promise<RunPage> {
-    const { from, to, limit = 50, ...filter } = options
+    const { from, to, limit = 50, hidesInternal = false, ...filter } = options
     if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new InvalidInputError(`limit must be a whole number from 1 to 1000, got ${limit}`)
     const time = (value: Date | string | number, what: string) => pointInTime(value, Number.POSITIVE_INFINITY, what)
-    return this.world.store.list({
+    const page = await this.world.store.list({
       ...filter,
       limit,
       ...(from !== undefined && { from: time(from, "'from'") }),
       ...(to !== undefined && { to: time(to, "'to'") }),
     })
+    const isForAll = filter.workflow === undefined && filter.idPrefix === undefined
+    return hidesInternal && isForAll ? { ...page, runs: page.runs.filter(({ workflow }) => !isInternal(workflow)) } : page
   }
 
   /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { incidentToJson } from '../../functions/http/run-json.ts'
 import { pastMoment } from '../../sdk/engine/duration.ts'
 import type { Incident } from '../../sdk/index.ts'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import { fromNow } from '../../sdk/views/moments.ts'
 import { Session } from '../session.ts'
 import { textTable } from '../text-table.ts'
@@ -34,7 +35,7 @@ function incidentTable(incidents: readonly Incident[], now: number): string {
     fingerprint,
     `${count}${stuck > 0 ? ` (${stuck} stuck)` : ''}`,
     workflow,
-    step ?? '',
+    asWritten(step ?? ''),
     fromNow(lastAt, now),
     clip(says === '' ? name : `${name}: ${says}`),
   ])

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import { type BulkAction, type Incident, listIncidents } from '../api.ts'
 import { amount } from '../format.ts'
 import { always, useLoaded } from '../live/use-loaded.ts'
@@ -84,7 +85,7 @@ function Details({ incident, onOpen }: { incident: Incident; onOpen: (action: Bu
           <div>
             <dt>Step</dt>
             <dd>
-              <code>{step}</code>
+              <code>{asWritten(step)}</code>
             </dd>
           </div>
         )}

@@ -1,3 +1,4 @@
+import { asWritten } from '../../sdk/views/as-written.ts'
 import { type Incident, listIncidents } from '../api.ts'
 import { amount, plural } from '../format.ts'
 import { always, useLoaded } from '../live/use-loaded.ts'
@@ -60,7 +61,7 @@ function Row({ incident, since }: { incident: Incident; since: string | undefine
         <p class="incident-says">{says}</p>
         <p class="muted">
           {workflow}
-          {step !== undefined && ` · step ${step}`} ·{' '}
+          {step !== undefined && ` · step ${asWritten(step)}`} ·{' '}
           {[failed > 0 && `${amount(failed)} failed`, stuck > 0 && `${plural(stuck, 'is', 'are')} stuck`].filter(Boolean).join(', ')} · last{' '}
           <Ago at={Date.parse(lastAt)} />, first <Ago at={Date.parse(firstAt)} />
         </p>

@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { layersOf } from '../../sdk/definitions/layers.ts'
 import type { StepView } from '../../sdk/definitions/step-states.ts'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import type { Row, Timeline } from '../../sdk/views/timeline.ts'
 import { getSteps, type ShownRun } from '../api.ts'
 import { amount, duration } from '../format.ts'
@@ -38,7 +39,7 @@ export function GraphTab({ run: { runId }, view: { rows } }: { run: ShownRun; vi
 
 function boxesOf(rows: readonly Row[]): Box[] {
   return codeGraph(rows.slice(0, MOST)).map(({ name, after, row }) => ({
-    ...{ name, after, title: row.id, icon: row.kind, state: row.outcome, event: row.last },
+    ...{ name, after, title: asWritten(row.id), icon: row.kind, state: row.outcome, event: row.last },
     says: [
       row.folded ? `×${amount(row.folded.members.length)}` : '',
       row.outcome === 'done' ? '' : row.outcome,

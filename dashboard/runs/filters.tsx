@@ -25,6 +25,15 @@ export function Filters({ filter, workflows }: { filter: RunFilter; workflows: r
       <Typed name="idPrefix" label="Id begins with" value={filter.idPrefix} />
       <TimeField name="from" label="Created from" value={filter.from} onChange={(from) => select({ from })} />
       <TimeField name="to" label="before" value={filter.to} onChange={(to) => select({ to })} />
+      <label class="check">
+        <input
+          type="checkbox"
+          name="internal"
+          checked={filter.internal === 'show'}
+          onChange={(event) => select({ internal: event.currentTarget.checked ? 'show' : undefined })}
+        />
+        Internal runs
+      </label>
       {isAny && <a href={href(['runs'])}>Clear</a>}
       <SavedViews />
     </form>

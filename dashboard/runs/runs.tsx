@@ -16,7 +16,7 @@ const PAGE = 50
 /** The API gives no more at once. */
 const MOST = 1_000
 const ROW_HEIGHT = 36
-const FILTERS = ['workflow', 'status', 'tag', 'idPrefix', 'from', 'to'] as const
+const FILTERS = ['workflow', 'status', 'tag', 'idPrefix', 'from', 'to', 'internal'] as const
 
 const filterOf = (query: URLSearchParams): RunFilter => Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])))
 
@@ -30,7 +30,7 @@ async function listAtLeast(filter: RunFilter, wanted: number, signal: AbortSigna
   const all: RunInList[] = []
   let cursor: string | undefined
   do {
-    const page = await listRuns({ ...filter, limit: Math.min(MOST, wanted - all.length), ...(cursor !== undefined && { cursor }) }, signal)
+    const page = await listRuns({ internal: 'hide', ...filter, limit: Math.min(MOST, wanted - all.length), ...(cursor !== undefined && { cursor }) }, signal)
     all.push(...page.runs)
     cursor = page.cursor
   } while (cursor !== undefined && all.length < wanted)

@@ -1,5 +1,5 @@
 import { asError, ConflictError, FatalError } from '../engine/errors.ts'
-import { isReserved } from '../engine/names.ts'
+import { isInternal, isReserved } from '../engine/names.ts'
 import type { RunFilter, RunStatus, RunSummary } from '../ports.ts'
 import { inParallel } from '../rules/procedure.ts'
 import { groupOf } from '../views/fingerprint.ts'
@@ -194,7 +194,7 @@ function isMeant(run: RunSummary, { workflow: asked, idPrefix, incident, since }
   if (incident !== undefined && !(error?.incident && [error.incident.id, groupOf(name, error.incident)].includes(incident))) return false
   const hasStopped = endedAt !== undefined || run.status === 'stuck'
   if (since !== undefined && !(hasStopped && troubledAt(run) >= since)) return false
-  return asked !== undefined || idPrefix !== undefined || !(isReserved(runId) || name.startsWith('overwinter '))
+  return asked !== undefined || idPrefix !== undefined || !(isReserved(runId) || isInternal(name))
 }
 
 type Outcome = Pick<BulkProgress, 'done' | 'skipped' | 'failed' | 'refused' | 'notes'>

@@ -22,6 +22,7 @@ import { StartedRun } from '../started-run.ts'
 import type { Giving } from '../storable.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
+import { meantRunId } from '../views/as-written.ts'
 import { readTraceparent } from '../views/span-ids.ts'
 import type { Why } from '../views/why.ts'
 import type { AnyWorkflow, RunRequest, Signal, Workflow } from '../workflow.ts'
@@ -117,8 +118,14 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
 
   /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor. */
   async list(options: ListOptions = {}): Promise<RunPage> {
-    const { from, to, limit, ...filter } = options
-    const { runs, cursor } = await this.read<RunPageJson>('/runs', { ...filter, from: timeText(from), to: timeText(to), limit: limit?.toString() })
+    const { from, to, limit, hidesInternal, ...filter } = options
+    const { runs, cursor } = await this.read<RunPageJson>('/runs', {
+      ...filter,
+      ...(hidesInternal && { internal: 'hide' }),
+      from: timeText(from),
+      to: timeText(to),
+      limit: limit?.toString(),
+    })
     return { runs: runs.map(summaryFromJson), ...(cursor !== undefined && { cursor }) }
   }
 
@@ -384,7 +391,7 @@ function schedulePath(name: string, action: string): string {
 }
 
 function runPath(runId: string, rest = ''): string {
-  return `/runs/${encodeURIComponent(runId)}${rest}`
+  return `/runs/${encodeURIComponent(meantRunId(runId))}${rest}`
 }
 
 const bulkPath = ({ action, filter: { incident } }: Bulk) =>

@@ -125,3 +125,14 @@ test('a workflow tells what it takes, as JSON Schema', async () => {
   const missing = await first.get('/workflows/akss')
   expect([missing.status, missing.body.known]).toEqual([404, ['asks']])
 })
+
+test('what Overwinter itself runs is left out of a list on request, unless it is asked for by its name', async () => {
+  await using api = await withFailures(1)
+  const { fingerprint } = (await api.local.incidents()).incidents[0]!
+  const { runId } = await api.local.steerMany({ action: 'retry', filter: { incident: fingerprint } })
+  const listed = async (query: string) => (await api.get(`/runs?${query}`)).body.runs.map((run: { runId: string }) => run.runId)
+  expect(await listed('')).toContain(runId)
+  expect(await listed('internal=hide')).toEqual(['b0'])
+  expect(await listed(`internal=hide&idPrefix=${runId}`)).toEqual([runId])
+  expect((await api.get('/runs?internal=maybe')).status).toBe(400)
+})

@@ -20,6 +20,10 @@ const listRuns: Route = {
     tag: { description: 'Only runs with this tag.' },
     idPrefix: { description: 'Only runs whose id begins with this.' },
     from: { description: 'Created at or after: ISO 8601, or epoch milliseconds.' },
+    internal: {
+      description: '`hide` leaves out what Overwinter itself runs, schedules for example, unless a workflow or an id is asked for.',
+      schema: { enum: ['show', 'hide'] },
+    },
     to: { description: 'Created before: ISO 8601, or epoch milliseconds.' },
     cursor: { description: 'The cursor of the page before, unchanged.' },
     limit: { description: 'How many, 1 to 1000. Default 50.', schema: { type: 'integer', minimum: 1, maximum: 1000 } },
@@ -100,7 +104,18 @@ function readFilter(c: Context): ListOptions {
     checks.check(`?${name}`, () => pointInTime(at, Number.POSITIVE_INFINITY, name))
     return at
   }
+  const { internal } = c.req.query()
+  checks.require('?internal', internal === undefined || internal === 'show' || internal === 'hide', 'must be show or hide')
   const times = { from: time('from', from), to: time('to', to) }
   checks.throwIfAny()
-  return { workflow, status: status as RunStatus | undefined, tag, idPrefix, ...times, cursor, limit: limit === undefined ? undefined : Number(limit) }
+  return {
+    workflow,
+    status: status as RunStatus | undefined,
+    tag,
+    idPrefix,
+    ...times,
+    cursor,
+    limit: limit === undefined ? undefined : Number(limit),
+    hidesInternal: internal === 'hide',
+  }
 }
