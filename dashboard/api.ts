@@ -93,8 +93,11 @@ export const getRun = async (id: string, signal?: AbortSignal) => runFromJson(aw
 /** With its payloads. */
 export const getWholeRun = async (id: string, signal?: AbortSignal) => runFromJson(await get<RunJson>(at('runs', id), signal))
 export const getWhy = async (id: string, signal?: AbortSignal) => whyFromJson(await get<WhyJson>(`${at('runs', id)}/why`, signal))
-export const getSteps = async (id: string, signal?: AbortSignal): Promise<StepView[]> =>
-  (await get<{ steps: StepJson[] }>(`${at('runs', id)}/steps`, signal)).steps.map(stepFromJson)
+/** Undefined for a run of code, which has none to list. */
+export const getSteps = async (id: string, signal?: AbortSignal): Promise<{ steps?: StepView[] }> => {
+  const found = await get<{ steps: StepJson[] } | undefined>(`${at('runs', id)}/steps?ofCode=none`, signal)
+  return found ? { steps: found.steps.map(stepFromJson) } : {}
+}
 
 interface HistoryPage {
   events: HistoryEventJson[]
@@ -126,6 +129,8 @@ export interface OpenCallback {
   token: string
   url: string
   until?: string
+  question?: string
+  schema?: JsonSchema
 }
 export const listCallbacks = async (id: string, signal?: AbortSignal) =>
   (await get<{ callbacks: OpenCallback[] }>(`${at('runs', id)}/callbacks`, signal)).callbacks

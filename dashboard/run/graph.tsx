@@ -32,9 +32,9 @@ const MOST = 200
 
 /** A definition says what comes after what; of code, its history does. Only the server knows which of the two a run is of. */
 export function GraphTab({ run: { runId }, view: { rows } }: { run: ShownRun; view: Timeline }) {
-  const { value: steps, refusal } = useLoaded(`steps ${runId}`, (signal) => getSteps(runId, signal), concerns(runId))
-  if (refusal) return <Drawing boxes={boxesOf(rows)} />
-  return steps ? <Drawing boxes={boxesOfSteps(steps, rows)} /> : <Skeleton />
+  const { value, refusal } = useLoaded(`steps ${runId}`, (signal) => getSteps(runId, signal), concerns(runId))
+  if (!value && !refusal) return <Skeleton />
+  return <Drawing boxes={value?.steps ? boxesOfSteps(value.steps, rows) : boxesOf(rows)} />
 }
 
 function boxesOf(rows: readonly Row[]): Box[] {

@@ -312,7 +312,21 @@ export const SCHEMAS = {
   ),
   RunSummary: object(SUMMARY, SUMMARY_REQUIRED),
   RunPage: object({ runs: listOf({ $ref: '#/components/schemas/RunSummary' }), cursor: text }, ['runs']),
-  Callbacks: object({ callbacks: listOf(object({ name: text, token: text, url: text, until: time }, ['name', 'token', 'url'])) }, ['callbacks']),
+  Callbacks: object(
+    {
+      callbacks: listOf(
+        object(
+          {
+            ...{ name: text, token: text, url: text, until: time },
+            question: { ...text, description: 'What people are asked.' },
+            schema: { type: 'object', description: 'A JSON Schema of the answer, where it has one that can be described.' },
+          },
+          ['name', 'token', 'url'],
+        ),
+      ),
+    },
+    ['callbacks'],
+  ),
   Event: object(
     {
       type: text,

@@ -3,6 +3,7 @@ import type { Answer, Asked } from '../../../sdk/callbacks.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { decodeUncoded } from '../../../sdk/engine/values.ts'
 import { ConflictError, type RawRequest } from '../../../sdk/index.ts'
+import { jsonSchemaOf } from '../../../sdk/schema.ts'
 import { jsonOf, readBytes, tooLarge } from '../body.ts'
 import { resultOf, shapeOf } from '../callback-page/fields.ts'
 import { messagePage, type QuestionPage, questionPage } from '../callback-page/page.ts'
@@ -10,7 +11,7 @@ import { Checks, readFields, readKey } from '../checks.ts'
 import { isForm, readForm } from '../form.ts'
 import { ref } from '../openapi-schemas.ts'
 import { problemOf } from '../problem-of.ts'
-import { json, type Route } from '../route.ts'
+import { type Api, json, type Route } from '../route.ts'
 import { callbackToJson } from '../run-json.ts'
 
 /** A webhook is small, and this one is kept in a journal. */
@@ -91,11 +92,24 @@ const listCallbacks: Route = {
   responses: { 200: { description: 'In the order in which the run asked.', schema: ref('Callbacks') } },
   problems: ['unknown-run'],
   async handle(c, api) {
-    return json({ callbacks: (await api.client.listCallbacks(c.req.param('id')!)).map(callbackToJson) })
+    const open = await api.client.listCallbacks(c.req.param('id')!)
+    return json({ callbacks: await Promise.all(open.map(async (callback) => ({ ...callbackToJson(callback), ...(await termsOf(callback.token, api)) }))) })
   },
 }
 
 export const callbacks: readonly Route[] = [listCallbacks, showCallback, settleCallback, heartbeatCallback]
+
+/** What only the code knows. Where it cannot tell, the callback can be answered all the same. */
+async function termsOf(token: string, { client }: Api): Promise<{ question?: string; schema?: object }> {
+  try {
+    const asked = await client.callbacks.look(token)
+    const terms = asked.isRaw ? undefined : await asked.terms()
+    const schema = jsonSchemaOf(terms?.schema)
+    return { ...(terms?.question !== undefined && { question: terms.question }), ...(schema && { schema }) }
+  } catch {
+    return {}
+  }
+}
 
 async function toShow(asked: Asked): Promise<QuestionPage> {
   const terms = await asked.terms()

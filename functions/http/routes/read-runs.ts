@@ -5,7 +5,7 @@ import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
 import { fitting } from '../pages.ts'
 import { PAYLOADS_PARAM, readPayloads } from '../payloads-param.ts'
-import { json, jsonWithPayloads, type Route } from '../route.ts'
+import { type Api, json, jsonWithPayloads, type Route } from '../route.ts'
 import { runToJson, runWithoutPayloads, stepToJson, summaryToJson, whyToJson } from '../run-json.ts'
 
 const listRuns: Route = {
@@ -67,11 +67,24 @@ const getSteps: Route = {
   operationId: 'getSteps',
   needs: 'read',
   summary: 'Where each step of a run of a definition stands.',
-  responses: { 200: { description: 'Its steps, in the order of the definition.', schema: ref('Steps') } },
+  query: {
+    ofCode: { description: '`none` answers 204 for a run of code, which has no steps to list. Otherwise that is a conflict.', schema: { enum: ['none'] } },
+  },
+  responses: {
+    204: { description: 'With ?ofCode=none: the run is of code.' },
+    200: { description: 'Its steps, in the order of the definition.', schema: ref('Steps') },
+  },
   problems: ['unknown-run', 'unknown-workflow', 'conflict'],
   async handle(c, api) {
-    return json({ steps: (await api.client.steps(c.req.param('id')!)).map(stepToJson) })
+    const id = c.req.param('id')!
+    if (c.req.query('ofCode') === 'none' && (await isOfCode(id, api))) return new Response(null, { status: 204 })
+    return json({ steps: (await api.client.steps(id)).map(stepToJson) })
   },
+}
+
+async function isOfCode(id: string, { client }: Api): Promise<boolean> {
+  const { workflow, version } = await client.get(id)
+  return !('definition' in (await client.definitions.exact(workflow, version)))
 }
 
 const getWhy: Route = {
