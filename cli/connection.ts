@@ -6,12 +6,16 @@ export interface ConnectionOptions {
   profile?: string
 }
 
+const USUAL_PORT = 4400
+/** Where the CLI looks for a server unless it is told otherwise. */
+export const USUAL_URL = `http://localhost:${USUAL_PORT}`
+
 const API_GATEWAY = /\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$/
 
 /** Where the API is and how to come in: the dev server unless told otherwise. */
 export function connectionOf({ url, token, profile }: ConnectionOptions): TransportOptions {
   const { OVERWINTER_URL, OVERWINTER_TOKEN, PORT } = process.env
-  const target = url ?? OVERWINTER_URL ?? `http://localhost:${PORT || 4400}`
+  const target = url ?? OVERWINTER_URL ?? `http://localhost:${PORT || USUAL_PORT}`
   const bearer = token ?? OVERWINTER_TOKEN
   if (bearer !== undefined) return { url: target, token: bearer }
   const region = regionOf(target)

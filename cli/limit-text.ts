@@ -1,5 +1,5 @@
 import type { GateView, LimitView } from '../sdk/index.ts'
-import { countInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
+import { countInWords, inForceInWords, insideInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
 import { quoted } from '../sdk/views/turn.ts'
 import { paint } from './terminal.ts'
@@ -7,12 +7,12 @@ import { textTable } from './text-table.ts'
 
 export function limitTable(limits: readonly LimitView[]): string {
   const rows = limits.map((limit) => {
-    const { inside, waiting } = totalsOf(limit)
+    const { waiting } = totalsOf(limit)
     return [
       limit.name,
       inForceInWords(limit),
       limit.isSet ? 'yes' : '',
-      countInWords(inside),
+      insideInWords(limit),
       countInWords(waiting),
       limit.paused ? 'yes' : restsInWords(limit),
     ]
@@ -21,10 +21,6 @@ export function limitTable(limits: readonly LimitView[]): string {
 }
 
 const restsInWords = ({ gates }: LimitView): string => (gates.some(({ restUntil }) => restUntil !== undefined) ? 'rests' : '')
-/** Each key has the whole limit to itself. */
-const inForceInWords = ({ inForce, gates }: Pick<LimitView, 'inForce' | 'gates'>): string =>
-  `${specInWords(inForce)}${gates.some(({ key }) => key !== undefined) ? ' for each key' : ''}`
-
 /** One limit, key by key. */
 export function limitText({ name, code, inForce, isSet, paused, gates, hasMore }: LimitView, now: number): string {
   const set = isSet ? `, as was set (the code has ${specInWords(code)}; \`overwinter limits reset ${quoted(name)}\`)` : ''

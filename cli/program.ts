@@ -57,6 +57,8 @@ function overwinter(): Command {
   // Inherited by the commands that are added after it.
   program.exitOverride()
   const oversight = [addLimits, addPauses, addSchedules, addDefinitions, addLint, addGraph, addTrace, addWorkers, addConformance, addDoctor]
+  // What new projects ask before their tests and before synth: an old Node gets the sentence of main.ts, and nothing else.
+  program.command('check-node', { hidden: true }).action(() => {})
   for (const add of [addInit, addDev, addUi, addStart, addRuns, addShow, addTail, addIncidents, addSteering, addCallbacks, ...oversight]) add(program)
   return program
 }

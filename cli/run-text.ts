@@ -1,6 +1,7 @@
 import type { ErrorRecord, HistoryEvent, RunStatus, RunView } from '../sdk/index.ts'
 import type { RunSummary } from '../sdk/ports.ts'
 import type { QueueView } from '../sdk/run-view.ts'
+import { runIdAsWritten } from '../sdk/views/as-written.ts'
 import { awaited } from '../sdk/views/awaited.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
 import { turnOf } from '../sdk/views/turn.ts'
@@ -40,7 +41,8 @@ export function statusText(status: RunStatus, width = 0): string {
 }
 
 export function runTable(runs: RunSummary[], now: number): string {
-  const rows = runs.map((run) => [run.runId, run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)].map(inLine))
+  const cells = (run: RunSummary) => [runIdAsWritten(run.runId), run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)]
+  const rows = runs.map((run) => cells(run).map(inLine))
   const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]!.length)))
   const line = (cells: string[]) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
   const coloured = (row: string[], run: RunSummary) => line(row).replace(run.status.padEnd(widths[2]!), statusText(run.status, widths[2]!))
@@ -55,8 +57,8 @@ function troubleOf({ status, error }: RunSummary): string {
 
 /** The run in a few lines, without its history. */
 export function runHead(run: RunView, now: number): string {
-  const field = (name: string, value: string) => `  ${paint('dim', name.padEnd(10))}${value}`
-  const lines = [`${paint('bold', run.runId)}  ${run.workflow} v${run.version}  ${statusText(run.status)}`]
+  const field = (name: string, value: string) => `  ${paint('dim', name.padEnd(11))}${value}`
+  const lines = [`${paint('bold', runIdAsWritten(run.runId))}  ${run.workflow} v${run.version}  ${statusText(run.status)}`]
   lines.push(field('created', `${clockTime(run.createdAt, now)} (${fromNow(run.createdAt, now)})`))
   if (run.tags.length > 0) lines.push(field('tags', run.tags.join(', ')))
   if (run.parent) lines.push(field('parent', run.parent.runId))

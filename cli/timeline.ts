@@ -1,4 +1,5 @@
 import type { ErrorRecord, HistoryEvent } from '../sdk/index.ts'
+import { asWritten } from '../sdk/views/as-written.ts'
 import { clockTime, span } from '../sdk/views/moments.ts'
 import { paint } from './terminal.ts'
 
@@ -25,7 +26,7 @@ export function timelineLine(event: HistoryEvent, start: number): string {
 /** The same without a time. */
 export function eventText(event: HistoryEvent): string {
   const { mark, what, detail = '' } = describe(event)
-  return `${paint(COLOURS[mark], MARKS[mark])} ${what.padEnd(NAME_WIDTH)} ${paint('dim', detail)}`.trimEnd()
+  return `${paint(COLOURS[mark], MARKS[mark])} ${asWritten(what).padEnd(NAME_WIDTH)} ${paint('dim', detail)}`.trimEnd()
 }
 
 function describe(event: HistoryEvent): Entry {
@@ -40,16 +41,16 @@ const gave = (value: unknown) => (value === undefined ? '' : ` → ${short(value
 const because = (error: ErrorRecord) => clip(`${error.name}: ${error.message.split('\n')[0]}`)
 
 const decision = ({ won, failed }: { won?: string[]; failed?: string }) =>
-  failed === undefined ? won && `won by ${won.join(', ')}` : `failed with '${failed}'`
+  failed === undefined ? won && `won by ${won.map(asWritten).join(', ')}` : `failed with '${asWritten(failed)}'`
 
 const retriedFrom = ({ ops, step }: { ops?: string[]; step?: string }) => {
   const from = ops ?? (step === undefined ? [] : [step])
-  return from.length === 0 ? '' : clip(`from ${from.map((op) => `'${op}'`).join(', ')}`)
+  return from.length === 0 ? '' : clip(`from ${from.map((op) => `'${asWritten(op)}'`).join(', ')}`)
 }
 
 /** Nobody awaited them; perhaps somebody forgot to. */
 const leftBehind = ({ abandoned = [] }: { abandoned?: string[] }) =>
-  abandoned.length === 0 ? '' : clip(`; did not wait for ${abandoned.map((op) => `'${op}'`).join(', ')}`)
+  abandoned.length === 0 ? '' : clip(`; did not wait for ${abandoned.map((op) => `'${asWritten(op)}'`).join(', ')}`)
 
 function short(value: unknown): string {
   return clip(JSON.stringify(value) ?? '')
@@ -103,7 +104,11 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.terminated': (e) => ({ mark: 'bad', what: 'terminated', detail: e.reason ?? '' }),
   'run.continued': (e) => ({ mark: 'begin', what: 'continued as new', detail: e.input === undefined ? '' : short(e.input) }),
   'run.retrying': (e) => ({ mark: 'bad', what: 'runs again', detail: `attempt ${e.attempt}${until(e)}, after ${because(e.error)}` }),
-  decided: (e) => ({ mark: 'note', what: e.id, detail: clip([decision(e), e.withdrawn && `withdrew ${e.withdrawn.join(', ')}`].filter(Boolean).join('; ')) }),
-  'run.rerun': (e) => ({ mark: 'note', what: 'rerun', detail: `of ${e.of}, from ${e.from}` }),
+  decided: (e) => ({
+    mark: 'note',
+    what: e.id,
+    detail: clip([decision(e), e.withdrawn && `withdrew ${e.withdrawn.map(asWritten).join(', ')}`].filter(Boolean).join('; ')),
+  }),
+  'run.rerun': (e) => ({ mark: 'note', what: 'rerun', detail: `of ${e.of}, from ${e.from === undefined ? 'the beginning' : asWritten(e.from)}` }),
   'run.retried': (e) => ({ mark: 'note', what: 'retried by request', detail: retriedFrom(e) }),
 }

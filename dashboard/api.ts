@@ -1,3 +1,4 @@
+import type { BulkAction, WouldSteer } from '../sdk/bulk/steer-many.ts'
 import type { RunView } from '../sdk/client.ts'
 import type { StepView } from '../sdk/definitions/step-states.ts'
 import type { Json } from '../sdk/engine/json.ts'
@@ -77,7 +78,7 @@ const post = <T = unknown>(path: string, body?: unknown, key: string = crypto.ra
 export type RunInList = ReturnType<typeof summaryFromJson<RunPageJson['runs'][number]>>
 export type PlacedEvent = HistoryEvent & { omitted?: string[] }
 export type ShownRun = RunView & { omitted?: string[] }
-export type RunFilter = Partial<Record<'workflow' | 'status' | 'tag' | 'idPrefix' | 'from' | 'to', string>>
+export type RunFilter = Partial<Record<'workflow' | 'status' | 'tag' | 'idPrefix' | 'from' | 'to' | 'internal', string>>
 export type Counts = Partial<Record<RunStatus, { count: number; isMore?: boolean }>>
 
 export async function listRuns(filter: RunFilter & { cursor?: string; limit?: number }, signal?: AbortSignal) {
@@ -92,8 +93,11 @@ export const getRun = async (id: string, signal?: AbortSignal) => runFromJson(aw
 /** With its payloads. */
 export const getWholeRun = async (id: string, signal?: AbortSignal) => runFromJson(await get<RunJson>(at('runs', id), signal))
 export const getWhy = async (id: string, signal?: AbortSignal) => whyFromJson(await get<WhyJson>(`${at('runs', id)}/why`, signal))
-export const getSteps = async (id: string, signal?: AbortSignal): Promise<StepView[]> =>
-  (await get<{ steps: StepJson[] }>(`${at('runs', id)}/steps`, signal)).steps.map(stepFromJson)
+/** Undefined for a run of code, which has none to list. */
+export const getSteps = async (id: string, signal?: AbortSignal): Promise<{ steps?: StepView[] }> => {
+  const found = await get<{ steps: StepJson[] } | undefined>(`${at('runs', id)}/steps?ofCode=none`, signal)
+  return found ? { steps: found.steps.map(stepFromJson) } : {}
+}
 
 interface HistoryPage {
   events: HistoryEventJson[]
@@ -125,6 +129,8 @@ export interface OpenCallback {
   token: string
   url: string
   until?: string
+  question?: string
+  schema?: JsonSchema
 }
 export const listCallbacks = async (id: string, signal?: AbortSignal) => {
   const list = (path: string) => get<{ callbacks: OpenCallback[] }>(path, signal)
@@ -165,8 +171,8 @@ export interface Incident {
   lastAt: string
   runs: string[]
 }
-export const listIncidents = (workflow?: string, signal?: AbortSignal) =>
-  get<{ incidents: Incident[]; isComplete: boolean }>(withQuery('/incidents', { workflow }), signal)
+export const listIncidents = (filter: { workflow?: string | undefined; since?: string | undefined }, signal?: AbortSignal) =>
+  get<{ incidents: Incident[]; isComplete: boolean }>(withQuery('/incidents', filter), signal)
 
 export const listSchedules = async (signal?: AbortSignal) => (await get<{ schedules: ScheduleJson[] }>('/schedules', signal)).schedules.map(scheduleFromJson)
 export const listWorkers = async (signal?: AbortSignal) =>
@@ -192,20 +198,16 @@ export const settleCallback = (token: string, answer: { result: unknown } | { er
   post(at('callbacks', token), answer, key)
 export const steerRun = (id: string, action: 'wake' | 'retry' | 'cancel' | 'terminate', key: string, reason?: string) =>
   post<Standing>(at('runs', id, action), action === 'cancel' || action === 'terminate' ? { reason } : undefined, key)
-export const rerunFrom = (id: string, from: string, key: string) => post<Standing>(at('runs', id, 'rerun'), { from }, key)
+export const rerunRun = (id: string, options: { from?: string; inheritUndone?: boolean }, key: string) => post<Standing>(at('runs', id, 'rerun'), options, key)
 export const eraseRun = (id: string) => call('DELETE', at('runs', id))
 export const steerSchedule = (name: string, action: 'pause' | 'resume' | 'trigger', key: string) => post(at('schedules', name, action), undefined, key)
 
-export type BulkAction = 'retry' | 'cancel' | 'terminate'
+export type { BulkAction }
 export interface BulkTerms {
-  perSecond?: number
-  limit?: number
-  filter?: RunFilter
+  perSecond: number
+  limit: number
+  filter: { incident: string; tag?: string; since?: string }
 }
-const bulkPath = (action: BulkAction, fingerprint: string | undefined) =>
-  fingerprint === undefined ? at('bulk', action) : at('incidents', fingerprint, action)
 /** What would be done, without doing it. */
-export const tryBulk = (action: BulkAction, fingerprint: string | undefined, terms: BulkTerms) =>
-  post<{ matches: number; isComplete: boolean; runs: string[] }>(bulkPath(action, fingerprint), { ...terms, dryRun: true })
-export const startBulk = (action: BulkAction, fingerprint: string | undefined, terms: BulkTerms, key: string) =>
-  post<Standing>(bulkPath(action, fingerprint), terms, key)
+export const tryBulk = (action: BulkAction, terms: BulkTerms) => post<WouldSteer>(at('bulk', action), { ...terms, dryRun: true })
+export const startBulk = (action: BulkAction, terms: BulkTerms, key: string) => post<Standing>(at('bulk', action), terms, key)

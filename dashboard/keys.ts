@@ -12,7 +12,7 @@ export const KEYS: readonly [keys: string, what: string][] = [
   ['g k', 'workers'],
   ['j  k', 'down and up in a list'],
   ['Enter', 'open what is marked'],
-  ['Esc', 'close a dialog or the side panel'],
+  ['Esc', 'close a dialog or the side panel, let go of what is marked'],
   ['?', 'this list'],
 ]
 

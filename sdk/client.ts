@@ -1,17 +1,18 @@
 import { awaitReply } from './asking.ts'
+import { checkBulk } from './bulk/check-bulk.ts'
 import { type EraseTagged, eraseTagged } from './bulk/erase-tagged.ts'
-import { type Incidents, incidentsOf } from './bulk/incidents.ts'
-import { type Bulk, checkBulk, steerMany, type WouldSteer, wouldSteer } from './bulk/steer-many.ts'
+import { type IncidentFilter, type Incidents, incidentsOf } from './bulk/incidents.ts'
+import { type Bulk, steerMany, type WouldSteer, wouldSteer } from './bulk/steer-many.ts'
 import { Callbacks, type OpenCallback } from './callbacks.ts'
 import { refuseUndeclared } from './declared-signals.ts'
 import type { DefinedWorkflow } from './definitions/as-workflow.ts'
 import { Catalogue } from './definitions/catalogue.ts'
 import type { NamedHandler } from './definitions/define.ts'
 import type { StepView } from './definitions/step-states.ts'
-import { type Duration, milliseconds, pointInTime } from './engine/duration.ts'
+import { type Duration, milliseconds, pastMoment, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import type { JournalEvent } from './engine/events.ts'
-import { checkName, keyedMessageId } from './engine/names.ts'
+import { checkName, isInternal, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
 import { Limits } from './flow/limits.ts'
@@ -42,6 +43,8 @@ export interface RunView
   keptSignals?: Record<string, number>
   /** Of a queued run: what it is queued for. Only `get` tells. */
   queue?: QueueView
+  /** When it got stuck, if it is. */
+  stuckAt?: number
 }
 
 export interface ListOptions {
@@ -55,6 +58,8 @@ export interface ListOptions {
   cursor?: string
   /** 1 to 1,000. Default 50. */
   limit?: number
+  /** Leaves out what Overwinter itself runs, schedules for example, unless a workflow or an id is asked for. */
+  hidesInternal?: boolean
 }
 
 export interface StartOptions {
@@ -136,15 +141,17 @@ export class Client {
 
   /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor: no more is read for one than is reasonable. */
   async list(options: ListOptions = {}): Promise<RunPage> {
-    const { from, to, limit = 50, ...filter } = options
+    const { from, to, limit = 50, hidesInternal = false, ...filter } = options
     if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new InvalidInputError(`limit must be a whole number from 1 to 1000, got ${limit}`)
     const time = (value: Date | string | number, what: string) => pointInTime(value, Number.POSITIVE_INFINITY, what)
-    return this.world.store.list({
+    const page = await this.world.store.list({
       ...filter,
       limit,
       ...(from !== undefined && { from: time(from, "'from'") }),
       ...(to !== undefined && { to: time(to, "'to'") }),
     })
+    const isForAll = filter.workflow === undefined && filter.idPrefix === undefined
+    return hidesInternal && isForAll ? { ...page, runs: page.runs.filter(({ workflow }) => !isInternal(workflow)) } : page
   }
 
   /** The output, once there is one. Rejects when the run ends otherwise or is stuck, and with a TimeoutError when it takes too long. */
@@ -325,9 +332,13 @@ export class Client {
     return this.world.store.counts()
   }
 
-  /** Failures, by what they have in common. */
-  incidents({ workflow }: { workflow?: string } = {}): Promise<Incidents> {
-    return incidentsOf(this.world.store, workflow)
+  /** Failures, by what they have in common. `since`: only of runs that failed or got stuck from then on. */
+  incidents(filter: IncidentFilter = {}): Promise<Incidents> {
+    const { workflow, since } = filter
+    return incidentsOf(this.world.store, {
+      ...(workflow !== undefined && { workflow }),
+      ...(since !== undefined && { since: pastMoment(since, this.world.clock.now(), "'since'") }),
+    })
   }
 
   /** Starts a run that does something to many runs, each once, and gives its id: its progress and its result say how many there were. */

@@ -1,5 +1,5 @@
-export type { Incident, Incidents } from './bulk/incidents.ts'
-export type { Bulk, BulkAction, BulkFilter, BulkProgress, WouldSteer } from './bulk/steer-many.ts'
+export type { Incident, IncidentFilter, Incidents } from './bulk/incidents.ts'
+export type { Bulk, BulkAction, BulkFilter, BulkProgress, Refused, WouldSteer } from './bulk/steer-many.ts'
 export type { OpenCallback } from './callbacks.ts'
 export { type AskOptions, Client, type ListOptions, type RepeatOptions, type RunView, type StartOptions } from './client.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'

@@ -262,6 +262,8 @@ export type RunSummary = Pick<
   runId: string
   /** Why it failed or is stuck. */
   error?: ShortError
+  /** When it got stuck, if it is. */
+  stuckAt?: number
 }
 
 /** An error as lists show it, and what it has in common with others of its kind. */

@@ -2,21 +2,31 @@ import type { RepeatOptions } from './client.ts'
 import { ConflictError } from './engine/errors.ts'
 import { canonicalJson } from './engine/json.ts'
 import { checkRunId, keyedRunId } from './engine/names.ts'
-import { journalUpTo } from './engine/rerun.ts'
+import { inheritanceOf } from './engine/rerun.ts'
+import type { UndoneWork } from './engine/undone-work.ts'
 import { isPause } from './flow/pause-scope.ts'
 import type { World } from './ports.ts'
 import { recordOf } from './retrying.ts'
 
-/** `from`: the step that is not taken over any more, and what comes behind it. */
-export type RerunOptions = { from: string; id?: string } & RepeatOptions
+export type RerunOptions = {
+  /** The first step that is done again; what came before it is taken over. Without it, the run begins at its beginning. */
+  from?: string
+  id?: string
+  /** Take over results that the run has undone since (ctx.compensate). Otherwise such a rerun is refused. */
+  inheritUndone?: boolean
+} & RepeatOptions
 
-export async function rerun(world: World, runId: string, options: RerunOptions): Promise<{ runId: string; created: boolean }> {
+type Needs = Pick<World, 'store' | 'wakeups' | 'clock' | 'ids' | 'documents'>
+
+/** `by`: the run that does it, where it is done to many. */
+export async function rerun(world: Needs, runId: string, options: RerunOptions & { by?: string }): Promise<{ runId: string; created: boolean }> {
   const run = await recordOf(world, runId)
   if (options.id !== undefined) checkRunId(options.id)
   const now = world.clock.now()
-  const journal = journalUpTo(options.from, run, await world.store.frames(runId), now)
+  const { journal, undone } = inheritanceOf(run, await world.store.frames(runId), now, options)
+  if (undone && !options.inheritUndone) throw new ConflictError(inheritsUndone(runId, options.from!, undone))
   const key = options.idempotencyKey
-  const id = options.id ?? (key === undefined ? world.ids.runId() : keyedRunId(`rerun\n${runId}\n${options.from}\n${key}`))
+  const id = options.id ?? (key === undefined ? world.ids.runId() : keyedRunId(`rerun\n${runId}\n${options.from ?? ''}\n${key}`))
   const { workflow, version, format, input, parsed, reparse, tags, retentionMs, admission } = run
   const result = await world.store.create({
     id,
@@ -39,3 +49,12 @@ export async function rerun(world: World, runId: string, options: RerunOptions):
   await world.wakeups.send(result.wakes)
   return { runId: id, created: result.created }
 }
+
+function inheritsUndone(runId: string, from: string, { by, inherited }: UndoneWork): string {
+  const results = inherited.slice(0, NAMED).join(', ') + (inherited.length > NAMED ? ', …' : '')
+  return (
+    `run '${runId}' has undone its steps (${by.slice(0, NAMED).join(', ')}), and a rerun from '${from}' would take over the results of ${results} ` +
+    'as if they still stood; rerun it from the beginning, or accept that with inheritUndone (--inherit-undone)'
+  )
+}
+const NAMED = 5

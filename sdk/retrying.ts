@@ -2,7 +2,7 @@ import type { RepeatOptions } from './client.ts'
 import { ConflictError, RunNotFoundError } from './engine/errors.ts'
 import type { EventOf, JournalEvent } from './engine/events.ts'
 import { digest } from './engine/names.ts'
-import { retryPlan } from './engine/undone.ts'
+import { type Refusal, retryPlan } from './engine/undone.ts'
 import { hasEnded, type RunRecord, type World } from './ports.ts'
 
 /** Lets runs go on that have failed or are stuck. */
@@ -53,18 +53,43 @@ async function revive(world: Needs, runId: string, event: EventOf<'run.retried'>
   await world.wakeups.send(wakes)
 }
 
+/** Why `retry` would refuse a failed run, its children included; undefined where it can go on. Nothing is written. */
+export async function whyNotRetried(world: Needs, runId: string): Promise<Refusal | undefined> {
+  const run = await recordOf(world, runId)
+  if (run.status !== 'failed') return undefined
+  const events = (await world.store.frames(runId)).filter(({ seq }) => seq > run.baseSeq).flatMap((frame) => frame.events)
+  if (events.at(-1)?.type === 'run.retried') return undefined
+  const plan = retryPlan(runId, events)
+  if ('refusal' in plan) return plan
+  for (const id of plan.children) {
+    const child = await world.store.get(id)
+    const refusal = refusalOfChild(runId, id, child) ?? (isOwnFailure(runId, child) ? await whyNotRetried(world, id) : undefined)
+    if (refusal) return { ...refusal, why: WITH_A_CHILD }
+  }
+  return undefined
+}
+
 async function retryChild(world: Needs, parentId: string, runId: string, options: RepeatOptions): Promise<void> {
   const child = await world.store.get(runId)
-  // Somebody else's run under the id that the child was to have.
-  if (child && child.parent?.runId !== parentId) return
-  if (child?.status === 'failed') return retry(world, runId, options)
-  // Somebody has let it go on by itself. Its parent will hear of its end, or has only to ask.
-  if (child && (!hasEnded(child.status) || child.status === 'completed')) return
-  const state = child ? `was ${child.status}` : 'is gone: its retention has passed'
-  throw new ConflictError(
-    `run '${parentId}' failed with its child run '${runId}', which ${state} and cannot go on; start '${parentId}' anew, or rerun it from a step`,
-  )
+  const refused = refusalOfChild(parentId, runId, child)
+  if (refused) throw new ConflictError(refused.refusal)
+  if (isOwnFailure(parentId, child)) await retry(world, runId, options)
 }
+
+const isOwnFailure = (parentId: string, child: RunRecord | undefined): boolean => child?.parent?.runId === parentId && child.status === 'failed'
+
+/** A child that goes on by itself, or has completed, is no obstacle: its parent will hear of its end, or has only to ask. */
+function refusalOfChild(parentId: string, runId: string, child: RunRecord | undefined): Refusal | undefined {
+  // Another run under the id that the child was to have.
+  if (child && child.parent?.runId !== parentId) return undefined
+  if (child && (!hasEnded(child.status) || child.status === 'completed' || child.status === 'failed')) return undefined
+  const state = child ? `was ${child.status}` : 'is gone: its retention has passed'
+  return {
+    refusal: `run '${parentId}' failed with its child run '${runId}', which ${state} and cannot go on; rerun '${parentId}'`,
+    why: WITH_A_CHILD,
+  }
+}
+const WITH_A_CHILD = 'failed with a child run that cannot go on: rerun them'
 
 export async function journalHas({ store }: Needs, runId: string, isIt: (event: JournalEvent) => boolean): Promise<boolean> {
   return (await store.frames(runId)).some((frame) => frame.events.some(isIt))

@@ -1,4 +1,5 @@
 import type { RunView } from './client.ts'
+import type { ErrorRecord } from './engine/events.ts'
 import type { Limits } from './flow/limits.ts'
 import { isPause, type PauseScope } from './flow/pause-scope.ts'
 import type { Count, RunRecord, World } from './ports.ts'
@@ -20,9 +21,11 @@ function shownOf({
   reparse: _r,
   admission: _a,
   passed: _n,
+  error: stored,
   ...rest
 }: RunRecord): RunView {
-  const view: RunView = { runId: id, ...rest }
+  const { at: stuckAt, ...error } = stored ?? {}
+  const view: RunView = { runId: id, ...rest, ...(stored && { error: error as ErrorRecord }), ...(stuckAt !== undefined && { stuckAt }) }
   // What it waited for is on record until it is given up again, and nobody's business meanwhile.
   if (view.status === 'running' || view.status === 'queued') delete view.waitingFor
   return view

@@ -6,6 +6,9 @@ import { nameOf, readDefinition } from '../definition-file.ts'
 import { problemLines } from '../problem-text.ts'
 import { Session } from '../session.ts'
 
+/** As the API has it. */
+const withIsoTime = <T extends { createdAt: number }>(each: T) => ({ ...each, createdAt: new Date(each.createdAt).toISOString() })
+
 export function addDefinitions(program: Command): void {
   const command = program
     .command('definitions')
@@ -15,7 +18,9 @@ export function addDefinitions(program: Command): void {
       const session = Session.of(command)
       const definitions = await session.client.listDefinitions()
       const text = definitions.map((definition) => line(definition, Date.now())).join('\n')
-      session.print(text || 'no definitions', { definitions })
+      session.print(text || 'no definitions', {
+        definitions: definitions.map((each) => ({ ...withIsoTime(each), updatedAt: new Date(each.updatedAt).toISOString() })),
+      })
     })
 
   const put = command
@@ -28,7 +33,7 @@ export function addDefinitions(program: Command): void {
       const definition = readDefinition(file)
       const saved = await session.client.putDefinition(name ?? nameOf(definition, file), definition)
       const said = saved.isNew ? `is saved as version ${saved.version}` : `has not changed since version ${saved.version}`
-      session.print([`${saved.name} ${said}`, ...problemLines(saved.warnings, 'warning')].join('\n'), saved)
+      session.print([`${saved.name} ${said}`, ...problemLines(saved.warnings, 'warning')].join('\n'), withIsoTime(saved))
     })
 
   const get = command
@@ -39,7 +44,7 @@ export function addDefinitions(program: Command): void {
     .action(async (name: string, version?: number) => {
       const session = Session.of(get)
       const stored = await session.client.getDefinition(name, version)
-      session.print(JSON.stringify(stored.definition, null, 2), stored)
+      session.print(JSON.stringify(stored.definition, null, 2), { name, ...withIsoTime(stored) })
     })
 
   const remove = command

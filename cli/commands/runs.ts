@@ -5,6 +5,7 @@ import type { ListOptions } from '../../sdk/index.ts'
 import type { RunPage, RunSummary } from '../../sdk/ports.ts'
 import { countArgument } from '../arguments.ts'
 import { runTable } from '../run-text.ts'
+import { screenful } from '../screenful.ts'
 import { Session } from '../session.ts'
 import { sayInstead } from '../terminal.ts'
 
@@ -22,11 +23,12 @@ export function addRuns(program: Command): void {
     .option('--to <time>', 'only created before this time')
     .option('--limit <count>', 'how many, 1 to 1000', countArgument, 50)
     .option('--cursor <cursor>', 'go on where a page ended')
+    .option('--internal', 'also what Overwinter itself runs: schedules, and what is done to many runs')
     .option('-w, --watch', 'go on showing them, until Ctrl-C')
   command.addOption(command.createOption('--status <status>', 'only in this state').choices(RUN_STATUSES))
-  command.action(async ({ watch, id, ...options }: ListOptions & { watch?: boolean; id?: string }) => {
+  command.action(async ({ watch, id, internal = false, ...options }: ListOptions & { watch?: boolean; id?: string; internal?: boolean }) => {
     const session = Session.of(command)
-    const filter: ListOptions = { ...options, ...(id !== undefined && { idPrefix: id }) }
+    const filter: ListOptions = { ...options, hidesInternal: !internal, ...(id !== undefined && { idPrefix: id }) }
     if (watch) return follow(session, filter)
     const { runs, cursor } = await fullPage(session, filter)
     const more = cursor === undefined ? '' : `\n\nThere are more: --cursor ${cursor}`
@@ -55,7 +57,7 @@ async function follow(session: Session, filter: ListOptions): Promise<never> {
   const seen = new Map<string, string>()
   for (;;) {
     const { runs } = await fullPage(session, filter)
-    if (process.stdout.isTTY && !session.isJson) sayInstead(runTable(runs, Date.now()))
+    if (process.stdout.isTTY && !session.isJson) sayInstead(screenful(runTable(runs, Date.now()), process.stdout))
     else for (const run of runs.filter((run) => isNews(run, seen)).reverse()) printChange(session, run)
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
   }

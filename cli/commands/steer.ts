@@ -91,17 +91,26 @@ export function addSteering(program: Command): void {
 
   const rerun = program
     .command('rerun')
-    .summary('start a run anew from one of its steps')
-    .description('Starts a new run with the same input that takes over the results of all steps before the given one.')
-    .argument('<run>', 'the id of the run to repeat')
-    .requiredOption('--from <step>', 'the first step to run again')
+    .summary('start a run anew, from its beginning or from one of its steps')
+    .description('Starts a new run with the same input. With --from it takes over the results of all steps before the given one.')
+    .argument('[run]', 'the id of the run to repeat')
+    .option('--from <step>', 'the first step to run again; without it, the run begins at its beginning')
     .option('--id <id>', 'the id of the new run')
-    .action(async (runId: string, options: { from: string; id?: string }) => {
-      const session = Session.of(rerun)
-      const started = await withRun(session.client, runId, () => session.client.rerun(runId, options))
-      session.print(`started ${started.runId}, from '${options.from}' of ${runId}`, started)
-    })
+    .option('--inherit-undone', 'with --from: take over results that the run has undone since (ctx.compensate)')
+  takesMany(rerun, 'long').action(async (runId: string | undefined, { id, from, inheritUndone, ...many }: BulkOptions & { id?: string }) => {
+    const session = Session.of(rerun)
+    const options = { ...(from !== undefined && { from }), ...(inheritUndone && { inheritUndone }) }
+    if (runId === undefined) {
+      if (id !== undefined) throw new Failure('--id is the id of one new run; for runs whose ids begin alike, give --id-prefix')
+      return steerMany(session, 'rerun', { ...many, ...options })
+    }
+    if (Object.keys(many).length > 0) throw new Failure(ONE_OF_THE_TWO)
+    const started = await withRun(session.client, runId, () => session.client.rerun(runId, { ...options, ...(id !== undefined && { id }) }))
+    session.print(`started ${started.runId}, from ${from === undefined ? 'the beginning' : `'${from}'`} of ${runId}`, started)
+  })
 }
+
+const ONE_OF_THE_TWO = 'say which run, by its id, or which runs, with filters; one of the two'
 
 interface EraseOptions {
   yes?: boolean
@@ -117,11 +126,12 @@ function steers(
   done: string,
   many?: BulkAction,
 ): void {
-  command.action(async (runId: string | undefined, options: BulkOptions) => {
+  command.action(async (runId: string | undefined, options: BulkOptions & { id?: string }) => {
     const session = Session.of(command)
-    if (many && runId === undefined) return steerMany(session, many, options)
+    const { id: idPrefix, from: createdFrom, ...rest } = options
+    if (many && runId === undefined) return steerMany(session, many, { ...rest, idPrefix, createdFrom })
     const stray = Object.keys(options).find((name) => name !== 'reason')
-    if (runId === undefined || stray !== undefined) throw new Failure('say which run, by its id, or which runs, with filters; one of the two')
+    if (runId === undefined || stray !== undefined) throw new Failure(ONE_OF_THE_TWO)
     await withRun(session.client, runId, () => steer(session.client, runId, options))
     const { status } = await session.client.get(runId)
     session.print(`${runId} ${done}; it is ${status}`, { runId, status })

@@ -103,7 +103,7 @@ function tokenTable(tokens: TokenView[], now: number): string {
   return textTable(['TOKEN', 'NAME', 'SCOPE', 'FOR', 'STATE', 'CREATED', 'EXPIRES'], rows)
 }
 
-const workerJson = ({ seenAt, ...worker }: LiveWorker) => ({ ...worker, lastSeen: new Date(seenAt).toISOString() })
+const workerJson = ({ seenAt, ...worker }: LiveWorker) => ({ ...worker, last_seen: new Date(seenAt).toISOString() })
 
 function tokenJson({ createdAt, expiresAt, ...token }: TokenView) {
   return { ...token, createdAt: new Date(createdAt).toISOString(), ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }) }

@@ -1,4 +1,5 @@
 import { extname, relative } from 'node:path'
+import { USUAL_URL } from '../connection.ts'
 import { paint } from '../terminal.ts'
 import type { ServerMessage } from './messages.ts'
 
@@ -14,9 +15,9 @@ export function banner({ url, database, workflows, newToken }: Ready): string {
 
   ${first ? 'Start a run' : 'Save a definition, to be started by its name'}:
 
-    ${paint('bold', first ? curlFor(url, first) : `${overwinterCommand()} definitions put <file>`)}
+    ${paint('bold', first ? curlFor(url, first) : `${overwinterCommand()} definitions put <file>${where(url)}`)}
 
-  Look at it: ${paint('cyan', `${url}/ui/`)}, or from another terminal: ${overwinterCommand()} runs --watch
+  Look at it: ${paint('cyan', `${url}/ui/`)}, or from another terminal: ${overwinterCommand()} runs --watch${where(url)}
 ${newToken === undefined ? '' : tokenNote(url, newToken)}`
 }
 
@@ -26,7 +27,7 @@ function tokenNote(url: string, token: string): string {
 
     ${paint('bold', token)}
 
-  Start one: OVERWINTER_URL=${url} OVERWINTER_WORKER_TOKEN=… python3 worker.py. Another token: ${overwinterCommand()} tokens create <name>
+  Start one: OVERWINTER_URL=${url} OVERWINTER_WORKER_TOKEN=… python3 worker.py. Another token: ${overwinterCommand()} tokens create <name>${where(url)}
 `
 }
 
@@ -41,6 +42,9 @@ function curlFor(url: string, { name, example }: Ready['workflows'][number]): st
 }
 
 const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Another terminal does not know the PORT of this one. */
+const where = (url: string): string => (url === USUAL_URL ? '' : ` --url ${url}`)
 
 /** How the CLI is called: from the sources in this repository, from the package elsewhere. */
 export function overwinterCommand(): string {

@@ -3,6 +3,9 @@ import { jsonSchemaOf } from '../../sdk/schema.ts'
 
 type JsonSchema = {
   type?: string
+  format?: string
+  minLength?: number
+  maxLength?: number
   const?: unknown
   enum?: unknown[]
   default?: unknown
@@ -22,6 +25,24 @@ export function exampleInput({ options: { input } }: AnyWorkflow): unknown {
   return schema && exampleOf(schema)
 }
 
+/** Texts that have a form of their own. */
+const FORMATS: Record<string, string> = {
+  email: 'ada@example.com',
+  uri: 'https://example.com',
+  url: 'https://example.com',
+  uuid: '123e4567-e89b-42d3-a456-426614174000',
+  date: '2030-01-31',
+  time: '12:00:00',
+  'date-time': '2030-01-31T12:00:00Z',
+  duration: 'PT1H',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+}
+
+function textOf({ format = '', minLength = 0, maxLength = Number.POSITIVE_INFINITY }: JsonSchema): string {
+  return FORMATS[format] ?? 'Ada'.padEnd(minLength, 'a').slice(0, maxLength)
+}
+
 function exampleOf(schema: JsonSchema): unknown {
   if ('const' in schema) return schema.const
   const [given] = [...(schema.examples ?? []), ...(schema.enum ?? [])]
@@ -30,7 +51,7 @@ function exampleOf(schema: JsonSchema): unknown {
   if (schema.anyOf?.[0]) return exampleOf(schema.anyOf[0])
   switch (schema.type) {
     case 'string':
-      return 'Ada'
+      return textOf(schema)
     case 'number':
     case 'integer':
       return Math.min(Math.max(5, schema.minimum ?? 5, (schema.exclusiveMinimum ?? 4) + 1), schema.maximum ?? 5)

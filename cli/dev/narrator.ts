@@ -1,14 +1,22 @@
 import type { ErrorRecord, JournalEvent } from '../../sdk/index.ts'
 import { type Commit, hasEnded, type RunStore } from '../../sdk/ports.ts'
+import { asWritten, runIdAsWritten } from '../../sdk/views/as-written.ts'
 import { clockTime, span } from '../../sdk/views/moments.ts'
 import { paint } from '../terminal.ts'
+
+interface Known {
+  workflow: string
+  waits?: string
+  /** The step that failed for good last, and with what. */
+  failed?: { step: string; text: string }
+}
 
 /** Tells the lives of runs as they are written down: when one starts, when a step fails, what it waits for, how it ends. */
 export class Narrator {
   private readonly say: (line: string) => void
   private readonly now: () => number
   /** Runs under way, and when they were last told to wait: the same wait is told once. */
-  private readonly runs = new Map<string, { workflow: string; waits?: string }>()
+  private readonly runs = new Map<string, Known>()
 
   constructor(say: (line: string) => void, now: () => number) {
     this.say = say
@@ -45,7 +53,7 @@ export class Narrator {
   private committed({ runId, frame, next }: Commit, suspended: boolean): void {
     for (const event of frame?.events ?? []) this.happened(runId, event)
     if (next.kind === 'suspend' && suspended) {
-      const waits = next.waitingFor.map(({ kind, id, on }) => (kind === 'sleep' ? `'${id}'` : `${kind} '${on ?? id}'`)).join(', ')
+      const waits = next.waitingFor.map(({ kind, id, on }) => (kind === 'sleep' ? `'${asWritten(id)}'` : `${kind} '${asWritten(on ?? id)}'`)).join(', ')
       const until = next.wakeAt === undefined ? '' : ` until ${clockTime(next.wakeAt, this.now())} (in ${span(Math.max(0, next.wakeAt - this.now()))})`
       const run = this.runs.get(runId)
       if (run?.waits === waits + next.wakeAt) return
@@ -60,9 +68,16 @@ export class Narrator {
   private happened(runId: string, event: JournalEvent): void {
     if (event.type === 'step.retrying') {
       const wait = span(Math.max(0, event.until - this.now()))
-      this.tell(runId, 'red', '✗', `step '${event.id}' failed, attempt ${event.attempt}, next in ${wait}: ${textOf(event.error)}`)
+      this.tell(runId, 'red', '✗', `step '${asWritten(event.id)}' failed, attempt ${event.attempt}, next in ${wait}: ${textOf(event.error)}`)
     }
-    if (event.type === 'step.failed') this.tell(runId, 'red', '✗', `step '${event.id}' failed for good, attempt ${event.attempt}: ${textOf(event.error)}`)
+    if (event.type === 'step.failed') this.failedForGood(runId, event)
+  }
+
+  private failedForGood(runId: string, event: Extract<JournalEvent, { type: 'step.failed' }>): void {
+    const [step, text] = [asWritten(event.id), textOf(event.error)]
+    const run = this.runs.get(runId)
+    if (run) run.failed = { step, text }
+    this.tell(runId, 'red', '✗', `step '${step}' failed for good, attempt ${event.attempt}: ${text}`)
   }
 
   private ended(runId: string, event: Extract<Commit['next'], { kind: 'end' }>['event']): void {
@@ -73,14 +88,20 @@ export class Narrator {
         runId,
         'red',
         '✗',
-        event.type === 'run.failed' ? `failed: ${textOf(event.error)}` : `${status}${event.reason === undefined ? '' : `: ${event.reason}`}`,
+        event.type === 'run.failed' ? this.failure(runId, textOf(event.error)) : `${status}${event.reason === undefined ? '' : `: ${event.reason}`}`,
       )
     if (hasEnded(status as Parameters<typeof hasEnded>[0])) this.runs.delete(runId)
   }
 
+  /** What a step has failed with has been told. */
+  private failure(runId: string, text: string): string {
+    const failed = this.runs.get(runId)?.failed
+    return failed?.text === text ? `failed with step '${failed.step}'` : `failed: ${text}`
+  }
+
   private tell(runId: string, colour: 'cyan' | 'green' | 'red' | 'yellow', mark: string, what: string): void {
     const { workflow = '' } = this.runs.get(runId) ?? {}
-    this.say(`${paint(colour, mark)} ${workflow} ${paint('dim', runId)} ${what}`)
+    this.say(`${paint(colour, mark)} ${workflow} ${paint('dim', runIdAsWritten(runId))} ${what}`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { OLDEST_NODE } from '../node-version.ts'
+import { OLDEST_NODE } from '../../sdk/node-version.ts'
 import { agents, llms } from './for-agents.ts'
 
 /** The files of a new project, by name. Each is a file that a person could have written, and short enough to be read. */
@@ -27,9 +27,12 @@ function packageJson(name: string, versions: Record<string, string>): string {
     engines: { node: `>=${OLDEST_NODE}` },
     scripts: {
       dev: 'overwinter dev',
+      pretest: 'overwinter check-node',
       test: 'node --test "workflows/**/*.test.ts"',
       check: 'tsc',
+      presynth: 'overwinter check-node',
       synth: 'cdk synth --quiet',
+      predeploy: 'overwinter check-node',
       deploy: 'cdk deploy',
     },
     dependencies: { ...pick('overwinter', 'zod') },

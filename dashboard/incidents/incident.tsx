@@ -1,22 +1,26 @@
 import { useState } from 'preact/hooks'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import { type BulkAction, type Incident, listIncidents } from '../api.ts'
 import { amount } from '../format.ts'
 import { always, useLoaded } from '../live/use-loaded.ts'
 import { Empty, Shown } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
-import { href } from '../route.ts'
+import { href, selected } from '../route.ts'
 import { config } from '../settings.ts'
 import { BulkDialog } from './bulk.tsx'
+import { Since } from './since.tsx'
 
 export function IncidentPage({ fingerprint }: { fingerprint: string }) {
-  const loaded = useLoaded('incidents', (signal) => listIncidents(undefined, signal), always)
+  const since = selected('since')
+  const loaded = useLoaded(`incidents ${since}`, (signal) => listIncidents({ since }, signal), always)
   // The dialog stays when the incident is over, which is what it is for.
   const [open, setOpen] = useState<{ action: BulkAction; incident: Incident } | undefined>()
   return (
     <div class="page">
       <p class="crumbs">
-        <a href={href(['incidents'])}>Incidents</a>
+        <a href={href(['incidents'], { since })}>Incidents</a>
       </p>
+      <Since since={since} />
       <Shown loaded={loaded}>
         {({ incidents }) => {
           const incident = incidents.find((each) => each.fingerprint === fingerprint)
@@ -34,13 +38,14 @@ export function IncidentPage({ fingerprint }: { fingerprint: string }) {
           )
         }}
       </Shown>
-      {open && <BulkDialog {...open} onClose={() => setOpen(undefined)} />}
+      {open && <BulkDialog {...open} since={since} onClose={() => setOpen(undefined)} />}
     </div>
   )
 }
 
 const ACTIONS: { action: BulkAction; title: string; isPossible(incident: Incident): boolean }[] = [
   { action: 'retry', title: 'Retry all', isPossible: () => true },
+  { action: 'rerun', title: 'Rerun all', isPossible: ({ failed }) => failed > 0 },
   { action: 'cancel', title: 'Cancel all', isPossible: ({ stuck }) => stuck > 0 },
   { action: 'terminate', title: 'Terminate all', isPossible: ({ stuck }) => stuck > 0 },
 ]
@@ -61,7 +66,7 @@ function Details({ incident, onOpen }: { incident: Incident; onOpen: (action: Bu
           <button
             key={action}
             type="button"
-            class={action === 'retry' ? 'primary' : 'grave'}
+            class={action === 'retry' ? 'primary' : action === 'rerun' ? '' : 'grave'}
             title={isReadOnly ? 'This page is read only' : ''}
             onClick={() => onOpen(action)}
           >
@@ -80,7 +85,7 @@ function Details({ incident, onOpen }: { incident: Incident; onOpen: (action: Bu
           <div>
             <dt>Step</dt>
             <dd>
-              <code>{step}</code>
+              <code>{asWritten(step)}</code>
             </dd>
           </div>
         )}

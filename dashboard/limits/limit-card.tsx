@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { countInWords, specInWords, takenBy, totalsOf } from '../../sdk/views/limit-words.ts'
+import { asWritten, runIdAsWritten } from '../../sdk/views/as-written.ts'
+import { countInWords, inForceInWords, insideInWords, specInWords, takenBy, totalsOf } from '../../sdk/views/limit-words.ts'
 import { type LimitView, steerLimit } from '../api.ts'
 import { duration } from '../format.ts'
 import { Ago } from '../parts/time.tsx'
@@ -12,8 +13,8 @@ type Action = 'set' | 'pause' | 'resume' | 'reset'
 
 /** A limit: its numbers, who is inside and who waits, and what can be done about it. `isAlone`: the page bears its name. */
 export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlone?: boolean }) {
-  const { name, code, inForce, isSet, paused, gates, hasMore } = limit
-  const { inside, waiting } = totalsOf(limit)
+  const { name, code, isSet, paused, gates, hasMore } = limit
+  const { waiting } = totalsOf(limit)
   return (
     <section class="card limit" aria-label={`Limit ${name}`}>
       <div class="limit-head">
@@ -23,12 +24,12 @@ export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlon
           </h2>
         )}
         <p>
-          <strong>{specInWords(inForce)}</strong>
+          <strong>{inForceInWords(limit)}</strong>
           {isSet && <span class="muted"> set here; the code has {specInWords(code)}</span>}
         </p>
         {paused && <span class="status is-stuck">paused: nobody is let in</span>}
         <p class="muted number">
-          {countInWords(inside)} inside, {countInWords(waiting)} waiting
+          inside: {insideInWords(limit)}; waiting: {countInWords(waiting)}
         </p>
         <Steering limit={limit} />
       </div>
@@ -79,13 +80,19 @@ function Holders({ names, of, most }: { names: readonly string[]; of: number; mo
         <span key={name}>
           {i > 0 && ', '}
           <a class="mono" href={href(['runs', name.split('/')[0]!])}>
-            {name}
+            {holderAsWritten(name)}
           </a>
         </span>
       ))}
       {shown.length > 0 && shown.length < of && <span class="muted">, …</span>}
     </>
   )
+}
+
+/** `run/step`, as both were written. */
+function holderAsWritten(name: string): string {
+  const [run = '', ...step] = name.split('/')
+  return [runIdAsWritten(run), ...step.map(asWritten)].join('/')
 }
 
 const WORDS = {

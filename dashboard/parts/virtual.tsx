@@ -11,6 +11,8 @@ interface VirtualProps {
   head?: ComponentChildren
   foot?: ComponentChildren
   className?: string
+  /** How far it is scrolled. */
+  onScroll?(top: number): void
   row(index: number, place: CSSProperties): ComponentChildren
 }
 
@@ -18,16 +20,20 @@ interface VirtualProps {
 const MARGIN = 8
 
 /** A list of which only what can be seen is there: ten thousand rows cost as much as fifty. */
-export function Virtual({ count, rowHeight, label, role, active, head, foot, className = '', row }: VirtualProps) {
+export function Virtual({ count, rowHeight, label, role, active, head, foot, className = '', onScroll, row }: VirtualProps) {
   const scroller = useRef<HTMLDivElement>(null)
+  const scrolled = useRef(onScroll)
+  scrolled.current = onScroll
   const [view, setView] = useState({ top: 0, height: 800 })
 
   useLayoutEffect(() => {
     const element = scroller.current!
-    const look = () =>
+    const look = () => {
+      scrolled.current?.(element.scrollTop)
       setView((before) =>
         before.top === element.scrollTop && before.height === element.clientHeight ? before : { top: element.scrollTop, height: element.clientHeight },
       )
+    }
     const observer = new ResizeObserver(look)
     observer.observe(element)
     element.addEventListener('scroll', look, { passive: true })

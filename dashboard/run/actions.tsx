@@ -6,9 +6,10 @@ import { go, href } from '../route.ts'
 import { config } from '../settings.ts'
 import { AnswerDialog } from './answer.tsx'
 import { Confirm } from './confirm.tsx'
+import { RerunDialog } from './rerun.tsx'
 import { SignalDialog } from './signal.tsx'
 
-export type ActionName = 'signal' | 'answer' | 'wake' | 'retry' | 'cancel' | 'terminate' | 'erase'
+export type ActionName = 'signal' | 'answer' | 'wake' | 'retry' | 'rerun' | 'cancel' | 'terminate' | 'erase'
 
 interface Action {
   title: string
@@ -25,6 +26,7 @@ const ACTIONS: Record<ActionName, Action> = {
   answer: { title: 'Answer', isPossible: (run) => !hasEnded(run.status) && waitsFor('callback')(run) },
   wake: { title: 'Wake', isPossible: (run) => run.status === 'sleeping' || run.status === 'stuck' || (!hasEnded(run.status) && waitsFor('sleep')(run)) },
   retry: { title: 'Retry', isPossible: ({ status }) => status === 'failed' || status === 'stuck' },
+  rerun: { title: 'Rerun', isPossible: ({ status }) => hasEnded(status) },
   cancel: { title: 'Cancel', isPossible: ({ status }) => !hasEnded(status), isGrave: true },
   terminate: { title: 'Terminate', isPossible: ({ status }) => !hasEnded(status), isGrave: true },
   erase: { title: 'Erase', isPossible: ({ status }) => hasEnded(status), isGrave: true },
@@ -90,6 +92,8 @@ export function ActionDialog({ action, run, about, onClose }: ActionDialogProps)
           onClose={onClose}
         />
       )
+    case 'rerun':
+      return <RerunDialog run={run} events={[]} onClose={onClose} />
     case 'cancel':
       return (
         <Confirm

@@ -42,7 +42,7 @@ export function AnswerDialog({ run, onClose }: { run: ShownRun; onClose: () => v
 function Answer({ callback, onClose }: { callback: OpenCallback; onClose: () => void }) {
   const [isFailure, setFailure] = useState(false)
   const [message, setMessage] = useState('')
-  const result = useValue(undefined, '$.result')
+  const result = useValue(callback.schema, '$.result')
   const { problems, refusal, isSending, submit } = useSending(async (body, key) => {
     await settleCallback(callback.token, body as { result: unknown }, key)
     hurry()
@@ -52,16 +52,17 @@ function Answer({ callback, onClose }: { callback: OpenCallback; onClose: () => 
     event.preventDefault()
     const found: FieldProblem[] = []
     const body = isFailure ? { error: { message } } : { result: result.read(found) }
-    void submit(body, found, (path) => path === '$.result')
+    void submit(body, found, (path) => document.getElementsByName(path).length > 0)
   }
   return (
     <form class="stack" onSubmit={send} noValidate>
+      {callback.question !== undefined && <p class="question">{callback.question}</p>}
       <p class="muted">
         It has{' '}
         <a href={callback.url} target="_blank" rel="noreferrer">
           a page of its own
         </a>
-        , for whoever is to answer.
+        , to send to the person who is to answer.
       </p>
       <label class="check">
         <input type="checkbox" checked={isFailure} onChange={() => setFailure(!isFailure)} /> It failed
@@ -72,7 +73,7 @@ function Answer({ callback, onClose }: { callback: OpenCallback; onClose: () => 
           <input type="text" name="$.error" value={message} onInput={(event) => setMessage(event.currentTarget.value)} />
         </label>
       ) : (
-        <ValueForm value={result} problems={problems} title="Result, as JSON" />
+        <ValueForm value={result} problems={problems} title={callback.schema === undefined ? 'Result, as JSON' : 'Result'} />
       )}
       <DialogEnd refusal={refusal} onClose={onClose}>
         <button type="submit" class="primary" aria-disabled={isSending}>

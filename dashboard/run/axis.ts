@@ -13,7 +13,7 @@ const WORTH = 3
 /** All that was cut out takes so much of the room, at most. */
 const ROOM_FOR_IDLE = 0.3
 
-export function trueAxis({ from }: Timeline, to: number): Axis {
+export function trueAxis({ from }: Pick<Timeline, 'from'>, to: number): Axis {
   const length = Math.max(1, to - from)
   return { at: (time) => within((time - from) / length), timeAt: (place) => from + place * length, cuts: [] }
 }
@@ -22,6 +22,8 @@ export function trueAxis({ from }: Timeline, to: number): Axis {
 export function cutAxis({ from, rows, visits }: Timeline, to: number): Axis {
   const work = merged([...rows.flatMap(workOf), ...visits.map((visit): Span => [visit.from, visit.to])])
   const moments = [...new Set([from, to, ...rows.flatMap(momentsOf), ...work.flat()])].filter((at) => at >= from && at <= to).sort((a, b) => a - b)
+  // All of it happened in one millisecond.
+  if (moments.length < 2) return trueAxis({ from }, to)
   let next = 0
   const idle = moments.slice(1).map((end, i) => {
     const start = moments[i]!
@@ -34,7 +36,7 @@ export function cutAxis({ from, rows, visits }: Timeline, to: number): Axis {
   const most = gaps === 0 ? 0 : Math.max(0.1, (Math.max(busyMs, 1) * ROOM_FOR_IDLE) / (1 - ROOM_FOR_IDLE) / gaps)
   const ends = [0]
   for (const [i, isIdle] of idle.entries()) ends.push(ends[i]! + (isIdle ? Math.min(most, lengthOf(i)) : lengthOf(i)))
-  const whole = Math.max(1, ends.at(-1)!)
+  const whole = ends.at(-1)!
   const places = ends.map((end) => end / whole)
   const cuts = idle.flatMap((isIdle, i) => (isIdle && lengthOf(i) > most * WORTH ? [{ place: (places[i]! + places[i + 1]!) / 2, ms: lengthOf(i) }] : []))
   return { at: (time) => between(time, moments, places), timeAt: (place) => between(place, places, moments), cuts }

@@ -7,9 +7,6 @@ export interface CodeNode {
   row: Row
 }
 
-/** Attempts are measured in whole milliseconds. */
-const TOLERANCE_MS = 1
-
 /** An operation comes after those that had settled when it opened; arrows that follow from others are left out. Of what repeats, the first time counts: a loop goes round. */
 export function codeGraph(rows: readonly Row[]): CodeNode[] {
   const nodes = rows.map((whole) => {
@@ -37,7 +34,7 @@ const places = (n: string): Place => {
 }
 
 function isBefore(a: Span, b: Span): boolean {
-  if (a.row.to === undefined || a.row.to > b.row.from + TOLERANCE_MS) return false
+  if (a.row.to === undefined || a.row.to > b.row.from) return false
   // Steps that are done in the same frame ran side by side: a step costs a frame of its own otherwise.
   const isSameFrame = a.settled[0] === b.begun[0]
   if (isSameFrame && a.row.kind === 'step' && b.row.kind === 'step') return false

@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import { type Timeline, timeline } from '../../sdk/views/timeline.ts'
 import { listRuns, type ShownRun } from '../api.ts'
 import { amount, duration } from '../format.ts'
@@ -90,8 +91,8 @@ function Beside({ run, view, other }: { run: ShownRun; view: Timeline; other: st
               const { id, kind, a, b, difference } = lines[i]!
               return (
                 <div key={`${kind} ${id}`} role="row" aria-rowindex={i + 2} class={`compare-row ${difference ? CLASSES[difference] : ''}`} style={style}>
-                  <span role="cell" class="mono cut" title={id}>
-                    {id}
+                  <span role="cell" class="mono cut" title={asWritten(id)}>
+                    {asWritten(id)}
                   </span>
                   <Cell side={a} />
                   <Cell side={b} />

@@ -9,6 +9,8 @@ interface ConfirmProps {
   verb: string
   /** What will happen, and what is lost. */
   text: string
+  /** What speaks against it. */
+  warning?: string
   isGrave?: boolean
   asksReason?: boolean
   onDo(key: string, reason?: string): Promise<void>
@@ -16,7 +18,7 @@ interface ConfirmProps {
 }
 
 /** Asks before it does. */
-export function Confirm({ title, verb, text, isGrave = false, asksReason = false, onDo, onClose }: ConfirmProps) {
+export function Confirm({ title, verb, text, warning, isGrave = false, asksReason = false, onDo, onClose }: ConfirmProps) {
   const [reason, setReason] = useState('')
   const { problems, refusal, isSending, submit } = useSending(async (_body, key) => {
     await onDo(key, reason.trim() || undefined)
@@ -33,6 +35,11 @@ export function Confirm({ title, verb, text, isGrave = false, asksReason = false
         }}
       >
         <p>{text}</p>
+        {warning !== undefined && (
+          <p class="warning" role="alert">
+            {warning}
+          </p>
+        )}
         {asksReason && (
           <label class="field">
             <span>

@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { layersOf } from '../../sdk/definitions/layers.ts'
 import type { StepView } from '../../sdk/definitions/step-states.ts'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import type { Row, Timeline } from '../../sdk/views/timeline.ts'
 import { getSteps, type ShownRun } from '../api.ts'
 import { amount, duration } from '../format.ts'
@@ -31,14 +32,14 @@ const MOST = 200
 
 /** A definition says what comes after what; of code, its history does. Only the server knows which of the two a run is of. */
 export function GraphTab({ run: { runId }, view: { rows } }: { run: ShownRun; view: Timeline }) {
-  const { value: steps, refusal } = useLoaded(`steps ${runId}`, (signal) => getSteps(runId, signal), concerns(runId))
-  if (refusal) return <Drawing boxes={boxesOf(rows)} />
-  return steps ? <Drawing boxes={boxesOfSteps(steps, rows)} /> : <Skeleton />
+  const { value, refusal } = useLoaded(`steps ${runId}`, (signal) => getSteps(runId, signal), concerns(runId))
+  if (!value && !refusal) return <Skeleton />
+  return <Drawing boxes={value?.steps ? boxesOfSteps(value.steps, rows) : boxesOf(rows)} />
 }
 
 function boxesOf(rows: readonly Row[]): Box[] {
   return codeGraph(rows.slice(0, MOST)).map(({ name, after, row }) => ({
-    ...{ name, after, title: row.id, icon: row.kind, state: row.outcome, event: row.last },
+    ...{ name, after, title: asWritten(row.id), icon: row.kind, state: row.outcome, event: row.last },
     says: [
       row.folded ? `×${amount(row.folded.members.length)}` : '',
       row.outcome === 'done' ? '' : row.outcome,

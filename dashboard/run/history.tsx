@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import type { PlacedEvent } from '../api.ts'
 import { absolute, amount, clockTime, day } from '../format.ts'
 import { useKeys } from '../keys.ts'
@@ -76,8 +77,8 @@ export function HistoryTab({ events }: { events: readonly PlacedEvent[] }) {
                 <span role="cell">
                   <a href={href(path, { ...Object.fromEntries(query), event: event.n })}>{event.type}</a>
                 </span>
-                <span role="cell" class="mono cut" title={opOf(event) ?? ''}>
-                  {opOf(event) ?? ''}
+                <span role="cell" class="mono cut" title={asWritten(opOf(event) ?? '')}>
+                  {asWritten(opOf(event) ?? '')}
                 </span>
                 <span role="cell" class="cut muted" title={wordsOf(event)}>
                   {wordsOf(event)}

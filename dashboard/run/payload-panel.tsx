@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { opKindOf } from '../../sdk/engine/events.ts'
 import type { Json } from '../../sdk/engine/json.ts'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import { getEvent, getWholeRun, type PlacedEvent, type ShownRun } from '../api.ts'
 import { absolute, duration } from '../format.ts'
 import { useKeys } from '../keys.ts'
@@ -71,7 +72,7 @@ function EventDetails({ run, event, events }: { run: ShownRun; event: PlacedEven
       <dl class="facts">
         {op !== undefined && (
           <Fact title="Operation">
-            <code>{op}</code>
+            <code>{asWritten(op)}</code>
           </Fact>
         )}
         <Fact title="When">
@@ -91,7 +92,7 @@ function EventDetails({ run, event, events }: { run: ShownRun; event: PlacedEven
         )}
         {'reason' in event && event.reason !== undefined && <Fact title="Reason">{event.reason}</Fact>}
       </dl>
-      {isStep && <RerunButton run={run} from={op} />}
+      {isStep && <RerunButton run={run} events={events} from={op} />}
       {op !== undefined && <Siblings op={op} n={event.n} events={events} />}
       <Shown loaded={loaded}>
         {(whole) => (
@@ -113,7 +114,7 @@ function Siblings({ op, n, events }: { op: string; n: string; events: readonly P
   const { path, query } = place.value
   if (all.length < 2) return null
   return (
-    <ol class="siblings" aria-label={`Events of ${op}`}>
+    <ol class="siblings" aria-label={`Events of ${asWritten(op)}`}>
       {all.slice(-MOST_SIBLINGS).map((event) => (
         <li key={event.n}>
           <a href={href(path, { ...Object.fromEntries(query), event: event.n })} {...(event.n === n && { 'aria-current': 'true' as const })}>

@@ -67,6 +67,17 @@ function RemedyButton({ run, remedy: { what, command } }: { run: ShownRun; remed
   if (verb === 'resume') return <a href={href(['limits'])}>{what}</a>
   if (verb === 'limits') return <a href={href(['limits', limitIn(command!)])}>{what}</a>
   if (verb === 'workers') return <a href={href(['workers'])}>{what}</a>
+  // Its reason is why the run cannot go on: too long for a button.
+  if (verb === 'rerun' && !config.value.isReadOnly)
+    return (
+      <p class="remedy">
+        {what}{' '}
+        <button type="button" class="primary" onClick={() => open(true)}>
+          Rerun
+        </button>
+        {isOpen && <ActionDialog action="rerun" run={run} onClose={() => open(false)} />}
+      </p>
+    )
   if (action && !config.value.isReadOnly)
     return (
       <>

@@ -1,10 +1,48 @@
 import { useState } from 'preact/hooks'
-import { rerunFrom, type ShownRun } from '../api.ts'
+import { undoneBefore } from '../../sdk/engine/undone-work.ts'
+import { asWritten } from '../../sdk/views/as-written.ts'
+import { type PlacedEvent, rerunRun, type ShownRun } from '../api.ts'
 import { go, href } from '../route.ts'
 import { config } from '../settings.ts'
 import { Confirm } from './confirm.tsx'
 
-export function RerunButton({ run, from }: { run: ShownRun; from: string }) {
+/** `from`: the first step that is done again; without it, the run begins at its beginning. */
+interface RerunProps {
+  run: ShownRun
+  events: readonly PlacedEvent[]
+  from?: string
+  onClose(): void
+}
+
+export function RerunDialog({ run, events, from, onClose }: RerunProps) {
+  const undone = from === undefined ? undefined : undoneBefore(from, withoutStart(events))
+  const step = from === undefined ? 'the beginning' : asWritten(from)
+  const text =
+    from === undefined
+      ? 'A new run with the same input does everything anew. This run stays as it is.'
+      : `A new run with the same input takes over what happened before '${step}', and does that step and all that follows anew. This run stays as it is.`
+  return (
+    <Confirm
+      title={`Rerun from ${step}`}
+      verb={undone ? 'Start it all the same' : 'Start the new run'}
+      isGrave={undone !== undefined}
+      text={text}
+      {...(undone && {
+        warning: `This run has undone its steps (${undone.by.join(', ')}). The new run would take over the results of ${undone.inherited.join(', ')} as if they still stood. To do them again, rerun it from the beginning.`,
+      })}
+      onDo={async (key) => {
+        const { runId } = await rerunRun(run.runId, { ...(from !== undefined && { from }), ...(undone && { inheritUndone: true }) }, key)
+        go(href(['runs', runId]))
+      }}
+      onClose={onClose}
+    />
+  )
+}
+
+/** What a journal has. */
+const withoutStart = (events: readonly PlacedEvent[]) => events.filter((event) => event.type !== 'run.started')
+
+export function RerunButton({ run, events, from }: Omit<RerunProps, 'onClose'>) {
   const [isOpen, open] = useState(false)
   if (config.value.isReadOnly) return null
   return (
@@ -12,18 +50,7 @@ export function RerunButton({ run, from }: { run: ShownRun; from: string }) {
       <button type="button" onClick={() => open(true)}>
         Rerun from here
       </button>
-      {isOpen && (
-        <Confirm
-          title={`Rerun from ${from}`}
-          verb="Start the new run"
-          text={`A new run with the same input takes over what happened before '${from}', and does that step and all that follows anew. This run stays as it is.`}
-          onDo={async (key) => {
-            const { runId } = await rerunFrom(run.runId, from, key)
-            go(href(['runs', runId]))
-          }}
-          onClose={() => open(false)}
-        />
-      )}
+      {isOpen && <RerunDialog run={run} events={events} {...(from !== undefined && { from })} onClose={() => open(false)} />}
     </p>
   )
 }

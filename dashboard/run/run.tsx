@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks'
+import { runIdAsWritten } from '../../sdk/views/as-written.ts'
 import { timeline } from '../../sdk/views/timeline.ts'
 import { getRun, getWhy, type PlacedEvent, type ShownRun } from '../api.ts'
 import { duration } from '../format.ts'
@@ -52,7 +53,7 @@ function RunHead({ run }: { run: ShownRun }) {
   return (
     <div class="run-head">
       <div class="run-title">
-        <h1 class="mono">{runId}</h1>
+        <h1 class="mono">{runIdAsWritten(runId)}</h1>
         <Copy text={runId} what="the id" />
         <Status status={status} />
       </div>

@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks'
+import { asWritten } from '../../sdk/views/as-written.ts'
 import { type Row, timeline } from '../../sdk/views/timeline.ts'
 import { getReplay, type PlacedEvent, type ShownRun } from '../api.ts'
 import { absolute, amount, duration, plural } from '../format.ts'
@@ -29,7 +30,7 @@ export function TimeTravel({ run, events }: { run: ShownRun; events: readonly Pl
   if (!event) return <Empty title="Nothing has happened yet" />
   const rows = view.rows.flatMap((row) => row.folded?.members ?? [row])
   const open = rows.filter(({ outcome }) => outcome === 'open')
-  const settled = rows.filter(({ outcome }) => outcome !== 'open').sort((a, b) => b.to! - a.to!)
+  const settled = rows.filter(({ outcome }) => outcome !== 'open').sort((a, b) => byPlace(b.last, a.last))
   return (
     <div class="travel">
       <div class="travel-controls">
@@ -53,7 +54,7 @@ export function TimeTravel({ run, events }: { run: ShownRun; events: readonly Pl
         <span class="number muted">
           {amount(index + 1)} of {amount(events.length)}
         </span>{' '}
-        <strong>{event.type}</strong> {opOf(event) !== undefined && <code>{opOf(event)}</code>} <span class="muted">{wordsOf(event)}</span>
+        <strong>{event.type}</strong> {opOf(event) !== undefined && <code>{asWritten(opOf(event)!)}</code>} <span class="muted">{wordsOf(event)}</span>
         <br />
         <span class="muted number">
           {absolute(event.at)}, {duration(event.at - events[0]!.at)} after its start
@@ -81,7 +82,7 @@ function Rows({ rows }: { rows: readonly Row[] }) {
         <li key={`${kind} ${id}`} class={`is-${outcome.replace(' ', '-')}`}>
           <Icon name={kind} />
           <a class="mono" href={href(path, { ...Object.fromEntries(query), event: last })}>
-            {id}
+            {asWritten(id)}
           </a>{' '}
           <span class="muted">
             {outcome === 'done' || outcome === 'open' ? '' : outcome}
@@ -107,7 +108,7 @@ function Replay({ runId, n }: { runId: string; n: string }) {
               <ul class="plain">
                 {open.map(({ id, kind, at }) => (
                   <li key={id}>
-                    {kind} ‘{id}’ {at !== undefined && <code class="muted">{at}</code>}
+                    {kind} ‘{asWritten(id)}’ {at !== undefined && <code class="muted">{at}</code>}
                   </li>
                 ))}
               </ul>
@@ -141,4 +142,10 @@ function Replay({ runId, n }: { runId: string; n: string }) {
       </Shown>
     </section>
   )
+}
+
+/** By where they stand in the history: times are in milliseconds, and much may happen in one. */
+function byPlace(a: string, b: string): number {
+  const [[frameA = 0, indexA = 0], [frameB = 0, indexB = 0]] = [a.split('.').map(Number), b.split('.').map(Number)] as [number[], number[]]
+  return frameA - frameB || indexA - indexB
 }

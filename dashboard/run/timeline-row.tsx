@@ -1,4 +1,6 @@
 import type { CSSProperties } from 'preact'
+import { asWritten } from '../../sdk/views/as-written.ts'
+import { join } from '../../sdk/views/fold.ts'
 import type { Bar, Outcome, Row } from '../../sdk/views/timeline.ts'
 import { amount, clockTime, duration } from '../format.ts'
 import { Icon } from '../parts/icons.tsx'
@@ -27,7 +29,7 @@ export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, on
   const name = (
     <>
       <Icon name={kind} />
-      <span class="row-id cut">{id}</span>
+      <span class="row-id cut">{asWritten(id)}</span>
       {folded && (
         <span class="row-count">
           ×{amount(folded.members.length)}
@@ -41,12 +43,16 @@ export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, on
   return (
     <div role="listitem" class={`timeline-row is-${outcome.replace(' ', '-')} ${isActive ? 'is-active' : ''} ${level > 0 ? 'is-member' : ''}`} style={style}>
       {folded ? (
-        <button type="button" class="row-name" aria-expanded={isOpen ?? false} onClick={onToggle} title={id}>
+        <button type="button" class="row-name" aria-expanded={isOpen ?? false} onClick={onToggle} title={asWritten(id)}>
           <Icon name="open" className="fold" />
           {name}
         </button>
       ) : (
-        <a class="row-name" href={href(path, { ...Object.fromEntries(query), event: last })} title={error ? `${id}: ${error.name}: ${error.message}` : id}>
+        <a
+          class="row-name"
+          href={href(path, { ...Object.fromEntries(query), event: last })}
+          title={error ? `${asWritten(id)}: ${error.name}: ${error.message}` : asWritten(id)}
+        >
           {name}
         </a>
       )}
@@ -58,7 +64,11 @@ export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, on
             class={`bar is-${bar.kind} is-${bar.outcome.replace(' ', '-')}`}
             style={{ left: `min(${bar.left * 100}%, 100% - 3px)`, width: `${bar.width * 100}%` }}
             title={bar.title}
-          />
+          >
+            {bar.share && bar.share.failed > 0 && bar.outcome !== 'failed' && (
+              <span class="bar-failed" style={{ width: `max(2px, ${(bar.share.failed / bar.share.of) * 100}%)` }} />
+            )}
+          </span>
         ))}
       </div>
       <span class="row-took number">
@@ -77,22 +87,24 @@ interface Drawn {
   outcome: Outcome
   left: number
   width: number
+  share?: { failed: number; of: number }
   title: string
 }
 
 function drawn(bars: readonly Bar[], axis: Axis, end: number): Drawn[] {
   const all: Drawn[] = []
   const finest = bars.length > MOST_BARS ? 1 / MOST_BARS : 0
-  for (const { kind, outcome, from, to = end, n, attempt } of bars) {
+  for (const { kind, outcome, share, from, to = end, n, attempt } of bars) {
     const [left, right] = [axis.at(from), axis.at(to)]
     const last = all.at(-1)
     if (last && finest > 0 && right - last.left < finest) {
       last.width = Math.max(last.width, right - last.left)
-      if (outcome === 'failed') last.outcome = outcome
+      join(last, { outcome, ...(share && { share }) })
       continue
     }
     const title = `${attempt === undefined ? kind : `attempt ${attempt}`}: ${outcome}, ${duration(to - from)}, from ${clockTime(from)}`
-    all.push({ key: `${kind}${n}`, kind, outcome, left, width: right - left, title })
+    const failures = share && share.failed > 0 && share.of > 1 ? `; ${amount(share.failed)} of ${amount(share.of)} failed` : ''
+    all.push({ key: `${kind}${n}`, kind, outcome, left, width: right - left, title: title + failures, ...(share && { share }) })
   }
   return all
 }

@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks'
 import type { RunFilter } from '../api.ts'
+import { TimeField } from '../parts/time-field.tsx'
 import { href, select } from '../route.ts'
 import { SavedViews } from './saved-views.tsx'
 
@@ -22,8 +23,17 @@ export function Filters({ filter, workflows }: { filter: RunFilter; workflows: r
       </label>
       <Typed name="tag" label="Tag" value={filter.tag} />
       <Typed name="idPrefix" label="Id begins with" value={filter.idPrefix} />
-      <Time name="from" label="Created from" value={filter.from} />
-      <Time name="to" label="before" value={filter.to} />
+      <TimeField name="from" label="Created from" value={filter.from} onChange={(from) => select({ from })} />
+      <TimeField name="to" label="before" value={filter.to} onChange={(to) => select({ to })} />
+      <label class="check">
+        <input
+          type="checkbox"
+          name="internal"
+          checked={filter.internal === 'show'}
+          onChange={(event) => select({ internal: event.currentTarget.checked ? 'show' : undefined })}
+        />
+        Internal runs
+      </label>
       {isAny && <a href={href(['runs'])}>Clear</a>}
       <SavedViews />
     </form>
@@ -52,24 +62,4 @@ function Typed({ name, label, value }: { name: 'tag' | 'idPrefix'; label: string
       />
     </label>
   )
-}
-
-/** The field speaks of the reader's time zone, the address of UTC. */
-function Time({ name, label, value }: { name: 'from' | 'to'; label: string; value: string | undefined }) {
-  const change = (event: Event & { currentTarget: HTMLInputElement }) => {
-    const at = event.currentTarget.value
-    select({ [name]: at === '' ? undefined : new Date(at).toISOString() })
-  }
-  return (
-    <label>
-      {label}
-      <input type="datetime-local" name={name} value={forField(value)} onChange={change} />
-    </label>
-  )
-}
-
-function forField(value: string | undefined): string {
-  const at = value === undefined ? Number.NaN : /^\d+$/.test(value) ? Number(value) : Date.parse(value)
-  if (Number.isNaN(at)) return ''
-  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }

@@ -1,4 +1,5 @@
 import type { CSSProperties } from 'preact'
+import { runIdAsWritten } from '../../sdk/views/as-written.ts'
 import { awaited } from '../../sdk/views/awaited.ts'
 import type { RunInList } from '../api.ts'
 import { duration, relative } from '../format.ts'
@@ -29,7 +30,7 @@ export function RunRow({ run, index, style, isActive }: { run: RunInList; index:
       </span>
       <span role="cell" class="mono cut">
         <a href={href(['runs', runId])} title={runId}>
-          {runId}
+          {runIdAsWritten(runId)}
         </a>
       </span>
       <span role="cell" class="cut" title={`${workflow} v${version}`}>

@@ -10,12 +10,13 @@ import { go, href, place } from '../route.ts'
 import { Filters } from './filters.tsx'
 import { RunRow, RunsHead } from './run-row.tsx'
 import { StatusChips } from './status-chips.tsx'
+import { useSteady } from './use-steady.ts'
 
 const PAGE = 50
 /** The API gives no more at once. */
 const MOST = 1_000
 const ROW_HEIGHT = 36
-const FILTERS = ['workflow', 'status', 'tag', 'idPrefix', 'from', 'to'] as const
+const FILTERS = ['workflow', 'status', 'tag', 'idPrefix', 'from', 'to', 'internal'] as const
 
 const filterOf = (query: URLSearchParams): RunFilter => Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])))
 
@@ -29,7 +30,7 @@ async function listAtLeast(filter: RunFilter, wanted: number, signal: AbortSigna
   const all: RunInList[] = []
   let cursor: string | undefined
   do {
-    const page = await listRuns({ ...filter, limit: Math.min(MOST, wanted - all.length), ...(cursor !== undefined && { cursor }) }, signal)
+    const page = await listRuns({ internal: 'hide', ...filter, limit: Math.min(MOST, wanted - all.length), ...(cursor !== undefined && { cursor }) }, signal)
     all.push(...page.runs)
     cursor = page.cursor
   } while (cursor !== undefined && all.length < wanted)
@@ -56,7 +57,13 @@ export function RunsPage() {
           runs.length === 0 && cursor === undefined ? (
             <NoRuns isFiltered={isFiltered} />
           ) : (
-            <List runs={runs} cursor={cursor} isStale={list.isStale} onMore={() => setMore({ key, count: wanted + (wanted < 500 ? PAGE * 4 : MOST) })} />
+            <List
+              filterKey={key}
+              runs={runs}
+              cursor={cursor}
+              isStale={list.isStale}
+              onMore={() => setMore({ key, count: wanted + (wanted < 500 ? PAGE * 4 : MOST) })}
+            />
           )
         }
       </Shown>
@@ -64,38 +71,49 @@ export function RunsPage() {
   )
 }
 
-function List({ runs, cursor, isStale, onMore }: Listed & { isStale: boolean; onMore: () => void }) {
-  const [active, setActive] = useState(-1)
-  const move = (by: number) => setActive(Math.max(0, Math.min(runs.length - 1, active + by)))
+function List({ filterKey, runs: fresh, cursor, isStale, onMore }: Listed & { filterKey: string; isStale: boolean; onMore: () => void }) {
+  const [active, setActive] = useState<string | undefined>()
+  const [isScrolled, setScrolled] = useState(false)
+  const [isPointedAt, setPointedAt] = useState(false)
+  const { runs, arrived, letGo } = useSteady(filterKey, fresh, active !== undefined || isScrolled || isPointedAt)
+  const index = runs.findIndex(({ runId }) => runId === active)
+  const move = (by: number) => setActive(runs[Math.max(0, Math.min(runs.length - 1, index + by))]?.runId)
   useKeys({
     j: () => move(1),
     k: () => move(-1),
-    Enter: () => {
-      const run = runs[active]
-      if (run) go(href(['runs', run.runId]))
-    },
+    Escape: () => setActive(undefined),
+    Enter: () => active !== undefined && go(href(['runs', active])),
   })
   return (
-    <Virtual
-      count={runs.length}
-      rowHeight={ROW_HEIGHT}
-      label="Runs"
-      role="table"
-      active={active}
-      className={`runs ${isStale ? 'is-stale' : ''}`}
-      head={<RunsHead />}
-      row={(i, style) => <RunRow key={runs[i]!.runId} run={runs[i]!} index={i} style={style} isActive={i === active} />}
-      foot={
-        <p class="list-end">
-          {amount(runs.length)} shown{cursor === undefined ? ', which is all' : ''}
-          {cursor !== undefined && (
-            <button type="button" onClick={onMore}>
-              Load more
-            </button>
-          )}
-        </p>
-      }
-    />
+    <div class="steady" onPointerEnter={() => setPointedAt(true)} onPointerLeave={() => setPointedAt(false)}>
+      {/* Over the titles: it must not move the rows that somebody is about to click. */}
+      {arrived > 0 && (
+        <button type="button" class="primary arrived" onClick={letGo}>
+          {amount(arrived)} new
+        </button>
+      )}
+      <Virtual
+        count={runs.length}
+        rowHeight={ROW_HEIGHT}
+        label="Runs"
+        role="table"
+        active={index}
+        className={`runs ${isStale ? 'is-stale' : ''}`}
+        head={<RunsHead />}
+        onScroll={(top) => setScrolled(top > 0)}
+        row={(i, style) => <RunRow key={runs[i]!.runId} run={runs[i]!} index={i} style={style} isActive={i === index} />}
+        foot={
+          <p class="list-end">
+            {amount(runs.length)} shown{cursor === undefined ? ', which is all' : ''}
+            {cursor !== undefined && (
+              <button type="button" onClick={onMore}>
+                Load more
+              </button>
+            )}
+          </p>
+        }
+      />
+    </div>
   )
 }
 

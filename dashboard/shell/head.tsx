@@ -1,4 +1,5 @@
 import { useRef } from 'preact/hooks'
+import { meantRunId } from '../../sdk/views/as-written.ts'
 import { useKeys } from '../keys.ts'
 import { Icon } from '../parts/icons.tsx'
 import { go, href } from '../route.ts'
@@ -50,7 +51,7 @@ function Jump() {
   useKeys({ '/': () => input.current?.focus() })
   const jump = (event: Event) => {
     event.preventDefault()
-    const id = input.current!.value.trim()
+    const id = meantRunId(input.current!.value.trim())
     if (id === '') return
     input.current!.value = ''
     input.current!.blur()

@@ -52,6 +52,16 @@ const PACE = {
   reason: text,
 }
 
+const BULK_FILTER = {
+  status: { $ref: '#/components/schemas/Status' },
+  workflow: text,
+  tag: text,
+  idPrefix: text,
+  from: { anyOf: [time, whole], description: 'Created at or after.' },
+  to: { anyOf: [time, whole], description: 'Created before.' },
+  since: { anyOf: [time, whole, text], description: "Ended or got stuck at or after this time, or this long ago: '2h'." },
+}
+
 const SUMMARY = {
   runId: text,
   workflow: text,
@@ -61,6 +71,7 @@ const SUMMARY = {
   createdAt: time,
   startedAt: time,
   endedAt: time,
+  stuckAt: { ...time, description: 'When it got stuck, if it is.' },
   wakeAt: time,
   waitingFor: listOf(object({ kind: text, id: text, on: text, key: text, until: time, since: time, round: whole, failures: whole }, ['kind', 'id'])),
   tags: listOf(text),
@@ -211,22 +222,28 @@ export const SCHEMAS = {
     ...object({ ...SCOPE, perSecond: { ...whole, minimum: 1, maximum: MOST_PER_SECOND, description: `Default ${USUAL_PER_SECOND}.` } }),
     description: 'One of all, workflow and run, and how fast.',
   },
-  IncidentRequest: object(PACE),
+  IncidentRequest: object({ ...PACE, filter: { ...object(BULK_FILTER), description: 'Which of its runs. All of it has to be true of a run.' } }),
   BulkRequest: object(
     {
       ...PACE,
-      filter: object({
-        status: { $ref: '#/components/schemas/Status' },
-        workflow: text,
-        tag: text,
-        idPrefix: text,
-        from: { anyOf: [time, whole] },
-        to: { anyOf: [time, whole] },
-      }),
+      filter: object({ ...BULK_FILTER, incident: { ...text, description: 'The fingerprint of an incident.' } }),
     },
     ['filter'],
   ),
-  WouldSteer: object({ matches: whole, isComplete: { type: 'boolean' }, runs: listOf(text) }, ['matches', 'isComplete', 'runs']),
+  WouldSteer: object(
+    {
+      matches: { ...whole, description: 'How many runs the filter meets, up to the limit.' },
+      isComplete: { type: 'boolean', description: 'Whether there are no more than the limit.' },
+      runs: { ...listOf(text), description: 'Some of them.' },
+      can: { ...whole, description: 'How many of those that were looked at it can be done to.' },
+      refused: {
+        ...listOf(object({ why: text, count: whole, runs: listOf(text) }, ['why', 'count', 'runs'])),
+        description: 'The others that were looked at, by why it cannot be done to them.',
+      },
+      unchecked: { ...whole, description: 'How many were not looked at more closely.' },
+    },
+    ['matches', 'isComplete', 'runs', 'can', 'refused', 'unchecked'],
+  ),
   Workflow: object(
     {
       name: text,
@@ -253,7 +270,11 @@ export const SCHEMAS = {
   Reply: object({ result: anything }),
   Asked: object({ accepted: { type: 'boolean' }, idempotencyKey: text }, ['accepted', 'idempotencyKey']),
   Reason: object({ reason: text }),
-  RerunRequest: object({ from: text, id: text }, ['from']),
+  RerunRequest: object({
+    from: { ...text, description: 'The first step that is done again. Without it, the run begins at its beginning.' },
+    id: text,
+    inheritUndone: { type: 'boolean', description: 'Take over results that the run has undone since. Otherwise such a rerun is refused.' },
+  }),
   CallbackRequest: object({ result: anything, error: object({ message: text, name: text, code: anything }, ['message'], true) }),
   Error: object({ name: text, message: text, code: anything, step: text, attempts: whole, stack: text, cause: anything }, ['name', 'message'], true),
   Run: object(
@@ -291,7 +312,21 @@ export const SCHEMAS = {
   ),
   RunSummary: object(SUMMARY, SUMMARY_REQUIRED),
   RunPage: object({ runs: listOf({ $ref: '#/components/schemas/RunSummary' }), cursor: text }, ['runs']),
-  Callbacks: object({ callbacks: listOf(object({ name: text, token: text, url: text, until: time }, ['name', 'token', 'url'])) }, ['callbacks']),
+  Callbacks: object(
+    {
+      callbacks: listOf(
+        object(
+          {
+            ...{ name: text, token: text, url: text, until: time },
+            question: { ...text, description: 'What people are asked.' },
+            schema: { type: 'object', description: 'A JSON Schema of the answer, where it has one that can be described.' },
+          },
+          ['name', 'token', 'url'],
+        ),
+      ),
+    },
+    ['callbacks'],
+  ),
   Event: object(
     {
       type: text,

@@ -1,7 +1,7 @@
 import { EVENT_PAYLOADS } from '../../sdk/codec/payload-fields.ts'
 import type { StepView } from '../../sdk/definitions/step-states.ts'
 import type { HistoryEventJson, OpenCallbackJson, RunJson, RunSummaryJson, StepJson, WhyJson } from '../../sdk/http-client/wire.ts'
-import type { HistoryEvent, OpenCallback, RunView, Why } from '../../sdk/index.ts'
+import type { HistoryEvent, Incident, OpenCallback, RunView, Why } from '../../sdk/index.ts'
 import type { RunSummary } from '../../sdk/ports.ts'
 
 type ErrorJson = NonNullable<RunJson['error']>
@@ -31,6 +31,7 @@ export function summaryToJson(run: RunSummary): RunSummaryJson {
     createdAt: iso(run.createdAt),
     startedAt: maybeIso(run.startedAt),
     endedAt: maybeIso(run.endedAt),
+    stuckAt: maybeIso(run.stuckAt),
     // While a run is held by a runner this is the end of the lease, which means nothing to a reader.
     wakeAt: run.status === 'running' ? undefined : maybeIso(run.wakeAt),
     waitingFor: run.waitingFor?.map(({ until, since, ...waiting }) => ({ ...waiting, until: maybeIso(until), since: maybeIso(since) })),
@@ -72,6 +73,8 @@ export function runWithoutPayloads({ input, output, progress, heartbeat, error, 
 export function whyToJson({ waits, ...rest }: Why): WhyJson {
   return { ...rest, waits: waits.map(({ since, until, ...wait }) => ({ ...wait, since: maybeIso(since), until: maybeIso(until) })) }
 }
+
+export const incidentToJson = ({ firstAt, lastAt, ...rest }: Incident) => ({ ...rest, firstAt: iso(firstAt), lastAt: iso(lastAt) })
 
 export function callbackToJson({ until, ...callback }: OpenCallback): OpenCallbackJson {
   return { ...callback, until: maybeIso(until) }

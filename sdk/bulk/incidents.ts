@@ -1,5 +1,5 @@
 import type { RunStatus, RunStore, RunSummary } from '../ports.ts'
-import type { Fingerprint } from '../views/fingerprint.ts'
+import { type Fingerprint, groupOf } from '../views/fingerprint.ts'
 
 /** Failures that are one trouble, however many runs it has met. */
 export interface Incident extends Omit<Fingerprint, 'id'> {
@@ -7,7 +7,7 @@ export interface Incident extends Omit<Fingerprint, 'id'> {
   count: number
   failed: number
   stuck: number
-  /** When the first of these runs ended or, of one that is stuck, was started; and the last. */
+  /** When the first of these runs failed or got stuck, and the last. */
   firstAt: number
   lastAt: number
   /** Some of them, newest first. */
@@ -25,10 +25,19 @@ export const TROUBLE = ['failed', 'stuck'] as const satisfies RunStatus[]
 const MOST_LOOKED_AT = 1_000
 const NAMED = 5
 
-export async function incidentsOf(store: Pick<RunStore, 'list'>, workflow?: string): Promise<Incidents> {
+export interface IncidentFilter {
+  workflow?: string
+  /** Only of runs that failed or got stuck at or after this time, or this long ago (`'2h'`). */
+  since?: Date | string | number
+}
+
+/** When a run failed, or got stuck. Stuck runs of 0.1.0 say only when they were created. */
+export const troubledAt = ({ endedAt, stuckAt, createdAt }: RunSummary): number => endedAt ?? stuckAt ?? createdAt
+
+export async function incidentsOf(store: Pick<RunStore, 'list'>, { workflow, since = 0 }: { workflow?: string; since?: number } = {}): Promise<Incidents> {
   const looked = await Promise.all(TROUBLE.map((status) => newest(store, status, workflow)))
   const incidents = new Map<string, Incident>()
-  for (const run of looked.flatMap(({ runs }) => runs)) note(incidents, run)
+  for (const run of looked.flatMap(({ runs }) => runs)) if (troubledAt(run) >= since) note(incidents, run)
   for (const incident of incidents.values()) incident.runs.splice(NAMED)
   return { incidents: [...incidents.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt), isComplete: looked.every(({ isAll }) => isAll) }
 }
@@ -49,10 +58,12 @@ async function newest(store: Pick<RunStore, 'list'>, status: RunStatus, workflow
   return { runs, isAll: cursor === undefined }
 }
 
-function note(incidents: Map<string, Incident>, { runId, workflow, status, error, endedAt, createdAt }: RunSummary): void {
+function note(incidents: Map<string, Incident>, run: RunSummary): void {
+  const { runId, workflow, status, error } = run
   if (!error?.incident) return
-  const { id, ...rest } = error.incident
-  const at = endedAt ?? createdAt
+  const { id: _, ...rest } = error.incident
+  const id = groupOf(workflow, error.incident)
+  const at = troubledAt(run)
   const known = incidents.get(id) ?? { fingerprint: id, workflow, ...rest, count: 0, failed: 0, stuck: 0, firstAt: at, lastAt: at, runs: [] }
   incidents.set(id, known)
   known.count++

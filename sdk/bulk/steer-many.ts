@@ -1,15 +1,22 @@
-import { asError, ConflictError, InvalidInputError } from '../engine/errors.ts'
-import { isReserved, keyedMessageId } from '../engine/names.ts'
-import { hasEnded, type RunFilter, type RunStatus, type RunSummary } from '../ports.ts'
-import { type Needs, retry } from '../retrying.ts'
+import { asError, ConflictError, FatalError } from '../engine/errors.ts'
+import { isInternal, isReserved } from '../engine/names.ts'
+import type { RunFilter, RunStatus, RunSummary } from '../ports.ts'
 import { inParallel } from '../rules/procedure.ts'
+import { groupOf } from '../views/fingerprint.ts'
 import { type Workflow, workflow } from '../workflow.ts'
-import { TROUBLE } from './incidents.ts'
+import { type Needs, STEER, WHY_NOT } from './actions.ts'
+import { TROUBLE, troubledAt } from './incidents.ts'
 
-export type BulkAction = 'retry' | 'cancel' | 'terminate'
+export type BulkAction = 'retry' | 'rerun' | 'cancel' | 'terminate'
 
-/** Which runs. `incident`: those in trouble with this fingerprint. */
-export type BulkFilter = Pick<RunFilter, 'workflow' | 'tag' | 'idPrefix' | 'from' | 'to'> & { status?: RunStatus; incident?: string }
+/** Which runs: those that all of it is true of. */
+export type BulkFilter = Pick<RunFilter, 'workflow' | 'tag' | 'idPrefix' | 'from' | 'to'> & {
+  status?: RunStatus
+  /** Those in trouble with this fingerprint. */
+  incident?: string
+  /** Those that ended or got stuck at or after this time. */
+  since?: number
+}
 
 export interface Bulk {
   action: BulkAction
@@ -19,14 +26,28 @@ export interface Bulk {
   /** How many runs at most, 1 to 10,000. Default 1,000. */
   limit?: number
   reason?: string
+  /** Of a rerun: the first step that is done again. Without it each begins at its beginning. */
+  from?: string
+  /** Of a rerun from a step: take over results that the run has undone since. */
+  inheritUndone?: boolean
+}
+
+/** Runs that something cannot be done to, and why, as what stands behind their number. */
+export interface Refused {
+  why: string
+  count: number
+  /** Some of them. */
+  runs: string[]
 }
 
 export interface BulkProgress {
   matched: number
   done: number
-  /** Had moved on, or cannot be retried. */
+  /** Had moved on, or were refused. */
   skipped: number
   failed: number
+  /** Those of the skipped ones that it cannot be done to. Progress of 0.1.0 is without it. */
+  refused?: Refused[]
   /** Why some of them were skipped or failed. */
   notes: string[]
 }
@@ -39,6 +60,7 @@ interface State extends Bulk {
 }
 
 const STEER_MANY = 'overwinter bulk'
+const DONE: Record<BulkAction, string> = { retry: 'retried', rerun: 'rerun', cancel: 'cancelled', terminate: 'terminated' }
 export const BULK_BOUNDS = { perSecond: { least: 1, most: 100, unless: 10 }, limit: { least: 1, most: 10_000, unless: 1_000 } } as const
 
 const PAGE = 500
@@ -66,22 +88,37 @@ export function steerMany(world: Needs): Workflow<Bulk, BulkProgress> {
       }
       ;[at, cursor] = found.cursor === undefined ? [at + 1, undefined] : [at, found.cursor]
     }
+    // Green would mean that all is well.
+    if (progress.matched > 0 && progress.done === 0) throw new FatalError(nothingDone(state.action, progress))
     return progress
   })
 }
 
-/** Runs that failed have ended: only a retry can do something about them. */
-function statesOf({ action, filter: { status, incident } }: Bulk): (RunStatus | undefined)[] {
-  if (status !== undefined || incident === undefined) return [status]
-  return action === 'retry' ? [...TROUBLE] : ['stuck']
+function nothingDone(action: BulkAction, { matched, refused = [], failed, notes }: BulkProgress): string {
+  const reasons = [...refused.map(({ why, count }) => `${count} ${why}`), ...(failed > 0 ? [`${failed} failed`] : []), ...notes.slice(0, 1)]
+  return `none of the ${matched} runs was ${DONE[action]}${reasons.length === 0 ? '' : `: ${reasons.join('; ')}`}`
+}
+
+/** Of an incident: what has failed has ended, so there is nothing to stop; what is stuck has not, so it must not begin twice. */
+const OF_INCIDENT: Record<BulkAction, readonly RunStatus[]> = { retry: TROUBLE, rerun: ['failed'], cancel: ['stuck'], terminate: ['stuck'] }
+
+function statesOf({ action, filter: { status, incident } }: Bulk): readonly (RunStatus | undefined)[] {
+  return status !== undefined || incident === undefined ? [status] : OF_INCIDENT[action]
 }
 
 export interface WouldSteer {
+  /** How many runs the filter meets. */
   matches: number
   /** Whether there are no more than its limit. */
   isComplete: boolean
   /** Some of them. */
   runs: string[]
+  /** How many of them it can be done to, of those that were looked at. */
+  can: number
+  /** The others that were looked at, and why not. */
+  refused: Refused[]
+  /** How many were not looked at more closely. */
+  unchecked: number
 }
 
 /** How many there would be, and some of them. Nothing is done. */
@@ -98,7 +135,36 @@ export async function wouldSteer(world: Needs, bulk: Bulk): Promise<WouldSteer> 
     } while (cursor !== undefined && runs.length <= limit)
     if (runs.length > limit) isComplete = false
   }
-  return { matches: Math.min(limit, runs.length), isComplete, runs: runs.slice(0, NOTES) }
+  const meant = runs.slice(0, limit)
+  const whyNot = WHY_NOT[bulk.action]
+  const looked = whyNot ? meant.slice(0, MOST_LOOKED_AT) : meant
+  const refused: Refused[] = []
+  if (whyNot) {
+    await inParallel(looked, async (runId) => {
+      // What cannot be looked at is found out when it is done.
+      const why = await whyNot(world, runId, bulk).catch((error: unknown) => asError(error).message)
+      if (why !== undefined) note(refused, { why, count: 1, runs: [runId] })
+    })
+  }
+  return {
+    matches: meant.length,
+    isComplete,
+    runs: meant.slice(0, NOTES),
+    can: looked.length - refused.reduce((sum, { count }) => sum + count, 0),
+    refused,
+    unchecked: meant.length - looked.length,
+  }
+}
+
+/** Each takes a look at the run's history, which a request has time for so many times. */
+const MOST_LOOKED_AT = 300
+
+/** Those with the same reason are together. */
+function note(refused: Refused[], { why, count, runs }: Refused): void {
+  const known = refused.find((each) => each.why === why)
+  if (!known) return void refused.push({ why, count, runs: [...runs] })
+  known.count += count
+  known.runs = [...known.runs, ...runs].slice(0, NOTES)
 }
 
 interface Place {
@@ -109,12 +175,12 @@ interface Place {
 }
 
 async function findPage({ store }: Needs, bulk: Bulk, { at, cursor, most, self }: Place): Promise<{ runs: string[]; cursor?: string }> {
-  const { incident, status: _, ...filter } = bulk.filter
+  const { incident, since, status: _, ...filter } = bulk.filter
   const status = statesOf(bulk)[at]
   const page = await store.list({
     ...filter,
-    // A filter by incident passes few of those it looks at.
-    limit: incident === undefined ? Math.min(PAGE, most) : PAGE,
+    // A filter by incident or time passes few of those it looks at.
+    limit: incident === undefined && since === undefined ? Math.min(PAGE, most) : PAGE,
     ...(status !== undefined ? { status } : { isOpen: true }),
     ...(cursor !== undefined && { cursor }),
   })
@@ -123,18 +189,24 @@ async function findPage({ store }: Needs, bulk: Bulk, { at, cursor, most, self }
 }
 
 /** What keeps the others going is touched only by who asks for it by name. */
-function isMeant({ runId, workflow: name, error }: RunSummary, { workflow: asked, idPrefix, incident }: BulkFilter): boolean {
-  if (incident !== undefined && error?.incident?.id !== incident) return false
-  return asked !== undefined || idPrefix !== undefined || !(isReserved(runId) || name.startsWith('overwinter '))
+function isMeant(run: RunSummary, { workflow: asked, idPrefix, incident, since }: BulkFilter): boolean {
+  const { runId, workflow: name, error, endedAt } = run
+  if (incident !== undefined && !(error?.incident && [error.incident.id, groupOf(name, error.incident)].includes(incident))) return false
+  const hasStopped = endedAt !== undefined || run.status === 'stuck'
+  if (since !== undefined && !(hasStopped && troubledAt(run) >= since)) return false
+  return asked !== undefined || idPrefix !== undefined || !(isReserved(runId) || isInternal(name))
 }
 
-type Outcome = Pick<BulkProgress, 'done' | 'skipped' | 'failed' | 'notes'>
+type Outcome = Pick<BulkProgress, 'done' | 'skipped' | 'failed' | 'refused' | 'notes'>
 
 async function steerAll(world: Needs, bulk: Bulk, runIds: readonly string[], self: string): Promise<Outcome> {
-  const outcome: Outcome = { done: 0, skipped: 0, failed: 0, notes: [] }
+  const refused: Refused[] = []
+  const outcome: Outcome = { done: 0, skipped: 0, failed: 0, refused, notes: [] }
   await inParallel(runIds, async (runId) => {
     try {
-      if (await STEER[bulk.action](world, runId, `bulk ${self}`, bulk.reason)) outcome.done++
+      const why = await WHY_NOT[bulk.action]?.(world, runId, bulk, self)
+      if (why !== undefined) note(refused, { why, count: 1, runs: [runId] })
+      if (why === undefined && (await STEER[bulk.action](world, runId, bulk, self))) outcome.done++
       else outcome.skipped++
     } catch (error) {
       outcome[error instanceof ConflictError ? 'skipped' : 'failed']++
@@ -144,50 +216,15 @@ async function steerAll(world: Needs, bulk: Bulk, runIds: readonly string[], sel
   return outcome
 }
 
-/** Each under a key of the bulk: done again, because whoever did it died, it does nothing. False: the run had ended. */
-const STEER: Record<BulkAction, (world: Needs, runId: string, key: string, reason?: string) => Promise<boolean>> = {
-  async retry(world, runId, idempotencyKey) {
-    await retry(world, runId, { idempotencyKey })
-    return true
-  },
-  async cancel({ store, wakeups }, runId, key, reason) {
-    const { outcome, wakes } = await store.deliver(runId, { id: keyedMessageId('cancel', key), kind: 'cancel', ...(reason !== undefined && { reason }) })
-    await wakeups.send(wakes)
-    return outcome === 'accepted' || outcome === 'duplicate'
-  },
-  async terminate({ store, wakeups }, runId, _key, reason = 'terminated by request, with others') {
-    const { ended, wakes } = await store.terminate(runId, reason)
-    await wakeups.send(wakes)
-    return ended
-  },
-}
-
-function sumOf(before: BulkProgress, { done, skipped, failed, notes }: Outcome, matched: number): BulkProgress {
+function sumOf(before: BulkProgress, { done, skipped, failed, refused: more = [], notes }: Outcome, matched: number): BulkProgress {
+  const refused: Refused[] = []
+  for (const each of [...(before.refused ?? []), ...more]) note(refused, each)
   return {
     matched: before.matched + matched,
     done: before.done + done,
     skipped: before.skipped + skipped,
     failed: before.failed + failed,
+    ...(refused.length > 0 && { refused }),
     notes: [...before.notes, ...notes].slice(0, NOTES),
   }
-}
-
-/** Refused before anything is started. */
-export function checkBulk({ action, filter, perSecond, limit }: Bulk): void {
-  for (const [name, value] of Object.entries({ perSecond, limit })) {
-    const { least, most } = BULK_BOUNDS[name as keyof typeof BULK_BOUNDS]
-    if (value !== undefined && !(Number.isInteger(value) && value >= least && value <= most))
-      throw new InvalidInputError(`${name} must be a whole number from ${least} to ${most}, got ${JSON.stringify(value)}`)
-  }
-  // What a variable that is not set makes of a filter would mean every run.
-  for (const [name, value] of Object.entries(filter))
-    if (value === '') throw new InvalidInputError(`${name} is empty; say which runs are meant, or leave it out`)
-  if (Object.values(filter).every((value) => value === undefined))
-    throw new InvalidInputError('say which runs are meant: give at least one of workflow, status, tag, idPrefix, from and to')
-  if (action === 'retry' && filter.incident === undefined && filter.status !== 'failed' && filter.status !== 'stuck')
-    throw new InvalidInputError("only failed and stuck runs can be retried: give the status 'failed' or 'stuck'")
-  if (action !== 'retry' && filter.status !== undefined && hasEnded(filter.status))
-    throw new InvalidInputError(
-      `runs that are ${filter.status} have ended, and there is nothing to ${action}; give another status, or none for all that are open`,
-    )
 }

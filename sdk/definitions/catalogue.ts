@@ -36,7 +36,7 @@ const NAMED = 5
 export class Catalogue extends StoredWorkflows {
   private readonly world: Pick<World, 'store' | 'documents' | 'clock' | 'tasks'>
 
-  constructor(world: Pick<World, 'store' | 'documents' | 'clock' | 'wakeups' | 'tasks'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+  constructor(world: Pick<World, 'store' | 'documents' | 'clock' | 'wakeups' | 'ids' | 'tasks'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
     super(world, registry, handlers)
     this.world = world
   }

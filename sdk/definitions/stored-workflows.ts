@@ -21,7 +21,7 @@ export class StoredWorkflows implements WorkflowSource {
   /** A version never changes, so what is known of it stays true. */
   private readonly known = new Map<string, { workflow: DefinedWorkflow; children: string[] }>()
 
-  constructor(world: Pick<World, 'documents' | 'clock' | 'store' | 'wakeups'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+  constructor(world: Pick<World, 'documents' | 'clock' | 'store' | 'wakeups' | 'ids'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
     this.registry = registry
     this.handlers = new Map([...handlers].map(({ name, run }) => [name, run]))
     this.definitions = new DefinitionStore(world)

@@ -56,6 +56,16 @@ export function pointInTime(date: Date | string | number, now: number, what: str
   return ms
 }
 
+/** A moment in the past: a point in time, or how long ago it was, as in `'2h'`. */
+export function pastMoment(given: Date | string | number, now: number, what: string): number {
+  if (typeof given === 'string' && DURATION.test(given)) return now - milliseconds(given as Duration, what)
+  try {
+    return pointInTime(given, Number.POSITIVE_INFINITY, what)
+  } catch {
+    throw new InvalidInputError(`${what}: ${show(given)} is neither a point in time, such as '2027-01-31T09:00:00Z', nor how long ago, such as '2h'`)
+  }
+}
+
 function parse(duration: Duration, what: string): number {
   if (typeof duration === 'number') return duration
   if (typeof duration === 'string') return parseText(duration, what)
@@ -73,10 +83,12 @@ function parse(duration: Duration, what: string): number {
 const parsed = new Map<string, number>()
 const REMEMBERED = 1_000
 
+const DURATION = /^\s*(-?\d+(\.\d+)?\s*(ms|[smhdw])\s*)+$/
+
 function parseText(text: string, what: string): number {
   const known = parsed.get(text)
   if (known !== undefined) return known
-  if (!/^\s*(-?\d+(\.\d+)?\s*(ms|[smhdw])\s*)+$/.test(text)) throw malformed(text, what)
+  if (!DURATION.test(text)) throw malformed(text, what)
   let total = 0
   for (const [, amount, unit] of text.matchAll(/(-?\d+(?:\.\d+)?)\s*(ms|[smhdw])/g)) total += Number(amount) * UNIT_MS[unit as Unit]
   if (parsed.size < REMEMBERED) parsed.set(text, total)

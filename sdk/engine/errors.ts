@@ -1,4 +1,5 @@
 import type { RunRecord } from '../ports.ts'
+import { asWritten } from '../views/as-written.ts'
 import type { ErrorRecord } from './events.ts'
 import type { Json } from './json.ts'
 import { listed, type Problem } from './problem.ts'
@@ -59,7 +60,7 @@ export class StepError extends Error {
 
   constructor(step: string, attempts: number, cause: Error) {
     const how = attempts === 0 ? 'could not begin' : `failed after ${attempts} attempt${attempts === 1 ? '' : 's'}`
-    super(`step '${step}' ${how}: ${cause.message}`, { cause })
+    super(`step '${asWritten(step)}' ${how}: ${cause.message}`, { cause })
     this.step = step
     this.attempts = attempts
   }

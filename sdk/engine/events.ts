@@ -17,6 +17,8 @@ export interface ErrorRecord {
   /** Which child run ended badly, and how (a ChildRunError). */
   runId?: string
   status?: string
+  /** When the run got stuck with it. Errors of stuck runs of 0.1.0 do not say. */
+  at?: number
 }
 
 export type OnParentEnd = 'cancel' | 'terminate' | 'abandon'
@@ -74,8 +76,11 @@ export type JournalEvent =
   | { type: 'map'; id: string; count: number; digest: string; isKeyed?: true }
   /** A race, or a map, is decided: who won it, or failed, and which operations were withdrawn with the others. */
   | { type: 'decided'; id: string; won?: string[]; failed?: string; withdrawn?: string[] }
-  /** The first event of a run that repeats another one: from there on it draws the numbers that the other one drew. */
-  | { type: 'run.rerun'; of: string; generation: number; from: string }
+  /**
+   * The first event of a run that repeats another one: from there on it draws the numbers that the other one drew. Without `from` it
+   * begins at the beginning, with numbers of its own. `by`: the run that started it, where many were rerun at once.
+   */
+  | { type: 'run.rerun'; of: string; generation: number; from?: string; by?: string }
   /** The code now asks for another duration than the journaled one, which stands. */
   | { type: 'changed'; id: string; field: string; journaled: Json; now: Json }
   | { type: 'run.cancelRequested'; from: string; reason?: string }

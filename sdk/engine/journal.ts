@@ -166,7 +166,7 @@ export class Journal {
         this.replied.set(event.to, { event, by: epoch })
         break
       case 'run.rerun':
-        this.origin = { id: event.of, generation: event.generation }
+        if (event.from !== undefined) this.origin = { id: event.of, generation: event.generation }
         break
       case 'changed':
         this.reported.add(changeKey(event))

@@ -31,6 +31,9 @@ export const FAILURE_RUNS = 'failure~'
 const RESERVED = [FAILURE_RUNS, 'schedule.']
 export const isReserved = (id: string): boolean => RESERVED.some((prefix) => id.startsWith(prefix))
 
+/** What Overwinter itself runs: schedules, and what is done to many runs. */
+export const isInternal = (workflow: string): boolean => workflow.startsWith('overwinter ')
+
 export const isRunId = (id: unknown): id is string => typeof id === 'string' && RUN_ID.test(id)
 
 export function checkRunId(id: unknown): asserts id is string {

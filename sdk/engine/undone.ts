@@ -51,7 +51,13 @@ export function findUndone(frames: readonly Frame[]): Undone[] {
 const isNoChildOfOurs = ({ error }: Failure): boolean => error.cause?.name === 'ConflictError' || error.cause?.name === 'InvalidInputError'
 const needsOpening = (event: Failure): boolean => event.type === 'callback.failed' || (event.type === 'child.failed' && isNoChildOfOurs(event))
 
-export type RetryPlan = { ops: string[]; children: string[] } | { refusal: string }
+/** Why a run cannot go on: of this run (`refusal`), and of all that it holds for, behind their number (`why`). */
+export interface Refusal {
+  refusal: string
+  why: string
+}
+
+export type RetryPlan = { ops: string[]; children: string[] } | Refusal
 
 /**
  * What it takes for a failed run to go on: the operations whose failures are undone, and the failed children that have
@@ -59,15 +65,19 @@ export type RetryPlan = { ops: string[]; children: string[] } | { refusal: strin
  */
 export function retryPlan(runId: string, events: readonly JournalEvent[]): RetryPlan {
   const failed = events.at(-1)
-  if (failed?.type !== 'run.failed') return { refusal: `run '${runId}' has not failed by the last word of its history; look at it again` }
+  if (failed?.type !== 'run.failed') {
+    return { refusal: `run '${runId}' has not failed by the last word of its history; look at it again`, why: 'have moved on; look at them again' }
+  }
   if (failed.compensated) {
     return {
-      refusal: `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step`,
+      refusal: `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; rerun it from the beginning`,
+      why: 'have undone their steps (ctx.compensate) and cannot go on: rerun them',
     }
   }
   if (events.some(({ type }) => type === 'run.timedOut')) {
     return {
-      refusal: `run '${runId}' took longer than the timeout of its workflow, and going on would not give it more time; start it anew, or rerun it from a step`,
+      refusal: `run '${runId}' took longer than the timeout of its workflow, and going on would not give it more time; rerun it`,
+      why: 'took longer than the timeout of their workflow, and going on gives them no more time: rerun them',
     }
   }
   const lastFailure = new Map<string, Failure>()

@@ -2,6 +2,7 @@ import type { AnyWorkflow } from '../workflow.ts'
 import { asError } from './errors.ts'
 import type { Replay } from './replay.ts'
 import { RunContext, type Shared } from './run-context.ts'
+import { COMPENSATIONS } from './undone-work.ts'
 
 export interface BodyState {
   /** Undos have begun: the steps before the failure no longer stand, so the run cannot simply go on. */
@@ -29,7 +30,7 @@ export async function runBody(workflow: AnyWorkflow, input: unknown, replay: Rep
 
 /** An undo that gives up does not keep the others from running: a half-undone order is worse than a noisy one. */
 async function compensate(ctx: RunContext, shared: Omit<Shared, 'replay'>): Promise<void> {
-  const undos = ctx.inside('compensate', true)
+  const undos = ctx.inside(COMPENSATIONS, true)
   for (const { name, undo, options } of shared.compensations.toReversed()) {
     try {
       await undos.step(name, undo, options)

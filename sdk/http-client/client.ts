@@ -1,5 +1,5 @@
 import type { EraseTagged } from '../bulk/erase-tagged.ts'
-import type { Incidents } from '../bulk/incidents.ts'
+import type { IncidentFilter, Incidents } from '../bulk/incidents.ts'
 import type { Bulk, WouldSteer } from '../bulk/steer-many.ts'
 import type { OpenCallback } from '../callbacks.ts'
 import type { AskOptions, Client, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
@@ -15,12 +15,14 @@ import type { HistoryEvent, HistoryOptions } from '../history.ts'
 import { outputOf, type ResultArguments, resultArguments } from '../output-of.ts'
 import { hasEnded, type RunCounts, type RunPage, type RunStatus } from '../ports.ts'
 import { contentOf, tooLate } from '../reply-content.ts'
+import type { RerunOptions } from '../rerunning.ts'
 import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
 import { validateOrThrow } from '../schema.ts'
 import { StartedRun } from '../started-run.ts'
 import type { Giving } from '../storable.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
+import { meantRunId } from '../views/as-written.ts'
 import { readTraceparent } from '../views/span-ids.ts'
 import type { Why } from '../views/why.ts'
 import type { AnyWorkflow, RunRequest, Signal, Workflow } from '../workflow.ts'
@@ -116,8 +118,14 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
 
   /** Newest first, and without payloads. A page may be short, or even empty, and still have a cursor. */
   async list(options: ListOptions = {}): Promise<RunPage> {
-    const { from, to, limit, ...filter } = options
-    const { runs, cursor } = await this.read<RunPageJson>('/runs', { ...filter, from: timeText(from), to: timeText(to), limit: limit?.toString() })
+    const { from, to, limit, hidesInternal, ...filter } = options
+    const { runs, cursor } = await this.read<RunPageJson>('/runs', {
+      ...filter,
+      ...(hidesInternal && { internal: 'hide' }),
+      from: timeText(from),
+      to: timeText(to),
+      limit: limit?.toString(),
+    })
     return { runs: runs.map(summaryFromJson), ...(cursor !== undefined && { cursor }) }
   }
 
@@ -191,9 +199,9 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     return (await this.read<{ counts: RunCounts }>('/counts')).counts
   }
 
-  /** Failures, by what they have in common. */
-  async incidents({ workflow }: { workflow?: string } = {}): Promise<Incidents> {
-    const { incidents, isComplete } = await this.read<IncidentsJson>('/incidents', { workflow })
+  /** Failures, by what they have in common. `since`: only of runs that failed or got stuck from then on. */
+  async incidents({ workflow, since }: IncidentFilter = {}): Promise<Incidents> {
+    const { incidents, isComplete } = await this.read<IncidentsJson>('/incidents', { workflow, since: timeText(since) })
     return { incidents: incidents.map(incidentFromJson), isComplete }
   }
 
@@ -286,7 +294,8 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     await this.post(runPath(runId, '/retry'), undefined, options)
   }
 
-  async rerun(runId: string, options: { from: string; id?: string } & RepeatOptions): Promise<{ runId: string; created: boolean }> {
+  /** A new run of the same workflow and input, which takes over what happened before the given step, or begins at its beginning. */
+  async rerun(runId: string, options: RerunOptions): Promise<{ runId: string; created: boolean }> {
     const { idempotencyKey, ...body } = options
     const { status, body: started } = await this.post<{ runId: string }>(runPath(runId, '/rerun'), body, { idempotencyKey })
     return { runId: started.runId, created: status === 201 || idempotencyKey === undefined }
@@ -387,15 +396,15 @@ function schedulePath(name: string, action: string): string {
 }
 
 function runPath(runId: string, rest = ''): string {
-  return `/runs/${encodeURIComponent(runId)}${rest}`
+  return `/runs/${encodeURIComponent(meantRunId(runId))}${rest}`
 }
 
 const bulkPath = ({ action, filter: { incident } }: Bulk) =>
   incident === undefined ? `/bulk/${action}` : `/incidents/${encodeURIComponent(incident)}/${action}`
 
-/** Who speaks of an incident has said which runs. */
+/** Beside an incident, which its path names, the filter narrows down its runs. */
 function bulkBody({ action: _, filter: { incident, ...filter }, ...rest }: Bulk): object {
-  return incident === undefined ? { ...rest, filter } : rest
+  return incident !== undefined && Object.keys(filter).length === 0 ? rest : { ...rest, filter }
 }
 
 function timeText(time: Date | string | number | undefined): string | undefined {

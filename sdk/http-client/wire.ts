@@ -19,12 +19,13 @@ import type { WaitReason, Why } from '../views/why.ts'
 
 /** What goes over the wire: the types of the in-process client, with every time as an ISO 8601 string. */
 
-type Times = 'createdAt' | 'startedAt' | 'endedAt' | 'wakeAt'
+type Times = 'createdAt' | 'startedAt' | 'endedAt' | 'stuckAt' | 'wakeAt'
 
 export type RunJson = Omit<RunView, Times | 'waitingFor' | 'heartbeat' | 'queue' | 'retentionMs'> & {
   createdAt: string
   startedAt?: string
   endedAt?: string
+  stuckAt?: string
   wakeAt?: string
   waitingFor?: (Omit<Waiting, 'until' | 'since'> & { until?: string; since?: string })[]
   heartbeat?: Omit<NonNullable<RunView['heartbeat']>, 'at'> & { at: string }
@@ -32,7 +33,7 @@ export type RunJson = Omit<RunView, Times | 'waitingFor' | 'heartbeat' | 'queue'
 }
 
 /** A run in a list: no payloads. */
-export type RunSummaryJson = Pick<RunJson, 'runId' | 'waitingFor' | 'createdAt' | 'startedAt' | 'endedAt' | 'wakeAt'> & Omit<RunSummary, Times | 'waitingFor'>
+export type RunSummaryJson = Pick<RunJson, 'runId' | 'waitingFor' | Times> & Omit<RunSummary, Times | 'waitingFor'>
 
 export interface HistoryEventJson {
   type: HistoryEvent['type']
@@ -133,12 +134,13 @@ function queueFromJson({ expectedAt, ...queue }: NonNullable<RunJson['queue']>):
 }
 
 export function summaryFromJson<T extends RunSummaryJson | Omit<RunJson, 'heartbeat' | 'queue'>>(json: T) {
-  const { createdAt, startedAt, endedAt, wakeAt, waitingFor, ...rest } = json
+  const { createdAt, startedAt, endedAt, stuckAt, wakeAt, waitingFor, ...rest } = json
   return {
     ...rest,
     createdAt: Date.parse(createdAt),
     ...(startedAt !== undefined && { startedAt: Date.parse(startedAt) }),
     ...(endedAt !== undefined && { endedAt: Date.parse(endedAt) }),
+    ...(stuckAt !== undefined && { stuckAt: Date.parse(stuckAt) }),
     ...(wakeAt !== undefined && { wakeAt: Date.parse(wakeAt) }),
     ...(waitingFor && {
       waitingFor: waitingFor.map(withEpochTimes),

@@ -115,13 +115,13 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     case 'end':
       return { change: change(ended(next.event, now)), wakes: [] }
     case 'park':
-      return { change: change({ ...parked(next.error), ...(next.undone ? leftUndone(run) : FREE), ...outside(run) }), wakes: [] }
+      return { change: change({ ...parked(next.error, now), ...(next.undone ? leftUndone(run) : FREE), ...outside(run) }), wakes: [] }
   }
 }
 
 /** The fields of a run that waits for people. */
-export function parked(error: ErrorRecord): RunFields {
-  return { wakeAt: undefined, waitingFor: undefined, status: 'stuck', error }
+export function parked(error: ErrorRecord, now: number): RunFields {
+  return { wakeAt: undefined, waitingFor: undefined, status: 'stuck', error: { ...error, at: now } }
 }
 
 /** Whoever waits for people is not inside a gate; it stands in line again when it goes on. */

@@ -49,7 +49,7 @@ export function* park(storage: Storage, runId: string, error: ErrorRecord, optio
   if (isLeased(run, now)) return 'leased'
   if (options?.ifClaimed && !wasClaimed(run)) return 'unclaimed'
   // The claims tell whoever takes the run next that its last holder did not give it up; this took an epoch, as they did.
-  const set = { ...parked(error), ...ABANDONED, ...outside(run), ...(run.claims > 0 && { claims: run.claims + 1 }) }
+  const set = { ...parked(error, now), ...ABANDONED, ...outside(run), ...(run.claims > 0 && { claims: run.claims + 1 }) }
   // The next epoch shuts out a runner whose lease ran out and who may come back to life.
   const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump: ['epoch'] }))
   if (updated.ok) {

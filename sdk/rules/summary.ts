@@ -10,7 +10,8 @@ type Optional = 'wakeAt' | 'waitingFor' | 'parent' | 'startedAt' | 'endedAt'
 type Summarised = Omit<RunSummary, Optional | 'error' | 'runId'> & { id: string } & { [K in Optional]?: RunSummary[K] | undefined }
 
 /** A run as lists show it, of what a world has of it at hand. */
-export function summaryOf(run: Summarised, error: RunSummary['error']): RunSummary {
+export function summaryOf(run: Summarised, short: (ShortError & { at?: number }) | undefined): RunSummary {
+  const { at: stuckAt, ...error } = short ?? {}
   const { id, workflow, version, status, generation, attempt, wakeAt, waitingFor, parent, tags, createdAt, startedAt, endedAt } = run
   return {
     runId: id,
@@ -27,12 +28,14 @@ export function summaryOf(run: Summarised, error: RunSummary['error']): RunSumma
     ...(parent && { parent }),
     // What it waited for is on record until it is given up again, and nobody's business meanwhile.
     ...(waitingFor && status !== 'running' && status !== 'queued' && { waitingFor }),
-    ...(error && { error }),
+    ...(short && { error: error as ShortError }),
+    ...(stuckAt !== undefined && { stuckAt }),
   }
 }
 
 /** What a list shows of an error. A world keeps it with the run, or makes it when it is asked. */
-export function inShort(workflow: string, error: ErrorRecord): ShortError {
+export function inShort(workflow: string, error: ErrorRecord): ShortError & { at?: number } {
   const { workflow: _, ...incident } = fingerprint(workflow, error)
-  return { name: error.name.slice(0, LONGEST_NAME), message: error.message.slice(0, LONGEST_MESSAGE), incident }
+  const { name, message, at } = error
+  return { name: name.slice(0, LONGEST_NAME), message: message.slice(0, LONGEST_MESSAGE), incident, ...(at !== undefined && { at }) }
 }

@@ -1,4 +1,5 @@
 import type { Waiting } from '../ports.ts'
+import { asWritten } from './as-written.ts'
 
 const AWAITED: Record<Waiting['kind'], (waiting: Waiting) => string> = {
   sleep: ({ id }) => `the sleep '${id}'`,
@@ -14,4 +15,4 @@ const AWAITED: Record<Waiting['kind'], (waiting: Waiting) => string> = {
 }
 
 /** What a run waits for, as one says it. */
-export const awaited = (waiting: Waiting): string => AWAITED[waiting.kind](waiting)
+export const awaited = (waiting: Waiting): string => AWAITED[waiting.kind]({ ...waiting, id: asWritten(waiting.id) })

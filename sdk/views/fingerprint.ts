@@ -23,9 +23,18 @@ export function fingerprint(workflow: string, error: ErrorRecord): Fingerprint {
   const step = stepOf(error)
   const says = withoutVariables(firstLine(root.message)) || topmostFrame(root.stack) || ''
   const code = root.code === undefined ? undefined : String(root.code)
-  const id = new Hash().with([workflow, root.name, code ?? '', step ?? '', says].join('\n')).base36
-  return { id, workflow, name: root.name, ...(code !== undefined && { code }), ...(step !== undefined && { step }), says }
+  const found = { workflow, name: root.name, ...(code !== undefined && { code }), ...(step !== undefined && { step }), says }
+  return { id: idOf(found), ...found }
 }
+
+/** Where an error has a code, that says what it is: its message may be one of many for the same trouble. */
+function idOf({ workflow, name, code = '', step = '', says }: Omit<Fingerprint, 'id'>): string {
+  return new Hash().with([workflow, name, code, step, code === '' ? says : ''].join('\n')).base36
+}
+
+/** The id by which failures are grouped today. 0.1.0 stored ids that tell apart messages of one code. */
+export const groupOf = (workflow: string, stored: Omit<Fingerprint, 'workflow'>): string =>
+  stored.code === undefined ? stored.id : idOf({ ...stored, workflow })
 
 /** No more is looked at than is kept, about: a message may be very long, and looking for what varies takes its time. */
 const MOST_LOOKED_AT = 2 * LONGEST

@@ -47,22 +47,31 @@ function folded(id: string, members: Row[]): Row {
   }
 }
 
-/** What members did at the same time is one bar, and shows a failure if there was one. */
+/** What members did at the same time is one bar, which shows how many of them failed. */
 function merged(members: readonly Row[]): Bar[] {
   const bars: Bar[] = []
   for (const bar of members.flatMap((member) => member.bars).sort((a, b) => a.from - b.from)) {
     const last = bars.at(-1)
     const touches = last && last.kind === bar.kind && (last.to === undefined || bar.from <= last.to)
     if (!touches) {
-      bars.push({ ...bar })
+      bars.push({ ...bar, share: shareOf(bar) })
       continue
     }
     if (bar.to === undefined) delete last.to
     else if (last.to !== undefined) last.to = Math.max(last.to, bar.to)
-    if (bar.outcome === 'failed' || (bar.outcome === 'open' && last.outcome !== 'failed')) last.outcome = bar.outcome
+    join(last, bar)
   }
   return bars
 }
+
+/** Of two bars that are drawn as one. It is failed only where all of it is. */
+export function join(last: Pick<Bar, 'outcome' | 'share'>, bar: Pick<Bar, 'outcome' | 'share'>): void {
+  const [a, b] = [shareOf(last), shareOf(bar)]
+  last.share = { failed: a.failed + b.failed, of: a.of + b.of }
+  if (last.outcome === 'failed' || bar.outcome === 'open') last.outcome = bar.outcome
+}
+
+const shareOf = ({ outcome, share }: Pick<Bar, 'outcome' | 'share'>) => share ?? { failed: outcome === 'failed' ? 1 : 0, of: 1 }
 
 function median(values: number[]): number | undefined {
   if (values.length === 0) return undefined

@@ -12,6 +12,20 @@ export function specInWords({ concurrency, rate, perMs = 0 }: LimitSpec): string
   return parts.join(', ') || 'unlimited'
 }
 
+/** Each key has the whole limit to itself. */
+export const inForceInWords = ({ inForce, gates }: Pick<LimitView, 'inForce' | 'gates'>): string =>
+  `${specInWords(inForce)}${isKeyed(gates) ? ' for each key' : ''}`
+
+/** `9, of 3 keys`: without its keys, that reads as more than the limit allows. */
+export function insideInWords(limit: Pick<LimitView, 'gates' | 'hasMore'>): string {
+  const { gates, hasMore } = limit
+  const all = countInWords(totalsOf(limit).inside)
+  const keys: Count = { count: gates.length, ...(hasMore && { isMore: true }) }
+  return isKeyed(gates) && gates.length > 1 ? `${all}, of ${countInWords(keys)} keys` : all
+}
+
+const isKeyed = (gates: LimitView['gates']): boolean => gates.some(({ key }) => key !== undefined)
+
 /** Which numbers a limit takes: those of a workflow know what they are for, and a singleton is one at a time. */
 export function takenBy({ name, code }: Pick<LimitView, 'name' | 'code'>): { concurrency: boolean; rate: boolean } {
   const isNamed = !name.includes(':')

@@ -53,6 +53,8 @@ export interface Bar {
   to?: number
   outcome: Outcome
   attempt?: number
+  /** Of a bar that is several: how many of them failed. */
+  share?: { failed: number; of: number }
   /** The event that tells of it. */
   n: string
 }

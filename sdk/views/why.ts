@@ -185,7 +185,9 @@ function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {
   const error = run.error ?? { name: 'Error', message: 'it does not say why' }
   const refusal = run.status === 'failed' ? refusalOfRetry(run.runId, events) : undefined
   const what = run.status === 'stuck' ? 'mend the code or what it depends on, deploy, and let it try again' : 'let it go on from what failed'
-  const remedies: Remedy[] = [refusal === undefined ? { what, command: `overwinter retry ${run.runId}` } : { what: refusal }]
+  const remedies: Remedy[] = [
+    refusal === undefined ? { what, command: `overwinter retry ${run.runId}` } : { what: refusal, command: `overwinter rerun ${run.runId}` },
+  ]
   return { reason: `${run.status === 'stuck' ? 'is stuck' : 'failed'}: ${oneLine(error)}`, waits: [], remedies }
 }
 

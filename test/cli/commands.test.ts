@@ -31,6 +31,7 @@ const flaky = workflow('flaky', async (ctx) => {
 })
 
 const undone = workflow('undone', async (ctx) => {
+  await ctx.step('hold', () => 1)
   ctx.compensate('give back', () => 1)
   await ctx.step('take', () => Promise.reject(new Error('out of stock')), { retry: { attempts: 1 } })
 })
@@ -76,7 +77,7 @@ describe('help', () => {
       overwinter(['runs', '--status', 'asleep']),
       overwinter(['start', 'nap', '--input', 'Ada']),
       overwinter(['start', 'nap', '--input', '@nowhere.json']),
-      overwinter(['rerun', 'x']),
+      overwinter(['signal', 'x']),
     ])
     expect(outputs.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2, 2])
     const said = outputs.map(({ stderr }) => stderr)
@@ -85,7 +86,7 @@ describe('help', () => {
     expect(said[3]).toContain('Allowed choices are pending, queued, running')
     expect(said[4]).toMatch(/It is not JSON: .*For a file, write @file/)
     expect(said[5]).toContain('Cannot read nowhere.json')
-    expect(said[6]).toContain("required option '--from <step>' not specified")
+    expect(said[6]).toContain("missing required argument 'name'")
   })
 
   test('the version is the package’s', async () => {
@@ -260,10 +261,18 @@ describe('steering', () => {
       await asleep(id, 'failed')
     }
     const { incidents } = await json('incidents', '--workflow', 'flaky')
-    const { fingerprint } = incidents[0]
+    const { fingerprint, lastAt } = incidents[0]
+    expect(lastAt).toBe(new Date(lastAt).toISOString())
+    expect(await json('incidents', '--since', '1h')).toMatchObject({ incidents: expect.arrayContaining([expect.objectContaining({ fingerprint })]) })
+    expect((await cli('incidents', '--since', '2200-01-01T00:00:00Z')).stdout).toBe('nothing has gone wrong since 2200-01-01T00:00:00Z\n')
+    expect(await cli('incidents', '--since', 'lately')).toMatchObject({ code: 1, stderr: expect.stringContaining("nor how long ago, such as '2h'") })
     expect((await cli('incidents')).stdout).toMatch(new RegExp(`FINGERPRINT +RUNS +WORKFLOW +STEP +LAST +ERROR\n${fingerprint} +\\d+ +flaky .*out of order`))
     const asked = await cli('retry', '--incident', fingerprint)
     expect(asked).toMatchObject({ code: 1, stderr: expect.stringMatching(/this would retry \d+ runs \(i2, i1.*\); say --yes to do it/) })
+    expect(await cli('retry', '--incident', fingerprint, '--tag', 'customer:nobody', '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no run is meant by that'),
+    })
     const { runId, matches } = await json('retry', '--incident', fingerprint, '--yes')
     expect(await local.result(runId)).toMatchObject({ matched: matches, done: matches })
     expect(await cli('retry', 'i1', '--status', 'failed')).toMatchObject({ code: 1, stderr: expect.stringContaining('one of the two') })
@@ -300,8 +309,30 @@ test('retry is not suggested where it would be refused: after compensation', asy
   const started = await cli('start', 'undone', '--id', 'u1', '--wait')
   const shown = await cli('show', 'u1')
   const { stderr: refusal } = await cli('retry', 'u1')
-  expect(refusal).toBe("run 'u1' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; start it anew, or rerun it from a step\n")
+  expect(refusal).toBe("run 'u1' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; rerun it from the beginning\n")
   expect([started.stderr, shown.stdout].map((text) => text.trimEnd().split('\n').at(-1))).toEqual([refusal.trimEnd(), refusal.trimEnd()])
+})
+
+test('runs that have undone their steps are not promised to be retried; they are rerun, from the beginning or knowingly from a step', async () => {
+  for (const id of ['c1', 'c2']) {
+    await local.start(undone, undefined, { id })
+    await asleep(id, 'failed')
+  }
+  const { incidents } = await json('incidents', '--workflow', 'undone')
+  const { fingerprint, count } = incidents[0]
+  expect(await cli('retry', '--incident', fingerprint, '--yes')).toMatchObject({
+    code: 1,
+    stderr: `this would retry none of ${count} runs:\n${count} have undone their steps (ctx.compensate) and cannot go on: rerun them\n`,
+  })
+  expect(await cli('rerun', '--incident', fingerprint, '--id-prefix', 'c')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('this would rerun 2 runs (c2, c1); say --yes to do it'),
+  })
+  const { runId } = await json('rerun', '--incident', fingerprint, '--id-prefix', 'c', '--yes')
+  expect(await local.result(runId)).toMatchObject({ matched: 2, done: 2 })
+  expect(await cli('rerun', 'c1', '--from', 'take')).toMatchObject({ code: 1, stderr: expect.stringContaining('--inherit-undone') })
+  expect((await cli('rerun', 'c1', '--from', 'take', '--inherit-undone', '--id', 'c3')).stdout).toBe("started c3, from 'take' of c1\n")
+  expect((await cli('rerun', 'c1', '--id', 'c4')).stdout).toBe('started c4, from the beginning of c1\n')
 })
 
 test('a run that did not wait for its steps shows which', async () => {

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { OLDEST_NODE, tooOld } from '../../cli/node-version.ts'
-import { Running, root } from './fixture.ts'
+import { templates } from '../../cli/init/templates.ts'
+import { OLDEST_NODE, tooOld } from '../../sdk/node-version.ts'
+import { overwinter, Running, root } from './fixture.ts'
 
 const manifest = (path: string) =>
   JSON.parse(readFileSync(join(root, path), 'utf8')) as { engines: { node: string }; version: string; dependencies: Record<string, string> }
@@ -32,5 +33,18 @@ test('too old a Node gets one sentence and exit code 1, before anything is loade
   expect(old.stderr).toBe(`${tooOld('20.11.1')}\n`)
   expect(old.stdout).toBe('')
   // Nothing but the check is imported before it.
-  expect(readFileSync(join(root, 'cli/main.ts'), 'utf8').match(/^import .*$/gm)).toEqual(["import { tooOld } from './node-version.ts'"])
+  expect(readFileSync(join(root, 'cli/main.ts'), 'utf8').match(/^import .*$/gm)).toEqual(["import { tooOld } from '../sdk/node-version.ts'"])
+})
+
+test('so does whoever imports the library, and who runs the tests or synth of a new project', async () => {
+  const pretend = `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process.versions, 'node', { value: '20.11.1' })`)}`
+  for (const entry of ['sdk/local.ts', 'sdk/testing/index.ts']) {
+    const args = ['--conditions=overwinter-source', '--import', pretend, join(root, entry)]
+    await using old = new Running(process.execPath, args, { cwd: root })
+    expect(await old.exited).toBe(1)
+    expect(old.stderr).toContain(tooOld('20.11.1'))
+  }
+  const { scripts } = JSON.parse(templates('p', {})['package.json']!) as { scripts: Record<string, string> }
+  expect([scripts.pretest, scripts.presynth, scripts.predeploy]).toEqual(Array(3).fill('overwinter check-node'))
+  expect((await overwinter(['check-node'])).code).toBe(0)
 })

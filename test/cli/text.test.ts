@@ -1,10 +1,13 @@
+import { stripVTControlCharacters } from 'node:util'
 import * as v from 'valibot'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { exampleInput } from '../../cli/dev/example-input.ts'
-import { waitsFor } from '../../cli/run-text.ts'
+import { Narrator } from '../../cli/dev/narrator.ts'
+import { runHead, waitsFor } from '../../cli/run-text.ts'
 import { timelineLine } from '../../cli/timeline.ts'
-import { FatalError, signal, workflow } from '../../sdk/index.ts'
+import { FatalError, type RunView, signal, workflow } from '../../sdk/index.ts'
+import type { Commit, RunStore } from '../../sdk/ports.ts'
 import type { Schema } from '../../sdk/schema.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { clockTime, fromNow, span } from '../../sdk/views/moments.ts'
@@ -75,4 +78,42 @@ test('a timeline tells retries, waits, children, undoing and failure', async () 
     '+1 h ✓ compensate/undo step → "undone"',
     '+1 h ✗ failed FatalError: enough',
   ])
+})
+
+test('the input that dev suggests fits schemas of texts that have a form of their own', () => {
+  const input = z.object({
+    mail: z.email(),
+    site: z.url(),
+    id: z.uuid(),
+    on: z.iso.date(),
+    at: z.iso.datetime(),
+    code: z.string().min(6),
+    short: z.string().max(2),
+  })
+  expect(input.safeParse(exampleInput(workflow('w', { input }, async () => 1)))).toMatchObject({ success: true })
+})
+
+test('which generation a run is in stands apart from its title', () => {
+  const run = { runId: 'r', workflow: 'w', version: 1, status: 'running', createdAt: 0, tags: [], generation: 3 } as unknown as RunView
+  expect(stripVTControlCharacters(runHead(run, 0))).toMatch(/generation +3/)
+})
+
+test('dev tells an error once: of the step that failed, and then which step the run failed with', async () => {
+  const said: string[] = []
+  const narrator = new Narrator(
+    (line) => void said.push(stripVTControlCharacters(line)),
+    () => 0,
+  )
+  const error = { name: 'Error', message: 'no money' }
+  const commit = async () => ({ ok: true, suspended: false, wakes: [] }) as const
+  const failed = { name: 'StepError', message: "step 'pay: card' failed", step: 'pay~2 card', cause: error }
+  const run = { runId: 'r', epoch: 1 }
+  const claimed = narrator.around({ claim: async () => ({ run: { workflow: 'w', generation: 0 }, frames: [] }), commit } as unknown as RunStore)
+  await claimed.claim('r', { owner: 'o', ms: 1 })
+  await claimed.commit({
+    ...run,
+    frame: { seq: 1, at: 0, epoch: 1, events: [{ type: 'step.failed', id: 'pay~2 card', attempt: 1, error }] },
+    next: { kind: 'end', event: { type: 'run.failed', error: failed } },
+  } as unknown as Commit)
+  expect(said.slice(1)).toEqual(["✗ w r step 'pay: card' failed for good, attempt 1: Error: no money", "✗ w r failed with step 'pay: card'"])
 })

@@ -82,7 +82,7 @@ describe('workers and tokens', () => {
       const { stdout } = await cli('workers')
       expect(stdout).toMatch(/^WORKER +LANGUAGE +TRANSPORT +TYPES +LOAD +LAST SEEN\nw-1 +typescript +bridge +llm, mail +1\/4 +\S+ m?s ago\n$/)
       const about = { worker_id: 'w-1', language: 'typescript', transport: 'bridge', task_types: ['llm', 'mail'], load: 1, max_tasks: 4 }
-      expect((await json('workers')).workers).toEqual([{ ...about, metadata: { version: '7' }, lastSeen: expect.any(String) }])
+      expect((await json('workers')).workers).toEqual([{ ...about, metadata: { version: '7' }, last_seen: expect.any(String) }])
     } finally {
       await worker.stop(1)
     }

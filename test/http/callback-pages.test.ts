@@ -51,7 +51,7 @@ describe('the page of a callback', () => {
     expect(status).toBe(200)
     expect(text).toContain('<h1>Pay &lt;b&gt;Ada&lt;/b&gt;?</h1>')
     expect(text).toMatch(/expense · decide · open until \w+, \d+/)
-    expect(text).toMatch(/<input type="checkbox" name="approved" value="true">/)
+    expect(text).toMatch(/<select name="approved" required><option value=""><\/option><option value="true">yes<\/option><option value="false">no<\/option>/)
     expect(text).toMatch(/Amount<small>in cents<\/small><input type="number" step="any" name="cents" value="" required>/)
     expect(text).toMatch(/<select name="priority" required><option value=""><\/option><option value="high">high<\/option><option value="low">low<\/option>/)
     expect(text).toMatch(/<input type="text" name="note" value="">/)
@@ -108,7 +108,7 @@ describe('the page of a callback', () => {
 
   it('takes one value where the schema is one', async () => {
     for (const [schema, fields, result] of [
-      [z.boolean(), {}, false],
+      [z.boolean(), { result: 'false' }, false],
       [z.boolean(), { result: 'true' }, true],
       [z.number(), { result: '7.5' }, 7.5],
       [z.enum(['a', 'b']), { result: 'b' }, 'b'],
@@ -163,12 +163,20 @@ describe('the form of a callback', () => {
     expect(await it.api.local.result(it.runId)).toEqual({ approved: true, cents: 1_250, priority: 'low', note: 'fine', urgent: false, items: [{ id: 'a' }] })
   })
 
-  it('may be multipart, and a box that is not ticked is a no', async () => {
+  it('that says neither yes nor no is sent back, not taken for a no', async () => {
+    await using it = await asking((ctx) => ctx.callback('decide', { schema: Decision }))
+    const { status, text } = await it.fill({ cents: '1', priority: 'high' })
+    expect([status, text]).toEqual([422, expect.stringMatching(/name="approved" required aria-invalid="true"/)])
+    await using whole = await asking((ctx) => ctx.callback('one', { schema: z.boolean() }))
+    expect((await whole.fill({})).status).toBe(422)
+  })
+
+  it('may be multipart, and a box that is ticked is a yes', async () => {
     await using it = await asking((ctx) => ctx.callback('decide', { schema: Decision }))
     const form = new FormData()
-    for (const [name, value] of Object.entries({ cents: '1', priority: 'high' })) form.set(name, value)
+    for (const [name, value] of Object.entries({ approved: 'on', cents: '1', priority: 'high' })) form.set(name, value)
     expect((await it.post(form)).status).toBe(202)
-    expect(await it.api.local.result(it.runId)).toEqual({ approved: false, cents: 1, priority: 'high' })
+    expect(await it.api.local.result(it.runId)).toEqual({ approved: true, cents: 1, priority: 'high' })
   })
 
   it('that does not fit comes back as it was filled in, with what is wrong beside it, and the run waits on', async () => {
@@ -177,7 +185,7 @@ describe('the form of a callback', () => {
     const { status, text } = await it.fill({ approved: 'true', cents: 'much "money"', priority: 'medium', note: '<i>', items: '[{"id":1}]' })
     expect(status).toBe(422)
     expect(text).toContain('<h1>Pay?</h1>')
-    expect(text).toMatch(/name="approved" value="true" checked>/)
+    expect(text).toMatch(/name="approved" required><option value=""><\/option><option value="true" selected>yes/)
     expect(text).toMatch(/name="cents" value="much &quot;money&quot;" required aria-invalid="true"><\/label><p class="problem" role="alert">/)
     expect(text).toMatch(/name="note" value="&lt;i&gt;"/)
     expect(text).toMatch(/\[0\]\.id: /)

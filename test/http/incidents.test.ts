@@ -33,11 +33,37 @@ test('incidents are listed, counted, tried and retried over HTTP as in the proce
   expect(await client.counts()).toEqual({ failed: { count: 3 } })
   const { fingerprint } = (await client.incidents()).incidents[0]!
   const bulk = { action: 'retry', filter: { incident: fingerprint } } as const
-  expect(await client.wouldSteer(bulk)).toEqual({ matches: 3, isComplete: true, runs: ['b2', 'b1', 'b0'] })
+  expect(await client.wouldSteer(bulk)).toEqual({ matches: 3, isComplete: true, runs: ['b2', 'b1', 'b0'], can: 3, refused: [], unchecked: 0 })
   const { runId } = await client.steerMany(bulk, { idempotencyKey: 'twice' })
   expect((await client.steerMany(bulk, { idempotencyKey: 'twice' })).runId).toBe(runId)
   expect(await client.result(runId)).toMatchObject({ matched: 3, done: 3 })
   for (let i = 0; i < 3; i++) expect((await api.local.history(`b${i}`)).some(({ type }) => type === 'run.retried')).toBe(true)
+})
+
+test('an incident and other filters are true together, in its own path and in that of filters', async () => {
+  await using api = await withFailures(3)
+  const client = clientOf(api)
+  const { fingerprint: incident } = (await client.incidents()).incidents[0]!
+  const would = async (filter: object) => (await client.wouldSteer({ action: 'retry', filter: { incident, ...filter } })).runs
+  expect(await would({ idPrefix: 'b1' })).toEqual(['b1'])
+  expect(await would({ tag: 'customer:nobody' })).toEqual([])
+  expect(await would({ since: Date.now() + 60_000 })).toEqual([])
+  for (const since of ['1h', Date.now() - 60_000, new Date(0).toISOString()])
+    expect((await api.post('/bulk/retry', { filter: { incident, idPrefix: 'b0', since }, dryRun: true })).body).toMatchObject({ runs: ['b0'] })
+  expect((await api.get('/incidents?since=1h')).body.incidents).toHaveLength(1)
+  expect((await api.get('/incidents?since=2200-01-01T00:00:00Z')).body.incidents).toEqual([])
+  expect((await api.get('/incidents?since=lately')).status).toBe(400)
+})
+
+test('all runs of an incident are rerun over HTTP, and one is, from its beginning', async () => {
+  await using api = await withFailures(2)
+  const client = clientOf(api)
+  const { fingerprint: incident } = (await client.incidents()).incidents[0]!
+  const { runId } = await client.steerMany({ action: 'rerun', filter: { incident } })
+  expect(await client.result(runId)).toMatchObject({ matched: 2, done: 2 })
+  expect((await api.post('/runs/b0/rerun', {})).status).toBe(201)
+  expect((await api.post(`/incidents/${incident}/retry`, { from: 'charge' })).status).toBe(400)
+  expect((await api.post('/runs/b0/rerun', { inheritUndone: 'yes' })).status).toBe(400)
 })
 
 test('so it is by a filter', async () => {
@@ -98,4 +124,15 @@ test('a workflow tells what it takes, as JSON Schema', async () => {
   })
   const missing = await first.get('/workflows/akss')
   expect([missing.status, missing.body.known]).toEqual([404, ['asks']])
+})
+
+test('what Overwinter itself runs is left out of a list on request, unless it is asked for by its name', async () => {
+  await using api = await withFailures(1)
+  const { fingerprint } = (await api.local.incidents()).incidents[0]!
+  const { runId } = await api.local.steerMany({ action: 'retry', filter: { incident: fingerprint } })
+  const listed = async (query: string) => (await api.get(`/runs?${query}`)).body.runs.map((run: { runId: string }) => run.runId)
+  expect(await listed('')).toContain(runId)
+  expect(await listed('internal=hide')).toEqual(['b0'])
+  expect(await listed(`internal=hide&idPrefix=${runId}`)).toEqual([runId])
+  expect((await api.get('/runs?internal=maybe')).status).toBe(400)
 })

@@ -184,7 +184,7 @@ describe('handing a run on', () => {
     expect(named('clearMail')).toEqual([])
     expect(named('update')[0]![1]).toStrictEqual({
       when: { heldBy: 5 },
-      set: { ...FREED, status: 'stuck', wakeAt: undefined, waitingFor: undefined, error },
+      set: { ...FREED, status: 'stuck', wakeAt: undefined, waitingFor: undefined, error: { ...error, at: NOW } },
       frame: undefined,
     })
   })

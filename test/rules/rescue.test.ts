@@ -72,7 +72,15 @@ describe('parking from outside', () => {
   it('is on the terms of a claim, shuts the last holder out, and keeps the count of claims', () => {
     const { result, calls } = parking(due)
     expect(result).toBe('parked')
-    const set = { leaseUntil: undefined, owner: undefined, wakeAt: undefined, waitingFor: undefined, status: 'stuck', error, claims: due.claims + 1 }
+    const set = {
+      leaseUntil: undefined,
+      owner: undefined,
+      wakeAt: undefined,
+      waitingFor: undefined,
+      status: 'stuck',
+      error: { ...error, at: NOW },
+      claims: due.claims + 1,
+    }
     expect(calls.slice(1)).toStrictEqual([['update', due, { when: { open: true, due: NOW, free: NOW }, set, bump: ['epoch'] }]])
   })
 

@@ -19,6 +19,15 @@ test('a graph of code: one after the other, side by side, and no arrow that foll
   ])
 })
 
+test('quick steps of one Promise.all are side by side, also where each has a frame of its own', () => {
+  expect(arrows(step('a', 5, 6, '1.0'), step('b', 5, 7, '2.0'), step('c', 5, 7, '3.0'), step('d', 7, 8, '4.0'))).toEqual([
+    ['step a', []],
+    ['step b', []],
+    ['step c', []],
+    ['step d', ['step a', 'step b', 'step c']],
+  ])
+})
+
 test('a loop is drawn as it goes round for the first time, and what comes behind it behind it', () => {
   const round = (i: number) => [
     step(i === 0 ? 'a' : `a:${i}`, i * 20, i * 20 + 10, `${2 * i + 1}.0`),

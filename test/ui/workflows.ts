@@ -69,6 +69,16 @@ export const payment = workflow('payment', async (ctx, { order }: { order: strin
   return { order, price }
 })
 
+/** Undoes its booking where it cannot be paid. */
+export const trip = workflow('trip', { tags: ({ to }) => [`to:${to}`] }, async (ctx, { to }: { to: string }) => {
+  await ctx.step('book', () => `a seat to ${to}`)
+  ctx.compensate('unbook', () => `no seat to ${to}`)
+  return ctx.step('pay', async () => {
+    if (await isGatewayDown()) throw Object.assign(new FatalError(`no money for ${to}`), { code: 'declined' })
+    return 'paid'
+  })
+})
+
 export const batch = workflow('batch', async (ctx, { items = 40 }: { items?: number }) => {
   const list = Array.from({ length: items }, (_, i) => i)
   await ctx.map('items', list, (each, item) => each.step('work', () => taking(5 + (item % 7) * 3, item * 2)))
@@ -109,5 +119,5 @@ export const diamond = dag<{ cents: number }>('diamond')
 
 export const nightly = schedule('nightly', { cron: '0 3 * * *', timezone: 'Europe/Berlin' }, nap, { name: 'Bo' })
 
-export const workflows = [order, parcels, nap, payment, batch, echo, review, talk, packing, diamond]
+export const workflows = [order, parcels, nap, payment, batch, echo, review, talk, packing, diamond, trip]
 export const schedules = [nightly]

@@ -94,7 +94,7 @@ describe('why a run stands where it stands', () => {
     })
     const { remedies } = await reasonOf(undone)
     const refusal = await env.client.retry('undone').catch((error: Error) => error.message)
-    expect(remedies, 'in the words of retry itself').toEqual([{ what: refusal }])
+    expect(remedies, 'in the words of retry itself').toEqual([{ what: refusal, command: 'overwinter rerun undone' }])
     expect(refusal).toMatch(/undone/)
     expect(await reasonOf(strays)).toMatchObject({
       reason: expect.stringMatching(/^is stuck: ForeignAwaitError: /),

@@ -8,7 +8,7 @@ export interface Field {
   name: string
   label: string
   hint?: string
-  kind: 'text' | 'number' | 'checkbox' | 'choice' | 'json'
+  kind: 'text' | 'number' | 'choice' | 'json'
   /** `type` of the input, for texts that have a form of their own. */
   inputType?: 'text' | 'email' | 'url' | 'date' | 'time'
   choices?: readonly (string | number | boolean)[]
@@ -69,8 +69,8 @@ function fieldOf(name: string, schema: JsonSchema, isRequired: boolean, fallback
     case 'integer':
       return { ...field, kind: 'number' }
     case 'boolean':
-      // A box that is not ticked is a no. Where one may also say nothing, that has to be told apart.
-      return isRequired ? { ...field, kind: 'checkbox' } : { ...field, kind: 'choice', choices: [true, false] }
+      // Not a box to tick: who sends without looking at it would have said no.
+      return { ...field, kind: 'choice', choices: [true, false] }
     default:
       return { ...field, kind: 'json' }
   }
@@ -89,8 +89,6 @@ export function resultOf({ isWhole, fields }: FormShape, form: Form): unknown {
     refuseIfAny(problems)
     return result
   }
-  // A checkbox that is the whole answer sends nothing when it is not ticked.
-  if (isWhole && fields[0]!.kind === 'checkbox') return false
   const known = new Map(isWhole ? [] : fields.map((field) => [field.name, field]))
   const names = new Set([...known.keys(), ...form.keys()].filter((name) => name !== FROM_PAGE))
   const entries = [...names].flatMap((name) => {
@@ -106,10 +104,12 @@ function refuseIfAny(problems: readonly Problem[]): void {
   if (problems.length > 0) throw new MisfitError('the form cannot be read as it was filled in; the run waits on', problems)
 }
 
+/** A form of the user's own may have a box instead, which sends `on`. */
+const isTicked = (choices: NonNullable<Field['choices']>, text: string): boolean => text === 'on' && choices.includes(true)
+
 function filledIn({ kind, choices, isRequired }: Field, text: string | undefined, path: string, problems: Problem[]): unknown {
-  if (kind === 'checkbox') return text !== undefined && text !== 'false'
   if (text === undefined || (text === '' && !(kind === 'text' && isRequired))) return undefined
-  if (kind === 'choice') return choices!.find((choice) => String(choice) === text) ?? text
+  if (kind === 'choice') return choices!.find((choice) => String(choice) === text) ?? (isTicked(choices!, text) || text)
   if (kind === 'number') return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
   if (kind === 'text') return text
   try {

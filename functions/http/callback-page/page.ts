@@ -14,7 +14,6 @@ label, .field { display: block; margin: 1.25rem 0 0; }
 label { font-weight: 600; }
 small { display: block; font-weight: 400; }
 input, select, textarea, button { font: inherit; box-sizing: border-box; width: 100%; padding: .6rem; margin-top: .25rem; border: 1px solid #8888; border-radius: .4rem; }
-input[type=checkbox] { width: 1.4rem; height: 1.4rem; margin: 0 .6rem 0 0; vertical-align: text-bottom; }
 textarea { font-family: ui-monospace, monospace; min-height: 6rem; }
 button { margin-top: 1.75rem; border: 0; background: #1a5fb4; color: #fff; font-weight: 600; cursor: pointer; }
 .problem { color: #c01c28; font-weight: 600; margin: .25rem 0 0; }
@@ -92,8 +91,7 @@ function fieldHtml(field: Field, shape: FormShape, refused: Refused | undefined)
   )
   const hint = field.hint === undefined ? '' : html`<small>${field.hint}</small>`
   const input = inputHtml(field, valueIn(field, refused), problems.length > 0)
-  const label = field.kind === 'checkbox' ? html`<label>${input}${field.label}${hint}</label>` : html`<label>${field.label}${hint}${input}</label>`
-  return html`<div class="field">${label}${shown}</div>`
+  return html`<div class="field"><label>${field.label}${hint}${input}</label>${shown}</div>`
 }
 
 /** What was filled in stays there. */
@@ -105,8 +103,6 @@ function inputHtml({ name, kind, inputType, choices, isRequired }: Field, value:
   const invalid = raw(isWrong ? ' aria-invalid="true"' : '')
   const required = raw(isRequired ? ' required' : '')
   switch (kind) {
-    case 'checkbox':
-      return html`<input type="checkbox" name="${name}" value="true"${raw(value === undefined || value === 'false' ? '' : ' checked')}${invalid}>`
     case 'choice': {
       const options = choices!.map(
         (choice) => html`<option value="${String(choice)}"${raw(String(choice) === value ? ' selected' : '')}>${wordFor(choice)}</option>`,

@@ -3,6 +3,7 @@ import type { Answer, Asked } from '../../../sdk/callbacks.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { decodeUncoded } from '../../../sdk/engine/values.ts'
 import { ConflictError, InvalidInputError, type RawRequest } from '../../../sdk/index.ts'
+import { jsonSchemaOf } from '../../../sdk/schema.ts'
 import { jsonOf, readBytes, tooLarge } from '../body.ts'
 import { resultOf, shapeOf } from '../callback-page/fields.ts'
 import { messagePage, type QuestionPage, questionPage } from '../callback-page/page.ts'
@@ -108,11 +109,25 @@ export const formerListCallbacks: Route = {
   handle: (c, api) => openCallbacks(c.req.param('id')!, api),
 }
 
-async function openCallbacks(runId: string, { client }: Api): Promise<Response> {
-  return json({ callbacks: (await client.listCallbacks(runId)).map(callbackToJson) })
+async function openCallbacks(runId: string, api: Api): Promise<Response> {
+  const open = await api.client.listCallbacks(runId)
+  const withTerms = open.map(async (callback) => ({ ...callbackToJson(callback), ...(await termsOf(callback.token, api)) }))
+  return json({ callbacks: await Promise.all(withTerms) })
 }
 
 export const callbacks: readonly Route[] = [listCallbacks, showCallback, settleCallback, heartbeatCallback]
+
+/** What only the code knows. Where it cannot tell, the callback can be answered all the same. */
+async function termsOf(token: string, { client }: Api): Promise<{ question?: string; schema?: object }> {
+  try {
+    const asked = await client.callbacks.look(token)
+    const terms = asked.isRaw ? undefined : await asked.terms()
+    const schema = jsonSchemaOf(terms?.schema)
+    return { ...(terms?.question !== undefined && { question: terms.question }), ...(schema && { schema }) }
+  } catch {
+    return {}
+  }
+}
 
 async function toShow(asked: Asked): Promise<QuestionPage> {
   const terms = await asked.terms()

@@ -1,11 +1,12 @@
 import type { Context } from 'hono'
-import { pointInTime } from '../../../sdk/engine/duration.ts'
-import type { Bulk, BulkAction, BulkFilter, Incident } from '../../../sdk/index.ts'
+import { pastMoment, pointInTime } from '../../../sdk/engine/duration.ts'
+import type { Bulk, BulkAction, BulkFilter } from '../../../sdk/index.ts'
 import { BODY_PROBLEMS, readJson } from '../body.ts'
 import { Checks, LONGEST_REASON, readFields, readKey } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
 import { HttpProblem } from '../problem.ts'
 import { type Api, json, locationOf, type Route } from '../route.ts'
+import { incidentToJson } from '../run-json.ts'
 
 const listIncidents: Route = {
   method: 'GET',
@@ -13,20 +14,27 @@ const listIncidents: Route = {
   operationId: 'listIncidents',
   needs: 'read',
   summary: 'Runs that failed or are stuck, by what their errors have in common; the newest 1,000 of each state.',
-  query: { workflow: { description: 'Only of this workflow.' } },
+  query: {
+    workflow: { description: 'Only of this workflow.' },
+    since: { description: "Only of runs that failed or got stuck at or after: ISO 8601, epoch milliseconds, or how long ago: '2h'." },
+  },
   responses: { 200: { description: 'The one with the most runs first.', schema: ref('Incidents') } },
-  problems: [],
+  problems: ['invalid-input'],
   async handle(c, api) {
-    const { incidents, isComplete } = await api.client.incidents({ workflow: c.req.query('workflow') })
+    const { workflow, since } = c.req.query()
+    const checks = new Checks()
+    const at = readSince('?since', since !== undefined && /^\d+$/.test(since) ? Number(since) : since, api, checks)
+    checks.throwIfAny()
+    const { incidents, isComplete } = await api.client.incidents({ workflow, ...(at !== undefined && { since: at }) })
     return json({ incidents: incidents.map(incidentToJson), isComplete })
   },
 }
 
-const incidentToJson = ({ firstAt, lastAt, ...rest }: Incident) => ({
-  ...rest,
-  firstAt: new Date(firstAt).toISOString(),
-  lastAt: new Date(lastAt).toISOString(),
-})
+function readSince(path: string, since: unknown, { client }: Api, checks: Checks): number | undefined {
+  let at: number | undefined
+  if (since !== undefined) checks.check(path, () => (at = pastMoment(since as string, client.world.clock.now(), 'since')))
+  return at
+}
 
 const counts: Route = {
   method: 'GET',
@@ -53,19 +61,24 @@ const onIncident = (action: BulkAction, summary: string): Route => ({
   takesKey: true,
   body: ref('IncidentRequest'),
   responses: ANSWERS,
-  problems: ['invalid-input', 'unknown-incident', ...BODY_PROBLEMS],
+  problems: ['invalid-input', 'unknown-incident', 'unknown-workflow', ...BODY_PROBLEMS],
   async handle(c, api) {
     const checks = new Checks()
-    const fields = readFields(await readJson(c, api.bodyLimit), PACE, checks)
-    const bulk: Bulk = { action, filter: { incident: c.req.param('fingerprint')! }, ...readPace(fields, checks) }
+    const fields = readFields(await readJson(c, api.bodyLimit), ['filter', ...fieldsOf(action)], checks)
+    const incident = c.req.param('fingerprint')!
+    const filter = { ...readFilter(fields.filter, FILTER, api, checks), incident }
+    const bulk: Bulk = { action, filter, ...readTerms(fields, checks) }
     checks.throwIfAny()
-    if ((await api.client.wouldSteer({ ...bulk, limit: 1 })).matches === 0) {
-      const detail = `no run that ${action === 'retry' ? 'failed or is stuck' : 'is stuck'} has the fingerprint '${bulk.filter.incident}'; see GET /incidents`
+    await refuseUnknown(filter.workflow, api)
+    if ((await api.client.wouldSteer({ action, filter: { incident }, limit: 1 })).matches === 0) {
+      const detail = `no run that ${HAS_TO_BE[action]} has the fingerprint '${incident}'; see GET /incidents`
       throw new HttpProblem('unknown-incident', detail)
     }
     return steer(c, api, bulk, fields.dryRun === true)
   },
 })
+
+const HAS_TO_BE: Record<BulkAction, string> = { retry: 'failed or is stuck', rerun: 'failed', cancel: 'is stuck', terminate: 'is stuck' }
 
 const byFilter = (action: BulkAction, summary: string): Route => ({
   method: 'POST',
@@ -79,8 +92,9 @@ const byFilter = (action: BulkAction, summary: string): Route => ({
   problems: ['invalid-input', 'unknown-workflow', ...BODY_PROBLEMS],
   async handle(c, api) {
     const checks = new Checks()
-    const fields = readFields(await readJson(c, api.bodyLimit), ['filter', ...PACE], checks)
-    const bulk: Bulk = { action, filter: readFilter(fields.filter, checks), ...readPace(fields, checks) }
+    const fields = readFields(await readJson(c, api.bodyLimit), ['filter', ...fieldsOf(action)], checks)
+    const filter = readFilter(fields.filter, [...FILTER, 'incident'], api, checks)
+    const bulk: Bulk = { action, filter, ...readTerms(fields, checks) }
     checks.throwIfAny()
     await refuseUnknown(bulk.filter.workflow, api)
     return steer(c, api, bulk, fields.dryRun === true)
@@ -100,13 +114,16 @@ async function steer(c: Context, { client }: Api, bulk: Bulk, isDry: boolean): P
   return json(started, 202, locationOf(started.runId))
 }
 
-const PACE = ['perSecond', 'limit', 'dryRun', 'reason'] as const
+const TERMS = ['perSecond', 'limit', 'dryRun', 'reason'] as const
+const OF_RERUN = ['from', 'inheritUndone'] as const
+type Terms = Partial<Record<(typeof TERMS)[number] | (typeof OF_RERUN)[number], unknown>>
 
-/** Whether the numbers are in their bounds is asked by whoever starts it. */
-function readPace(
-  { perSecond, limit, dryRun, reason }: Partial<Record<(typeof PACE)[number], unknown>>,
-  checks: Checks,
-): Pick<Bulk, 'perSecond' | 'limit' | 'reason'> {
+const fieldsOf = (action: BulkAction) => (action === 'rerun' ? [...TERMS, ...OF_RERUN] : TERMS)
+
+/** The client checks whether the numbers are in their bounds. */
+function readTerms({ perSecond, limit, dryRun, reason, from, inheritUndone }: Terms, checks: Checks): Omit<Bulk, 'action' | 'filter'> {
+  checks.require('$.from', from === undefined || (typeof from === 'string' && from !== ''), 'must be the name of a step')
+  checks.require('$.inheritUndone', inheritUndone === undefined || typeof inheritUndone === 'boolean', 'must be true or false')
   checks.require('$.dryRun', dryRun === undefined || typeof dryRun === 'boolean', 'must be true or false')
   const isReason = reason === undefined || (typeof reason === 'string' && reason.length <= LONGEST_REASON)
   checks.require('$.reason', isReason, `must be a string of at most ${LONGEST_REASON} characters`)
@@ -114,14 +131,16 @@ function readPace(
     ...(perSecond !== undefined && { perSecond: perSecond as number }),
     ...(limit !== undefined && { limit: limit as number }),
     ...(reason !== undefined && { reason: reason as string }),
+    ...(from !== undefined && { from: from as string }),
+    ...(inheritUndone !== undefined && { inheritUndone: inheritUndone as boolean }),
   }
 }
 
-const FILTER = ['status', 'workflow', 'tag', 'idPrefix', 'from', 'to'] as const
+const FILTER = ['status', 'workflow', 'tag', 'idPrefix', 'from', 'to', 'since'] as const
 
-function readFilter(value: unknown, checks: Checks): BulkFilter {
+function readFilter(value: unknown, known: readonly ((typeof FILTER)[number] | 'incident')[], api: Api, checks: Checks): BulkFilter {
   // Misspelt, it would mean more runs than were meant.
-  const { from, to, ...rest } = readFields(value ?? {}, FILTER, checks)
+  const { from, to, since, ...rest } = readFields(value ?? {}, known, checks)
   for (const [name, text] of Object.entries(rest)) checks.require(`$.filter.${name}`, typeof text === 'string', 'must be a string')
   checks.require('$.filter.status', rest.status === undefined || (RUN_STATUSES as unknown[]).includes(rest.status), `must be one of ${RUN_STATUSES.join(', ')}`)
   const filter = { ...rest } as BulkFilter
@@ -129,16 +148,19 @@ function readFilter(value: unknown, checks: Checks): BulkFilter {
     if (time !== undefined)
       checks.check(`$.filter.${name}`, () => (filter[name as 'from' | 'to'] = pointInTime(time as string, Number.POSITIVE_INFINITY, name)))
   }
-  return filter
+  const at = readSince('$.filter.since', since, api, checks)
+  return { ...filter, ...(at !== undefined && { since: at }) }
 }
 
 export const incidents = [
   listIncidents,
   counts,
   onIncident('retry', 'Retry all runs of an incident, so many a second: starts a run that does it, once for each.'),
+  onIncident('rerun', 'Start all failed runs of an incident anew, from their beginning or from a step: starts a run that does it, once for each.'),
   onIncident('cancel', 'Ask all stuck runs of an incident to stop: starts a run that does it.'),
   onIncident('terminate', 'End all stuck runs of an incident at once: starts a run that does it.'),
   byFilter('retry', 'Retry all failed or stuck runs that a filter meets, so many a second: starts a run that does it, once for each.'),
+  byFilter('rerun', 'Start all ended runs that a filter meets anew, from their beginning or from a step: starts a run that does it, once for each.'),
   byFilter('cancel', 'Ask all open runs that a filter meets to stop: starts a run that does it.'),
   byFilter('terminate', 'End all open runs that a filter meets at once: starts a run that does it.'),
 ]

@@ -5,7 +5,7 @@ import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
 import { fitting } from '../pages.ts'
 import { PAYLOADS_PARAM, readPayloads } from '../payloads-param.ts'
-import { json, jsonWithPayloads, type Route } from '../route.ts'
+import { type Api, json, jsonWithPayloads, type Route } from '../route.ts'
 import { runToJson, runWithoutPayloads, stepToJson, summaryToJson, whyToJson } from '../run-json.ts'
 
 const listRuns: Route = {
@@ -20,6 +20,10 @@ const listRuns: Route = {
     tag: { description: 'Only runs with this tag.' },
     idPrefix: { description: 'Only runs whose id begins with this.' },
     from: { description: 'Created at or after: ISO 8601, or epoch milliseconds.' },
+    internal: {
+      description: '`hide` leaves out what Overwinter itself runs, schedules for example, unless a workflow or an id is asked for.',
+      schema: { enum: ['show', 'hide'] },
+    },
     to: { description: 'Created before: ISO 8601, or epoch milliseconds.' },
     cursor: { description: 'The cursor of the page before, unchanged.' },
     limit: { description: 'How many, 1 to 1000. Default 50.', schema: { type: 'integer', minimum: 1, maximum: 1000 } },
@@ -63,11 +67,24 @@ const getSteps: Route = {
   operationId: 'getSteps',
   needs: 'read',
   summary: 'Where each step of a run of a definition stands.',
-  responses: { 200: { description: 'Its steps, in the order of the definition.', schema: ref('Steps') } },
+  query: {
+    ofCode: { description: '`none` answers 204 for a run of code, which has no steps to list. Otherwise that is a conflict.', schema: { enum: ['none'] } },
+  },
+  responses: {
+    204: { description: 'With ?ofCode=none: the run is of code.' },
+    200: { description: 'Its steps, in the order of the definition.', schema: ref('Steps') },
+  },
   problems: ['unknown-run', 'unknown-workflow', 'conflict'],
   async handle(c, api) {
-    return json({ steps: (await api.client.steps(c.req.param('id')!)).map(stepToJson) })
+    const id = c.req.param('id')!
+    if (c.req.query('ofCode') === 'none' && (await isOfCode(id, api))) return new Response(null, { status: 204 })
+    return json({ steps: (await api.client.steps(id)).map(stepToJson) })
   },
+}
+
+async function isOfCode(id: string, { client }: Api): Promise<boolean> {
+  const { workflow, version } = await client.get(id)
+  return !('definition' in (await client.definitions.exact(workflow, version)))
 }
 
 const getWhy: Route = {
@@ -100,7 +117,18 @@ function readFilter(c: Context): ListOptions {
     checks.check(`?${name}`, () => pointInTime(at, Number.POSITIVE_INFINITY, name))
     return at
   }
+  const { internal } = c.req.query()
+  checks.require('?internal', internal === undefined || internal === 'show' || internal === 'hide', 'must be show or hide')
   const times = { from: time('from', from), to: time('to', to) }
   checks.throwIfAny()
-  return { workflow, status: status as RunStatus | undefined, tag, idPrefix, ...times, cursor, limit: limit === undefined ? undefined : Number(limit) }
+  return {
+    workflow,
+    status: status as RunStatus | undefined,
+    tag,
+    idPrefix,
+    ...times,
+    cursor,
+    limit: limit === undefined ? undefined : Number(limit),
+    hidesInternal: internal === 'hide',
+  }
 }

@@ -5,6 +5,7 @@ import { checkName } from '../../../sdk/engine/names.ts'
 import { ownKey } from '../../../sdk/engine/own-key.ts'
 import { decodeUncoded, encode } from '../../../sdk/engine/values.ts'
 import { RequestRefusedError, TimeoutError } from '../../../sdk/index.ts'
+import type { RerunOptions } from '../../../sdk/rerunning.ts'
 import { BODY_PROBLEMS, readJson } from '../body.ts'
 import { Checks, LONGEST_REASON, LONGEST_WAIT_MS, readFields, readKey, readWait } from '../checks.ts'
 import { checkChosenId, startUnder } from '../chosen-id.ts'
@@ -129,7 +130,7 @@ const rerunRun: Route = {
   path: '/runs/{id}/rerun',
   operationId: 'rerunRun',
   needs: 'operate',
-  summary: 'A new run with the same input that takes over the history up to, and without, the given step.',
+  summary: 'A new run with the same input that takes over the history up to, and without, the given step; without one it begins at its beginning.',
   takesKey: true,
   body: ref('RerunRequest'),
   responses: {
@@ -139,11 +140,12 @@ const rerunRun: Route = {
   problems: ['invalid-input', 'unknown-run', 'conflict', ...BODY_PROBLEMS],
   async handle(c, api) {
     const checks = new Checks()
-    const { from, id } = readFields(await readJson(c, api.bodyLimit), ['from', 'id'], checks)
-    checks.require('$.from', typeof from === 'string' && from !== '', 'must be the name of a step')
+    const { from, id, inheritUndone } = readFields(await readJson(c, api.bodyLimit), ['from', 'id', 'inheritUndone'], checks)
+    checks.require('$.from', from === undefined || (typeof from === 'string' && from !== ''), 'must be the name of a step')
+    checks.require('$.inheritUndone', inheritUndone === undefined || typeof inheritUndone === 'boolean', 'must be true or false')
     checkChosenId(id, checks)
     checks.throwIfAny()
-    const options = { from: from as string, id, ...readKey(c) }
+    const options = { from, id, inheritUndone, ...readKey(c) } as RerunOptions
     const { runId, created } = await startUnder(c, api, id, () => api.client.rerun(c.req.param('id')!, options))
     const { status } = await api.client.get(runId)
     return json({ runId, status }, created ? 201 : 200, locationOf(runId))

@@ -49,7 +49,7 @@ export interface RunItem extends Key {
   output?: Stored
   error?: Stored
   /** The error in short, for lists: the whole of it may lie elsewhere. */
-  why?: ShortError
+  why?: ShortError & { at?: number }
   progress?: Stored
   heartbeat?: Stored
   /** The first frame of a run made by `rerun`. */

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { explained } from './local-file-error.ts'
+import { DatabaseSync } from './sqlite.ts'
 
 /** Neighbours that look whether we are alive hold our lock for a moment. */
 const WAIT_FOR_NEIGHBOURS_MS = 5_000

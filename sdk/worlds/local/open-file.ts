@@ -1,8 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { explained, freeBytes, isBusy } from './local-file-error.ts'
 import { keepPrivate } from './private-file.ts'
 import { migrate } from './schema.ts'
+import { DatabaseSync } from './sqlite.ts'
 
 /** SQLite waits in the middle of a call, so nothing else in the process moves meanwhile: not for longer than this. */
 const WAIT_IN_PLACE_MS = 200

@@ -88,9 +88,52 @@ export const steering: Scenarios = {
     await inDialog(page, 'See how many').click()
     await page.locator('.would', { hasText: /Would retry \d+ runs/ }).waitFor()
     await inDialog(page, /^Retry \d+ runs$/).click()
-    await page.locator('dialog').getByRole('link').click()
+    await page.locator('dialog').getByRole('link').first().click()
     await shows(page, 'completed')
     for (const id of ids) await api.until(id, 'completed')
+  },
+
+  async 'runs that have undone their steps are not promised to be retried, and are rerun together'(stage) {
+    const { page, api, name, setGateway } = stage
+    await setGateway(true)
+    for (const to of ['Rome', 'Oslo', 'Bonn']) await api.start('trip', name(`trip-${to}`), { to })
+    for (const to of ['Rome', 'Oslo', 'Bonn']) await api.until(name(`trip-${to}`), 'failed')
+    await open(stage, '/incidents?workflow=trip')
+    await page.getByRole('button', { name: '1 h', exact: true }).click()
+    const incident = page.locator('.incident', { hasText: 'declined' })
+    await incident.waitFor()
+    expect(await incident.count()).toBe(1)
+    await incident.getByRole('link').first().click()
+    await page.getByRole('button', { name: 'Retry all' }).click()
+    await inDialog(page, 'See how many').click()
+    await page.locator('.would', { hasText: /Would retry 0 of 3 runs.*3 have undone their steps/ }).waitFor()
+    expect(await inDialog(page, /^Retry \d+/).count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await setGateway(false)
+    await page.getByRole('button', { name: 'Rerun all' }).click()
+    await page.getByLabel('Only with the tag').fill('to:Oslo')
+    await inDialog(page, 'See how many').click()
+    await page.locator('.would', { hasText: 'Would rerun 1 run' }).waitFor()
+    await inDialog(page, 'Rerun 1 run').click()
+    await page.locator('dialog .would', { hasText: '1 of 1 run rerun' }).waitFor()
+    await page.keyboard.press('Escape')
+  },
+
+  async 'a rerun from a step says what it would take over that was undone'(stage) {
+    const { page, api, name, setGateway } = stage
+    await setGateway(true)
+    await api.start('trip', name('undone'), { to: 'Lima' })
+    await api.until(name('undone'), 'failed')
+    await open(stage, `/runs/${name('undone')}`)
+    await page.getByRole('link', { name: 'pay' }).click()
+    await page.getByRole('button', { name: 'Rerun from here' }).click()
+    await page.locator('dialog', { hasText: 'would take over the results of book as if they still stood' }).waitFor()
+    await page.keyboard.press('Escape')
+    await setGateway(false)
+    await page.locator('.remedy').getByRole('button', { name: 'Rerun' }).click()
+    await inDialog(page, 'Start the new run').click()
+    await page.waitForURL((url) => url.pathname.startsWith('/ui/runs/') && !url.pathname.endsWith(name('undone')))
+    await shows(page, 'completed')
   },
 
   async 'what destroys asks first, and names what is lost'(stage) {

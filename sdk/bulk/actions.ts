@@ -1,0 +1,65 @@
+import { digest, keyedMessageId } from '../engine/names.ts'
+import { inheritanceOf } from '../engine/rerun.ts'
+import type { World } from '../ports.ts'
+import { rerun } from '../rerunning.ts'
+import { journalHas, recordOf, retry, whyNotRetried } from '../retrying.ts'
+import type { Bulk, BulkAction } from './steer-many.ts'
+
+export type Needs = Pick<World, 'store' | 'wakeups' | 'documents' | 'clock' | 'ids'>
+
+/** What is done to one of many runs, by the run `self`. True: it was done, now or before `self` died. False: the run had ended. */
+type Steer = (world: Needs, runId: string, bulk: Bulk, self: string) => Promise<boolean>
+
+/** Each under a key of its own: what is done again, because its runner died, does nothing. */
+export const STEER: Record<BulkAction, Steer> = {
+  async retry(world, runId, _bulk, self) {
+    await retry(world, runId, { idempotencyKey: keyOf(self) })
+    return true
+  },
+  async rerun(world, runId, { from, inheritUndone = false }, self) {
+    const id = rerunId(runId, from)
+    if (!(await isRerunBy(world, id, self))) await rerun(world, runId, { id, by: self, inheritUndone, ...(from !== undefined && { from }) })
+    return true
+  },
+  async cancel({ store, wakeups }, runId, { reason }, self) {
+    const { outcome, wakes } = await store.deliver(runId, {
+      id: keyedMessageId('cancel', keyOf(self)),
+      kind: 'cancel',
+      ...(reason !== undefined && { reason }),
+    })
+    await wakeups.send(wakes)
+    return outcome === 'accepted' || outcome === 'duplicate'
+  },
+  async terminate({ store, wakeups }, runId, { reason = 'terminated by request, with others' }) {
+    const { ended, wakes } = await store.terminate(runId, reason)
+    await wakeups.send(wakes)
+    return ended
+  },
+}
+
+const keyOf = (self: string) => `bulk ${self}`
+
+/** The same for every bulk: who reruns an incident twice does not do its work twice. A rerun that failed is rerun by its own id. */
+const rerunId = (runId: string, from: string | undefined) => `k${digest(`bulk rerun\n${runId}\n${from ?? ''}`)}`
+
+const isRerunBy = (world: Needs, id: string, self: string) => journalHas(world, id, (event) => event.type === 'run.rerun' && event.by === self)
+
+/** Why it cannot be done, as what stands behind a number of runs: "have undone their steps". */
+type WhyNot = (world: Needs, runId: string, bulk: Bulk, self?: string) => Promise<string | undefined>
+
+/** Only of actions that may be refused to a run that the filter meets. Nothing is written. */
+export const WHY_NOT: Partial<Record<BulkAction, WhyNot>> = {
+  async retry(world, runId) {
+    return (await whyNotRetried(world, runId))?.why
+  },
+  async rerun(world, runId, { from, inheritUndone }, self) {
+    const id = rerunId(runId, from)
+    if (await world.store.state(id)) return self !== undefined && (await isRerunBy(world, id, self)) ? undefined : ALREADY
+    if (from === undefined || inheritUndone) return undefined
+    const { undone } = inheritanceOf(await recordOf(world, runId), await world.store.frames(runId), world.clock.now(), { from })
+    return undone && UNDONE
+  },
+}
+
+const ALREADY = 'have been rerun together with others before: look at those runs, and rerun them if they failed'
+const UNDONE = 'would take over work that was undone (ctx.compensate): rerun them from the beginning, or with inheritUndone (--inherit-undone)'
