@@ -5,12 +5,12 @@ import { createApp } from '../../../functions/http/app.ts'
 import { serveLocal } from '../../../functions/local/serve.ts'
 import { Local } from '../../../sdk/local.ts'
 import { conformance } from '../../../workflows/conformance.ts'
-import { overwinter } from '../../cli/fixture.ts'
+import { overwinter, overwinterProcess } from '../../cli/fixture.ts'
 
 // Side by side: what takes long is the wait for the second heartbeat.
 test.concurrent('our own server keeps to the protocol, and nothing of the suite stays behind', async () => {
   await using server = await serveLocal({ path: ':memory:', workflows: [conformance], port: 0, log: () => {} })
-  const { code, stdout, stderr } = await overwinter(['conformance', '--url', server.url])
+  const { code, stdout, stderr } = await overwinterProcess(['conformance', '--url', server.url])
   expect(code, stdout + stderr).toBe(0)
   expect(stdout.match(/^✓ /gm)).toHaveLength(14)
   const { runs } = await server.local.list({ limit: 1_000 })
@@ -34,7 +34,7 @@ test.concurrent('a server that does not is told what is wrong, by exit code 1', 
   await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve))
   try {
     const url = `http://127.0.0.1:${(odd.address() as AddressInfo).port}`
-    const { code, stdout } = await overwinter(['conformance', '--url', url, '--worker-token', 'ours'])
+    const { code, stdout } = await overwinterProcess(['conformance', '--url', url, '--worker-token', 'ours'])
     expect(code).toBe(1)
     expect(stdout).toMatch(/^✗ a task has the fields of the protocol and no others: the task should be .*, and is .*"type":"conformance"/m)
     expect(stdout).toMatch(/^✗ a worker that falls silent .*should be answered with 409, and was with 200$/m)
