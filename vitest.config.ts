@@ -12,7 +12,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],
-    exclude: ['test/aws/**', 'test/e2e/**', 'test/ui/**', '**/node_modules/**'],
+    exclude: ['test/aws/**', 'test/e2e/**', 'test/ui/**', '**/*.long.test.ts', '**/node_modules/**'],
     globalSetup: 'test/outside/one-folder.ts',
     setupFiles: 'test/outside/setup.ts',
     // Half of them wait for processes of their own; left to itself vitest has one worker on two cores.
