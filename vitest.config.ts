@@ -17,6 +17,8 @@ export default defineConfig({
     setupFiles: 'test/outside/setup.ts',
     // Half of them wait for processes of their own; left to itself vitest has one worker on two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    // A process loads what many files import once. What a file changes outside of itself, it puts back.
+    isolate: false,
     testTimeout: TEST_MS,
     hookTimeout: TEST_MS,
     execArgv: ['--conditions=overwinter-source'],

@@ -13,6 +13,7 @@ import { VirtualClock } from '../../sdk/testing/index.ts'
 import { type AnyWorkflow, Registry } from '../../sdk/workflow.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 import { IS_LONG } from '../outside/amount.ts'
+import { PATIENCE_MS } from '../outside/patience.ts'
 
 let folder: string
 beforeEach(() => {
@@ -141,7 +142,7 @@ describe('a second process on the same file', () => {
     await using first = await open([a])
     await using second = await open([])
     await first.start(a, undefined, { id: 'r' })
-    expect(await first.settled('r', { timeout: '30s' })).toMatchObject({ status: 'completed', output: 'done' })
+    expect(await first.settled('r', { timeout: PATIENCE_MS })).toMatchObject({ status: 'completed', output: 'done' })
     expect(await second.get('r')).toMatchObject({ status: 'completed' })
   })
 
