@@ -11,6 +11,7 @@ export default defineConfig({
     ...base.test,
     include: ['test/engine/**/*.test.ts', 'test/rules/**/*.test.ts', 'test/contract/memory/*.test.ts', 'test/testing/*.test.ts', 'workflows/golden.test.ts'],
     exclude: ['test/engine/schedule*.test.ts'],
+    setupFiles: 'test/outside/setup.ts',
     testTimeout: 3_000,
     isolate: false,
   },

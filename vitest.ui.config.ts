@@ -10,5 +10,6 @@ export default defineConfig({
     exclude: ['**/node_modules/**'],
     // Each file has a browser of its own, and those are heavy.
     fileParallelism: false,
+    isolate: true,
   },
 })

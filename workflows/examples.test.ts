@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe } from 'vitest'
-import { localStage } from './stages/local.ts'
+import { beforeAll, describe } from 'vitest'
 import { testKitStage } from './stages/test-kit.ts'
 import { describeExamples } from './suite/index.ts'
 import type { Stage } from './suite/stage.ts'
 
-/** The deployed stack is the third: test/e2e/examples.test.ts. */
-describe.each([
-  { name: 'the test kit', open: testKitStage },
-  { name: 'the local world', open: localStage },
-])('on $name', ({ open }) => {
-  let stage: Stage & Partial<AsyncDisposable>
+/** In real time it takes a while: on the local world in examples.long.test.ts, on the deployed stack in test/e2e/examples.test.ts. */
+describe('on the test kit', () => {
+  let stage: Stage
   beforeAll(async () => {
-    stage = await open()
+    stage = await testKitStage()
   })
-  afterAll(() => stage[Symbol.asyncDispose]?.())
   describeExamples(() => stage)
 })

@@ -127,7 +127,10 @@ describe('start', () => {
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('known: add, approval, flaky, hasty, nap, shop, undone') })
     const wrong = await cli('start', 'nap', '--input', '{"name":1}')
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('$.name') })
-    const impatient = await cli('start', 'nap', '--input', '{"name":"Ada"}', '--wait', '5s')
+    const again = ['start', 'nap', '--input', '{"name":"Ada"}', '--id', 'patient'] as const
+    await cli(...again)
+    await asleep('patient')
+    const impatient = await cli(...again, '--wait', '1ms')
     expect(impatient).toMatchObject({ code: 1, stderr: expect.stringContaining("It is sleeping: waits for the sleep 'night'") })
   })
 })

@@ -39,14 +39,21 @@ export interface Output {
   stderr: string
 }
 
-interface Surroundings {
+export interface Surroundings {
   cwd?: string
   env?: Record<string, string | undefined>
   input?: string
 }
 
-/** The real CLI, in a process of its own. */
+/** One command of the CLI. It has a process of its own only if it needs one: for standard input, or to start processes itself. */
 export async function overwinter(args: string[], surroundings: Surroundings = {}): Promise<Output> {
+  if (surroundings.input !== undefined || args[0] === 'dev') return overwinterProcess(args, surroundings)
+  const { inProcess } = await import('./in-process.ts')
+  return inProcess(args, surroundings)
+}
+
+/** The real CLI, in a process of its own. */
+export async function overwinterProcess(args: string[], surroundings: Surroundings = {}): Promise<Output> {
   await using running = new Running(process.execPath, ['--conditions=overwinter-source', MAIN, ...args], surroundings)
   running.child.stdin!.end(surroundings.input ?? '')
   const code = await running.exited

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { templates } from '../../cli/init/templates.ts'
-import { overwinter } from './fixture.ts'
+import { overwinter, Project } from './fixture.ts'
 
 const files = templates('my-flows', {})
 
@@ -25,4 +25,10 @@ test('what AGENTS.md says is there, is: files, and what ctx has', () => {
     expect(text).toContain(file)
     expect(files).toHaveProperty([file])
   }
+})
+
+test('init does not touch a folder that has something in it', async () => {
+  using project = new Project({ 'notes.txt': 'mine' })
+  const refused = await overwinter(['init', project.folder])
+  expect(refused).toMatchObject({ code: 1, stderr: `${project.folder} is not empty; choose another folder\n` })
 })

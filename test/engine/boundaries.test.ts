@@ -6,6 +6,7 @@ import { callbackToken } from '../../sdk/engine/callback-token.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, type Context, Registry, signal, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { amount } from '../outside/amount.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
 import { anyValue } from './arbitrary-values.ts'
 
@@ -28,10 +29,10 @@ const traveller = (values: readonly unknown[]) =>
     return values[round]
   })
 
-const BATCHES = 20
+const BATCHES = amount({ few: 2, many: 20 })
 const VALUES_EACH = 250
 
-/** 2 worlds × 20 runs × 250 values, each across seven boundaries. */
+/** 2 worlds × 2 or 20 runs × 250 values, each across seven boundaries. */
 const batches = fc.sample(fc.array(anyValue(), { minLength: VALUES_EACH, maxLength: VALUES_EACH }), { numRuns: BATCHES, seed: 7 })
 
 describe('every value goes through every boundary unchanged', () => {

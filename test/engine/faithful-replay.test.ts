@@ -181,9 +181,16 @@ describe('a map whose items have changed under it', () => {
 
 describe('foreign promises', () => {
   it('that win a race park the run instead of ending it', async () => {
-    const w = workflow('w', async (ctx) =>
-      Promise.race([ctx.step('slow', () => new Promise((r) => setTimeout(r, 200, 'slow'))), new Promise((r) => setTimeout(r, 20, 'foreign'))]),
-    )
+    const w = workflow('w', async (ctx) => {
+      const foreign = Promise.withResolvers<string>()
+      const endsAfterIt = async () => {
+        setImmediate(foreign.resolve, 'foreign')
+        await foreign.promise
+        for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+        return 'slow'
+      }
+      return Promise.race([ctx.step('slow', endsAfterIt), foreign.promise])
+    })
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined)
     await expect(run.result()).rejects.toThrow('awaits something that is not a ctx operation')

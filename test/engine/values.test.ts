@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { InvalidInputError } from '../../sdk/engine/errors.ts'
 import type { Json } from '../../sdk/engine/json.ts'
 import { decode, decodeUncoded, encode, encodePlain } from '../../sdk/engine/values.ts'
+import { amount } from '../outside/amount.ts'
 import { anyValue } from './arbitrary-values.ts'
 
 const throughStore = (value: unknown): unknown => {
@@ -18,7 +19,7 @@ describe('values', () => {
         // Not vitest's own, which takes a property named `constructor` for a class.
         deepStrictEqual(throughStore(value), value)
       }),
-      { numRuns: 10_000 },
+      { numRuns: amount({ few: 1_000, many: 10_000 }) },
     )
   })
 

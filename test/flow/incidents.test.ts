@@ -69,7 +69,6 @@ test('two thousand runs are resumed at 500 a second', async () => {
   for (let i = 0; i < 2_000; i++) await env.client.start(w, undefined)
   await env.settle()
   const at = env.clock.now()
-  const _real = performance.now()
   await env.client.resume({ all: true }, { perSecond: 500 })
   await env.advance('10s')
   expect(times).toHaveLength(2_000)

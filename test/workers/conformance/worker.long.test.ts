@@ -23,7 +23,7 @@ test.each(Object.entries(LANGUAGES))('the reference worker in %s does all that t
 })
 
 test('a worker that does it wrong is told what is wrong with each', async () => {
-  const { running, url, token } = await suite('--within', '4s')
+  const { running, url, token } = await suite('--within', '60s')
   await using _ = running
   const wrong = new Worker({ url, token, tasks: Object.fromEntries(Object.keys(TASKS).map((type) => [type, () => 'whatever'])), log: () => {} })
   expect(await running.exited).toBe(1)

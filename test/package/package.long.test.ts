@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { overwinter, Running, root } from '../cli/fixture.ts'
+import { Running, root } from '../cli/fixture.ts'
 import { LONG_TEST_MS } from '../outside/patience.ts'
 
 /** What a stranger gets: the tarball in an empty project, and the project that `overwinter init` makes. */
@@ -112,10 +112,4 @@ test('README’s first hour: npm create, npm test, the first workflow as written
   const { runId } = JSON.parse(await runs('sh', ['-c', `${curl} --silent`], path)) as { runId: string }
   await dev.says(new RegExp(`mail ${runId}/send-mail: Dear Ada`))
   expect(await runs('npx', ['overwinter', 'show', runId, '--url', url!], path)).toContain("waits for signal 'confirmed'")
-})
-
-test('init does not touch a folder that has something in it', async () => {
-  const path = project('full', { 'notes.txt': 'mine' })
-  const refused = await overwinter(['init', path])
-  expect(refused).toMatchObject({ code: 1, stderr: `${path} is not empty; choose another folder\n` })
 })

@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Template } from 'aws-cdk-lib/assertions'
@@ -12,7 +12,7 @@ import { EventSource } from '../../infra/overwinter.ts'
 import { fakeServer } from '../cli/fake-server.ts'
 import { Project } from '../cli/fixture.ts'
 import { queueRecord } from '../events/records.ts'
-import { build } from './synth.ts'
+import { build, type Props } from './synth.ts'
 
 const NAMES = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN', 'EVENT_BUS', 'TOKEN_SECRET', 'EVENT_DEAD_LETTERS_URL']
 const SETTINGS = {
@@ -143,5 +143,27 @@ describe('the bundle of the runner', () => {
     using project = new Project({ 'entry.ts': `${workflow}import text from './mail.txt'\nconsole.log(text, STAGE)\n`, 'mail.txt': 'Dear Ada' })
     const runner = bundled(project.path('entry.ts'), { loader: { '.txt': 'text' }, define: { STAGE: '"test"' }, banner: 'globalThis.here = true;' })
     expect((await said(runner, {})).stdout).toBe('Dear Ada test\n')
+  })
+})
+
+describe('traces of runs', () => {
+  it('are in the bundle of the runner only where they are wanted, and it stays small and loads', () => {
+    const runner = (props: Props) => {
+      const { app, stack } = build(props, {})
+      const { directory } = app.synth()
+      const found = Object.values(
+        Template.fromStack(stack).findResources('AWS::Lambda::Function', { Properties: { Description: 'Takes due runs as far as they go' } }),
+      )
+      return join(directory, `asset.${(found[0]!.Properties.Code.S3Key as string).replace('.zip', '')}`, 'index.mjs')
+    }
+    const isIn = (file: string) => readFileSync(file, 'utf8').includes('overwinter.link')
+    expect(isIn(runner(() => ({})))).toBe(false)
+    const traced = runner(() => ({ tracing: 'cloudwatch' }))
+    expect(isIn(traced)).toBe(true)
+    expect(readFileSync(traced).length).toBeLessThanOrEqual(665_000)
+    const names = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN']
+    const env = { ...Object.fromEntries(names.map((name) => [`OVERWINTER_${name}`, 'x'])), AWS_REGION: 'eu-north-1' }
+    const script = 'const { handler } = await import(process.argv[1]); process.stdout.write(typeof handler)'
+    expect(execFileSync(process.execPath, ['--input-type=module', '--eval', script, traced], { env, stdio: 'pipe' }).toString()).toBe('function')
   })
 })
