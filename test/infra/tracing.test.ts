@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { Template } from 'aws-cdk-lib/assertions'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { describe, expect, it } from 'vitest'
 import { METRIC } from '../../functions/metrics.ts'
 import { tracingOf } from '../../infra/tracing.ts'
-import { build, type Props, synthesise } from './synth.ts'
+import { runnerWith, SETTINGS } from './bundled.ts'
+import { build, ENTRY, type Props, synthesise } from './synth.ts'
 
 const X_RAY = ['xray:PutTraceSegments', 'xray:PutSpans', 'xray:PutSpansForIndexing']
 
@@ -40,24 +39,13 @@ describe('traces of runs', () => {
     expect(tracingOf({ entry, tracing: true })).toBe('no')
   })
 
-  it('are in the bundle of the runner only where they are wanted, and it stays small and loads', () => {
-    const runner = (props: Props) => {
-      const { app, stack } = build(props, {})
-      const { directory } = app.synth()
-      const found = Object.values(
-        Template.fromStack(stack).findResources('AWS::Lambda::Function', { Properties: { Description: 'Takes due runs as far as they go' } }),
-      )
-      return join(directory, `asset.${(found[0]!.Properties.Code.S3Key as string).replace('.zip', '')}`, 'index.mjs')
-    }
+  it('are in the bundle of the runner only where they are wanted, and it loads', () => {
     const isIn = (file: string) => readFileSync(file, 'utf8').includes('overwinter.link')
-    expect(isIn(runner(() => ({})))).toBe(false)
-    const traced = runner(() => ({ tracing: 'cloudwatch' }))
+    expect(isIn(runnerWith({ entry: ENTRY }))).toBe(false)
+    const traced = runnerWith({ entry: ENTRY, tracing: 'cloudwatch' })
     expect(isIn(traced)).toBe(true)
-    expect(readFileSync(traced).length).toBeLessThanOrEqual(665_000)
-    const names = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN']
-    const env = { ...Object.fromEntries(names.map((name) => [`OVERWINTER_${name}`, 'x'])), AWS_REGION: 'eu-north-1' }
     const script = 'const { handler } = await import(process.argv[1]); process.stdout.write(typeof handler)'
-    expect(execFileSync(process.execPath, ['--input-type=module', '--eval', script, traced], { env, stdio: 'pipe' }).toString()).toBe('function')
+    expect(execFileSync(process.execPath, ['--input-type=module', '--eval', script, traced], { env: SETTINGS, stdio: 'pipe' }).toString()).toBe('function')
   })
 })
 
