@@ -87,6 +87,8 @@ export interface OverwinterProps {
   cors?: CorsPreflightOptions
   /** Told when an alarm goes off. */
   alarmActions?: IAlarmAction[]
+  /** How many runs must fail within five minutes for the alarm RunsFailed to go off. Default 1; `false` for no such alarm. */
+  failedRunsAlarm?: number | false
   /**
    * `'cloudwatch'`: sends spans of every run, step and wait to CloudWatch. They go to an endpoint of your own instead where `environment` or `secrets` have
    * `OTEL_EXPORTER_OTLP_ENDPOINT`, unless this is `false`. `true`: has X-Ray trace the functions themselves.

@@ -19,6 +19,8 @@ export interface WakeupTargets {
   schedulerRoleArn: string
   /** The name of the runner's function, for those who may call it. */
   runner?: string
+  /** Called when Scheduler refuses a schedule. The sweeper wakes that run, about two minutes late. */
+  onRefusedSchedule?: () => void
 }
 
 /** SQS takes no more, though some stand-ins do. */

@@ -8,6 +8,7 @@ import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { type AwsClients, awsClients } from './clients.ts'
 import { type Aws, THRESHOLDS, type Thresholds } from './context.ts'
 import { DynamoDocuments } from './documents.ts'
+import { type Gauges, gauges } from './gauges.ts'
 import { LambdaFunctions } from './lambda-functions.ts'
 import { type ObjectStore, Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
@@ -83,6 +84,11 @@ export class AwsWorld implements World {
   sweep(limit: number): Promise<Wake[]> {
     const { aws, storage, wakeups, log } = this
     return sweep(aws, { tell: (overdue) => wakeups.send(overdue), erase: (run) => callByCall(eraseEnded(storage, run)), log }, limit)
+  }
+
+  /** How things stand now; see `gauges.ts`. */
+  gauges(): Promise<Gauges> {
+    return gauges(this.aws)
   }
 
   /** Closes the connections. */
