@@ -5,6 +5,7 @@ import { type Environment, log } from './environment.ts'
 import { authorityOf, behindGateway } from './gateway.ts'
 import { createApp } from './http/app.ts'
 import { logsLink } from './logs-link.ts'
+import { metrics } from './metrics.ts'
 import { handlers, registry } from './registry.ts'
 import { startingPaused } from './start-paused.ts'
 
@@ -28,6 +29,10 @@ const begin = startingPaused(client.world)
 const serve = behindGateway(app)
 
 export const handler: typeof serve = async (event, context) => {
-  await begin()
-  return serve(event, context)
+  try {
+    await begin()
+    return await serve(event, context)
+  } finally {
+    metrics.publish()
+  }
 }

@@ -1,6 +1,7 @@
 import type { LogSink } from '../sdk/ports.ts'
 import type { Thresholds } from '../sdk/worlds/aws/context.ts'
 import { AwsWorld } from '../sdk/worlds/aws/world.ts'
+import { METRIC, metrics } from './metrics.ts'
 import { readTaskQueues } from './task-queue-names.ts'
 
 /**
@@ -78,6 +79,7 @@ export function awsWorld(sink: LogSink = log): AwsWorld {
     taskQueues: readTaskQueues(process.env.OVERWINTER_TASK_QUEUES ?? '', setting('OVERWINTER_QUEUE_URL')),
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
     publicUrl: process.env.OVERWINTER_PUBLIC_URL,
+    onSchedulerRefusal: () => metrics.add(METRIC.schedulerRefusals, 'Count', 1),
     log: sink,
   })
 }

@@ -1,4 +1,4 @@
-export type MetricUnit = 'Count' | 'Milliseconds'
+export type MetricUnit = 'Count' | 'Milliseconds' | 'Seconds'
 
 /** What one line of the log may hold of one metric. */
 const MOST_VALUES = 100
@@ -43,6 +43,8 @@ export const METRIC = {
   wakeLag: 'WakeLag',
   /** Runs that the sweeper found overdue: each is a wake-up that got lost or a runner that died. */
   rescues: 'Rescues',
+  /** Runs that ended as failed. Named as the run loop reports it, like all outcomes. */
+  failed: 'failed',
   /** Runs that were parked as stuck, whoever did it and why. */
   parked: 'Parked',
   /** Attempts of steps that failed and are to be followed by another. */
@@ -55,4 +57,12 @@ export const METRIC = {
   droppedSpans: 'DroppedSpans',
   /** Events from outside that will never do, and were put among the dead letters. */
   deadEvents: 'DeadEvents',
+  /** Runs that are stuck now. Like the next two it is a gauge of the sweeper, written while it is not zero. */
+  stuckRuns: 'StuckRuns',
+  /** How late the run is that has waited longest for a runner. */
+  oldestOverdueRun: 'OldestOverdueRun',
+  /** For how long the oldest run is past its retention and still there. */
+  oldestOverdueRemoval: 'OldestOverdueRemoval',
+  /** Schedules that EventBridge Scheduler refused, by its quota for example. The sweeper wakes their runs. */
+  schedulerRefusals: 'SchedulerRefusals',
 } as const

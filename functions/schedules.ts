@@ -1,5 +1,6 @@
 import { Client, Schedules } from '../sdk/index.ts'
 import { codedWorld } from './coded-world.ts'
+import { metrics } from './metrics.ts'
 import { registry, schedules } from './registry.ts'
 import { startingPaused } from './start-paused.ts'
 
@@ -8,6 +9,10 @@ const begin = startingPaused(client.world)
 
 /** After a deployment the schedules in the table may not be those in the code. Looked at every few minutes, this mends itself. */
 export async function handler(): Promise<void> {
-  await begin()
-  await new Schedules(client).sync(schedules)
+  try {
+    await begin()
+    await new Schedules(client).sync(schedules)
+  } finally {
+    metrics.publish()
+  }
 }

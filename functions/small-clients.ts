@@ -1,6 +1,5 @@
 import { createHash, createHmac, type Hash } from 'node:crypto'
 import { SignedFetch, type SignedRequest } from '../sdk/worlds/aws/signed-fetch.ts'
-import { defaultProvider } from './lambda-credentials.ts'
 
 /**
  * In the bundles these stand in for the clients of SQS and EventBridge Scheduler, as far as the AWS world uses them: five calls and two. The SDK's are a tenth
@@ -22,7 +21,12 @@ type Call<Output> = Pick<SignedRequest, 'service' | 'path' | 'method' | 'body' |
 /** Region, credentials and hashes as a client of the SDK has them in Lambda. */
 const config = {
   region: async () => process.env.AWS_REGION!,
-  credentials: defaultProvider(),
+  // Lambda puts them into the environment.
+  credentials: async () => ({
+    accessKeyId: process.env.AWS_ACCESS_KEY_ID!,
+    secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY!,
+    ...(process.env.AWS_SESSION_TOKEN && { sessionToken: process.env.AWS_SESSION_TOKEN }),
+  }),
   sha256: class {
     private readonly hash: Hash
 

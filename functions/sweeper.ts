@@ -6,15 +6,41 @@ const world = awsWorld()
 /** In one go; what is left waits for the next minute. The queue is a buffer, but the sweeper's own time is limited. */
 const MOST_AT_ONCE = 10_000
 
+/** A gauge takes 20 queries, so it is not for every minute: two queries a sweep. The windows of the alarms are longer. */
+const GAUGE_EVERY_MS = 600_000
+
+let gaugedAt = Number.NEGATIVE_INFINITY
+
 /**
  * I5: a message is only a hint and may get lost, with its schedule or its runner. Whatever should have been looked at by
  * now is told again, as often as it takes, with growing pauses: a run that has moved on meanwhile takes no harm.
  */
 export async function handler(): Promise<{ rescued: number }> {
-  const overdue = await world.sweep(MOST_AT_ONCE)
-  if (overdue.length > 0)
-    log('warn', `${overdue.length} overdue runs were sent to the runners again`, { runIds: overdue.slice(0, 20).map(({ runId }) => runId) })
-  metrics.add(METRIC.rescues, 'Count', overdue.length)
-  metrics.publish()
-  return { rescued: overdue.length }
+  try {
+    // Before the sweep, which removes what it finds past its retention.
+    await gauge().catch((error: unknown) => log('error', `the sweeper could not count the runs that are stuck: ${error}`, {}))
+    const overdue = await world.sweep(MOST_AT_ONCE)
+    if (overdue.length > 0)
+      log('warn', `${overdue.length} overdue runs were sent to the runners again`, { runIds: overdue.slice(0, 20).map(({ runId }) => runId) })
+    metrics.add(METRIC.rescues, 'Count', overdue.length)
+    addAge(METRIC.oldestOverdueRun, Math.min(...overdue.map(({ at }) => at)))
+    return { rescued: overdue.length }
+  } finally {
+    metrics.publish()
+  }
+}
+
+async function gauge(): Promise<void> {
+  const now = world.clock.now()
+  if (now - gaugedAt < GAUGE_EVERY_MS) return
+  const { stuck, oldestRemovalAt } = await world.gauges()
+  gaugedAt = now
+  if (stuck > 0) metrics.add(METRIC.stuckRuns, 'Count', stuck)
+  addAge(METRIC.oldestOverdueRemoval, oldestRemovalAt)
+}
+
+/** CloudWatch bills a metric for each hour in which it is written, so what is zero is not. */
+function addAge(name: string, since = Number.POSITIVE_INFINITY): void {
+  const seconds = Math.round((world.clock.now() - since) / 1_000)
+  if (seconds > 0) metrics.add(name, 'Seconds', seconds)
 }

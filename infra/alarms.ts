@@ -4,6 +4,9 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { METRIC, METRICS_NAMESPACE } from '../functions/metrics.ts'
+import { TABLE } from '../sdk/worlds/aws/table.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { OverwinterProps } from './options.ts'
 import type { Overwinter } from './overwinter.ts'
 
 const PERIOD = Duration.minutes(5)
@@ -15,70 +18,79 @@ export function ownMetric(overwinter: Overwinter, metricName: string, statistic:
   return new Metric({ namespace: METRICS_NAMESPACE, metricName, statistic, period: PERIOD, dimensionsMap, ...label })
 }
 
+/**
+ * Requests that DynamoDB refused, of the table and of each index. Under the table's name alone it counts only those of the
+ * table itself; and there is no ThrottledRequests without an operation.
+ */
+export function throttles({ table }: Overwinter): IMetric[] {
+  const places = [{}, ...TABLE.indexes.map(({ name }) => ({ GlobalSecondaryIndexName: name }))]
+  return places.flatMap((place) =>
+    ['ReadThrottleEvents', 'WriteThrottleEvents'].map(
+      (metricName) =>
+        new Metric({ namespace: 'AWS/DynamoDB', metricName, statistic: 'Sum', period: PERIOD, dimensionsMap: { TableName: table.tableName, ...place } }),
+    ),
+  )
+}
+
 interface Condition {
   metric: IMetric
   /** Goes off at this value. */
   at: number
-  /** What it means and what to do, in the mail that wakes somebody. */
+  /** What it means and what to do, in the mail that wakes a person. */
   says: string
   /** In this many periods of five minutes. */
   periods?: number
+  /** In so many of these periods; in all of them unless given. */
+  datapoints?: number
+  /** Of docs/operate.md, where it is not the alarm's own name. */
+  section?: string
 }
+
+/** Longer than the longest pause between two words of the sweeper about one run: a quarter of an hour. */
+const BETWEEN_SWEEPS = { periods: 4, datapoints: 1 }
+const LATE = Duration.minutes(15)
+const PAST_RETENTION = Duration.hours(1)
 
 export class Alarms extends Construct {
   private readonly actions: IAlarmAction[]
 
-  constructor(overwinter: Overwinter, longestVisit: Duration, actions: IAlarmAction[] = []) {
+  constructor(overwinter: Overwinter, { alarmActions = [], failedRunsAlarm = 1 }: OverwinterProps, longestVisit: Duration) {
     super(overwinter, 'Alarms')
-    this.actions = actions
-    const { queue, deadLetters } = overwinter.wakeups
-    const period = { period: PERIOD }
-    this.add('RunsParked', {
-      metric: ownMetric(overwinter, METRIC.parked, 'Sum'),
-      at: 1,
-      says: 'A run is stuck: its code does not fit its history or is not deployed, or its wake-ups failed too often. List runs with status=stuck, read the error, fix it, POST /runs/{id}/retry.',
-    })
-    this.add('DeadLetters', {
-      metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
-      at: 1,
-      periods: 3,
-      says: 'Messages stay in the dead-letter queue: their runs could not be marked as stuck either, or they are messages of somebody else. See the log of DeadLetters.',
-    })
-    this.add('QueueAge', {
-      metric: queue.metricApproximateAgeOfOldestMessage({ ...period, statistic: 'Maximum' }),
-      // A message grows older while a runner is at work on it, and that may take as long as a runner has.
-      at: longestVisit.toSeconds() + PERIOD.toSeconds(),
-      says: 'Due runs have been waiting for a runner for five minutes and more. Is the concurrency of the runner, or of the account, used up?',
-    })
-    for (const [type, tasks] of overwinter.tasks.queues) {
-      this.add(`${tasks.node.id}Waiting`, {
-        // Not by age: the message of a task that a worker is busy with stays in the queue, hidden, and grows old there.
-        metric: new MathExpression({
-          ...period,
-          label: `tasks of type '${type}' that nobody takes`,
-          expression: 'IF(FILL(taken, 0) < 1, waiting, 0)',
-          usingMetrics: {
-            waiting: tasks.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
-            taken: tasks.metricNumberOfMessagesReceived({ ...period, statistic: 'Sum' }),
-          },
-        }),
-        at: 1,
-        periods: 3,
-        says: `Tasks of type '${type}' have been waiting for a quarter of an hour, and nobody takes any. Are there workers? GET /v1/workers lists them.`,
-      })
-    }
+    this.actions = alarmActions
+    this.watchRuns(overwinter, failedRunsAlarm)
+    this.watchQueues(overwinter, longestVisit)
     for (const [name, handler] of Object.entries(overwinter.functions)) this.watchFunction(name, handler)
+    this.add('SchedulerRefusals', {
+      metric: ownMetric(overwinter, METRIC.schedulerRefusals, 'Sum'),
+      at: 1,
+      says: 'EventBridge Scheduler refuses schedules, by its quota for example. No run is lost: the sweeper wakes them, about two minutes late. Raise the quota.',
+    })
+    const refused = Object.fromEntries(throttles(overwinter).map((metric, i) => [`m${i}`, metric]))
     this.add('TableThrottles', {
-      metric: overwinter.table.metric('ThrottledRequests', { ...period, statistic: 'Sum' }),
+      metric: new MathExpression({
+        period: PERIOD,
+        label: 'requests that DynamoDB refused, table and indexes',
+        expression: Object.keys(refused)
+          .map((id) => `FILL(${id}, 0)`)
+          .join(' + '),
+        usingMetrics: refused,
+      }),
       at: 1,
       periods: 3,
       says: 'DynamoDB refuses requests. They are repeated, so nothing is lost; see the quotas of on-demand tables if it lasts.',
     })
     this.add('SweeperSilent', {
-      metric: overwinter.functions.Sweeper.metricInvocations({ ...period, statistic: 'Sum' }),
+      metric: overwinter.functions.Sweeper.metricInvocations({ period: PERIOD, statistic: 'Sum' }),
       at: 0,
       periods: 2,
-      says: 'The sweeper has not run for ten minutes: nobody looks after lost wake-ups. Is its rule enabled?',
+      says: 'The sweeper has not run for ten minutes, so lost wake-ups stay lost. Is its rule enabled?',
+    })
+    this.add('ApiServerErrors', {
+      metric: overwinter.api.metricServerError({ period: PERIOD, statistic: 'Sum' }),
+      at: 1,
+      periods: 3,
+      datapoints: 2,
+      says: 'The API answers with status 500 or more. The log of the function Api has the error, by the errorId of the answer.',
     })
   }
 
@@ -88,12 +100,33 @@ export class Alarms extends Construct {
       at: 1,
       periods: 3,
       says: `The function ${name} has been failing for a quarter of an hour. See its log.`,
+      section: '<function>Errors',
     })
     this.add(`${name}Throttles`, {
       metric: handler.metricThrottles({ period: PERIOD, statistic: 'Sum' }),
       at: 1,
       periods: 3,
-      says: `The function ${name} is being throttled. Raise its reserved concurrency or the account's quota.`,
+      says: `The function ${name} is being throttled. Raise its concurrency or the account's quota.`,
+      section: '<function>Throttles',
+    })
+  }
+
+  /** Of a function that reads a stream of DynamoDB, which keeps what was not read for a day. */
+  watchStream(name: string, handler: IFunction): void {
+    this.add(`${name}Age`, {
+      metric: handler.metric('IteratorAge', { period: PERIOD, statistic: 'Maximum' }),
+      at: LATE.toMilliseconds(),
+      says: `The function ${name} is a quarter of an hour behind the stream it reads. What it has not read after a day is lost. See its errors and throttles.`,
+      section: '<function>Age',
+    })
+  }
+
+  watchLifecycle({ handler, deadLetters }: Lifecycle): void {
+    this.watchStream('Lifecycle', handler)
+    this.add('LifecycleDeadLetters', {
+      metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: PERIOD, statistic: 'Maximum' }),
+      at: 1,
+      says: 'Changes of runs could not be told to the event bus, and the stream has moved on. Each letter says where in the stream. See the log of Lifecycle.',
     })
   }
 
@@ -105,14 +138,80 @@ export class Alarms extends Construct {
     })
   }
 
-  private add(id: string, { metric, at, says, periods = 1 }: Condition): void {
+  private watchRuns(overwinter: Overwinter, failedRunsAlarm: number | false): void {
+    this.add('RunsParked', {
+      metric: ownMetric(overwinter, METRIC.parked, 'Sum'),
+      at: 1,
+      says: 'A run has become stuck: its code does not fit its history or is not deployed, or its wake-ups failed too often. List runs with status=stuck, read the error, fix it, POST /runs/{id}/retry.',
+    })
+    this.add('RunsStuck', {
+      metric: ownMetric(overwinter, METRIC.stuckRuns, 'Maximum'),
+      at: 1,
+      ...BETWEEN_SWEEPS,
+      says: 'Runs are stuck, and wait for a person: the alarm stays on until none is. List them with status=stuck, or by their causes with `overwinter incidents`.',
+    })
+    if (failedRunsAlarm !== false)
+      this.add('RunsFailed', {
+        metric: ownMetric(overwinter, METRIC.failed, 'Sum'),
+        at: failedRunsAlarm,
+        says: 'Runs have failed. `overwinter incidents` lists them by their causes; once the cause is mended, retry them by incident.',
+      })
+    this.add('RunsOverdue', {
+      metric: ownMetric(overwinter, METRIC.oldestOverdueRun, 'Maximum'),
+      at: LATE.toSeconds(),
+      ...BETWEEN_SWEEPS,
+      says: 'A run should have gone on a quarter of an hour ago, and no runner has taken it up though the sweeper asks again and again. See the errors and throttles of the runner.',
+    })
+    this.add('RemovalsOverdue', {
+      metric: ownMetric(overwinter, METRIC.oldestOverdueRemoval, 'Maximum'),
+      at: PAST_RETENTION.toSeconds(),
+      ...BETWEEN_SWEEPS,
+      says: 'Runs are an hour past their retention and still stored: the sweeper does not keep up, or cannot remove them. See its log.',
+    })
+  }
+
+  private watchQueues({ wakeups, tasks: { queues } }: Overwinter, longestVisit: Duration): void {
+    const period = { period: PERIOD }
+    this.add('DeadLetters', {
+      metric: wakeups.deadLetters.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
+      at: 1,
+      periods: 3,
+      says: 'Messages stay in the dead-letter queue: their runs could not be marked as stuck either, or they are no wake-ups at all. See the log of DeadLetters.',
+    })
+    this.add('QueueAge', {
+      metric: wakeups.queue.metricApproximateAgeOfOldestMessage({ ...period, statistic: 'Maximum' }),
+      // A message grows older while a runner is at work on it, and that may take as long as a runner has.
+      at: longestVisit.toSeconds() + PERIOD.toSeconds(),
+      says: 'Due runs have been waiting for a runner for five minutes and more. Is the concurrency of the runner, or of the account, used up?',
+    })
+    for (const [type, tasks] of queues)
+      this.add(`${tasks.node.id}Waiting`, {
+        // Not by age: the message of a task that a worker is busy with stays in the queue, hidden, and grows old there.
+        metric: new MathExpression({
+          ...period,
+          label: `tasks of type '${type}' that no worker takes`,
+          expression: 'IF(FILL(taken, 0) < 1, waiting, 0)',
+          usingMetrics: {
+            waiting: tasks.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
+            taken: tasks.metricNumberOfMessagesReceived({ ...period, statistic: 'Sum' }),
+          },
+        }),
+        at: 1,
+        periods: 3,
+        says: `Tasks of type '${type}' have been waiting for a quarter of an hour, and no worker takes any. Are there workers? GET /v1/workers lists them.`,
+        section: '<type>Waiting',
+      })
+  }
+
+  private add(id: string, { metric, at, says, periods = 1, datapoints, section = id }: Condition): void {
     const isSilence = at === 0
     const alarm = new Alarm(this, id, {
       metric,
-      alarmDescription: says,
+      alarmDescription: `${says} See "${section}" in docs/operate.md.`,
       threshold: at,
       comparisonOperator: isSilence ? ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       evaluationPeriods: periods,
+      ...(datapoints !== undefined && { datapointsToAlarm: datapoints }),
       treatMissingData: isSilence ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     })
     if (this.actions.length > 0) alarm.addAlarmAction(...this.actions)

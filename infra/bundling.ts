@@ -23,14 +23,9 @@ const OURS: BundlingOptions = {
   mainFields: ['module', 'main'],
   // What Lambda has of the AWS SDK changes under our feet and starts more slowly.
   bundleAwsSDK: true,
-  // The SDK loads it for calls that answer in a stream of events, of which there are none here.
-  externalModules: ['@smithy/core/event-streams'],
   esbuildArgs: {
-    '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials'),
-    '--alias:@smithy/core/event-streams': functionFile('left-out-of-aws-sdk'),
-    '--alias:@aws-sdk/middleware-endpoint-discovery': functionFile('left-out-of-aws-sdk'),
-    '--alias:@aws/lambda-invoke-store': functionFile('left-out-of-aws-sdk'),
-    // `module` would be lost if it were not named. The second is for `imports` in our package.json.
+    // `module` would be lost if it were not named. The second is for `imports` in our package.json: no other package
+    // knows that condition, so it changes nothing of what the entry imports.
     '--conditions': `module,overwinter-lambda${isFromSource ? ',overwinter-source' : ''}`,
   },
 }
@@ -53,12 +48,11 @@ export const withoutEntry = (props: OverwinterProps): BundlingOptions => ({
 export function withEntry(props: OverwinterProps): BundlingOptions {
   const { entry, bundling = {} } = props
   refuseWhatBreaks(bundling)
-  const { esbuildArgs, externalModules = [], banner, ...wishes } = bundling
+  const { esbuildArgs, banner, ...wishes } = bundling
   return {
     ...OURS,
     ...wishes,
     banner: banner ? `${WITH_REQUIRE}${banner}` : WITH_REQUIRE,
-    externalModules: [...OURS.externalModules!, ...externalModules],
     esbuildArgs: {
       ...esbuildArgs,
       ...OURS.esbuildArgs,
@@ -70,10 +64,13 @@ export function withEntry(props: OverwinterProps): BundlingOptions {
   }
 }
 
-const FIXED = ['format', 'target', 'mainFields', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
+const FIXED = ['format', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
 const CONDITIONS = '--conditions'
-const FIXED_ARGS =
-  /^--(bundle|format|target|platform|main-fields|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing|@aws-sdk|@smithy).*)$/
+const FIXED_ARGS = /^--(bundle|format|platform|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing).*)$/
+
+const NEEDED = /^(@aws-sdk|@smithy|overwinter)\b|^\*/
+/** Lambda has the SDK's clients. The functions bring the one for DynamoDB, and what all clients share. */
+const IN_THE_RUNTIME = /^@aws-sdk\/client-(?!dynamodb\b)[\w-]+$/
 
 function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
   const fixed = FIXED.find((option) => bundling[option] !== undefined)
@@ -83,7 +80,7 @@ function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
     )
   const argument = Object.keys(bundling.esbuildArgs ?? {}).find((name) => FIXED_ARGS.test(name))
   if (argument) throw new Error(`bundling.esbuildArgs['${argument}'] cannot be given: the functions depend on it. Leave it out`)
-  const external = bundling.externalModules?.find((name) => /^(@aws-sdk|@smithy|overwinter)\b|^\*/.test(name))
+  const external = bundling.externalModules?.find((name) => NEEDED.test(name) && !IN_THE_RUNTIME.test(name))
   if (external) throw new Error(`bundling.externalModules cannot have '${external}': the functions would not find it when they start. Leave it out`)
 }
 

@@ -32,6 +32,7 @@ export function checkOptions(props: OverwinterProps): void {
       'days',
     )
   if (workersConcurrency !== false) inRange('workersConcurrency', workersConcurrency, [2, 100_000], 'each worker takes two; false sets no limit')
+  if (props.failedRunsAlarm !== false) inRange('failedRunsAlarm', props.failedRunsAlarm, [1, 1_000_000], 'false sets no alarm')
   checkConcurrency(props)
 }
 

@@ -1,18 +1,18 @@
 import { Dashboard, GraphWidget, type IMetric, TextWidget } from 'aws-cdk-lib/aws-cloudwatch'
 import { METRIC } from '../functions/metrics.ts'
-import { ownMetric } from './alarms.ts'
+import { ownMetric, throttles } from './alarms.ts'
 import type { OverwinterProps } from './options.ts'
 import type { Overwinter } from './overwinter.ts'
 import { tracingOf } from './tracing.ts'
 
 /** What the run loop reports, which is what becomes of runs in the hands of a runner. */
-const OUTCOMES = ['completed', 'failed', 'cancelled', 'suspended', 'continued', 'released', 'stuck', 'superseded']
+const OUTCOMES = ['completed', METRIC.failed, 'cancelled', 'suspended', 'continued', 'released', 'stuck', 'superseded']
 
 const WIDTH = 8
 
 /** From what users notice, through the machinery, to what it stands on. */
 export function createDashboard(overwinter: Overwinter, props: OverwinterProps): Dashboard {
-  const { table, api, functions, wakeups } = overwinter
+  const { api, functions, wakeups } = overwinter
   const graph = (title: string, ...left: IMetric[]) => new GraphWidget({ title, left, width: WIDTH, height: 6 })
   const perFunction = (metric: 'metricErrors' | 'metricThrottles') => Object.values(functions).map((handler) => handler[metric]({ statistic: 'Sum' }))
   const dashboard = new Dashboard(overwinter, 'Dashboard')
@@ -20,7 +20,12 @@ export function createDashboard(overwinter: Overwinter, props: OverwinterProps):
   dashboard.addWidgets(
     graph('What became of runs', ...OUTCOMES.map((outcome) => ownMetric(overwinter, outcome, 'Sum'))),
     graph('Wake lag (ms)', ownMetric(overwinter, METRIC.wakeLag, 'p50'), ownMetric(overwinter, METRIC.wakeLag, 'p99')),
-    graph('Rescued by the sweeper, stuck', ownMetric(overwinter, METRIC.rescues, 'Sum'), ownMetric(overwinter, METRIC.parked, 'Sum')),
+    graph('Rescued by the sweeper, parked', ...[METRIC.rescues, METRIC.parked, METRIC.schedulerRefusals].map((name) => ownMetric(overwinter, name, 'Sum'))),
+  )
+  dashboard.addWidgets(
+    graph('Stuck now', ownMetric(overwinter, METRIC.stuckRuns, 'Maximum')),
+    graph('Oldest overdue run (s)', ownMetric(overwinter, METRIC.oldestOverdueRun, 'Maximum')),
+    graph('Oldest run past its retention (s)', ownMetric(overwinter, METRIC.oldestOverdueRemoval, 'Maximum')),
   )
   dashboard.addWidgets(
     graph('Steps tried again, failed', ownMetric(overwinter, METRIC.stepRetries, 'Sum'), ownMetric(overwinter, METRIC.stepFailures, 'Sum')),
@@ -31,7 +36,7 @@ export function createDashboard(overwinter: Overwinter, props: OverwinterProps):
   const byWorkflow = (name: string, statistic: string) => workflows.map((workflow) => ownMetric(overwinter, name, statistic, workflow))
   if (workflows.length > 0)
     dashboard.addWidgets(
-      graph('Failed runs, by workflow', ...byWorkflow('failed', 'Sum')),
+      graph('Failed runs, by workflow', ...byWorkflow(METRIC.failed, 'Sum')),
       graph('Failed steps, by workflow', ...byWorkflow(METRIC.stepFailures, 'Sum')),
       graph('Wake lag by workflow (ms, p99)', ...byWorkflow(METRIC.wakeLag, 'p99')),
     )
@@ -42,7 +47,7 @@ export function createDashboard(overwinter: Overwinter, props: OverwinterProps):
   )
   dashboard.addWidgets(
     graph('Errors', ...perFunction('metricErrors')),
-    graph('Throttles', ...perFunction('metricThrottles'), table.metric('ThrottledRequests', { statistic: 'Sum' })),
+    graph('Throttles', ...perFunction('metricThrottles'), ...throttles(overwinter)),
     graph('API', api.metricCount(), api.metricClientError(), api.metricServerError(), api.metricLatency({ statistic: 'p99' })),
   )
   return dashboard

@@ -11,8 +11,14 @@ import { lifecycleMay } from './permissions.ts'
 
 type AddFunction = (id: 'Lifecycle', props: Omit<FunctionProps, 'environment'> & { environment: Record<string, string> }) => LambdaFunction
 
+export interface Lifecycle {
+  handler: LambdaFunction
+  /** What the event bus did not take within a hundred attempts. */
+  deadLetters: Queue
+}
+
 /** From the table's stream to an event bus: what is in the journal is told, whoever wrote it and died. */
-export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, kmsKey: IKey | undefined, add: AddFunction): LambdaFunction {
+export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, kmsKey: IKey | undefined, add: AddFunction): Lifecycle {
   const bus = target === true ? EventBus.fromEventBusName(overwinter, 'DefaultBus', 'default') : target
   const handler = add('Lifecycle', {
     handler: 'lifecycle',
@@ -41,7 +47,7 @@ export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, k
       onFailure: new SqsDlq(deadLetters),
     }),
   )
-  return handler
+  return { handler, deadLetters }
 }
 
 const RUN_ITEM = FilterRule.isEqual('RUN')

@@ -87,6 +87,8 @@ export interface OverwinterProps {
   cors?: CorsPreflightOptions
   /** Told when an alarm goes off. */
   alarmActions?: IAlarmAction[]
+  /** How many runs must fail within five minutes for the alarm RunsFailed to go off. Default 1; `false` for no such alarm. */
+  failedRunsAlarm?: number | false
   /**
    * `'cloudwatch'`: sends spans of every run, step and wait to CloudWatch. They go to an endpoint of your own instead where `environment` or `secrets` have
    * `OTEL_EXPORTER_OTLP_ENDPOINT`, unless this is `false`. `true`: has X-Ray trace the functions themselves.
@@ -109,8 +111,8 @@ export type RestOptions = Pick<RestApiProps, 'endpointConfiguration' | 'policy'>
 /** A secret, one field of a secret that is JSON, or a parameter of Systems Manager, encrypted or not. */
 export type SecretSource = ISecret | { secret: ISecret; field: string } | IParameter
 
-/** What is left out would break the functions: they are ES modules of the runtime's own version, each with a hash of its own. */
-export type Bundling = Omit<BundlingOptions, 'format' | 'target' | 'mainFields' | 'bundleAwsSDK' | 'assetHash'>
+/** What is left out would break the functions: they are ES modules with an AWS SDK of their own, each with a hash of its own. */
+export type Bundling = Omit<BundlingOptions, 'format' | 'bundleAwsSDK' | 'assetHash'>
 
 /** The functions, each of which is there if its option is. `Events` are those of subscriptions, one each. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number]

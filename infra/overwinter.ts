@@ -143,7 +143,7 @@ export class Overwinter extends Construct implements IGrantable {
     // At most one at a time is enough, and two would only send everything twice.
     new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new Invoke(Sweeper, { retryAttempts: 0 })] })
     new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new Invoke(ScheduleSync, { retryAttempts: 0 })] })
-    const Lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, props.kmsKey, this.add.bind(this)) : undefined
+    const lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, props.kmsKey, this.add.bind(this)) : undefined
     const Workers = this.tasks.queues.size > 0 ? this.addWorkers() : undefined
     this.workersUrl = Workers?.url
     this.functions = {
@@ -152,7 +152,7 @@ export class Overwinter extends Construct implements IGrantable {
       Sweeper,
       DeadLetters,
       Schedules: ScheduleSync,
-      ...(Lifecycle && { Lifecycle }),
+      ...(lifecycle && { Lifecycle: lifecycle.handler }),
       ...(Workers && { Workers: Workers.handler }),
     }
 
@@ -166,7 +166,9 @@ export class Overwinter extends Construct implements IGrantable {
     if (scopedBy) Api.addEnvironment('OVERWINTER_SCOPES' satisfies keyof Environment, scopedBy)
     const publicUrl = publicUrlOf(api, props)
     if (publicUrl !== undefined) Runner.addEnvironment('OVERWINTER_PUBLIC_URL' satisfies keyof Environment, publicUrl)
-    const alarms = new Alarms(this, timeout, props.alarmActions)
+    const alarms = new Alarms(this, props, timeout)
+    if (lifecycle) alarms.watchLifecycle(lifecycle)
+    if (authorizer) alarms.watchFunction('Authorizer', authorizer)
     this.subscriptions = this.readyForEvents(alarms)
     addOnFailure(this, props)
     createDashboard(this, props)

@@ -113,6 +113,7 @@ export class Subscriptions extends Construct {
     })
     source.attach({ scope, handler, timeout: TIMEOUT, deadLetters, kmsKey: this.options.kmsKey })
     this.surroundings.alarms.watchFunction(`Events-${name}`, handler)
+    if (source.kind === 'stream') this.surroundings.alarms.watchStream(`Events-${name}`, handler)
     return handler
   }
 

@@ -169,6 +169,7 @@ describe('an option that AWS would refuse later is refused at once, with its nam
       () => ({ bundling: { esbuildArgs: { '--alias:overwinter-workflows': 'x' } } }),
       /^bundling\.esbuildArgs\['--alias:overwinter-workflows'\]/,
     ],
+    ['a client that the functions bring', () => ({ bundling: { externalModules: ['@aws-sdk/client-dynamodb'] } }), /^bundling\.externalModules cannot have/],
     ['an SDK that is not there', () => ({ bundling: { externalModules: ['@aws-sdk/*'] } }), /^bundling\.externalModules cannot have '@aws-sdk\/\*'/],
   ])('%s', (_, props, message) => {
     let said = ''

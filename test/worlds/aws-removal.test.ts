@@ -53,13 +53,13 @@ it('says since when the oldest run should have been removed, for one entry of ea
   const { world, clock, endedAt, made } = await ended(3)
   let oldest: unknown
   const commands = await made(async () => {
-    oldest = await world.oldestOverdue()
+    oldest = await world.gauges()
   })
-  expect(oldest).toEqual({ run: undefined, removal: endedAt + 60_000 })
+  expect(oldest).toEqual({ stuck: 0, oldestRemovalAt: endedAt + 60_000 })
   expect(new Set(commands)).toEqual(new Set(['QueryCommand']))
   expect(commands).toHaveLength(20)
   await world.sweep(1_000)
-  expect(await world.oldestOverdue()).toEqual({ run: undefined, removal: undefined })
+  expect(await world.gauges()).toEqual({ stuck: 0, oldestRemovalAt: undefined })
   expect(clock.now()).toBe(endedAt + 120_000)
 })
 
@@ -68,7 +68,7 @@ it('says since when the oldest run should have been told', async () => {
   await new Client(world, new Registry([order])).start(order, undefined, { id: 'lost' })
   const dueAt = clock.now() + 90_000
   clock.moveTo(dueAt + 3_600_000)
-  expect(await world.oldestOverdue()).toEqual({ run: dueAt, removal: undefined })
+  expect(await world.gauges()).toEqual({ run: dueAt, removal: undefined })
   await world.sweep(1_000)
-  expect(await world.oldestOverdue()).toEqual({ run: undefined, removal: undefined })
+  expect(await world.gauges()).toEqual({ stuck: 0, oldestRemovalAt: undefined })
 })

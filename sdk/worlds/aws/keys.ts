@@ -103,11 +103,10 @@ function timeKey(time: number, runId: string): string {
   return `${timeText(time)}#${sha256(runId).toString('base64url').slice(0, 8)}`
 }
 
-/** Of a sort key of an index. */
-export const timeOf = (key: string): number => Number(key.slice(0, key.indexOf('#')))
-
 /** Sorts before every key of that time. */
 export const timeText = (time: number): string => String(Math.max(0, Math.trunc(time))).padStart(13, '0')
+/** Of a key that begins with one. */
+export const timeOf = (key: string): number => Number(key.split('#', 1)[0])
 
 const shardOf = (runId: string, shards = SHARDS): number => sha256(runId)[31]! % shards
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

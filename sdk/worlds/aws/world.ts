@@ -8,12 +8,13 @@ import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { type AwsClients, awsClients } from './clients.ts'
 import { type Aws, THRESHOLDS, type Thresholds } from './context.ts'
 import { DynamoDocuments } from './documents.ts'
+import { type Gauges, gauges } from './gauges.ts'
 import { LambdaFunctions } from './lambda-functions.ts'
 import { type ObjectStore, Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
 import { SignedFetch } from './signed-fetch.ts'
 import { DynamoStorage } from './storage.ts'
-import { type OldestOverdue, oldestOverdue, sweep } from './sweeping.ts'
+import { sweep } from './sweeping.ts'
 import { TaskQueues } from './task-queues.ts'
 import { DynamoTaskStore } from './tasks.ts'
 import { AwsWakeups, type OnSchedulerRefusal, type WakeupTargets } from './wakeups.ts'
@@ -93,9 +94,9 @@ export class AwsWorld implements World {
     return sweep(aws, { tell: (overdue) => wakeups.send(overdue), erase: (run) => callByCall(eraseEnded(storage, run)), log }, limit)
   }
 
-  /** How far the sweeper is behind. */
-  oldestOverdue(): Promise<OldestOverdue> {
-    return oldestOverdue(this.aws)
+  /** How things stand now; see `gauges.ts`. */
+  gauges(): Promise<Gauges> {
+    return gauges(this.aws)
   }
 
   /** Closes the connections. */
