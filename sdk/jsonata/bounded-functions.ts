@@ -1,5 +1,5 @@
 import type { ExpressionBounds } from './expression-bounds.ts'
-import { type BuiltIn, builtIn, type Evaluation, type Focus, type Implementation } from './functions.ts'
+import { type BuiltIn, builtIn, type Chance, type Evaluation, type Focus, type Implementation } from './functions.ts'
 import { assertParsable } from './parse-cost.ts'
 
 /** How JSONata defines a function of its own. */
@@ -138,7 +138,6 @@ export function bounded(name: string, original: Original, evaluationOf: (base: o
       bounds.work(CALL)
       const args = validated(name, original, given, this.input)
       charge(bounds, ...args)
-      if (name === 'random') return chance.random()
       if (name === 'shuffle') return shuffled(args[0], chance.random)
       if (name === 'sort' && args[1] === undefined && isOfOneKind(args[0])) return sorted(args[0])
       if (name === 'eval') return evaluated(bounds, () => original.implementation.apply(this, args) as Promise<unknown>)
@@ -152,8 +151,8 @@ export function bounded(name: string, original: Original, evaluationOf: (base: o
   return builtIn(implementation)
 }
 
-/** The clock of the evaluation. Unlike JSONata's own functions, these take no picture. */
-export function clock(name: 'now' | 'millis', evaluationOf: (base: object) => Evaluation): BuiltIn {
+/** The clock and the dice of the evaluation. Unlike JSONata's own, these take no arguments and mind none. */
+export function ofChance(name: keyof Chance, evaluationOf: (base: object) => Evaluation): BuiltIn {
   const { implementation } = {
     implementation(this: Focus): unknown {
       const { bounds, chance } = evaluationOf(this.environment.base)

@@ -1,5 +1,5 @@
 import jsonata from 'jsonata'
-import { bounded, CHARGES, clock, type Original } from './bounded-functions.ts'
+import { bounded, CHARGES, type Original, ofChance } from './bounded-functions.ts'
 import { ExpressionBoundError, ExpressionBounds, MOST } from './expression-bounds.ts'
 import { type BuiltIn, type Chance, type Evaluation, hideInside, isFunction } from './functions.ts'
 import { ownCopy } from './own-copy.ts'
@@ -215,7 +215,7 @@ export function builtIns(): ReadonlyMap<string, BuiltIn> {
     for (const name of Object.keys(CHARGES)) found.set(name, bounded(name, lookup(name) as unknown as Original, evaluationOf))
   })
   void program.evaluate(undefined)
-  for (const name of ['now', 'millis'] as const) found.set(name, clock(name, evaluationOf))
+  for (const name of ['now', 'millis', 'random'] as const) found.set(name, ofChance(name, evaluationOf))
   known = found
   return found
 }

@@ -8,6 +8,9 @@
  */
 export const ownCopy = (value: unknown): unknown => copy(value, 2)
 
+/** By these JSONata knows its functions. What is only data must not pass for one. */
+const MARKS: ReadonlySet<string> = new Set(['_jsonata_function', '_jsonata_lambda'])
+
 function copy(value: unknown, lazyLevels: number): unknown {
   if (typeof value === 'function') return undefined
   if (typeof value !== 'object' || value === null) return value
@@ -17,6 +20,7 @@ function copy(value: unknown, lazyLevels: number): unknown {
   const own = Object.create(null) as Record<string, unknown>
   for (const key of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[key]
+    if (MARKS.has(key) && member === true) continue
     if (lazyLevels > 0 && typeof member === 'object' && member !== null) copyWhenRead(own, key, member, lazyLevels - 1)
     else own[key] = copy(member, 0)
   }
@@ -44,8 +48,9 @@ function isPlain(value: object): boolean {
 /** Dates, maps and the like. What cannot be copied becomes what it is in JSON. */
 function foreign(value: object): unknown {
   try {
-    return structuredClone(value)
+    const clone: unknown = structuredClone(value)
+    return isPlain(clone as object) ? copy(clone, 0) : clone
   } catch {
-    return JSON.parse(JSON.stringify(value) ?? 'null') as unknown
+    return copy(JSON.parse(JSON.stringify(value) ?? 'null'), 0)
   }
 }

@@ -199,6 +199,7 @@ describe('the bounds', () => {
   })
 
   it('are kept by dice that fall again as they fell', async () => {
+    expect(await evaluate('$map([1, 2], $random)')).toMatchObject([0.3, 0.3])
     const shuffled = (await evaluate('$shuffle([1..9])')) as number[]
     expect(shuffled).not.toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
     expect([...shuffled].sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])

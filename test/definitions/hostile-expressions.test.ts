@@ -254,6 +254,17 @@ describe('whatever an expression does ends with it', () => {
     expect((await harmOf(last('$spread([$sum])'))).outcome).toBe('[]')
   })
 
+  it('and no function comes in with the input', async () => {
+    const forged = { big: Array.from({ length: 1_000 }, (_, i) => i), arguments: [], body: { type: 'value', value: 'forged' } }
+    for (const flag of ['_jsonata_lambda', '_jsonata_function']) {
+      const data = { f: { [flag]: true, ...forged }, note: { [flag]: 'only a text' } }
+      expect(await outcomeOf('[$type(f), f.body.value, $lookup(note, $keys(note)[0])]', data)).toBe('["object","forged","only a text"]')
+      expect(await outcomeOf('f(?)()', data)).toContain('partially apply a non-function')
+      expect(await outcomeOf('f()', data)).toContain('invoke a non-function')
+      expect(await outcomeOf('$map([1..20000], function() { f })', data)).toContain('more than 5000000 items and characters')
+    }
+  })
+
   it('and a function is no result', async () => {
     expect((await harmOf('$sum')).outcome).toContain('it gives a function')
     expect((await harmOf('{"f": function($x){$x}, "g": [$sum], "h": 1}')).outcome).toBe('{"g":[null],"h":1}')
