@@ -1,5 +1,5 @@
 import type { GateView, LimitView } from '../sdk/index.ts'
-import { countInWords, inForceInWords, insideInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
+import { countInWords, inForceInWords, keysInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
 import { quoted } from '../sdk/views/turn.ts'
 import { paint } from './terminal.ts'
@@ -7,12 +7,12 @@ import { textTable } from './text-table.ts'
 
 export function limitTable(limits: readonly LimitView[]): string {
   const rows = limits.map((limit) => {
-    const { waiting } = totalsOf(limit)
+    const { inside, waiting } = totalsOf(limit)
     return [
       limit.name,
       inForceInWords(limit),
       limit.isSet ? 'yes' : '',
-      insideInWords(limit),
+      countInWords(inside) + keysInWords(limit),
       countInWords(waiting),
       limit.paused ? 'yes' : restsInWords(limit),
     ]

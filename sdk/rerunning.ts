@@ -3,10 +3,10 @@ import { ConflictError } from './engine/errors.ts'
 import { canonicalJson } from './engine/json.ts'
 import { checkRunId, keyedRunId } from './engine/names.ts'
 import { inheritanceOf } from './engine/rerun.ts'
-import type { UndoneWork } from './engine/undone-work.ts'
 import { isPause } from './flow/pause-scope.ts'
 import type { World } from './ports.ts'
 import { recordOf } from './retrying.ts'
+import type { UndoneWork } from './views/undone-work.ts'
 
 export type RerunOptions = {
   /** The first step that is done again; what came before it is taken over. Without it, the run begins at its beginning. */

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { asWritten, runIdAsWritten } from '../../sdk/views/as-written.ts'
-import { countInWords, inForceInWords, insideInWords, specInWords, takenBy, totalsOf } from '../../sdk/views/limit-words.ts'
+import { countInWords, inForceInWords, keysInWords, specInWords, takenBy, totalsOf } from '../../sdk/views/limit-words.ts'
 import { type LimitView, steerLimit } from '../api.ts'
 import { duration } from '../format.ts'
 import { Ago } from '../parts/time.tsx'
@@ -14,7 +14,7 @@ type Action = 'set' | 'pause' | 'resume' | 'reset'
 /** A limit: its numbers, who is inside and who waits, and what can be done about it. `isAlone`: the page bears its name. */
 export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlone?: boolean }) {
   const { name, code, isSet, paused, gates, hasMore } = limit
-  const { waiting } = totalsOf(limit)
+  const { inside, waiting } = totalsOf(limit)
   return (
     <section class="card limit" aria-label={`Limit ${name}`}>
       <div class="limit-head">
@@ -29,7 +29,7 @@ export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlon
         </p>
         {paused && <span class="status is-stuck">paused: nobody is let in</span>}
         <p class="muted number">
-          inside: {insideInWords(limit)}; waiting: {countInWords(waiting)}
+          {countInWords(inside)} inside{keysInWords(limit)}, {countInWords(waiting)} waiting
         </p>
         <Steering limit={limit} />
       </div>

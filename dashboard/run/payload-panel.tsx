@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { opKindOf } from '../../sdk/engine/events.ts'
 import type { Json } from '../../sdk/engine/json.ts'
 import { asWritten } from '../../sdk/views/as-written.ts'
@@ -23,9 +24,14 @@ const MOST_SIBLINGS = 12
 export function PayloadPanel({ run, events }: { run: ShownRun; events: readonly PlacedEvent[] }) {
   const n = selected('event')
   const event = n === undefined ? undefined : events.find((each) => each.n === n)
+  const panel = useRef<HTMLElement>(null)
+  // On a telephone it is below what was tapped.
+  useEffect(() => {
+    if (n !== undefined && matchMedia('(max-width: 600px)').matches) panel.current?.scrollIntoView({ block: 'start' })
+  }, [n])
   useKeys({ ...(n !== undefined && { Escape: () => select({ event: undefined }) }) })
   return (
-    <aside class="panel" aria-label={event ? 'The selected event' : 'The run’s payloads'}>
+    <aside ref={panel} class="panel" aria-label={event ? 'The selected event' : 'The run’s payloads'}>
       {n === undefined ? (
         <RunPayloads run={run} />
       ) : (

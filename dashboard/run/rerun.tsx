@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { undoneBefore } from '../../sdk/engine/undone-work.ts'
 import { asWritten } from '../../sdk/views/as-written.ts'
+import { undoneBefore } from '../../sdk/views/undone-work.ts'
 import { type PlacedEvent, rerunRun, type ShownRun } from '../api.ts'
 import { go, href } from '../route.ts'
 import { config } from '../settings.ts'

@@ -1,9 +1,9 @@
 import type { RunRecord } from '../ports.ts'
 import { asWritten, meantId } from '../views/as-written.ts'
+import { type UndoneWork, undoneBefore } from '../views/undone-work.ts'
 import { InvalidInputError } from './errors.ts'
 import { EVENT_ROLE, type EventOf, type Frame, isTerminal, type JournalEvent } from './events.ts'
 import { findUndone } from './undone.ts'
-import { type UndoneWork, undoneBefore } from './undone-work.ts'
 
 export interface Inheritance {
   journal: Frame

@@ -1,8 +1,8 @@
+import { COMPENSATIONS } from '../views/undone-work.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { asError } from './errors.ts'
 import type { Replay } from './replay.ts'
 import { RunContext, type Shared } from './run-context.ts'
-import { COMPENSATIONS } from './undone-work.ts'
 
 export interface BodyState {
   /** Undos have begun: the steps before the failure no longer stand, so the run cannot simply go on. */

@@ -16,12 +16,9 @@ export function specInWords({ concurrency, rate, perMs = 0 }: LimitSpec): string
 export const inForceInWords = ({ inForce, gates }: Pick<LimitView, 'inForce' | 'gates'>): string =>
   `${specInWords(inForce)}${isKeyed(gates) ? ' for each key' : ''}`
 
-/** `9, of 3 keys`: without its keys, that reads as more than the limit allows. */
-export function insideInWords(limit: Pick<LimitView, 'gates' | 'hasMore'>): string {
-  const { gates, hasMore } = limit
-  const all = countInWords(totalsOf(limit).inside)
-  const keys: Count = { count: gates.length, ...(hasMore && { isMore: true }) }
-  return isKeyed(gates) && gates.length > 1 ? `${all}, of ${countInWords(keys)} keys` : all
+/** ` for 3 keys`: without it, what is inside of all of them reads as more than the limit allows. */
+export function keysInWords({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMore'>): string {
+  return isKeyed(gates) && gates.length > 1 ? ` for ${countInWords({ count: gates.length, ...(hasMore && { isMore: true }) })} keys` : ''
 }
 
 const isKeyed = (gates: LimitView['gates']): boolean => gates.some(({ key }) => key !== undefined)

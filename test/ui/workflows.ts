@@ -79,6 +79,9 @@ export const trip = workflow('trip', { tags: ({ to }) => [`to:${to}`] }, async (
   })
 })
 
+/** Awaits what is no operation of ctx, and is stuck. */
+export const strays = workflow('strays', async () => new Promise<void>(() => {}))
+
 export const batch = workflow('batch', async (ctx, { items = 40 }: { items?: number }) => {
   const list = Array.from({ length: items }, (_, i) => i)
   await ctx.map('items', list, (each, item) => each.step('work', () => taking(5 + (item % 7) * 3, item * 2)))
@@ -119,5 +122,5 @@ export const diamond = dag<{ cents: number }>('diamond')
 
 export const nightly = schedule('nightly', { cron: '0 3 * * *', timezone: 'Europe/Berlin' }, nap, { name: 'Bo' })
 
-export const workflows = [order, parcels, nap, payment, batch, echo, review, talk, packing, diamond, trip]
+export const workflows = [order, parcels, nap, payment, batch, echo, review, talk, packing, diamond, trip, strays]
 export const schedules = [nightly]

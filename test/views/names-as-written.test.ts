@@ -47,7 +47,7 @@ test('the ids of schedules’ runs show the names of the schedules, and are unde
 test('a limit with keys says that its numbers are for each of them, and how many are inside of all', () => {
   const gate = (key: string) => ({ key, inside: 3, holders: [], waiting: { count: 0 }, next: [] })
   const limit = { name: 'gpu', code: { concurrency: 3 }, inForce: { concurrency: 3 }, isSet: false, paused: false, gates: ['a', 'b', 'c'].map(gate) }
-  expect(limitTable([limit])).toMatch(/3 at once for each key +9, of 3 keys/)
+  expect(limitTable([limit])).toMatch(/3 at once for each key +9 for 3 keys/)
 })
 
 test('a map of which 10 of 500 items failed is a bar that is failed to 2 %', () => {

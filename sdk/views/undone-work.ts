@@ -1,5 +1,5 @@
-import { asWritten } from '../views/as-written.ts'
-import { EVENT_ROLE, type JournalEvent } from './events.ts'
+import { EVENT_ROLE, type JournalEvent } from '../engine/events.ts'
+import { asWritten } from './as-written.ts'
 
 /** The scope that compensations run in. */
 export const COMPENSATIONS = 'compensate'
