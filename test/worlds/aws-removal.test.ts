@@ -25,14 +25,13 @@ async function ended(count: number) {
     await client.start(order, undefined, { id: `r${i}` })
     await runOnce(world, registry, `r${i}`, { lease: { owner: 'o', ms: 30_000 } })
   }
-  const endedAt = clock.now()
-  clock.moveTo(endedAt + 120_000)
+  clock.moveTo(clock.now() + 120_000)
   const made = async (work: () => Promise<unknown>) => {
     commands = []
     await work()
     return commands
   }
-  return { ...opened, endedAt, made, stale }
+  return { ...opened, made, stale }
 }
 
 it('a sweep looks at a hundred runs that have to go in two reads, and deletes each frame once', async () => {
@@ -47,28 +46,4 @@ it('removes by what is true now, not by what a replica still shows: the run may 
   const { world, stale } = await ended(3)
   await world.sweep(1_000)
   expect(stale).toEqual([])
-})
-
-it('says since when the oldest run should have been removed, for one entry of each shard', async () => {
-  const { world, clock, endedAt, made } = await ended(3)
-  let oldest: unknown
-  const commands = await made(async () => {
-    oldest = await world.oldestOverdue()
-  })
-  expect(oldest).toEqual({ run: undefined, removal: endedAt + 60_000 })
-  expect(new Set(commands)).toEqual(new Set(['QueryCommand']))
-  expect(commands).toHaveLength(20)
-  await world.sweep(1_000)
-  expect(await world.oldestOverdue()).toEqual({ run: undefined, removal: undefined })
-  expect(clock.now()).toBe(endedAt + 120_000)
-})
-
-it('says since when the oldest run should have been told', async () => {
-  const { world, clock } = openAwsInMemory({ seed: 'overdue' })
-  await new Client(world, new Registry([order])).start(order, undefined, { id: 'lost' })
-  const dueAt = clock.now() + 90_000
-  clock.moveTo(dueAt + 3_600_000)
-  expect(await world.oldestOverdue()).toEqual({ run: dueAt, removal: undefined })
-  await world.sweep(1_000)
-  expect(await world.oldestOverdue()).toEqual({ run: undefined, removal: undefined })
 })

@@ -3,11 +3,11 @@ import { inParallel } from '../../rules/procedure.ts'
 import type { Aws } from './context.ts'
 import { change } from './expressions.ts'
 import { updateIf } from './items.ts'
-import { DUE, dueIndex, REMOVAL_SHARDS, REMOVALS, runKey, timeOf, timeText } from './keys.ts'
+import { dueIndex, REMOVAL_SHARDS, REMOVALS, runKey, timeText } from './keys.ts'
 import { type Overdue, overdueRuns } from './list.ts'
 import { removeOnTime } from './removal.ts'
 import type { AwsRun } from './run-item.ts'
-import { inChunks, merge, type Partition, type Range, shardsOf } from './shards.ts'
+import { inChunks, merge, shardsOf } from './shards.ts'
 
 const FIRST_PAUSE_MS = 60_000
 /** Short enough for a run whose runner has died after it was told so often. */
@@ -48,7 +48,8 @@ export async function sweep(aws: Aws, { tell, erase, log }: Sweeping, limit: num
 
 /** Runs that have to go, oldest first, as far as there is time: the next sweep goes on. */
 async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink, now: number): Promise<void> {
-  for await (const entries of inChunks(merge(aws, REMOVAL_PARTITIONS, dueBy(now, 100), { left: Number.POSITIVE_INFINITY }), 100)) {
+  const range = { from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize: 100 }
+  for await (const entries of inChunks(merge(aws, REMOVAL_PARTITIONS, range, { left: Number.POSITIVE_INFINITY }), 100)) {
     await removeOnTime(
       aws,
       entries.map(({ runId, sk }) => ({ ...runKey(runId), sk })),
@@ -60,23 +61,4 @@ async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink,
   }
 }
 
-/**
- * How far a sweep is behind: since when the oldest run is to be told, and since when the oldest is to be removed; undefined where there is none.
- * Runs that were told wait for their next turn and do not count here: how late they are, `sweep` returns. Asks each shard for one entry.
- */
-export interface OldestOverdue {
-  run: number | undefined
-  removal: number | undefined
-}
-
-export async function oldestOverdue(aws: Aws): Promise<OldestOverdue> {
-  const first = async (partitions: readonly Partition[]) => {
-    for await (const { at } of merge(aws, partitions, dueBy(aws.clock.now(), 1), { left: Number.POSITIVE_INFINITY })) return timeOf(at)
-    return undefined
-  }
-  const [run, removal] = await Promise.all([first(shardsOf('due', DUE)), first(REMOVAL_PARTITIONS)])
-  return { run, removal }
-}
-
 const REMOVAL_PARTITIONS = shardsOf('due', REMOVALS, undefined, REMOVAL_SHARDS)
-const dueBy = (now: number, pageSize: number): Range => ({ from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize })

@@ -13,10 +13,10 @@ import { type ObjectStore, Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
 import { SignedFetch } from './signed-fetch.ts'
 import { DynamoStorage } from './storage.ts'
-import { type OldestOverdue, oldestOverdue, sweep } from './sweeping.ts'
+import { sweep } from './sweeping.ts'
 import { TaskQueues } from './task-queues.ts'
 import { DynamoTaskStore } from './tasks.ts'
-import { AwsWakeups, type OnSchedulerRefusal, type WakeupTargets } from './wakeups.ts'
+import { AwsWakeups, type WakeupTargets } from './wakeups.ts'
 
 export interface AwsWorldConfig extends WakeupTargets {
   table: string
@@ -33,8 +33,6 @@ export interface AwsWorldConfig extends WakeupTargets {
   thresholds?: Partial<Thresholds>
   /** Where the HTTP API can be reached, for the URLs of callbacks. */
   publicUrl?: string | undefined
-  /** For those who count them. The log has a line for each in any case. */
-  onSchedulerRefusal?: OnSchedulerRefusal
 }
 
 /** A world of one DynamoDB table, one queue, one schedule group and one bucket. */
@@ -65,13 +63,7 @@ export class AwsWorld implements World {
     const signedFetch = new SignedFetch(dynamodb)
     const db = DynamoDBDocumentClient.from(dynamodb, { marshallOptions: { removeUndefinedValues: true } })
     this.functions = new LambdaFunctions(signedFetch)
-    this.wakeups = new AwsWakeups(sqs, scheduler, this.functions, config, this.clock, thresholds, (wake, error) => {
-      this.log('warn', `EventBridge Scheduler refused a schedule of run '${wake.runId}'; the sweeper wakes the run instead, a little late. ${error}`, {
-        runId: wake.runId,
-        at: wake.at,
-      })
-      config.onSchedulerRefusal?.(wake, error)
-    })
+    this.wakeups = new AwsWakeups(sqs, scheduler, this.functions, config, this.clock, thresholds, this.log)
     this.aws = {
       db,
       table: config.table,
@@ -91,11 +83,6 @@ export class AwsWorld implements World {
   sweep(limit: number): Promise<Wake[]> {
     const { aws, storage, wakeups, log } = this
     return sweep(aws, { tell: (overdue) => wakeups.send(overdue), erase: (run) => callByCall(eraseEnded(storage, run)), log }, limit)
-  }
-
-  /** How far the sweeper is behind. */
-  oldestOverdue(): Promise<OldestOverdue> {
-    return oldestOverdue(this.aws)
   }
 
   /** Closes the connections. */
