@@ -79,7 +79,7 @@ export function awsWorld(sink: LogSink = log): AwsWorld {
     taskQueues: readTaskQueues(process.env.OVERWINTER_TASK_QUEUES ?? '', setting('OVERWINTER_QUEUE_URL')),
     thresholds: JSON.parse(process.env.OVERWINTER_THRESHOLDS ?? '{}') as Partial<Thresholds>,
     publicUrl: process.env.OVERWINTER_PUBLIC_URL,
-    onSchedulerRefusal: () => metrics.add(METRIC.schedulerRefusals, 'Count', 1),
+    onRefusedSchedule: () => metrics.add(METRIC.schedulerRefusals, 'Count', 1),
     log: sink,
   })
 }

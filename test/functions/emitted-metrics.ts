@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, FatalError, Registry, workflow } from '../../sdk/index.ts'
-import type { OnSchedulerRefusal } from '../../sdk/worlds/aws/wakeups.ts'
+import type { WakeupTargets } from '../../sdk/worlds/aws/wakeups.ts'
 import type { AwsWorld } from '../../sdk/worlds/aws/world.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
 
@@ -69,8 +69,8 @@ export async function emittedMetrics(variables: Record<string, unknown>): Promis
 }
 
 function refuseSchedule(world: AwsWorld): void {
-  const { wakeups } = world as unknown as { wakeups: { onRefusal: OnSchedulerRefusal } }
-  wakeups.onRefusal({ runId: 'r', at: 0 }, new Error('the quota is full'))
+  const { targets } = world.wakeups as unknown as { targets: WakeupTargets }
+  targets.onRefusedSchedule!({ runId: 'r', at: 0 }, new Error('the quota is full'))
 }
 
 function metricsIn(line: Line): Emitted[] {

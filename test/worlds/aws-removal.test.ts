@@ -62,13 +62,3 @@ it('says since when the oldest run should have been removed, for one entry of ea
   expect(await world.gauges()).toEqual({ stuck: 0, oldestRemovalAt: undefined })
   expect(clock.now()).toBe(endedAt + 120_000)
 })
-
-it('says since when the oldest run should have been told', async () => {
-  const { world, clock } = openAwsInMemory({ seed: 'overdue' })
-  await new Client(world, new Registry([order])).start(order, undefined, { id: 'lost' })
-  const dueAt = clock.now() + 90_000
-  clock.moveTo(dueAt + 3_600_000)
-  expect(await world.gauges()).toEqual({ run: dueAt, removal: undefined })
-  await world.sweep(1_000)
-  expect(await world.gauges()).toEqual({ stuck: 0, oldestRemovalAt: undefined })
-})

@@ -14,7 +14,7 @@ const trial = workflow('trial', async (ctx) => {
 
 function open() {
   const refused: string[] = []
-  const config = { onSchedulerRefusal: ({ runId }: { runId: string }, { name }: Error) => void refused.push(`${runId}: ${name}`) }
+  const config = { onRefusedSchedule: ({ runId }: { runId: string }, { name }: Error) => void refused.push(`${runId}: ${name}`) }
   const { world, aws, clock } = openAwsInMemory({ seed: 'refusals', config })
   const registry = new Registry([trial])
   const client = new Client(world, registry)

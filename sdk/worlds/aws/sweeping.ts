@@ -7,7 +7,7 @@ import { dueIndex, REMOVAL_SHARDS, REMOVALS, runKey, timeText } from './keys.ts'
 import { type Overdue, overdueRuns } from './list.ts'
 import { removeOnTime } from './removal.ts'
 import type { AwsRun } from './run-item.ts'
-import { inChunks, merge, type Range, shardsOf } from './shards.ts'
+import { inChunks, merge, shardsOf } from './shards.ts'
 
 const FIRST_PAUSE_MS = 60_000
 /** Short enough for a run whose runner has died after it was told so often. */
@@ -48,7 +48,8 @@ export async function sweep(aws: Aws, { tell, erase, log }: Sweeping, limit: num
 
 /** Runs that have to go, oldest first, as far as there is time: the next sweep goes on. */
 async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink, now: number): Promise<void> {
-  for await (const entries of inChunks(merge(aws, REMOVAL_PARTITIONS, dueBy(now, 100), { left: Number.POSITIVE_INFINITY }), 100)) {
+  const range = { from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize: 100 }
+  for await (const entries of inChunks(merge(aws, REMOVAL_PARTITIONS, range, { left: Number.POSITIVE_INFINITY }), 100)) {
     await removeOnTime(
       aws,
       entries.map(({ runId, sk }) => ({ ...runKey(runId), sk })),
@@ -61,4 +62,3 @@ async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink,
 }
 
 const REMOVAL_PARTITIONS = shardsOf('due', REMOVALS, undefined, REMOVAL_SHARDS)
-const dueBy = (now: number, pageSize: number): Range => ({ from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize })

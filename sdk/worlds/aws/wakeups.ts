@@ -3,7 +3,7 @@ import type { SchedulerClient } from '@aws-sdk/client-scheduler'
 import type { SQSClient } from '@aws-sdk/client-sqs'
 import { ConflictException, CreateScheduleCommand, DeleteScheduleCommand, ResourceNotFoundException } from '#aws/scheduler'
 import { SendMessageBatchCommand, SendMessageCommand } from '#aws/sqs'
-import type { Clock, Functions, Wake, Wakeups } from '../../ports.ts'
+import type { Clock, Functions, LogSink, Wake, Wakeups } from '../../ports.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { inBatchesOf } from './batches.ts'
 import type { Thresholds } from './context.ts'
@@ -19,6 +19,8 @@ export interface WakeupTargets {
   schedulerRoleArn: string
   /** The name of the runner's function, for those who may call it. */
   runner?: string
+  /** Called when Scheduler refuses a schedule. The sweeper wakes that run, about two minutes late. */
+  onRefusedSchedule?: (wake: Wake, error: Error) => void
 }
 
 /** SQS takes no more, though some stand-ins do. */
@@ -35,19 +37,11 @@ export class AwsWakeups implements Wakeups {
   private readonly clock: Clock
   private readonly thresholds: Thresholds
   private readonly functions: Functions
-  private readonly onRefusal: OnSchedulerRefusal
+  private readonly log: LogSink
 
-  constructor(
-    sqs: SQSClient,
-    scheduler: SchedulerClient,
-    functions: Functions,
-    targets: WakeupTargets,
-    clock: Clock,
-    thresholds: Thresholds,
-    onRefusal: OnSchedulerRefusal,
-  ) {
+  constructor(sqs: SQSClient, scheduler: SchedulerClient, functions: Functions, targets: WakeupTargets, clock: Clock, thresholds: Thresholds, log: LogSink) {
     this.functions = functions
-    this.onRefusal = onRefusal
+    this.log = log
     this.sqs = sqs
     this.scheduler = scheduler
     this.targets = targets
@@ -147,15 +141,14 @@ export class AwsWakeups implements Wakeups {
    */
   private swallowRefusal(wake: Wake, error: unknown): void {
     if (!REFUSALS.has((error as Error).name)) throw error
-    this.onRefusal(wake, error as Error)
+    const { runId, at } = wake
+    this.log('warn', `EventBridge Scheduler refused a schedule of run '${runId}'; the sweeper wakes the run instead, a little late. ${error}`, { runId, at })
+    this.targets.onRefusedSchedule?.(wake, error as Error)
   }
 }
 
 /** By name: clients differ in their classes. */
 const REFUSALS: ReadonlySet<string> = new Set(['ServiceQuotaExceededException', 'ThrottlingException'])
-
-/** Called for every schedule that Scheduler would not make or delete, because of a quota. */
-export type OnSchedulerRefusal = (wake: Wake, error: Error) => void
 
 /** A name that says nothing and that everybody finds again: at most 64 of [0-9a-zA-Z-_.], whatever a run's id is made of. */
 export function scheduleName({ runId, at }: Wake): string {

@@ -17,7 +17,7 @@ import { DynamoStorage } from './storage.ts'
 import { sweep } from './sweeping.ts'
 import { TaskQueues } from './task-queues.ts'
 import { DynamoTaskStore } from './tasks.ts'
-import { AwsWakeups, type OnSchedulerRefusal, type WakeupTargets } from './wakeups.ts'
+import { AwsWakeups, type WakeupTargets } from './wakeups.ts'
 
 export interface AwsWorldConfig extends WakeupTargets {
   table: string
@@ -34,8 +34,6 @@ export interface AwsWorldConfig extends WakeupTargets {
   thresholds?: Partial<Thresholds>
   /** Where the HTTP API can be reached, for the URLs of callbacks. */
   publicUrl?: string | undefined
-  /** For those who count them. The log has a line for each in any case. */
-  onSchedulerRefusal?: OnSchedulerRefusal
 }
 
 /** A world of one DynamoDB table, one queue, one schedule group and one bucket. */
@@ -66,13 +64,7 @@ export class AwsWorld implements World {
     const signedFetch = new SignedFetch(dynamodb)
     const db = DynamoDBDocumentClient.from(dynamodb, { marshallOptions: { removeUndefinedValues: true } })
     this.functions = new LambdaFunctions(signedFetch)
-    this.wakeups = new AwsWakeups(sqs, scheduler, this.functions, config, this.clock, thresholds, (wake, error) => {
-      this.log('warn', `EventBridge Scheduler refused a schedule of run '${wake.runId}'; the sweeper wakes the run instead, a little late. ${error}`, {
-        runId: wake.runId,
-        at: wake.at,
-      })
-      config.onSchedulerRefusal?.(wake, error)
-    })
+    this.wakeups = new AwsWakeups(sqs, scheduler, this.functions, config, this.clock, thresholds, this.log)
     this.aws = {
       db,
       table: config.table,
