@@ -81,8 +81,9 @@ export interface OverwinterProps {
   /**
    * Whether callbacks can be answered by whoever holds their link, without the API's authorizer; and how often a second that may
    * happen, on each of their routes. Default: they can, 50 times, in bursts of 100. `url`: what links begin with, where the API has a name of its own.
+   * `concurrency`: the most calls at a time, taken from the account's; none is set aside unless given, because a new account has none to spare.
    */
-  callbacks?: false | { url?: string; throttle?: { rateLimit: number; burstLimit: number } }
+  callbacks?: false | { url?: string; throttle?: { rateLimit: number; burstLimit: number }; concurrency?: number }
   /** For pages of other origins. */
   cors?: CorsPreflightOptions
   /** Told when an alarm goes off. */
@@ -116,7 +117,7 @@ export type Bundling = Omit<BundlingOptions, 'format' | 'bundleAwsSDK' | 'assetH
 
 /** The functions, each of which is there if its option is. `Events` are those of subscriptions, one each. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number]
-export const FUNCTION_NAMES = ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer', 'Events'] as const
+export const FUNCTION_NAMES = ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer', 'Events', 'Callbacks'] as const
 
 export interface Retention {
   /** Default a month. */
