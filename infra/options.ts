@@ -86,7 +86,9 @@ export interface OverwinterProps {
   callbacks?: false | { url?: string; throttle?: { rateLimit: number; burstLimit: number }; concurrency?: number }
   /** For pages of other origins. */
   cors?: CorsPreflightOptions
-  /** Told when an alarm goes off. */
+  /** Told when an alarm goes off: a mail address, which AWS asks to confirm, or the ARN of an SNS topic. */
+  alarmsTo?: string
+  /** Told as well. */
   alarmActions?: IAlarmAction[]
   /** How many runs must fail within five minutes for the alarm RunsFailed to go off. Default 1; `false` for no such alarm. */
   failedRunsAlarm?: number | false
