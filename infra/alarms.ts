@@ -5,6 +5,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { METRIC, METRICS_NAMESPACE } from '../functions/metrics.ts'
 import { TABLE } from '../sdk/worlds/aws/table.ts'
+import { alarmActionsOf } from './alarm-actions.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { OverwinterProps } from './options.ts'
 import type { Overwinter } from './overwinter.ts'
@@ -54,10 +55,10 @@ const PAST_RETENTION = Duration.hours(1)
 export class Alarms extends Construct {
   private readonly actions: IAlarmAction[]
 
-  constructor(overwinter: Overwinter, { alarmActions = [], failedRunsAlarm = 1 }: OverwinterProps, longestVisit: Duration) {
+  constructor(overwinter: Overwinter, props: OverwinterProps, longestVisit: Duration) {
     super(overwinter, 'Alarms')
-    this.actions = alarmActions
-    this.watchRuns(overwinter, failedRunsAlarm)
+    this.actions = alarmActionsOf(overwinter, props)
+    this.watchRuns(overwinter, props.failedRunsAlarm ?? 1)
     this.watchQueues(overwinter, longestVisit)
     for (const [name, handler] of Object.entries(overwinter.functions)) this.watchFunction(name, handler)
     this.add('SchedulerRefusals', {

@@ -7,6 +7,10 @@ const stack = new Stack(app, 'Overwinter', { description: 'Durable workflows' })
 const { api, workersUrl } = new Overwinter(stack, 'Workflows', {
   entry: 'workflows/index.ts',
   taskTypes: ['research', 'conformance'],
+  // A new account has ten functions at a time, and lets none of them be set aside.
+  workersConcurrency: false,
+  maxConcurrency: 5,
+  alarmsTo: app.node.tryGetContext('alarms'),
   removalPolicy: app.node.tryGetContext('disposable') ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
 })
 new CfnOutput(stack, 'ApiUrl', { value: api.apiEndpoint })

@@ -21,7 +21,10 @@ export function checkOptions(props: OverwinterProps): void {
   checkAuth(props)
   checkStartPaused(props)
   checkThrottle('throttle', props.throttle)
-  if (props.callbacks) checkThrottle('callbacks.throttle', props.callbacks.throttle)
+  if (props.callbacks) {
+    checkThrottle('callbacks.throttle', props.callbacks.throttle)
+    inRange('callbacks.concurrency', props.callbacks.concurrency, [1, 100_000], 'with none, no callback could be answered; callbacks: false closes them')
+  }
   if (props.invokes?.some((name) => name.trim() === '')) throw new Error('invokes has an empty name; give the names or ARNs of functions')
   if (props.retention?.payloads)
     inRange(

@@ -30,6 +30,8 @@ export interface Gateway {
 /** What stands behind an API, and in front of it. */
 export interface Behind {
   handler: LambdaFunction
+  /** Answers the open routes; there unless callbacks are off. */
+  callbacks: LambdaFunction | undefined
   /** Knows bearer tokens; there with `auth: { token }`. */
   authorizer: NodejsFunction | undefined
 }

@@ -1,3 +1,4 @@
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway'
 import {
   type CfnStage,
   HttpApi,
@@ -10,7 +11,6 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2'
 import { HttpIamAuthorizer, HttpJwtAuthorizer, HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
-import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import type { Construct } from 'constructs'
 import { acknowledgeOpen } from './acknowledgements.ts'
@@ -19,13 +19,13 @@ import type { OverwinterProps } from './options.ts'
 import { KNOWN_FOR } from './token-authorizer.ts'
 
 /** API Gateway's HTTP API: less to pay, JWTs, and no stage in the address. */
-export function createHttpApi(scope: Construct, { handler, authorizer }: Behind, props: OverwinterProps): WithOpenRoutes {
+export function createHttpApi(scope: Construct, { handler, callbacks, authorizer }: Behind, props: OverwinterProps): WithOpenRoutes {
   const http = new HttpApi(scope, 'HttpApi', {
     createDefaultStage: false,
     defaultAuthorizer: authorizerOf(props, authorizer),
     corsPreflight: props.cors,
   })
-  const open = addRoutes(http, handler, props)
+  const open = addRoutes(http, { handler, callbacks }, props)
   addStage(scope, http, open, props)
   return { api: asGateway(http), open: open.map(({ route }) => route) }
 }
@@ -43,16 +43,33 @@ function asGateway(http: HttpApi): Gateway {
   }
 }
 
+/** The path is not among them: it may hold the token of a callback. `$context.resourcePath` is for REST APIs alone. */
+const LOGGED = {
+  requestId: '$context.requestId',
+  requestTime: '$context.requestTime',
+  ip: '$context.identity.sourceIp',
+  caller: '$context.identity.caller',
+  route: '$context.routeKey',
+  protocol: '$context.protocol',
+  status: '$context.status',
+  responseLength: '$context.responseLength',
+  responseLatency: '$context.responseLatency',
+  integrationError: '$context.integrationErrorMessage',
+  error: '$context.error.message',
+}
+
 interface OpenRoute {
   route: HttpRoute
   /** As API Gateway calls it: `GET /callbacks/{token}`. */
   key: string
 }
 
-function addRoutes(http: HttpApi, handler: IFunction, props: OverwinterProps): OpenRoute[] {
+function addRoutes(http: HttpApi, { handler, callbacks }: Omit<Behind, 'authorizer'>, props: OverwinterProps): OpenRoute[] {
   const integration = new HttpLambdaIntegration('Function', handler, { scopePermissionToRoute: false })
+  const forOpen = callbacks && new HttpLambdaIntegration('Callbacks', callbacks, { scopePermissionToRoute: false })
   const open = routesFor(props).flatMap(({ method, path, isOpen }) => {
-    const added = http.addRoutes({ path, methods: [HttpMethod[method]], integration, ...(isOpen && { authorizer: new HttpNoneAuthorizer() }) })
+    const to = isOpen && forOpen ? { integration: forOpen, authorizer: new HttpNoneAuthorizer() } : { integration }
+    const added = http.addRoutes({ path, methods: [HttpMethod[method]], ...to })
     return isOpen ? added.map((route) => ({ route, key: `${method} ${path}` })) : []
   })
   http.addRoutes({ path: '/{proxy+}', methods: [HttpMethod.ANY], integration })
@@ -72,12 +89,11 @@ function addStage(scope: Construct, httpApi: HttpApi, open: readonly OpenRoute[]
     stageName: '$default',
     autoDeploy: true,
     throttle: throttlesOf(props).all,
-    detailedMetricsEnabled: true,
-    accessLogSettings: { destination: new LogGroupLogDestination(accessLog(scope, props)) },
+    accessLogSettings: { destination: new LogGroupLogDestination(accessLog(scope, props)), format: AccessLogFormat.custom(JSON.stringify(LOGGED)) },
   })
   if (open.length === 0) return
   const { rateLimit, burstLimit } = throttlesOf(props).open
-  const settings = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: burstLimit, DetailedMetricsEnabled: true }
+  const settings = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: burstLimit }
   const cfnStage = stage.node.defaultChild as CfnStage
   cfnStage.routeSettings = Object.fromEntries(open.map(({ key }) => [key, settings]))
   // A stage cannot have settings for routes that are not there yet.

@@ -81,11 +81,14 @@ export interface OverwinterProps {
   /**
    * Whether callbacks can be answered by whoever holds their link, without the API's authorizer; and how often a second that may
    * happen, on each of their routes. Default: they can, 50 times, in bursts of 100. `url`: what links begin with, where the API has a name of its own.
+   * `concurrency`: the most calls at a time, taken from the account's; none is set aside unless given, because a new account has none to spare.
    */
-  callbacks?: false | { url?: string; throttle?: { rateLimit: number; burstLimit: number } }
+  callbacks?: false | { url?: string; throttle?: { rateLimit: number; burstLimit: number }; concurrency?: number }
   /** For pages of other origins. */
   cors?: CorsPreflightOptions
-  /** Told when an alarm goes off. */
+  /** Told when an alarm goes off: a mail address, which AWS asks to confirm, or the ARN of an SNS topic. */
+  alarmsTo?: string
+  /** Told as well. */
   alarmActions?: IAlarmAction[]
   /** How many runs must fail within five minutes for the alarm RunsFailed to go off. Default 1; `false` for no such alarm. */
   failedRunsAlarm?: number | false
@@ -116,7 +119,7 @@ export type Bundling = Omit<BundlingOptions, 'format' | 'bundleAwsSDK' | 'assetH
 
 /** The functions, each of which is there if its option is. `Events` are those of subscriptions, one each. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number]
-export const FUNCTION_NAMES = ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer', 'Events'] as const
+export const FUNCTION_NAMES = ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer', 'Events', 'Callbacks'] as const
 
 export interface Retention {
   /** Default a month. */

@@ -23,7 +23,7 @@ import { createHttpApi } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import { addOnFailure, withItsEvents } from './on-failure.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
-import { allow, apiMay, deadLettersMay, eventsMay, invoke, runnerMay, schedulesMay, sweeperMay, workersMay } from './permissions.ts'
+import { allow, apiMay, callbacksMay, deadLettersMay, eventsMay, invoke, runnerMay, schedulesMay, sweeperMay, workersMay } from './permissions.ts'
 import { createRestApi } from './rest-api.ts'
 import { createBucket, createTable } from './storage.ts'
 import { type CancelOnEvent, type SignalOnEvent, type StartOnEvent, type SubscriptionOptions, Subscriptions } from './subscriptions.ts'
@@ -41,6 +41,8 @@ export type { Auth, Bundling, FunctionName, OverwinterProps, RestOptions, Retent
 export type { CancelOnEvent, SignalOnEvent, StartOnEvent, SubscriptionOptions } from './subscriptions.ts'
 
 const DEFAULT_TIMEOUT = Duration.minutes(5)
+/** Short, so that slow callers of an open route hold few functions. */
+const CALLBACKS_TIMEOUT = Duration.seconds(15)
 /** A connection of a worker is ended after five minutes. */
 const WORKERS_TIMEOUT = Duration.minutes(6)
 /** Some fifty workers. The URL is open to strangers until the function has looked at their token, and they must not use up the account. */
@@ -69,6 +71,7 @@ export class Overwinter extends Construct implements IGrantable {
     Schedules: LambdaFunction
     Lifecycle?: LambdaFunction
     Workers?: LambdaFunction
+    Callbacks?: LambdaFunction
   }
   private readonly props: OverwinterProps
 
@@ -112,6 +115,7 @@ export class Overwinter extends Construct implements IGrantable {
       environment: { ...bystander.environment, OVERWINTER_RUNNER: Runner.functionName, OVERWINTER_RUNNER_LOG: Runner.logGroup.logGroupName },
       may: [...may.api, allow(['lambda:InvokeFunction'], Runner.functionArn)],
     })
+    const Callbacks = props.callbacks === false ? undefined : this.addCallbacks()
     const Sweeper = this.add('Sweeper', {
       handler: 'sweeper',
       description: 'Sends overdue runs to the runners again, and removes those past their retention',
@@ -137,7 +141,7 @@ export class Overwinter extends Construct implements IGrantable {
       ...bystander,
     })
     // Deployed first: what the new API or a new schedule starts must not meet a runner that does not know it.
-    for (const later of [Api, ScheduleSync]) later.node.defaultChild!.node.addDependency(Runner.node.defaultChild!)
+    for (const later of [Api, ScheduleSync, ...(Callbacks ? [Callbacks] : [])]) later.node.defaultChild!.node.addDependency(Runner.node.defaultChild!)
     Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency: concurrencyOf(props), reportBatchItemFailures: true }))
     DeadLetters.addEventSource(new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }))
     // At most one at a time is enough, and two would only send everything twice.
@@ -154,12 +158,13 @@ export class Overwinter extends Construct implements IGrantable {
       Schedules: ScheduleSync,
       ...(lifecycle && { Lifecycle: lifecycle.handler }),
       ...(Workers && { Workers: Workers.handler }),
+      ...(Callbacks && { Callbacks }),
     }
 
     this.grantPrincipal = Runner.grantPrincipal
     const authorizer = createTokenAuthorizer(this, props, { table: this.table, environment: this.environment() })
     const createApi = (props.api ?? 'http') === 'http' ? createHttpApi : createRestApi
-    const { api, open } = createApi(this, { handler: Api, authorizer }, props)
+    const { api, open } = createApi(this, { handler: Api, callbacks: Callbacks, authorizer }, props)
     this.api = api
     this.grants = new Grants(this, api, props.auth, authorizer)
     const scopedBy = scopesFrom(props.auth)
@@ -208,6 +213,22 @@ export class Overwinter extends Construct implements IGrantable {
   /** Lets a worker read the queue of this type itself, instead of asking over HTTP. */
   grantReceiveTasks(type: string, grantee: IGrantable): Grant {
     return this.tasks.grantReceive(type, grantee)
+  }
+
+  /** Of its own, because strangers can call it: it may do less than the API, and they cannot keep others from the API. */
+  private addCallbacks(): LambdaFunction {
+    const { concurrency } = this.props.callbacks || {}
+    return this.add('Callbacks', {
+      handler: 'callbacks',
+      description: 'Takes the answers of those who hold the link of a callback',
+      memory: 512,
+      timeout: CALLBACKS_TIMEOUT,
+      may: callbacksMay(this),
+      keyUse: 'write',
+      loadsEntry: true,
+      environment: bystanderVariables(this.props),
+      ...(concurrency !== undefined && { reservedConcurrency: concurrency }),
+    })
   }
 
   /** A function URL: API Gateway would end a poll after half a minute. Workers show tokens of their own, which the function checks. */

@@ -42,6 +42,15 @@ export function workersMay({ table, bucket, wakeups, tasks }: Resources): Policy
   ]
 }
 
+/** What holders of a link can bring about: one answer to one question. A run is woken for it. */
+export function callbacksMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
+  return [
+    allow(db('GetItem', 'PutItem', 'UpdateItem', 'Query'), table.tableArn),
+    ...exchangePayloads(bucket),
+    allow(['sqs:SendMessage'], wakeups.queue.queueArn),
+  ]
+}
+
 export function apiMay(resources: Resources): PolicyStatement[] {
   return [...schedulesMay(resources), ...removePayloads(resources.bucket)]
 }

@@ -29,7 +29,7 @@ export const STAGE = 'api'
 const OPEN: MethodOptions = { authorizationType: AuthorizationType.NONE }
 
 /** API Gateway's REST API: what private endpoints, WAF and usage plans need. */
-export function createRestApi(scope: Construct, { handler, authorizer }: Behind, props: OverwinterProps): WithOpenRoutes {
+export function createRestApi(scope: Construct, { handler, callbacks, authorizer }: Behind, props: OverwinterProps): WithOpenRoutes {
   const rest = new RestApi(scope, 'RestApi', {
     // Its metrics go by this name, so that no two may share it.
     restApiName: Names.uniqueResourceName(scope, { maxLength: 128 }),
@@ -44,21 +44,23 @@ export function createRestApi(scope: Construct, { handler, authorizer }: Behind,
       throttlingRateLimit: throttlesOf(props).all.rateLimit,
       throttlingBurstLimit: throttlesOf(props).all.burstLimit,
       methodOptions: openMethods(props),
-      metricsEnabled: true,
-      tracingEnabled: props.tracing === true,
+      // No metrics by method, which are billed one by one; and no X-Ray, which keeps URLs and so the tokens of callbacks.
+      tracingEnabled: false,
       accessLogDestination: new LogGroupLogDestination(accessLog(scope, props)),
       accessLogFormat: AccessLogFormat.jsonWithStandardFields(),
     },
   })
   const integration = new LambdaIntegration(handler, { scopePermissionToMethod: false })
+  const forOpen = callbacks && new LambdaIntegration(callbacks, { scopePermissionToMethod: false })
   const guarded = guardOf(scope, authorizer)
   const open: Method[] = []
   for (const { method, path, isOpen } of routesFor(props)) {
-    const added = rest.root.resourceForPath(path).addMethod(method, integration, isOpen ? OPEN : guarded)
-    if (isOpen) open.push(added)
+    const resource = rest.root.resourceForPath(path)
+    if (isOpen && forOpen) open.push(resource.addMethod(method, forOpen, OPEN))
+    else resource.addMethod(method, integration, guarded)
   }
   rest.root.resourceForPath('/{proxy+}').addMethod('ANY', integration, guarded)
-  if (props.cors) answerBrowsers(rest, handler, integration, props.cors)
+  if (props.cors) answerBrowsers(rest, [handler, ...(callbacks ? [callbacks] : [])], integration, props.cors)
   acknowledgeRestApi(rest)
   return { api: asGateway(rest), open }
 }
@@ -82,7 +84,7 @@ function asGateway(rest: RestApi): Gateway {
 function openMethods(props: OverwinterProps): Record<string, MethodDeploymentOptions> {
   const { rateLimit: throttlingRateLimit, burstLimit: throttlingBurstLimit } = throttlesOf(props).open
   const open = routesFor(props).filter(({ isOpen }) => isOpen)
-  return Object.fromEntries(open.map(({ method, path }) => [`${path}/${method}`, { throttlingRateLimit, throttlingBurstLimit, metricsEnabled: true }]))
+  return Object.fromEntries(open.map(({ method, path }) => [`${path}/${method}`, { throttlingRateLimit, throttlingBurstLimit }]))
 }
 
 function guardOf(scope: Construct, handler: NodejsFunction | undefined): MethodOptions {
@@ -99,9 +101,9 @@ function guardOf(scope: Construct, handler: NodejsFunction | undefined): MethodO
  * A browser asks whether it may before it shows who it is. The function answers, which has to put the headers to its other answers as well. Those of API
  * Gateway itself say no more than that a request was refused, and that every page may know.
  */
-function answerBrowsers(rest: RestApi, handler: LambdaFunction, integration: LambdaIntegration, cors: CorsPreflightOptions): void {
+function answerBrowsers(rest: RestApi, handlers: LambdaFunction[], integration: LambdaIntegration, cors: CorsPreflightOptions): void {
   const allowed: AllowedBrowsers = { ...cors, maxAge: cors.maxAge?.toSeconds() }
-  handler.addEnvironment('OVERWINTER_CORS' satisfies keyof Environment, JSON.stringify(allowed))
+  for (const handler of handlers) handler.addEnvironment('OVERWINTER_CORS' satisfies keyof Environment, JSON.stringify(allowed))
   const preflight = rest.root.resourceForPath('/{proxy+}').addMethod('OPTIONS', integration, OPEN)
   acknowledgeOpen(preflight, 'Browsers send no credentials with it, and it does nothing.')
   for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])

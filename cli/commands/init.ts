@@ -19,10 +19,17 @@ export function addInit(program: Command): void {
     .description('Makes a new project: a workflow, its test, and a CDK app that deploys it.')
     .argument('<folder>', 'a new or empty one')
     .option('--package <spec>', 'what the project depends on, where it is not this version: another one, or the path of a tarball')
-    .action((folder: string, options: { package?: string }) => {
+    .option('--alarms <address>', 'who is told when an alarm goes off on AWS: a mail address, or the ARN of an SNS topic')
+    .action((folder: string, options: { package?: string; alarms?: string }) => {
+      if (options.alarms !== undefined && !/^(arn:\S+|[^\s@]+@[^\s@]+)$/.test(options.alarms))
+        throw new Failure(`--alarms is '${options.alarms}', and must be a mail address or the ARN of an SNS topic`)
       const path = resolve(folder)
       if (existsSync(path) && readdirSync(path).length > 0) throw new Failure(`${folder} is not empty; choose another folder`)
-      const files = templates(packageName(path), { ...testedVersions(), ...(options.package !== undefined && { overwinter: dependencyOn(options.package) }) })
+      const files = templates(
+        packageName(path),
+        { ...testedVersions(), ...(options.package !== undefined && { overwinter: dependencyOn(options.package) }) },
+        options.alarms,
+      )
       for (const [name, text] of Object.entries(files)) {
         mkdirSync(dirname(join(path, name)), { recursive: true })
         writeFileSync(join(path, name), text)

@@ -2,12 +2,12 @@ import { OLDEST_NODE } from '../../sdk/node-version.ts'
 import { agents, llms } from './for-agents.ts'
 
 /** The files of a new project, by name. Each is a file that a person could have written, and short enough to be read. */
-export function templates(name: string, versions: Record<string, string>): Record<string, string> {
+export function templates(name: string, versions: Record<string, string>, alarms?: string): Record<string, string> {
   return {
     'package.json': packageJson(name, versions),
     'tsconfig.json': TSCONFIG,
     '.gitignore': 'node_modules/\n.overwinter/\ncdk.out/\n',
-    'cdk.json': `${JSON.stringify({ app: 'node infra/app.ts' }, null, 2)}\n`,
+    'cdk.json': `${JSON.stringify({ app: 'node infra/app.ts', ...(alarms !== undefined && { context: { alarms } }) }, null, 2)}\n`,
     'README.md': readme(name),
     'AGENTS.md': agents(name),
     'llms.txt': llms(name),
@@ -120,7 +120,13 @@ import { Overwinter } from 'overwinter/cdk'
 
 const app = new App()
 const stack = new Stack(app, '${stackName(name)}')
-const { api } = new Overwinter(stack, 'Workflows', { entry: 'workflows/index.ts' })
+const { api } = new Overwinter(stack, 'Workflows', {
+  entry: 'workflows/index.ts',
+  // The most runs that are worked on at a time. A new AWS account has ten functions in all: raise this with its quota.
+  maxConcurrency: 5,
+  // A mail address or the ARN of an SNS topic, from \`context\` in cdk.json: { "app": …, "context": { "alarms": "ops@example.com" } }
+  alarmsTo: app.node.tryGetContext('alarms'),
+})
 new CfnOutput(stack, 'ApiUrl', { value: api.apiEndpoint })
 `
 

@@ -116,6 +116,22 @@ function refusedByPath(route: Route): Route {
   }
 }
 
+/** What holders of a link need, and nothing else: the token in the path is all that lets them in. */
+export function createCallbackApp({
+  client,
+  bodyLimit = DEFAULT_BODY_LIMIT,
+  log = consoleLog,
+  browsers,
+}: Pick<AppOptions, 'client' | 'bodyLimit' | 'log' | 'browsers'>): Hono {
+  const open = ROUTES.filter(({ isCapability }) => isCapability)
+  const workers = new Workers(client.world)
+  const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks: false, openapi: () => ({}), mappings: [] }
+  const app = emptyApp(open, log, () => [])
+  if (browsers) app.use(browsers)
+  mount(app, open, api, (c, route) => letIn(c, route, api, () => false))
+  return app
+}
+
 /** What workers need, and nothing else: the handlers ask for their tokens themselves. */
 export function createWorkerApp(api: WorkerApi, log: LogSink): Hono {
   const app = emptyApp(forWorkers, log, () => [])

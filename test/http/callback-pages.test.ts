@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { createApp } from '../../functions/http/app.ts'
+import { createApp, createCallbackApp } from '../../functions/http/app.ts'
 import { bearer } from '../../functions/http/bearer.ts'
 import { serveLocal } from '../../functions/local/serve.ts'
 import { OverwinterClient } from '../../sdk/http-client/index.ts'
@@ -330,5 +330,19 @@ describe('a local server', () => {
     const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ result: '42' }), headers: { origin } })
     expect(answer.status).toBe(202)
     expect(await client.result(runId)).toBe(42)
+  })
+})
+
+describe('the app of the function that strangers can call', () => {
+  it('shows and takes answers, and has nothing else of the API', async () => {
+    await using it = await asking((ctx) => ctx.callback('decide', { schema: Decision, question: 'Pay Ada?' }))
+    const app = createCallbackApp({ client: it.api.local, log: () => {} })
+    expect((await app.request(it.link)).status).toBe(200)
+    for (const path of ['/runs', `/runs/${it.runId}`, `/runs/${it.runId}/callbacks`, '/openapi.json', '/healthz'])
+      expect((await app.request(path)).status).toBe(404)
+    expect((await app.request(`/runs/${it.runId}`, { method: 'DELETE' })).status).toBe(404)
+    const answered = await app.request(it.link, { method: 'POST', body: new URLSearchParams({ '.page': '1', ...GOOD }) })
+    expect(answered.status).toBe(202)
+    await it.api.reaches(it.runId, 'completed')
   })
 })

@@ -29,7 +29,7 @@ describe('a table and a bucket of an earlier stack', () => {
   it('may have keys of their own, which the functions may use', () => {
     const { template } = synthesise((stack) => adopting({ globalIndexes: INDEXES, encryptionKey: new Key(stack, 'OldKey') })(stack))
     const may = Object.entries(template.findResources('AWS::IAM::Policy')).filter(([, policy]) => JSON.stringify(policy).includes('OldKey'))
-    expect(may.map(([id]) => /^Workflows(\w+?)Role/.exec(id)![1]).toSorted()).toEqual(['Api', 'DeadLetters', 'Runner', 'Schedules', 'Sweeper'])
+    expect(may.map(([id]) => /^Workflows(\w+?)Role/.exec(id)![1]).toSorted()).toEqual(['Api', 'Callbacks', 'DeadLetters', 'Runner', 'Schedules', 'Sweeper'])
   })
 
   it('tell their events from the stream that is named', () => {

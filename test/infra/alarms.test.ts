@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Duration } from 'aws-cdk-lib'
-import { Match } from 'aws-cdk-lib/assertions'
+import { Annotations, Match } from 'aws-cdk-lib/assertions'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Topic } from 'aws-cdk-lib/aws-sns'
@@ -161,6 +161,24 @@ describe('an alarm', () => {
     const { template } = synthesise((stack) => ({ ...everything(stack), alarmActions: [new SnsAction(new Topic(stack, 'Pager'))] }))
     const all = template.findResources('AWS::CloudWatch::Alarm')
     expect(Object.keys(template.findResources('AWS::CloudWatch::Alarm', { Properties: { AlarmActions: [Match.anyValue()] } }))).toEqual(Object.keys(all))
+  })
+
+  it('is sent to the address or the topic of alarmsTo; without anyone to tell, synthesis warns', () => {
+    const { template } = synthesise(() => ({ alarmsTo: 'ops@example.com' }))
+    template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'ops@example.com' })
+    const policy = { PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Principal: { Service: 'cloudwatch.amazonaws.com' } })]) } }
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', policy)
+    const arn = 'arn:aws:sns:eu-north-1:123456789012:pager'
+    expect(
+      alarm(
+        synthesise(() => ({ alarmsTo: arn })),
+        'RunsStuck',
+      ),
+    ).toMatchObject({ AlarmActions: [arn] })
+    expect(() => synthesise(() => ({ alarmsTo: 'ops' }))).toThrow("alarmsTo is 'ops', and must be a mail address or the ARN of an SNS topic")
+    const warnings = (stack: Synthesised) => Annotations.fromStack(stack.stack).findWarning('*', Match.stringLikeRegexp('No one is told'))
+    expect(warnings(synthesise())).toHaveLength(1)
+    expect(warnings(synthesise(() => ({ alarmsTo: arn })))).toEqual([])
   })
 
   it('of tasks is about those that nobody takes, not about those that take long; and a queue has the time of a visit', () => {

@@ -22,7 +22,7 @@ describe('rules that only AWS itself enforces', () => {
 
   it('CloudFormation deploys in any order: what starts runs comes after what has to know them', () => {
     const runner = functions.get('Runner')!.id
-    for (const name of ['Api', 'Schedules']) expect(functions.get(name)!.DependsOn, name).toContain(runner)
+    for (const name of ['Api', 'Schedules', 'Callbacks']) expect(functions.get(name)!.DependsOn, name).toContain(runner)
     expect(functions.get('Runner')!.DependsOn).not.toContain(functions.get('Api')!.id)
   })
 
@@ -68,6 +68,7 @@ describe("with a key of one's own", () => {
       Runner: write,
       Api: write,
       Schedules: write,
+      Callbacks: write,
       Workers: write,
       DeadLetters: write,
       Sweeper: write,

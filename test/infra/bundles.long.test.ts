@@ -40,7 +40,7 @@ describe('the bundles of the functions', () => {
     .filter((file) => statSync(file, { throwIfNoEntry: false }))
 
   it('load as ES modules without a word', () => {
-    expect(bundles).toHaveLength(9)
+    expect(bundles).toHaveLength(10)
     const script = `const { handler } = await import(process.argv[1]); process.stdout.write(typeof handler)`
     for (const file of bundles) {
       const said = execFileSync(process.execPath, ['--input-type=module', '--eval', `${script}`, file], { env: FOR_ALL, stdio: 'pipe' })

@@ -44,7 +44,7 @@ describe('what each function may do', () => {
   it('is said in a role of its own', () => {
     const roles = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => JSON.stringify(Properties.Role))
     expect(new Set(roles).size).toBe(roles.length)
-    expect(roles).toHaveLength(10)
+    expect(roles).toHaveLength(11)
   })
 
   it('lets ctx.invoke reach the functions that were named, and no others', () => {

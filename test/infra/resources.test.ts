@@ -44,7 +44,7 @@ describe('the stack', () => {
 
   it('has functions on the current runtime, on arm64, with logs as JSON that end', () => {
     const functions = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => Properties)
-    expect(functions).toHaveLength(5)
+    expect(functions).toHaveLength(6)
     for (const one of functions) expect(one).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], LoggingConfig: { LogFormat: 'JSON' } })
     for (const group of Object.values(template.findResources('AWS::Logs::LogGroup'))) expect(group.Properties.RetentionInDays).toBe(30)
   })

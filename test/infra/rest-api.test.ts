@@ -64,6 +64,12 @@ describe("with api: 'rest'", () => {
       expect([LoggingLevel, DataTraceEnabled]).toEqual(['OFF', false])
   })
 
+  it('X-Ray traces functions and not the stage, because it keeps paths, and there are tokens in them', () => {
+    const traced = synthesise(() => ({ api: 'rest', tracing: true }))
+    expect(stageOf(traced).TracingEnabled).toBe(false)
+    expect(functionFor(traced, 'The HTTP API').TracingConfig).toEqual({ Mode: 'Active' })
+  })
+
   it('bodies arrive byte by byte, and metrics have a name that no other API has', () => {
     byIam.template.hasResourceProperties('AWS::ApiGateway::RestApi', { BinaryMediaTypes: ['*/*'], Name: Match.stringLikeRegexp('Test.*Workflows') })
   })

@@ -41,11 +41,39 @@ describe('the routes of the API', () => {
     it('are throttled apart from the others, and the stage waits for them', () => {
       const stage = stageOf(byIam)
       expect(Object.keys(stage.Properties.RouteSettings)).toEqual(CALLBACKS)
-      for (const settings of Object.values(stage.Properties.RouteSettings))
-        expect(settings).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100, DetailedMetricsEnabled: true })
+      for (const settings of Object.values(stage.Properties.RouteSettings)) expect(settings).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 })
       const routes = byIam.template.findResources('AWS::ApiGatewayV2::Route')
       const open = Object.keys(routes).filter((id) => CALLBACKS.includes(routes[id]!.Properties.RouteKey))
       expect(stage.DependsOn).toEqual(expect.arrayContaining(open))
+    })
+
+    it('are answered by a function of their own, which can neither delete nor start anything', () => {
+      const { template } = byIam
+      const routes = Object.values(template.findResources('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties)
+      const integrations = template.findResources('AWS::ApiGatewayV2::Integration')
+      const behind = (open: boolean) =>
+        new Set(
+          routes
+            .filter(({ RouteKey }) => CALLBACKS.includes(RouteKey) === open)
+            .map(({ Target }) => JSON.stringify(integrations[Target['Fn::Join'][1][1].Ref]!.Properties.IntegrationUri)),
+        )
+      expect([...behind(true)]).toEqual([expect.stringContaining('WorkflowsCallbacks')])
+      expect([...behind(false)]).toEqual([expect.stringContaining('WorkflowsApi')])
+      const policies = Object.entries(template.findResources('AWS::IAM::Policy'))
+      const [, { Properties }] = policies.find(([id]) => id.startsWith('WorkflowsCallbacksRole'))!
+      const actions = Properties.PolicyDocument.Statement.flatMap(({ Action }: { Action: string }) => Action)
+      expect(actions.filter((action: string) => !action.startsWith('logs:')).toSorted()).toEqual([
+        ...['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
+        ...['s3:GetObject', 's3:PutObject', 'sqs:SendMessage'],
+      ])
+    })
+
+    it('have as many functions at a time as was asked for, and none set aside in accounts that have few', () => {
+      const reserved = ({ template }: Synthesised) =>
+        Object.values(template.findResources('AWS::Lambda::Function')).flatMap(({ Properties }) => Properties.ReservedConcurrentExecutions ?? [])
+      expect(reserved(byIam)).toEqual([])
+      expect(reserved(synthesise(() => ({ callbacks: { concurrency: 20 } })))).toEqual([20])
+      expect(() => build(() => ({ callbacks: { concurrency: 0 } }))).toThrow('callbacks.concurrency is 0, and must be a whole number from 1')
     })
 
     it('have the limits and the address that were asked for', () => {
@@ -68,6 +96,7 @@ describe('the routes of the API', () => {
       expect(routesOf(off).filter(({ AuthorizationType }) => AuthorizationType !== 'AWS_IAM')).toEqual([])
       expect(stageOf(off).Properties.RouteSettings).toBeUndefined()
       expect(publicUrls(off)).toEqual([])
+      expect(off.overwinter.functions.Callbacks).toBeUndefined()
     })
   })
 
@@ -79,6 +108,20 @@ describe('the routes of the API', () => {
     })
     const [stage] = Object.values(byIam.template.findResources('AWS::ApiGatewayV2::Stage'))
     expect(stage!.Properties.AccessLogSettings.DestinationArn).toBeDefined()
+  })
+
+  it('are named in the access log by what an HTTP API calls them, and paths are not in it', () => {
+    const [stage] = Object.values(byIam.template.findResources('AWS::ApiGatewayV2::Stage'))
+    const { Format } = stage!.Properties.AccessLogSettings
+    expect(JSON.parse(Format)).toMatchObject({ route: '$context.routeKey', status: '$context.status', requestId: '$context.requestId' })
+    expect(Format).not.toMatch(/\$context\.(path|resourcePath)\b/)
+  })
+
+  it('have no metrics each, which would cost more than all else at rest', () => {
+    for (const { template } of [byIam, synthesise(() => ({ api: 'rest' }))]) {
+      const text = JSON.stringify([template.findResources('AWS::ApiGatewayV2::Stage'), template.findResources('AWS::ApiGateway::Stage')])
+      expect(text).not.toMatch(/"(DetailedMetricsEnabled|MetricsEnabled)":true/)
+    }
   })
 
   it('can be granted: who may start runs may do nothing else', () => {

@@ -1,0 +1,22 @@
+import { Client } from '../sdk/index.ts'
+import { allowBrowsers } from './browsers.ts'
+import { codedWorld } from './coded-world.ts'
+import { log } from './environment.ts'
+import { behindGateway } from './gateway.ts'
+import { createCallbackApp } from './http/app.ts'
+import { metrics } from './metrics.ts'
+import { handlers, registry } from './registry.ts'
+
+const { OVERWINTER_CORS } = process.env
+const client = new Client(codedWorld(), registry, handlers)
+const app = createCallbackApp({ client, log, ...(OVERWINTER_CORS !== undefined && { browsers: allowBrowsers(OVERWINTER_CORS) }) })
+const serve = behindGateway(app)
+
+/** For the routes without an authorizer. It loads the entry for the questions and schemas of callbacks, and runs no step. */
+export const handler: typeof serve = async (event, context) => {
+  try {
+    return await serve(event, context)
+  } finally {
+    metrics.publish()
+  }
+}
