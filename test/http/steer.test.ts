@@ -91,7 +91,7 @@ test('rerun starts a new run from a step; the same key gives the same run', asyn
 test('rerun says what is wrong with the request', async () => {
   await using api = await Api.open()
   const runId = await started(api, 'flaky', 'failed')
-  const { status, body } = await api.post(`/runs/${runId}/rerun`, { id: '' })
+  const { status, body } = await api.post(`/runs/${runId}/rerun`, { from: '', id: '' })
   expect([status, body.problems.map((problem: { path: string }) => problem.path)]).toEqual([400, ['$.from', '$.id']])
   expect((await api.post(`/runs/${runId}/rerun`, { from: 'nowhere' })).status).toBe(400)
 })
