@@ -66,7 +66,7 @@ describe('events from outside', () => {
   it('have one queue of dead letters, which an alarm watches, and alarms for each function', () => {
     const alarms = Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties.AlarmDescription as string)
     expect(alarms.filter((says) => says.startsWith('Events from outside'))).toHaveLength(1)
-    expect(alarms.filter((says) => says.startsWith('The function Events-'))).toHaveLength(10)
+    expect(alarms.filter((says) => says.startsWith('The function Events-'))).toHaveLength(11)
     const letters = (of: typeof template) => Object.keys(of.findResources('AWS::SQS::Queue')).filter((id) => id.includes('EventDeadLetters'))
     expect([letters(template).length, letters(plain.template).length]).toEqual([1, 0])
     expect(overwinter.subscriptions.deadLetters).toBeInstanceOf(Queue)
