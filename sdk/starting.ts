@@ -53,6 +53,9 @@ export class Starting {
         `run '${run.id}' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run`,
       )
     }
+    // The start that filled the batch and the one that made the run came at once: the run must not wait for more.
+    const isFilled = !created && run.admission?.gathering && run.wakeAt < (existing.wakeAt ?? 0)
+    if (isFilled) await this.world.wakeups.send(await this.world.store.hasten(existing.id))
     const confirmed = created ? this.source.confirm(definition) : undefined
     if (confirmed) await confirmed.catch((error: Error) => this.takeBack(run.id, error))
     const handing = until === undefined ? undefined : this.handOver(wakes, until)
