@@ -44,6 +44,11 @@ export interface SubscriptionOptions {
   name?: string
   /** For so long after its time, an event is tried again whose run is not there yet. Default two minutes, which is the most for a bus, a topic and a bucket. */
   patience?: Duration
+  /**
+   * The most events of a bus, a topic or a bucket that are taken at a time; what comes faster waits with its sender. It is taken from
+   * the account's concurrency, so none is set aside unless given: a new account has none to spare. Queues and streams have a bound already.
+   */
+  concurrency?: number
 }
 
 type Mapping = string | StartOnEvent | SignalOnEvent | CancelOnEvent
@@ -83,12 +88,13 @@ export class Subscriptions extends Construct {
     kind: MappingKind,
     source: EventSource,
     mapping: Mapping,
-    { name = nameOf(kind, source, mapping), patience = PATIENCE }: SubscriptionOptions = {},
+    { name = nameOf(kind, source, mapping), patience = PATIENCE, concurrency }: SubscriptionOptions = {},
   ): LambdaFunction {
     const what = `${kind}On`
     if (!(source instanceof EventSource)) throw new Error(`${what}: the source must be an EventSource: .bus, .queue, .topic, .bucket or .stream`)
     check(what, name, kind, mapping)
     checkPatience(what, source, patience)
+    checkConcurrency(what, source, concurrency)
     if (this.node.tryFindChild(name)) throw new Error(`${what}: there is a subscription named '${name}' already. Give this one another name: { name: '…' }`)
     this.checkSource(what, source)
     const deadLetters = this.deadLettersOf()
@@ -109,6 +115,7 @@ export class Subscriptions extends Construct {
       environment: { OVERWINTER_SUBSCRIPTION: JSON.stringify(told), OVERWINTER_EVENT_DEAD_LETTERS_URL: deadLetters.queueUrl },
       keyUse: 'write',
       loadsEntry: true,
+      ...(concurrency !== undefined && { reservedConcurrency: concurrency }),
       deadLetters,
     })
     source.attach({ scope, handler, timeout: TIMEOUT, deadLetters, kmsKey: this.options.kmsKey })
@@ -155,6 +162,14 @@ function check(what: string, name: string, kind: MappingKind, mapping: Mapping):
     const [problem] = error.problems
     throw new Error(`${what}: ${problem ? `${problem.path.replace('$.', '')} ${problem.message}` : error.message}`)
   }
+}
+
+function checkConcurrency(what: string, { kind }: EventSource, concurrency: number | undefined): void {
+  if (concurrency === undefined) return
+  if (kind === 'queue' || kind === 'stream')
+    throw new Error(`${what}: concurrency is for a bus, a topic and a bucket. A ${kind} has a bound of its own; leave it out`)
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new Error(`${what}: concurrency is ${concurrency}, and must be a whole number from 1 on: with none, no event would be taken`)
 }
 
 function checkPatience(what: string, { kind }: EventSource, patience: Duration): void {

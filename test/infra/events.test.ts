@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib'
+import { Duration, type Stack } from 'aws-cdk-lib'
 import { Match as Like, Template } from 'aws-cdk-lib/assertions'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Match } from 'aws-cdk-lib/aws-events'
@@ -7,7 +7,7 @@ import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, it } from 'vitest'
-import { EventSource } from '../../infra/overwinter.ts'
+import { EventSource, type Overwinter } from '../../infra/overwinter.ts'
 import { subscribeToAll } from './event-sources.ts'
 import { build, synthesise } from './synth.ts'
 
@@ -61,6 +61,18 @@ describe('events from outside', () => {
       Like.objectLike({ Events: ['s3:ObjectCreated:*'], Filter: { Key: { FilterRules: [{ Name: 'prefix', Value: 'in/' }] } } }),
     ]
     template.hasResourceProperties('Custom::S3BucketNotifications', { NotificationConfiguration: { LambdaFunctionConfigurations } })
+  })
+
+  it('of a bus are taken at most so many at a time where that is asked for; a queue has a bound of its own', () => {
+    const most = (source: (stack: Stack) => EventSource, concurrency: number) => {
+      const also = (stack: Stack) => (ours: Overwinter) => void ours.startOn(source(stack), { workflow: 'order' }, { concurrency })
+      return synthesise((stack) => ({ also: also(stack) })).template
+    }
+    const bus = () => EventSource.bus({ detailType: ['Placed'] })
+    const Description = "Takes events of 'start-order-on-Placed'"
+    most(bus, 3).hasResourceProperties('AWS::Lambda::Function', { Description, ReservedConcurrentExecutions: 3 })
+    expect(() => most(bus, 0)).toThrow('startOn: concurrency is 0, and must be a whole number from 1 on')
+    expect(() => most((stack) => EventSource.queue(new Queue(stack, 'Q')), 3)).toThrow('A queue has a bound of its own; leave it out')
   })
 
   it('have one queue of dead letters, which an alarm watches, two alarms for each function, and one for each stream', () => {
