@@ -12,10 +12,16 @@ const world = awsWorld()
  */
 export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   try {
-    return await eachMessage(event, park)
+    return await eachMessage(event, (record) => park(record).catch((error: unknown) => keep(record, error)))
   } finally {
     metrics.publish()
   }
+}
+
+/** It stays in the queue, which an alarm watches; the log says why. */
+function keep({ messageId, body }: SQSRecord, error: unknown): never {
+  log('error', `a message stays in the dead-letter queue: ${error}`, { messageId, body })
+  throw error
 }
 
 /** Throws for what is to stay in the dead-letter queue: garbage for people to see, and runs that somebody still holds. */

@@ -1,4 +1,4 @@
-import { Annotations, Token } from 'aws-cdk-lib'
+import { Annotations, Stack, Token } from 'aws-cdk-lib'
 import type { IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam'
@@ -23,7 +23,8 @@ function topicOf(scope: Construct, alarmsTo: string): ITopic {
   if (!/^[^\s@]+@[^\s@]+$/.test(alarmsTo)) throw new Error(`alarmsTo is '${alarmsTo}', and must be a mail address or the ARN of an SNS topic`)
   const topic = new Topic(scope, 'AlarmTopic', { enforceSSL: true })
   // A topic with a policy of its own has lost the default one, which let the account's alarms in.
-  topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com'))
+  const conditions = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } }
+  topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions }))
   topic.addSubscription(new EmailSubscription(alarmsTo))
   return topic
 }

@@ -174,7 +174,16 @@ export class Alarms extends Construct {
   private watchQueues({ wakeups, tasks: { queues } }: Overwinter, longestVisit: Duration): void {
     const period = { period: PERIOD }
     this.add('DeadLetters', {
-      metric: wakeups.deadLetters.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
+      // A function reads this queue all the time and hides what it cannot deal with, so that has to be counted too.
+      metric: new MathExpression({
+        ...period,
+        label: 'messages that stay in the dead-letter queue',
+        expression: 'waiting + hidden',
+        usingMetrics: {
+          waiting: wakeups.deadLetters.metricApproximateNumberOfMessagesVisible({ ...period, statistic: 'Maximum' }),
+          hidden: wakeups.deadLetters.metricApproximateNumberOfMessagesNotVisible({ ...period, statistic: 'Maximum' }),
+        },
+      }),
       at: 1,
       periods: 3,
       says: 'Messages stay in the dead-letter queue: their runs could not be marked as stuck either, or they are no wake-ups at all. See the log of DeadLetters.',

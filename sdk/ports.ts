@@ -27,6 +27,8 @@ export interface World {
   readonly publicUrl?: string | undefined
   /** How long a runner waits in place for a timer before it rather suspends. */
   readonly inlineWaitMs: number
+  /** Programs with other workflows may share its store, so a workflow that is not known here may be known there. */
+  readonly isShared?: boolean
   /** Puts something around the bodies of steps, where somebody traces them. */
   readonly aroundBody?: AroundBody
 }

@@ -106,5 +106,7 @@ function tokenTable(tokens: TokenView[], now: number): string {
 const workerJson = ({ seenAt, ...worker }: LiveWorker) => ({ ...worker, last_seen: new Date(seenAt).toISOString() })
 
 function tokenJson({ createdAt, expiresAt, ...token }: TokenView) {
-  return { ...token, createdAt: new Date(createdAt).toISOString(), ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }) }
+  const iso = (time: number) => new Date(time).toISOString()
+  // As the API names them.
+  return { ...token, created_at: iso(createdAt), ...(expiresAt !== undefined && { expires_at: iso(expiresAt) }) }
 }

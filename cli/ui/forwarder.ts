@@ -75,7 +75,8 @@ export class Forwarder {
       const isStream = path === CHANGES
       const response = await this.fetch(new Request(url, { method, headers, ...body }), isStream ? request.signal : AbortSignal.timeout(TIMEOUT_MS))
       const back = PASSED_BACK.flatMap((name) => (response.headers.has(name) ? [[name, response.headers.get(name)!] as [string, string]] : []))
-      return new Response(response.body, { status: response.status, headers: { ...Object.fromEntries(back), ...HARMLESS } })
+      const content = isStream ? untilGone(response.body, request.signal) : response.body
+      return new Response(content, { status: response.status, headers: { ...Object.fromEntries(back), ...HARMLESS } })
     } catch (error) {
       return new HttpProblem('unavailable', explain(error, this.connection.url)).toResponse()
     }
@@ -97,6 +98,20 @@ export class Forwarder {
     // Where it leads is for the page to see, and not to be asked with our proof.
     return send(sign ? await sign(request) : request, { signal, redirect: 'manual' })
   }
+}
+
+/** A page that is closed ends its stream. That is no error, so the server must not print one. */
+function untilGone(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): ReadableStream<Uint8Array> | null {
+  if (!body) return null
+  return ReadableStream.from(
+    (async function* () {
+      try {
+        yield* body
+      } catch (error) {
+        if (!signal.aborted) throw error
+      }
+    })(),
+  )
 }
 
 /** What a caller who may only read may ask for. The list of open callbacks has the tokens that they are answered by. */

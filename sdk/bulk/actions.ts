@@ -1,4 +1,4 @@
-import { digest, keyedMessageId } from '../engine/names.ts'
+import { keyedMessageId, keyedRunId } from '../engine/names.ts'
 import { inheritanceOf } from '../engine/rerun.ts'
 import type { World } from '../ports.ts'
 import { rerun } from '../rerunning.ts'
@@ -17,7 +17,7 @@ export const STEER: Record<BulkAction, Steer> = {
     return true
   },
   async rerun(world, runId, { from, inheritUndone = false }, self) {
-    const id = rerunId(runId, from)
+    const id = rerunId(runId)
     if (!(await isRerunBy(world, id, self))) await rerun(world, runId, { id, by: self, inheritUndone, ...(from !== undefined && { from }) })
     return true
   },
@@ -39,8 +39,8 @@ export const STEER: Record<BulkAction, Steer> = {
 
 const keyOf = (self: string) => `bulk ${self}`
 
-/** The same for every bulk: who reruns an incident twice does not do its work twice. A rerun that failed is rerun by its own id. */
-const rerunId = (runId: string, from: string | undefined) => `k${digest(`bulk rerun\n${runId}\n${from ?? ''}`)}`
+/** One for each run, from whichever step: rerunning an incident twice does not do its work twice. A rerun that failed is rerun by its own id. */
+const rerunId = (runId: string) => keyedRunId(`bulk rerun\n${runId}`)
 
 const isRerunBy = (world: Needs, id: string, self: string) => journalHas(world, id, (event) => event.type === 'run.rerun' && event.by === self)
 
@@ -53,7 +53,7 @@ export const WHY_NOT: Partial<Record<BulkAction, WhyNot>> = {
     return (await whyNotRetried(world, runId))?.why
   },
   async rerun(world, runId, { from, inheritUndone }, self) {
-    const id = rerunId(runId, from)
+    const id = rerunId(runId)
     if (await world.store.state(id)) return self !== undefined && (await isRerunBy(world, id, self)) ? undefined : ALREADY
     if (from === undefined || inheritUndone) return undefined
     const { undone } = inheritanceOf(await recordOf(world, runId), await world.store.frames(runId), world.clock.now(), { from })

@@ -92,7 +92,7 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
   }
 
   const perform = async (step: Step, names: string[]): Promise<unknown> => {
-    const outputsOfParents = () => Object.fromEntries(names.filter((name) => name in result.outputs).map((name) => [name, result.outputs[name]]))
+    const outputsOfParents = () => Object.fromEntries(names.filter((name) => Object.hasOwn(result.outputs, name)).map((name) => [name, result.outputs[name]]))
     switch (step.type) {
       case 'task': {
         const config = await fillIn(step.config, scope, ctx)

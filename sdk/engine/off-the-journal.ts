@@ -18,7 +18,8 @@ interface Code {
 export function offTheJournal(run: RunRecord, journaled: Journaled, code: Code, where: string): NonDeterminismError {
   const next = 'type' in journaled ? describeDelivery(journaled) : `${journaled.kind} '${journaled.id}'`
   const expected = `its history goes on with ${next}`
-  if (code.end?.kind === 'threw') return threw(run, expected, code.end.error, where)
+  const thrown = code.end?.kind === 'threw' ? code.end.error : code.failure
+  if (thrown) return threw(run, expected, thrown, where)
   return mismatch(run, expected, whatItDoes(code), where)
 }
 
@@ -33,16 +34,15 @@ function threw(run: RunRecord, expected: string, thrown: Error, where: string): 
   )
 }
 
-function whatItDoes({ end, failure, operations }: Code): string {
+function whatItDoes({ end, operations }: Code): string {
   if (end) return 'the code had already ended'
   const waiting = [...operations.values()].filter(({ settled }) => !settled)
   const names = waiting.slice(0, 5).map(({ kind, id }) => `${kind} '${id}'`)
-  const waits = `the code waits for ${names.join(', ') || 'nothing'}`
-  return failure ? `${waits}, because it ${describeThrow(failure)}` : waits
+  return `the code waits for ${names.join(', ') || 'nothing'}`
 }
 
 /** "threw TypeError: x is undefined at order.ts:62" */
 function describeThrow({ name, message, stack }: Error): string {
   const [, line] = /([^/\\]+:\d+):\d+$/.exec(topFrame(stack) ?? '') ?? []
-  return `threw ${name}: ${message}${line === undefined ? '' : ` at ${line}`}`
+  return `threw ${name || 'Error'}: ${message}${line === undefined ? '' : ` at ${line}`}`
 }

@@ -216,6 +216,7 @@ class RunLoop {
       // What runs ends; nothing new begins.
       const opening = pause ? undefined : this.openWhatTheCodeAskedFor(steps)
       if (opening) await opening
+      if (this.waits.refusal) return this.closing.park(this.waits.refusal)
       const telling = this.tellTheCode(steps)
       if (telling && (await telling)) continue
       if (this.leaseLost) return { status: 'superseded' }

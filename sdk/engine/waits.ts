@@ -36,6 +36,8 @@ export class Waits {
   private readonly deadline: number | undefined
   private readonly declaredTasks: readonly string[] | undefined
   private readonly workflows: WorkflowSource
+  /** The code called for something that cannot begin until it is deployed anew: the run has to be parked. */
+  refusal: Error | undefined
   /** When a timer ends or resumes an operation. */
   private readonly timed = new Map<Operation, number>()
   /** Callbacks that need signs of life: how often, and when they are over anyway. */
@@ -237,7 +239,12 @@ export class Waits {
       this.mailbox.receiveOwn({ id: `invalid ${id}`, kind: 'child', run, op: id, status: 'failed', error: recordError(error) })
       return undefined
     }
-    if (!this.workflows.knows(workflow)) return { type: 'child.failed', id, error: recordError(unknownChild(workflow)) }
+    if (!this.workflows.knows(workflow)) {
+      const unknown = unknownChild(workflow)
+      // Where other programs share the store, one of them may have it: then its run is theirs.
+      if (!this.world.isShared) return void (this.refusal ??= unknown)
+      this.warn(unknown.message, { child: workflow.name })
+    }
     const event: EventOf<'child.started'> = {
       type: 'child.started',
       id,
@@ -416,7 +423,7 @@ function describeRounds({ id, rounds: { vain, failures } }: Operation, until: { 
   return { kind: 'until', id, ...until, round: vain, ...(failures > 0 && { failures }) }
 }
 
-/** Started all the same, its run would be parked, and the parent would never hear of it. */
+/** Its run would find no code and be parked, and the parent would never hear of it. */
 function unknownChild({ name, version }: AnyWorkflow): UnknownWorkflowError {
   return new UnknownWorkflowError(
     `ctx.run was given workflow '${name}' (version ${version}), which the runner of this run does not know. ` +

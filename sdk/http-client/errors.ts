@@ -27,7 +27,8 @@ export class HttpError extends Error {
 }
 
 const REVIVED: Record<string, (problem: ProblemJson) => Error> = {
-  'invalid-input': ({ detail, problems }) => new InvalidInputError(detail, problems?.map(fromTheBody)),
+  // A lone problem that repeats the detail would be printed twice.
+  'invalid-input': ({ detail, problems }) => new InvalidInputError(detail, problems?.filter(({ message }) => message !== detail).map(fromTheBody)),
   misfit: ({ detail, problems }) => new MisfitError(detail, problems),
   gone: ({ detail }) => new GoneError(detail),
   'unknown-run': ({ detail }) => new RunNotFoundError(detail),

@@ -120,7 +120,7 @@ export const CHARGES: Record<string, Charge> = {
   },
   toMillis: (bounds, text, format) => {
     picture(bounds, text, format)
-    if (typeof text === 'string' && typeof format === 'string') bounds.work(text.length ** softJoints(format))
+    if (typeof text === 'string' && typeof format === 'string') bounds.work(text.length ** softEnds(format))
   },
   fromMillis: picture,
   clone: everything,
@@ -235,16 +235,22 @@ function withChargedMatches(bounds: ExpressionBounds, [text, pattern, replacemen
 }
 
 /**
- * How many fields of a date's picture could end at several places, for what follows would match there too: JSONata has JavaScript's regular expressions try
- * them all.
+ * JSONata makes a JavaScript regular expression of a date's picture, which tries every way to part the text. This is how many ends
+ * it may have to try beside each other. Only digits with something else behind them have one end. A name, a zone or words may end
+ * anywhere; a zone has two parts.
  */
-function softJoints(format: string): number {
+function softEnds(format: string): number {
   const markers = [...format.matchAll(/\[[^\]]*\]/g)]
-  return markers.slice(1).filter((marker, i) => {
-    const before = markers[i]!
-    const between = format.slice(before.index + before[0].length, marker.index)
-    const isFixed = between === '' && /^\[[^f]\s*[\d#]*(,.*)?\]$/.test(before[0])
-    const haveLetters = [before, marker].some(([text]) => /[a-z]/i.test(text.slice(2)))
-    return !isFixed && (haveLetters ? /^[\da-z, -]*$/i : /^\d*$/).test(between)
-  }).length
+  return markers.reduce((ends, marker, i) => {
+    const [text] = marker
+    if (!DIGITS.test(text)) return ends + (/^\[\s*z/i.test(text) ? 2 : 1)
+    const next = markers[i + 1]
+    const between = format.slice(marker.index + text.length, next?.index)
+    const isOpen = next !== undefined && /^\d*$/.test(between) && !(between === '' && FIXED.test(text))
+    return ends + (isOpen ? 1 : 0)
+  }, 0)
 }
+
+/** A field that is written in digits, and one of them whose width the picture says. */
+const DIGITS = /^\[\s*[YMDdHhmsfXxWw]\s*[\d#]*\s*(,.*)?\]$/
+const FIXED = /^\[[^f]\s*[\d#]+(,.*)?\]$/

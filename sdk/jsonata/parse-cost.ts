@@ -12,15 +12,18 @@ const PARENT = 50
 
 /** How many characters the parser has to deal with, copies included. Throws if they are too many. */
 export function assertParsable(expression: string): number {
+  if (expression.length > MOST.parsed) throw tooLong()
   const { copies, parents } = multipliers(expression)
   const cost = expression.length * 2 ** copies + PARENT * parents
-  if (cost > MOST.parsed) throw new ExpressionBoundError(`it is too long: ${MOST.parsed} characters are allowed, and what is left of ?? or ?: counts twice`)
+  if (cost > MOST.parsed) throw tooLong()
   return cost
 }
 
+const tooLong = () => new ExpressionBoundError(`it is too long: ${MOST.parsed} characters are allowed, and what is left of ?? or ?: counts twice`)
+
 /** JSONata's tokens, in the order in which its tokenizer tries them. */
 const TOKENS: [kind: string, pattern: RegExp][] = [
-  ['blank', /[ \t\n\r\v]+|\/\*[\s\S]*?\*\//y],
+  ['blank', /[ \t\n\r\v]+/y],
   ['operator', /\.\.|:=|!=|>=|<=|\*\*|~>|\?:|\?\?|[.[\]{}(),@#;:?+\-*/%|=<>^&!~]/y],
   ['operand', /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|`[^`]*`|(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][-+]?\d+)?/y],
   ['word', /[^ \t\n\r\v.[\]{}(),@#;:?+\-*/%|=<>^&!~]+/y],
@@ -45,7 +48,14 @@ function isEscaped(expression: string, at: number): boolean {
   return backslashes % 2 === 1
 }
 
+/** Nothing, if it is never closed. */
+function commentAt(expression: string, at: number): string {
+  const end = expression.indexOf('*/', at + 2)
+  return end === -1 ? '' : expression.slice(at, end + 2)
+}
+
 function tokenAt(expression: string, at: number, wantsOperand: boolean): { kind: string; text: string } {
+  if (expression.startsWith('/*', at)) return { kind: 'blank', text: commentAt(expression, at) }
   for (const [kind, pattern] of TOKENS) {
     if (kind === 'operator' && wantsOperand && expression[at] === '/') return { kind: 'operand', text: regexAt(expression, at) }
     pattern.lastIndex = at

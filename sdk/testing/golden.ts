@@ -29,8 +29,10 @@ export function normaliseHistory(history: readonly HistoryEvent[]): Record<strin
 export type RecordedHistory = readonly HistoryEvent[] | { events: readonly unknown[] }
 
 function eventsOf(recorded: RecordedHistory): HistoryEvent[] {
-  const events = ('events' in recorded ? recorded.events : recorded) as readonly (HistoryEvent | HistoryEventJson)[]
-  return events.map((event) => {
+  const events = (recorded as { events?: unknown } | null)?.events ?? recorded
+  if (!Array.isArray(events))
+    throw new InvalidInputError('a history is a list of events, as run.history() gives it, or what `overwinter history <run> --json` prints, parsed')
+  return (events as (HistoryEvent | HistoryEventJson)[]).map((event) => {
     if ('omitted' in event && event.omitted)
       throw new InvalidInputError(`this history lacks the payloads of '${event.type}', which a replay needs; ask for it with payloads`)
     return typeof event.at === 'string' ? eventFromJson(event as HistoryEventJson) : (event as HistoryEvent)

@@ -48,8 +48,8 @@ describe('workers and tokens', () => {
         scopes: ['work'],
         types: ['llm', 'image'],
         state: 'valid',
-        createdAt: expect.any(String),
-        expiresAt: expect.any(String),
+        created_at: expect.any(String),
+        expires_at: expect.any(String),
       },
     ])
 

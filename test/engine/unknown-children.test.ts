@@ -1,5 +1,9 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { workflow } from '../../sdk/index.ts'
+import { Local } from '../../sdk/local.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 describe('ctx.run of a workflow that the entry file does not export', () => {
@@ -8,22 +12,36 @@ describe('ctx.run of a workflow that the entry file does not export', () => {
     "ctx.run was given workflow 'child' (version 1), which the runner of this run does not know. " +
     'Export it from the entry file, or list it in `workflows`, deploy, and retry the run'
 
-  it.each([{ detached: false }, { detached: true }])('fails at once, and starts nothing (%o)', async ({ detached }) => {
-    const parent = workflow('parent', async (ctx) => (detached ? ctx.run(child, undefined, { detached }) : ctx.run(child)))
+  it.each([{ detached: false }, { detached: true }])('parks the run at once, undoes nothing and starts nothing (%o)', async ({ detached }) => {
+    const undone: string[] = []
+    const parent = workflow('parent', async (ctx) => {
+      ctx.compensate('refund', () => void undone.push('refund'))
+      return detached ? ctx.run(child, undefined, { detached }) : ctx.run(child)
+    })
     const env = await testEnv({ workflows: [parent] })
     const run = await env.start(parent)
-    await expect(run.result()).rejects.toThrow(advice)
+    await expect(run.result()).rejects.toThrow(`is stuck: ${advice}`)
+    expect(undone).toEqual([])
     expect((await env.client.list()).runs).toHaveLength(1)
   })
 
-  it('goes on after a retry, once it is exported', async () => {
+  it('goes on when it is exported', async () => {
     const parent = workflow('parent', async (ctx) => ctx.run(child))
     const env = await testEnv({ workflows: [parent] })
     const run = await env.start(parent)
-    await expect(run.result()).rejects.toThrow(advice)
+    expect(await run.status()).toBe('stuck')
     await env.restart([parent, child])
-    await env.client.retry(run.runId)
     expect(await run.result()).toBe('done')
+  })
+
+  it('is left to a program that has it where several share a file, and the log says so at once', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'overwinter-shared-')), 'shared.db')
+    const parent = workflow('parent', async (ctx) => ctx.run(child))
+    const said: string[] = []
+    await using first = await Local.open({ path, workflows: [parent], log: (_level, message) => void said.push(message) })
+    await using _second = await Local.open({ path, workflows: [child], log: () => {} })
+    expect(await (await first.start(parent)).result()).toBe('done')
+    expect(said).toContain(advice)
   })
 
   it('that was started before is waited for all the same', async () => {

@@ -81,10 +81,10 @@ describe('problems', () => {
     const page = await (await it.post(fields(500), URL_ENCODED)).text()
     expect(page.match(/class="problem"/g)).toHaveLength(100)
     expect(page).toContain('and 401 more')
-    const result = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`${i}${'x'.repeat(2_000)}`, 'no number']))
+    const result = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}${'x'.repeat(1_100)}`, 'no number']))
     const refused = await it.post(JSON.stringify({ result }), 'application/json')
     const { problems } = (await refused.json()) as { problems: { path: string; message: string }[] }
-    expect([refused.status, problems.length, problems.at(-1)]).toEqual([422, 100, { path: '$', message: 'and 401 more' }])
+    expect([refused.status, problems.length, problems.at(-1)]).toEqual([422, 100, { path: '$', message: 'and 101 more' }])
     for (const { path } of problems) expect(path.length).toBeLessThanOrEqual(1_000)
   })
 
@@ -100,5 +100,18 @@ describe('problems', () => {
     const { problems } = new InvalidInputError('no', many)
     expect(new InvalidInputError('no', problems).problems).toEqual(problems)
     expect(problems).toHaveLength(100)
+  })
+
+  it('and JSON are refused where they are long: a schema would find each of a million items wrong', async () => {
+    await using it = await asking()
+    const body = JSON.stringify({ result: { items: Array.from({ length: 140_000 }, () => 1) } })
+    const refused = await it.post(body, 'application/json')
+    expect([refused.status, (await it.api.local.get(it.runId)).status]).toEqual([413, 'waiting'])
+  })
+
+  it('cannot name an error so that it forges lines in a terminal', async () => {
+    await using it = await asking()
+    const refused = await it.post(JSON.stringify({ error: { name: 'Error\n  order-18  completed', message: 'm' } }), 'application/json')
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('without control characters')])
   })
 })

@@ -58,6 +58,7 @@ const PUBLISHED_BY_AWS = [
   'AWS/Lambda IteratorAge by FunctionName',
   // Amazon SQS Developer Guide, "Available CloudWatch metrics for Amazon SQS".
   'AWS/SQS ApproximateNumberOfMessagesVisible by QueueName',
+  'AWS/SQS ApproximateNumberOfMessagesNotVisible by QueueName',
   'AWS/SQS ApproximateAgeOfOldestMessage by QueueName',
   'AWS/SQS NumberOfMessagesReceived by QueueName',
   // Amazon API Gateway Developer Guide, "Work with metrics for HTTP APIs" and "Amazon API Gateway dimensions and metrics" of REST APIs.

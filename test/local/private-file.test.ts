@@ -29,9 +29,10 @@ describe.skipIf(process.platform === 'win32')('the file of a local world', () =>
   it.each([
     ['644', '600'],
     ['640', '640'],
-    ['664', '664'],
-    ['666', '666'],
-  ])('that is there with the rights %s has %s: what all may read is closed, what is shared on purpose stays', async (before, after) => {
+    ['664', '660'],
+    ['666', '660'],
+    ['660', '660'],
+  ])('that is there with the rights %s has %s: what all may read is closed, what a group shares stays', async (before, after) => {
     const path = join(folder, 'runs.db')
     await (await open(path)).close()
     chmodSync(path, Number.parseInt(before, 8))

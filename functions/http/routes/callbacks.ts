@@ -16,6 +16,8 @@ import { callbackToJson } from '../run-json.ts'
 
 /** A webhook is small, and this one is kept in a journal. */
 const RAW_LIMIT = 1024 * 1024
+/** Holders of a link are strangers, and a schema that finds each of a million items wrong takes the memory of the function. */
+const RESULT_LIMIT = 256 * 1024
 
 const PAGE = { schema: { type: 'string' }, type: 'text/html' }
 
@@ -189,6 +191,7 @@ function textOf(body: Uint8Array): Omit<RawRequest, 'headers'> {
 }
 
 function jsonAnswer(c: Context, bytes: Uint8Array): Answer {
+  if (bytes.length > RESULT_LIMIT) throw tooLarge(RESULT_LIMIT)
   const body = jsonOf(new TextDecoder().decode(bytes), c.req.header('content-type'))
   const checks = new Checks()
   const fields = readFields(body, ['result', 'error'], checks)
@@ -206,7 +209,8 @@ function readError(value: unknown, checks: Checks): Error {
   }
   const { name, message, code } = value as { name?: unknown; message?: unknown; code?: unknown }
   checks.require('$.error.message', typeof message === 'string', 'must be a string')
-  checks.require('$.error.name', name === undefined || typeof name === 'string', 'must be a string')
+  const isName = typeof name === 'string' && name.length <= 200 && !/\p{Cc}/u.test(name)
+  checks.require('$.error.name', name === undefined || isName, 'must be a string of at most 200 characters, without control characters')
   checks.require('$.error.code', code === undefined || typeof code === 'string' || typeof code === 'number', 'must be a string or a number')
   const error = new Error(String(message))
   // Where we read it is not where it happened.

@@ -54,6 +54,13 @@ function canonical(ranges: readonly Range[]): Range[] {
   return merged(found)
 }
 
+/** How much there is to do for a set of a regular expression with `/i`, in parts of a program. */
+export function costOfCase(ranges: readonly Range[]): number {
+  const cased = unitsWithCase()
+  const covered = ranges.reduce((sum, [from, to]) => sum + firstAtLeast(cased, to + 1) - firstAtLeast(cased, from), 0)
+  return Math.floor(covered / 20)
+}
+
 let everyUnit: Uint16Array | undefined
 let withCase: number[] | undefined
 

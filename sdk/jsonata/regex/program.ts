@@ -1,4 +1,4 @@
-import { CharacterSet } from './character-set.ts'
+import { CharacterSet, costOfCase } from './character-set.ts'
 import { type Node, parseRegex } from './syntax.ts'
 
 export type Instruction =
@@ -50,7 +50,7 @@ export function compileRegex({ source, ignoreCase, multiline }: RegExp): Program
   }
 
   const emit = (node: Node): void => {
-    grow(node.kind === 'set' ? node.ranges.length : 1)
+    grow(node.kind === 'set' ? node.ranges.length + (ignoreCase ? costOfCase(node.ranges) : 0) : 1)
     switch (node.kind) {
       case 'empty':
         return

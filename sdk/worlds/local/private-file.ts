@@ -5,8 +5,8 @@ import { dirname } from 'node:path'
 const OWNERS_FOLDER = 0o700
 const OWNERS_FILE = 0o600
 const READABLE_BY_ALL = 0o004
-/** Somebody shares it with other users of the machine on purpose. */
-const SHARED = 0o022
+/** A group may share a file on purpose. All users of a machine do not: that is what a careless umask makes. */
+const GROUPS = 0o060
 
 /** Before SQLite opens the file: it gives its log the rights of the file. Folders that are there stay as they are, and Windows has no such rights. */
 export function keepPrivate(path: string): void {
@@ -21,9 +21,10 @@ export function keepPrivate(path: string): void {
 
 function tighten(file: string): void {
   const { mode } = statSync(file, { throwIfNoEntry: false }) ?? { mode: 0 }
-  if (!(mode & READABLE_BY_ALL) || mode & SHARED) return
+  if (!(mode & READABLE_BY_ALL)) return
   try {
-    chmodSync(file, OWNERS_FILE)
+    // A group that may only read it was let in by the umask too.
+    chmodSync(file, OWNERS_FILE | ((mode & GROUPS) === GROUPS ? GROUPS : 0))
   } catch {
     // Another user's, who decides who may read it.
   }

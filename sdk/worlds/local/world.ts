@@ -36,6 +36,7 @@ export class LocalWorld implements World {
   readonly functions: Functions
   /** Suspending costs one commit here, and waking another: not worth it for less than this. */
   readonly inlineWaitMs = 20
+  readonly isShared: boolean
   /** Whoever serves its HTTP API says where. */
   publicUrl: string | undefined
   private readonly db: Database
@@ -43,6 +44,7 @@ export class LocalWorld implements World {
 
   constructor(options: LocalWorldOptions) {
     this.path = options.path
+    this.isShared = options.path !== ':memory:'
     this.publicUrl = checkPublicUrl(options.publicUrl)
     this.clock = options.clock ?? systemClock
     this.ids = options.ids ?? systemIds
