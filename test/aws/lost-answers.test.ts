@@ -71,13 +71,16 @@ describe('an operation whose answer gets lost after it was carried out', () => {
     }
   }
 
-  it('create has created the run', () =>
-    always(
+  it('create has created the run', async () => {
+    // The first run of a table makes the list of workflows, which no other does.
+    await faulty.store.create(newRun())
+    await always(
       // Of a workflow that is new each time, because its name is written down once.
       async () => newRun({ workflow: `w${Math.random()}`, tags: ['customer:42'], input: { big: 'x'.repeat(500) + Math.random() } }),
       (run) => faulty.store.create(run),
       (result) => expect(result).toMatchObject({ created: true, wakes: [{}] }),
-    ))
+    )
+  })
 
   it('claim has claimed it, and knows whether the holder before died', async () => {
     const released = async () => (await world.store.create(newRun())).run.id
