@@ -91,6 +91,6 @@ function keptText(kept: RunView['keptSignals']): string {
 
 function errorText(error: ErrorRecord | undefined): string {
   const lines: string[] = []
-  for (let e = error; e; e = e.cause) lines.push(`  ${lines.length === 0 ? '' : 'because of '}${e.stack ?? `${e.name}: ${e.message}`}`)
+  for (let e = error; e; e = e.cause) lines.push(`  ${lines.length === 0 ? '' : 'because of '}${e.stack ?? `${inLine(e.name)}: ${e.message}`}`)
   return lines.join('\n')
 }

@@ -1,7 +1,7 @@
 import type { ErrorRecord, HistoryEvent } from '../sdk/index.ts'
 import { asWritten } from '../sdk/views/as-written.ts'
 import { clockTime, span } from '../sdk/views/moments.ts'
-import { paint } from './terminal.ts'
+import { inLine, paint } from './terminal.ts'
 
 type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>
 
@@ -38,7 +38,7 @@ const until = (event: { at: number; until?: number }) => (event.until === undefi
 const attempt = (n: number | undefined) => (n === undefined || n === 1 ? '' : `, attempt ${n}`)
 const took = (ms: number | undefined) => (ms === undefined ? '' : ` in ${span(ms)}`)
 const gave = (value: unknown) => (value === undefined ? '' : ` → ${short(value)}`)
-const because = (error: ErrorRecord) => clip(`${error.name}: ${error.message.split('\n')[0]}`)
+const because = (error: ErrorRecord) => clip(`${inLine(error.name)}: ${error.message.split('\n')[0]}`)
 
 const decision = ({ won, failed }: { won?: string[]; failed?: string }) =>
   failed === undefined ? won && `won by ${won.map(asWritten).join(', ')}` : `failed with '${asWritten(failed)}'`
