@@ -15,7 +15,6 @@
  * I8 Nothing of an open run can expire. Whatever it may still read outlives every wait it may be in.
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
-import type { RunInfo } from '../context.ts'
 import { gatheredAdmission } from '../flow/admission.ts'
 import { forgetGathered, takeGathered } from '../flow/gathering.ts'
 import { pausesOf, withGate } from '../flow/pauses.ts'
@@ -39,7 +38,7 @@ import { replayAwareLogger, type StepBody } from './run-context.ts'
 import { running, watchStrays } from './running.ts'
 import { Steps } from './steps.ts'
 import { Waits } from './waits.ts'
-import { type BodyState, runBody } from './workflow-body.ts'
+import { type BodyState, runBody, runInfo } from './workflow-body.ts'
 
 /** The next thing to tell the code; a promise where it has to be looked for. */
 type Next = Delivery | undefined | Promise<Delivery | undefined>
@@ -216,7 +215,11 @@ class RunLoop {
       // What runs ends; nothing new begins.
       const opening = pause ? undefined : this.openWhatTheCodeAskedFor(steps)
       if (opening) await opening
-      if (this.waits.refusal) return this.closing.park(this.waits.refusal)
+      if (this.waits.refusal) {
+        // What has happened stands: parking alone would forget it, and steps would run again.
+        if (this.buffer.isDirty && !this.continuesAfter(await this.buffer.commit({ kind: 'keep' }))) return { status: 'superseded' }
+        return this.closing.park(this.waits.refusal)
+      }
       const telling = this.tellTheCode(steps)
       if (telling && (await telling)) continue
       if (this.leaseLost) return { status: 'superseded' }
@@ -441,9 +444,4 @@ type Found = AnyWorkflow | UnknownWorkflowError
 function ifUnknown(error: unknown): UnknownWorkflowError {
   if (error instanceof UnknownWorkflowError) return error
   throw error
-}
-
-function runInfo(run: RunRecord): RunInfo {
-  const { id, workflow, version, tags, attempt, generation } = run
-  return Object.freeze({ runId: id, workflow, version, tags: Object.freeze([...tags]), attempt, generation })
 }

@@ -5,7 +5,7 @@ import { inputOf } from './input-of.ts'
 import { beginOf, Journal } from './journal.ts'
 import { Replay } from './replay.ts'
 import { decode } from './values.ts'
-import { runBody } from './workflow-body.ts'
+import { runBody, runInfo } from './workflow-body.ts'
 
 const silent = () => {}
 
@@ -22,9 +22,8 @@ export async function replaySilently(
   const input = await inputOf(run, workflow)
   // The input was accepted once. If today's schema refuses it, the code is still shown what came.
   const value = input.ok ? input.value : decode(run.input)
-  const { id: runId, workflow: name, version, tags, attempt, generation } = run
   await runBody(workflow, value, replay, {
-    info: { runId, workflow: name, version, tags, attempt, generation },
+    info: runInfo(run),
     log: { debug: silent, info: silent, warn: silent, error: silent },
     compensations: [],
     setProgress: silent,

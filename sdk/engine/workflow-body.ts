@@ -1,3 +1,5 @@
+import type { RunInfo } from '../context.ts'
+import type { RunRecord } from '../ports.ts'
 import { COMPENSATIONS } from '../views/undone-work.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { asError } from './errors.ts'
@@ -38,4 +40,10 @@ async function compensate(ctx: RunContext, shared: Omit<Shared, 'replay'>): Prom
       ctx.log.error(`compensation '${name}' failed; the others still run`, { error: String(error) })
     }
   }
+}
+
+/** What `ctx.info` says. */
+export function runInfo(run: RunRecord): RunInfo {
+  const { id, workflow, version, tags, attempt, generation } = run
+  return Object.freeze({ runId: id, workflow, version, tags: Object.freeze([...tags]), attempt, generation })
 }

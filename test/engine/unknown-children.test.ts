@@ -25,13 +25,18 @@ describe('ctx.run of a workflow that the entry file does not export', () => {
     expect((await env.client.list()).runs).toHaveLength(1)
   })
 
-  it('goes on when it is exported', async () => {
-    const parent = workflow('parent', async (ctx) => ctx.run(child))
+  it('goes on when it is exported, and runs no step again', async () => {
+    let charged = 0
+    const parent = workflow('parent', async (ctx) => {
+      await ctx.step('charge', () => ++charged, { semantics: 'at-most-once' })
+      return ctx.run(child)
+    })
     const env = await testEnv({ workflows: [parent] })
     const run = await env.start(parent)
     expect(await run.status()).toBe('stuck')
     await env.restart([parent, child])
     expect(await run.result()).toBe('done')
+    expect(charged).toBe(1)
   })
 
   it('is left to a program that has it where several share a file, and the log says so at once', async () => {
