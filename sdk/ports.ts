@@ -339,7 +339,7 @@ export interface RunStore {
   revive(runId: string, event?: EventOf<'run.retried'>): Promise<{ revived: boolean; wakes: Wake[] }>
   /**
    * Takes a run out of circulation that no runner can take to an end, without loading it: loading may be what fails.
-   * `leased` while somebody holds it, `moved-on` when it is not due any more. `ifClaimed`: only if a runner has claimed it since it was last
+   * `leased` while a runner holds it, `moved-on` when it is not due any more. `ifClaimed`: only if a runner has claimed it since it was last
    * given up in good order; `unclaimed` otherwise, and it stays due.
    */
   park(runId: string, error: ErrorRecord, options?: { ifClaimed: true }): Promise<Parked>

@@ -106,7 +106,7 @@ export function createApp(options: AppOptions): Hono {
   return app
 }
 
-/** Whoever comes this way was let in by a permission for another route, perhaps. */
+/** The caller may have been let in by a permission for another route. */
 function refusedByPath(route: Route): Route {
   return {
     ...route,

@@ -291,6 +291,8 @@ describe('an expression is refused before it is parsed or matched at length', ()
     ['a signature with a regular expression in it', '(function($a)<(s]((n)*)*[s)>{1})(1)', 'signature'],
     ['such a signature for $eval', `$eval("(function($a)<${'n?'.repeat(28)}s>{1})(1)")`, 'signature'],
     ['a text of any length', `"${'x'.repeat(500_000)}"`, 'too long'],
+    ['many sets that ignore case', `$match("a", /${'[!-\uffff]'.repeat(1_900)}/i)`, 'too large'],
+    ['comments that are never closed', `1%2 ${'a/*a'.repeat(50_000)}`, 'failed: '],
   ])('%s', async (_what, expression, why) => {
     expect((await harmOf(expression)).outcome).toMatch(new RegExp(`^! .*${why}`))
   })
