@@ -66,8 +66,10 @@ const forKey = (key: string | undefined): string => (key === undefined ? '' : ` 
 const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.started': (e) => ({ mark: 'begin', what: 'started', detail: e.input === undefined ? '' : short(e.input) }),
   'step.started': (e) => ({ mark: 'note', what: e.id, detail: `at most once${attempt(e.attempt)}` }),
-  'step.admitted': (e) => ({ mark: 'note', what: e.id, detail: `let in by limit '${e.limit}'${forKey(e.key)}` }),
-  'task.admitted': (e) => ({ mark: 'note', what: e.id, detail: `let in by limit '${e.limit}'${forKey(e.key)}` }),
+  'step.queued': (e) => ({ mark: 'note', what: e.id, detail: `asked for a permit of limit '${e.limit}'${forKey(e.key)}` }),
+  'task.queued': (e) => ({ mark: 'note', what: e.id, detail: `asked for a permit of limit '${e.limit}'${forKey(e.key)}` }),
+  'step.admitted': (e) => ({ mark: 'note', what: e.id, detail: `got a permit of limit '${e.limit}'${forKey(e.key)}` }),
+  'task.admitted': (e) => ({ mark: 'note', what: e.id, detail: `got a permit of limit '${e.limit}'${forKey(e.key)}` }),
   'step.completed': (e) => ({ mark: 'done', what: e.id, detail: e.timedOut ? 'not so in time' : `step${took(e.ms)}${attempt(e.attempt)}${gave(e.result)}` }),
   'step.retrying': (e) => ({ mark: 'bad', what: e.id, detail: `attempt ${e.attempt} failed, ${because(e.error)}; waits${until(e)}` }),
   'step.checkpoint': (e) => ({ mark: 'note', what: e.id, detail: `checkpoint${gave(e.data)}` }),

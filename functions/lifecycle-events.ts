@@ -16,6 +16,8 @@ type ErrorSummary = Pick<ErrorRecord, 'name' | 'message'>
 /** What each journal event is to the outside. A new one does not compile until it is classified here. */
 const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' | 'silent'> = {
   'step.started': 'silent',
+  'step.queued': 'silent',
+  'task.queued': 'silent',
   'step.admitted': 'silent',
   'task.admitted': 'silent',
   'step.completed': 'step',

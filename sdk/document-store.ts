@@ -8,6 +8,14 @@ export interface Document<T = Json> {
   version: number
   /** From then on it counts as absent, whenever it is cleared away. */
   expiresAt?: number
+  /** When it is to be looked at: until then, or until it is put without, it is among the due ones. */
+  dueAt?: number
+}
+
+export interface PutOptions {
+  ifVersion?: number
+  expiresAt?: number
+  dueAt?: number
 }
 
 export interface DocumentRange {
@@ -25,7 +33,7 @@ export interface DocumentStore {
   /** In the order of the keys' UTF-8 bytes. */
   list(collection: string, range?: DocumentRange): Promise<Document[]>
   /** Written if it is still at `ifVersion` (0: only if absent; undefined: whatever is there); undefined when it was not. */
-  put(collection: string, key: string, value: Json, options?: { ifVersion?: number; expiresAt?: number }): Promise<Document | undefined>
+  put(collection: string, key: string, value: Json, options?: PutOptions): Promise<Document | undefined>
   /** Whatever is there, and for good: nothing of it is left to be read over. */
   remove(collection: string, key: string): Promise<void>
   /** False when there was nothing to delete, or not at `ifVersion`. */

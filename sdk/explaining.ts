@@ -2,7 +2,8 @@ import type { Client, RunView } from './client.ts'
 import { RunNotFoundError } from './engine/errors.ts'
 import { idempotencyKey } from './engine/names.ts'
 import { type LimitRecord, recordsOf, specInForce } from './flow/limit-record.ts'
-import { gateOf, holderOf } from './flow/line.ts'
+import { limiterOf } from './flow/limiter.ts'
+import { holderOf } from './flow/queue.ts'
 import { WorkerDirectory } from './tasks/directory.ts'
 import { type Facts, type Why, why } from './views/why.ts'
 
@@ -54,7 +55,7 @@ async function linesOf({ world, limits }: Client, { runId, queue, waitingFor = [
   const [run, records] = await Promise.all([world.store.get(runId), Promise.all([...names].map((name) => world.documents.get(recordsOf(name), name)))])
   const places = await Promise.all(
     run
-      ? gates.map(async ({ id, limit, key }) => [id, await limits.placeOf(gateOf({ limit, key }), run, holderOf(run, idempotencyKey(run, id)))] as const)
+      ? gates.map(async ({ id, limit, key }) => [id, await limits.placeOf(limiterOf({ limit, key }), run, holderOf(run, idempotencyKey(run, id)))] as const)
       : [],
   )
   return { places: new Map(places), limits: new Map([...names].map((name, i) => [name, specInForce(records[i]?.value as LimitRecord | undefined)])) }

@@ -1,13 +1,15 @@
 import type { DocumentStore } from './document-store.ts'
 import type { ErrorRecord, EventOf, Frame, TerminalEvent } from './engine/events.ts'
+import type { FlowControl } from './engine/flow-port.ts'
 import type { Json } from './engine/json.ts'
 import type { Admission, NewAdmission } from './flow/admission.ts'
 import type { LimitSpec } from './flow/limit.ts'
-import type { GateId, Ticket } from './flow/line.ts'
+import type { LimiterId } from './flow/limiter.ts'
+import type { QueueEntry } from './flow/queue.ts'
 import type { NewTask, Task } from './tasks/task.ts'
 import type { Fingerprint } from './views/fingerprint.ts'
 
-export type { Document, DocumentRange, DocumentStore } from './document-store.ts'
+export type { Document, DocumentRange, DocumentStore, PutOptions } from './document-store.ts'
 
 /**
  * What the engine needs from the outside, and all it knows of it. A world implements every port; the
@@ -31,6 +33,8 @@ export interface World {
   readonly isShared?: boolean
   /** Puts something around the bodies of steps, where somebody traces them. */
   readonly aroundBody?: AroundBody
+  /** Limits, queues and pauses. */
+  readonly flow: FlowControl
 }
 
 /** Calls the body and gives what it gives. `attempt` is missing where this is one of many rounds of an `until`. */
@@ -195,21 +199,21 @@ export interface Lease {
   ms: number
 }
 
-/** What becomes of the run once the frame is durable. `undone`: what a holder before this one announced may still be missing. */
+/** What becomes of the run once the frame is durable. `effectsPending`: what a holder before this one announced may still be missing. */
 export type Next =
   | { kind: 'keep' }
   /** Give the run up until `wakeAt` or a stimulus; refused when the stimulus counter is not `seen` (I6). */
   | { kind: 'suspend'; status: 'sleeping' | 'waiting'; wakeAt?: number; waitingFor: Waiting[]; seen: number }
-  /** Give the run up for another runner to go on, at once or from `wakeAt` on. `fruitless`: nothing was done for it, which must not happen for ever. */
-  | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true; undone?: true }
+  /** Give the run up for another runner to go on, at once or from `wakeAt` on. `noProgress`: nothing was done for it, which must not happen for ever. */
+  | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; noProgress?: true; effectsPending?: true }
   | { kind: 'end'; event: TerminalEvent }
   /** It has its input, of all the starts that it was made for, and goes on. */
   | { kind: 'gathered'; input: Json | undefined; parsed?: Json; reparse?: true; admission: Admission }
   /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
-  | { kind: 'queue'; admission?: Admission; passed?: number; waitingFor?: Waiting[]; undone?: true }
+  | { kind: 'queue'; admission?: Admission; passed?: number; waitingFor?: Waiting[]; effectsPending?: true }
   /** Begin the next generation. */
   | { kind: 'continue'; input: Json | undefined; parsed?: Json; reparse?: true; attempt: number; wakeAt: number; trace?: string }
-  | { kind: 'park'; error: ErrorRecord; undone?: true }
+  | { kind: 'park'; error: ErrorRecord; effectsPending?: true }
 
 /** What a commit causes outside the run: done with the commit, or again by whoever recovers the run. */
 export type Outgoing =
@@ -221,10 +225,43 @@ export type Outgoing =
   | { kind: 'withdraw'; task: Pick<NewTask, 'id' | 'life' | 'generation' | 'round'> }
   /** `to`: the message that asked. The first reply counts. */
   | { kind: 'reply'; to: string; reply: Reply }
-  /** Nobody is to be let in by this limit for so long, whatever the key. */
-  | { kind: 'rest'; limit: string; spec: LimitSpec; ms: number }
-  /** Whoever was let in, or waits to be, does not any more. `restMs`: nor is anybody else for so long. `again`: it may just be let in, so this is said once more behind the run's own word. */
-  | { kind: 'leave'; gate: GateId; holder: string; lane: string; order: number; isInLine?: boolean; again?: true; restMs?: number }
+  /** Asks a limiter for a permit; the commit's result says whether it was granted. */
+  | { kind: 'acquire'; limiter: LimiterId; spec: LimitSpec; entry: QueueEntry }
+  /** A permit that was granted in the queue is in use: its entry goes. */
+  | { kind: 'confirm'; limiter: LimiterId; entry: Pick<QueueEntry, 'holder' | 'lane' | 'order'> }
+  /** A permit is not wanted any more: held in `slot`, or in the queue. `cooldownMs`: for so long nothing is granted. */
+  | ReleaseOfPermit
+  /** Cools all keys of a limit down. */
+  | { kind: 'coolDown'; limit: string; spec: LimitSpec; ms: number }
+  /** A reserved start has begun, and those behind it wait for it. */
+  | { kind: 'dispatchNext'; limiter: LimiterId }
+
+export interface ReleaseOfPermit {
+  kind: 'release'
+  limiter: LimiterId
+  holder: string
+  lane: string
+  order: number
+  slot?: number
+  isQueued?: boolean
+  mayHold?: boolean
+  cooldownMs?: number
+}
+
+/** Where a run is to queue: before which limiters, and how many of them it has passed. */
+export interface QueuePlace {
+  admission: Admission
+  passed: number
+}
+
+/** What a commit got from limiters. */
+export interface GrantedPermit {
+  holder: string
+  at: number
+  /** Until when it may begin; later it has to ask again. */
+  until?: number
+  slot?: number
+}
 
 export interface Commit {
   runId: string
@@ -243,7 +280,7 @@ export type CommitResult =
    * `suspended` is false when a stimulus came in between: the frame stands, the run goes on. `stimulus` is the counter,
    * where the world learnt it on the way.
    */
-  | { ok: true; stimulus?: number; suspended: boolean; wakes: Wake[] }
+  | { ok: true; stimulus?: number; suspended: boolean; wakes: Wake[]; permits?: GrantedPermit[] }
   /** Somebody else has moved the run on. */
   | { ok: false }
 
@@ -299,6 +336,16 @@ export interface RunPage {
   cursor?: string
 }
 
+export interface LimitersChecked {
+  wakes: Wake[]
+  isMore: boolean
+  checked: number
+  failures: { limiter: LimiterId; error: unknown }[]
+}
+
+/** `unknown`: it has to be asked for anew. */
+export type Standing = { permit: Omit<GrantedPermit, 'holder'> } | 'queued' | 'unknown'
+
 export type Parked = 'parked' | 'leased' | 'moved-on' | 'unclaimed'
 
 export interface RunStore {
@@ -322,12 +369,16 @@ export interface RunStore {
    * leased by somebody else; in the last case the stimulus counter is bumped, so that the holder looks again.
    */
   claim(runId: string, lease: Lease): Promise<Claimed | undefined>
-  /** Asks for a turn at a limit: when that is, or undefined, and then the run is woken once it is known. Asked again, it says the same. Refused to whoever does not hold the run any more. */
-  enter(gate: GateId, ticket: Ticket, spec: LimitSpec, epoch?: number): Promise<{ at?: number; wakes: Wake[] }>
+  /** Where a permit stands that an earlier visit of the run has asked for. `mayHaveSlot`: a runner that died may have got one without queueing. */
+  standing(limiter: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Promise<Standing>
+  /** Makes sure of the permits that a run needs to begin. The limiter, of those in its admission, at which it has to queue again, if there is one. */
+  confirmPermits(run: RunRecord): Promise<number | undefined>
   /** Has a run start now that was to start later. */
   hasten(runId: string): Promise<Wake[]>
-  /** Lets in whoever is next at these. `afresh`: other numbers count, so whoever was promised a time by the old ones waits for it again. */
-  attend(gates: readonly GateId[], afresh?: { endsRest: boolean }): Promise<Wake[]>
+  /** Grants what these limiters have room for. `revoking`: other numbers count, so reservations by the old ones are taken back first. */
+  dispatch(limiters: readonly LimiterId[], revoking?: { endsCooldown: boolean }): Promise<Wake[]>
+  /** I10: checks the limiters that are due, at most so many. `isMore`: others are due, too. One that cannot be checked is due again in a minute. */
+  checkLimiters(before: number, limit: number): Promise<LimitersChecked>
   /** Prolongs the lease; undefined when it is lost. */
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined>
   /** The stimulus counter and then the messages, read in this order. */

@@ -5,6 +5,7 @@ import { recordError, UnknownWorkflowError } from './engine/errors.ts'
 import type { StepBody } from './engine/run-context.ts'
 import { runOnce } from './engine/run-loop.ts'
 import type { Residence, Wake, World } from './ports.ts'
+import { cannotCheck } from './rules/limiters/failed-check.ts'
 import { RunnersLog } from './runners-log.ts'
 import { type AnyWorkflow, Registry } from './workflow.ts'
 
@@ -23,6 +24,8 @@ export interface RunnerOptions {
 export type ResidentWorld = World & { readonly residence: Residence }
 
 const BATCH = 500
+/** Limiters that are checked at once. */
+const LIMITERS = 100
 /** A run that could not be taken further rests, longer each time; after so many times in a row it is parked. */
 const FIRST_REST_MS = 500
 const LONGEST_REST_MS = 30_000
@@ -120,11 +123,12 @@ export class Runner {
     // Runs that were taken a moment ago may still look due, so they must not fill the page; nor must those at rest.
     const limit = BATCH + this.active.size + this.resting.size
     try {
+      const isMore = await this.checkLimiters(now)
       const found = await this.world.store.overdue(now, limit)
       const due = found.filter(({ runId }) => !this.active.has(runId) && !this.rests(runId))
       if (!this.isRunning) return
       for (const { runId } of due) this.ready.add(runId)
-      if (found.length === limit && due.length > 0) this.moreInStore = true
+      if (isMore || (found.length === limit && due.length > 0)) this.moreInStore = true
       const next = this.world.residence.nextWake(now)
       if (next !== undefined) this.armTimer(next)
     } catch (error) {
@@ -135,6 +139,15 @@ export class Runner {
       this.isLooking = false
     }
     if (this.ready.size > 0) this.fill()
+  }
+
+  /** I10: limiters that are due. Those that are woken by it are told to this runner as all others are. */
+  private async checkLimiters(now: number): Promise<boolean> {
+    const { store, wakeups } = this.world
+    const { wakes, isMore, failures } = await store.checkLimiters(now, LIMITERS)
+    for (const { limiter, error } of failures) this.world.log('error', cannotCheck(limiter, error), { limit: limiter.limit })
+    if (wakes.length > 0) await wakeups.send(wakes)
+    return isMore
   }
 
   private take(runId: string): void {

@@ -64,7 +64,7 @@ export async function measureCosts(): Promise<Measured[]> {
 async function takeToItsEnd(world: AwsWorld, clock: VirtualClock, { workflow, result }: Scenario, meter: Meter): Promise<void> {
   const registry = new Registry([workflow])
   const inFlight: (Wake & { arrives: number })[] = []
-  const { store, documents, tasks, ids, log, inlineWaitMs } = world
+  const { store, documents, tasks, ids, log, inlineWaitMs, flow } = world
   const send = async (wakes: Wake[]) => {
     await world.wakeups.send(wakes)
     for (const wake of wakes) {
@@ -78,7 +78,7 @@ async function takeToItsEnd(world: AwsWorld, clock: VirtualClock, { workflow, re
     meter.bill.roundTrips++
     await take(runId)
   }
-  const recording: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, wakeups: { send, ...(result === 'waited for' && { handOver }) } }
+  const recording: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, flow, wakeups: { send, ...(result === 'waited for' && { handOver }) } }
   const client = new Client(recording, registry)
   if (result === 'waited for') return void (await client.startAndSettle(workflow, { order: 4711 }, { timeout: '20s' }))
   const { runId } = await client.start(workflow, { order: 4711 })

@@ -7,6 +7,8 @@ export type PayloadField = 'result' | 'payload' | 'data' | 'input' | 'output' | 
 /** Of each journal event. A new one does not compile until somebody has said here what it holds. */
 export const EVENT_PAYLOADS: Record<EventType, readonly PayloadField[]> = {
   'step.started': [],
+  'step.queued': [],
+  'task.queued': [],
   'step.admitted': [],
   'task.admitted': [],
   'step.completed': ['result'],

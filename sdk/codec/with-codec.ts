@@ -61,7 +61,7 @@ function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
 const RECORD = ['input', 'parsed', 'output', 'error', 'progress'] as const
 
 /** What passes by as it is: no payload is in it. What a store learns to do does not compile until it is here or coded. */
-type PassesBy = 'state' | 'list' | 'counts' | 'terminate' | 'revive' | 'erase' | 'eraseFormer' | 'overdue' | 'watch' | 'enter' | 'hasten' | 'attend'
+type PassesBy = 'state' | 'list' | 'counts' | 'terminate' | 'revive' | 'erase' | 'eraseFormer' | 'overdue' | 'watch' | 'standing' | 'confirmPermits' | 'hasten' | 'dispatch' | 'checkLimiters'
 
 class CodedRuns implements Omit<RunStore, PassesBy> {
   private readonly store: RunStore
@@ -120,7 +120,7 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
       }
     } catch (error) {
       // As if it had not been claimed: whoever asked for it decides when to try again, and when to give up.
-      await this.commit({ runId, epoch, next: { kind: 'release', fruitless: true } })
+      await this.commit({ runId, epoch, next: { kind: 'release', noProgress: true } })
       throw error
     }
   }

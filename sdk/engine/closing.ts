@@ -1,9 +1,6 @@
-import type { Admission } from '../flow/admission.ts'
-import { acceptBatch } from '../flow/gathering.ts'
-import type { Claimed, EndStatus, Outgoing, RunRecord, Waiting, World } from '../ports.ts'
-import { accept } from '../schema.ts'
+import type { EndStatus, QueuePlace, RunRecord, Waiting, World } from '../ports.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { END_STATUS, leavingLimits, leavingLines, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
+import { END_STATUS, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
 import { FatalError, InvalidInputError, recordError, type UnknownWorkflowError } from './errors.ts'
 import type { EventOf, Frame, JournalEvent, TerminalEvent } from './events.ts'
 import { FrameBuffer } from './frame-buffer.ts'
@@ -13,6 +10,7 @@ import { isDetached, isElsewhere } from './operation.ts'
 import type { Replay } from './replay.ts'
 import { outgoingReply } from './requests.ts'
 import { retryDelay } from './retry.ts'
+import type { Visit } from './visit.ts'
 import type { Waits } from './waits.ts'
 
 /** What became of the run in the hands of this runner. */
@@ -30,23 +28,25 @@ const UNKNOWN_FOR_MS = 600_000
 
 /** The ways out: how a run leaves the hands of a runner other than by waiting. */
 export class Closing {
+  private readonly visit: Visit
   private readonly world: World
   private readonly run: RunRecord
   private readonly journal: Journal
   private readonly frames: readonly Frame[]
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
-  /** Who gives the run up before its code has come as far as the journal does has not made up for those who died. */
-  private readonly undone: { undone?: true }
+  /** Until the code has come as far as the journal, effects of a runner that died are still to be resent. */
+  private readonly effects: { effectsPending?: true }
 
-  constructor(world: World, { frames, recovered }: Pick<Claimed, 'frames' | 'recovered'>, replay: Replay, buffer: FrameBuffer) {
-    this.world = world
-    this.undone = recovered ? { undone: true } : {}
-    this.run = replay.run
-    this.journal = replay.journal
-    this.frames = frames
-    this.replay = replay
-    this.buffer = buffer
+  constructor(visit: Visit) {
+    this.visit = visit
+    this.world = visit.world
+    this.run = visit.run
+    this.journal = visit.journal
+    this.replay = visit.replay
+    this.buffer = visit.buffer
+    this.frames = visit.claimed.frames
+    this.effects = visit.claimed.recovered ? { effectsPending: true } : {}
   }
 
   async finish(workflow: AnyWorkflow, waits: Waits, hasCompensated: boolean): Promise<RunOutcome> {
@@ -107,7 +107,7 @@ export class Closing {
   private async continueAsNew(workflow: AnyWorkflow, given: unknown): Promise<RunOutcome> {
     try {
       const what = `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`
-      const accepted = workflow.options.batch ? await acceptBatch(workflow, given, what) : await accept(workflow.options.input, given, what)
+      const accepted = await this.world.flow.nextInput(workflow, given, what)
       return await this.nextGeneration(accepted, 1, this.world.clock.now(), { type: 'run.continued', input: accepted.input })
     } catch (error) {
       if (error instanceof InvalidInputError) return this.park(error)
@@ -119,6 +119,8 @@ export class Closing {
     const isJournaled = this.journal.terminal !== undefined
     const seq = isJournaled ? this.journal.lastSeq : this.buffer.nextSeq
     for (const message of outgoingAtEnd(this.run, event, seq, this.allEvents())) this.buffer.send(message)
+    for (const release of this.world.flow.releasesOf(this.run)) this.buffer.send(release)
+    this.visit.permits.releaseAll(this.buffer)
     const result = await this.buffer.commit({ kind: 'end', event })
     return { status: result.ok ? END_STATUS[event.type] : 'superseded' }
   }
@@ -132,6 +134,7 @@ export class Closing {
     this.buffer.add(event)
     for (const message of outgoingToStarted(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
     for (const refusal of this.replay.requests.refuseOpen()) this.buffer.send(refusal)
+    this.visit.permits.releaseAll(this.buffer)
     const result = await this.buffer.commit({ kind: 'continue', input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }), attempt, wakeAt })
     return { status: result.ok ? 'continued' : 'superseded' }
   }
@@ -155,11 +158,10 @@ export class Closing {
     for (const outgoing of outgoingToWithdrawn(this.run, decided, this.allEvents())) this.buffer.sendInstead(outgoing)
   }
 
-  /** A runner that died behind a frame may not have told those whom a race went on without, nor those who asked. `lastGoodEpoch`: whoever came later died. */
-  tellAgain(lastGoodEpoch: number): void {
+  /** Effects of frames that a runner wrote before it died: withdrawals, replies. `lastGoodEpoch`: of the last runner that did not. */
+  resendLostEffects(lastGoodEpoch: number): void {
     for (const { event, by } of this.journal.replied.values()) if (by > lastGoodEpoch) this.buffer.send(outgoingReply(event))
     for (const { event, by } of this.journal.decided.values()) if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
-    for (const outgoing of this.leftLimits()) this.buffer.send(outgoing)
   }
 
   /** More starts may become this run. */
@@ -168,27 +170,18 @@ export class Closing {
     return { status: result.ok ? 'released' : 'superseded' }
   }
 
-  /** Its turn has not come. `waitingFor`: what it waits for besides, and takes up again then. */
-  async queue(waitingFor: readonly Waiting[] | undefined, before?: { admission: Admission; passed: number }): Promise<RunOutcome> {
-    const kept = waitingFor?.map((waiting) => (waiting.kind === 'limit' ? { ...waiting, isLeft: true as const } : waiting))
-    const result = await this.buffer.commit({ kind: 'queue', ...before, ...(kept && { waitingFor: kept }), ...this.undone })
+  /** The run has to queue. `waitingFor`: what it waits for besides, and takes up again then. What its steps hold or wait for is for others meanwhile. */
+  async queue(waitingFor: readonly Waiting[] | undefined, place?: QueuePlace): Promise<RunOutcome> {
+    this.visit.permits.releaseAll(this.buffer, 'begun elsewhere')
+    const result = await this.buffer.commit({ kind: 'queue', ...place, ...(waitingFor && { waitingFor: [...waitingFor] }), ...this.effects })
     return { status: result.ok ? 'queued' : 'superseded' }
   }
 
-  /** Places that its steps and tasks may have been given since, and do not take now: others are to have them. */
-  leaveLines(buffer = this.buffer): void {
-    for (const outgoing of leavingLines(this.run, this.run.waitingFor)) buffer.send(outgoing)
-  }
-
-  /** What the run was let in to and has ended since. */
-  private leftLimits(): Outgoing[] {
-    const events = this.frames.flatMap((frame) => frame.events)
-    const ended = new Set(this.journal.deliveries.flatMap((event) => ('id' in event ? [event.id] : [])))
-    const hasLeft = (id: string) => ended.has(id) || this.journal.facts.get(id)?.admitted === undefined
-    return leavingLimits(
-      this.run,
-      events.filter((event) => 'id' in event && hasLeft(event.id)),
-    )
+  /** Hands the run on to another runner. A runner that got nowhere says so: that must not go on for ever. */
+  async release(waitingFor: Waiting[], hasWorked: boolean): Promise<RunOutcome> {
+    const isIdle = !hasWorked && !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1
+    const result = await this.buffer.commit({ kind: 'release', ...(waitingFor.length > 0 && { waitingFor }), ...(isIdle && { noProgress: true }) })
+    return { status: result.ok ? 'released' : 'superseded' }
   }
 
   /** Whoever knows this code may have it; only if nobody does for long does it need people. */
@@ -201,7 +194,7 @@ export class Closing {
     const kept = waitingFor?.filter(({ kind }) => kind === 'limit' || kind === 'until') ?? []
     const waiting = [{ kind: 'code' as const, id: workflow, on: String(version), since }, ...kept]
     const wakeAt = now + delayMs
-    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: waiting, ...this.undone })
+    const result = await this.buffer.commit({ kind: 'release', wakeAt, waitingFor: waiting, ...this.effects })
     return { status: result.ok ? 'unknown' : 'superseded' }
   }
 
@@ -209,10 +202,8 @@ export class Closing {
   async park(error: Error): Promise<RunOutcome> {
     this.world.log('error', error.message, { runId: this.run.id, workflow: this.run.workflow })
     const parked = new FrameBuffer(this.world, this.run, this.journal.lastSeq, this.journal.lastAt)
-    this.leaveLines(parked)
-    const admitted = this.allEvents().filter(({ type }) => type === 'step.admitted')
-    for (const outgoing of leavingLimits(this.run, admitted)) parked.send(outgoing)
-    const result = await parked.commit({ kind: 'park', error: recordError(error), ...this.undone })
+    this.visit.permits.releaseAll(parked, 'begun elsewhere')
+    const result = await parked.commit({ kind: 'park', error: recordError(error), ...this.effects })
     return { status: result.ok ? 'stuck' : 'superseded' }
   }
 

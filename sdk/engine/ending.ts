@@ -1,11 +1,10 @@
-import { gateOf, holderOf } from '../flow/line.ts'
-import type { EndStatus, Message, Outgoing, ParentLink, RunRecord, Waiting } from '../ports.ts'
+import type { EndStatus, Message, Outgoing, ParentLink, RunRecord } from '../ports.ts'
 import { validate } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { CancelledError, InvalidInputError, recordError, StepError } from './errors.ts'
 import type { ErrorRecord, EventOf, EventType, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
 import type { Json } from './json.ts'
-import { idempotencyKey, taskId } from './names.ts'
+import { taskId } from './names.ts'
 import type { CodeEnd } from './replay.ts'
 import { encode } from './values.ts'
 
@@ -63,11 +62,9 @@ export const READ_AT_END: ReadonlySet<EventType> = new Set<EventType>([
   'child.detached',
   'child.completed',
   'child.failed',
-  'task.admitted',
   'task.dispatched',
   'task.completed',
   'task.failed',
-  'step.admitted',
   'decided',
   'run.cancelRequested',
 ])
@@ -78,7 +75,7 @@ export const READ_AT_END: ReadonlySet<EventType> = new Set<EventType>([
  * Worked out from events alone, so that whoever finishes a dead runner's work does the same.
  */
 export function outgoingAtEnd(run: Ending, terminal: TerminalEvent, seq: number, events: readonly JournalEvent[]): Outgoing[] {
-  const started = [...outgoingToStarted(run, `ended (${END_STATUS[terminal.type]})`, events), ...leavingGates(run)]
+  const started = outgoingToStarted(run, `ended (${END_STATUS[terminal.type]})`, events)
   if (!run.parent) return started
   const output = terminal.type === 'run.completed' ? terminal.output : undefined
   const error = terminal.type === 'run.failed' ? terminal.error : undefined
@@ -87,7 +84,7 @@ export function outgoingAtEnd(run: Ending, terminal: TerminalEvent, seq: number,
 }
 
 /** What the end of a run is worked out from, beside its journal. */
-type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'> & { [K in 'admission' | 'passed']?: RunRecord[K] | undefined }
+type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'>
 
 /** `seq`: the slot of the frame that ended it. A run that failed and was told to go on ends a second time, in another slot. */
 export function messageOfEnd(run: string, parent: ParentLink, seq: number, status: EndStatus, result?: Json, error?: ErrorRecord): Message {
@@ -108,40 +105,7 @@ export function messageOfEnd(run: string, parent: ParentLink, seq: number, statu
 /** Children that outlive this generation of their parent are dealt with as they asked for; nobody waits for its tasks any more. */
 export function outgoingToStarted(run: Ending, what: string, events: readonly JournalEvent[]): Outgoing[] {
   const untold = childrenStillOpen(events).filter((child) => !child.isTold || child.onParentEnd === 'terminate')
-  return [...untold.map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events), ...leavingLimits(run, events)]
-}
-
-/** The run itself leaves what it had to pass. */
-function leavingGates({ id, admission, passed = 0 }: Ending): Outgoing[] {
-  if (!admission) return []
-  // Those that it has passed, and the one that it stands in line for.
-  return admission.gates.slice(0, passed + 1).map(({ limit, key, lane = '' }, i) => ({
-    kind: 'leave',
-    gate: { limit, ...(key !== undefined && { key }) },
-    holder: id,
-    lane,
-    order: admission.order,
-    isInLine: i === passed,
-  }))
-}
-
-/** Its steps and tasks leave what they were let in to. Most have left already, and leaving twice does nothing. */
-export function leavingLimits(run: Ending, events: readonly JournalEvent[]): Outgoing[] {
-  return events.flatMap((event) => (event.type === 'step.admitted' || event.type === 'task.admitted' ? leavingLimit(run, event) : []))
-}
-
-/** It leaves what it may just have been let in to, and has not heard of. Its tickets are cleared away when their turn comes. */
-export function leavingLines(run: Ending, waitingFor: readonly Waiting[] = []): Outgoing[] {
-  return waitingFor.flatMap(({ kind, id, on, key }) =>
-    kind === 'limit' && on !== undefined ? { ...leavingLimit(run, { id, order: 0, ...gateOf({ limit: on, key }) }), again: true } : [],
-  )
-}
-
-export function leavingLimit(
-  run: Ending,
-  { id, limit, key, order }: Pick<EventOf<'step.admitted'>, 'id' | 'limit' | 'key' | 'order'>,
-): Outgoing & { kind: 'leave' } {
-  return { kind: 'leave', gate: gateOf({ limit, key }), holder: holderOf(run, idempotencyKey(run, id)), lane: '', order }
+  return [...untold.map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
 }
 
 /** Children that are to be told when their parent is cancelled, and tasks that are not wanted any more. */

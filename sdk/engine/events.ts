@@ -30,7 +30,13 @@ export type OnParentEnd = 'cancel' | 'terminate' | 'abandon'
 export type JournalEvent =
   /** Only for at-most-once steps: the attempt is on record before its body runs. */
   | { type: 'step.started'; id: string; attempt: number }
-  /** A limit has let it in, from `notBefore` on where that was later. `order`: where it stood in line. */
+  /**
+   * It asks a limiter for its nth permit. Journaled before it does, so that whoever ends or recovers the run knows what the
+   * run may hold. `order`: its place in the queue.
+   */
+  | { type: 'step.queued'; id: string; limit: string; key?: string; order: number; nth: number }
+  | { type: 'task.queued'; id: string; limit: string; key?: string; order: number; nth: number }
+  /** It got the permit, later than it asked. In journals of earlier versions it was not journaled before. */
   | { type: 'step.admitted'; id: string; limit: string; key?: string; order: number; notBefore?: number }
   | { type: 'task.admitted'; id: string; limit: string; key?: string; order: number; notBefore?: number }
   /** `timedOut`: an `until` whose time was up. `inputDigest`, here and below: of what the code said the body works with. */
@@ -116,6 +122,8 @@ export const opKindOf = (type: OperationEvent['type']): OpKind => type.slice(0, 
  */
 export const EVENT_ROLE = {
   'step.started': 'fact',
+  'step.queued': 'fact',
+  'task.queued': 'fact',
   'step.admitted': 'fact',
   'task.admitted': 'fact',
   'step.completed': 'settles',

@@ -25,8 +25,9 @@ export interface Facts {
   openedAt?: number
   /** By which claim. */
   openedBy?: number
-  /** What it was let in to and has not left. */
-  admitted?: Pick<EventOf<'step.admitted'>, 'limit' | 'key' | 'order' | 'notBefore'>
+  /** The permit that it has asked for and not released, and how many it has asked for so far. */
+  permit?: Pick<EventOf<'step.queued'>, 'limit' | 'key' | 'order'>
+  permits?: number
   /** Failed attempts of a step so far. */
   failures: number
   /** When a step is to be tried or entered again. */
@@ -94,6 +95,8 @@ export class Journal {
   lastSeq: number
   lastAt: number
   isEmpty = true
+  /** Some step or task has asked for a permit. */
+  hasPermits = false
 
   constructor(frames: readonly Frame[], baseSeq: number, begunAt: number) {
     this.lastSeq = baseSeq
@@ -175,6 +178,7 @@ export class Journal {
   }
 
   private addFact(event: FactEvent, at: number, epoch: number): void {
+    if (PERMITS.has(event.type)) this.hasPermits = true
     const known = this.facts.get(event.id)
     if (known) applyFact(known, event).openedBy = epoch
     // With a place for what nearly all of them get: a journal may have very many.
@@ -224,12 +228,14 @@ export class Journal {
       opened?.type === 'child.started' && !opened.detached && opened.onParentEnd !== 'abandon' && !settled.has(opened.id) && !ops.has(opened.id)
     for (const facts of this.facts.values()) {
       if (isLost(facts.opened)) facts.isLost = true
-      // Its end has left every limit.
-      if (facts.admitted) delete facts.admitted
+      // The end has released every permit.
+      if (facts.permit) delete facts.permit
     }
     for (const { event } of forgotten?.events ?? []) if (event.type === 'child.started' && isLost(event)) this.lost.add(event.id)
   }
 }
+
+const PERMITS: ReadonlySet<string> = new Set<FactEvent['type']>(['step.queued', 'task.queued', 'step.admitted', 'task.admitted'])
 
 /** Ranges that overlap are one: what happened in between depends on both. */
 function merged(undone: readonly Undone[]): { from: number; to: number }[] {
@@ -253,9 +259,15 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
       facts.opened = event
       if (facts.isLost) delete facts.isLost
       break
+    case 'step.queued':
+    case 'task.queued':
+      facts.permit = event
+      facts.permits = event.nth
+      break
+    // In journals of earlier versions nothing was journaled before.
     case 'step.admitted':
     case 'task.admitted':
-      facts.admitted = event
+      facts.permit ??= event
       break
     case 'step.started':
       facts.underWay = event.attempt
@@ -265,14 +277,14 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
       facts.until = event.until
       facts.paused = false
       delete facts.underWay
-      if (facts.admitted) delete facts.admitted
+      if (facts.permit) delete facts.permit
       break
     case 'step.paused':
       facts.until = event.until
       facts.paused = true
       facts.checkpoint = event.data
       delete facts.underWay
-      if (facts.admitted) delete facts.admitted
+      if (facts.permit) delete facts.permit
       break
     case 'step.checkpoint':
       facts.checkpoint = event.data

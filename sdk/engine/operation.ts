@@ -4,7 +4,7 @@ import type { AnyRequest, AnySignal, AnyWorkflow } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
 import type { FactEvent, OpKind } from './events.ts'
 import { applyFact, type Facts } from './journal.ts'
-import type { LimitRequest } from './passes.ts'
+import type { PermitRequest } from './flow-port.ts'
 import { NO_ROUNDS, type Rhythm, type Rounds } from './rounds.ts'
 
 /** What the code asked for, by kind. */
@@ -15,14 +15,14 @@ export type Request =
   | { kind: 'wait'; signal: AnySignal | AnyRequest; ms?: number }
   | CallbackRequest
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
-  | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy; limit?: LimitRequest | undefined }
+  | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy; limit?: PermitRequest | undefined }
 
 export interface StepRequest {
   kind: 'step'
   body: (tools: StepTools) => unknown
   options: StepOptions
   timeoutMs: number | undefined
-  limit?: LimitRequest | undefined
+  limit?: PermitRequest | undefined
   /** Of what the code says the body works with. */
   inputDigest?: string | undefined
   /** It is asked again until its result is truthy. */
@@ -51,6 +51,8 @@ export class Operation {
   readonly promise: Promise<unknown>
   /** How far an `until` has got. The journal does not know. */
   rounds: Rounds = NO_ROUNDS
+  /** Called once, when it settles or is withdrawn. Only live: nothing sets it while the journal is replayed. */
+  onSettled: (() => void) | undefined
   /** How often the run had been asked to stop by then; more than ever, for an undo, which no such request is meant for. */
   private readonly stopsBefore: number
   private known: Facts | undefined
@@ -74,8 +76,8 @@ export class Operation {
     return this.request.kind
   }
 
-  /** What it has to be let in to. */
-  get limit(): LimitRequest | undefined {
+  /** What it needs a permit of. */
+  get limit(): PermitRequest | undefined {
     return this.request.kind === 'step' || this.request.kind === 'task' ? this.request.limit : undefined
   }
 
@@ -105,19 +107,24 @@ export class Operation {
 
   /** Nobody waits for it any more, and whoever holds its promise waits for ever. */
   withdraw(): void {
-    this.isSettled = true
+    this.end()
   }
 
   resolve(value: unknown): void {
-    this.isSettled = true
+    this.end()
     this.resolvePromise(value)
   }
 
   reject(error: Error): void {
-    this.isSettled = true
+    this.end()
     // A branch that nobody awaits any more must not take the whole process down.
     this.promise.catch(() => {})
     this.rejectPromise(error)
+  }
+
+  private end(): void {
+    this.isSettled = true
+    this.onSettled?.()
   }
 }
 

@@ -43,8 +43,6 @@ export class Replay {
   readonly origins = new Origins()
   readonly groups = new Groups(this)
   readonly requests = new Requests(this)
-  /** The code has called for something that waits for its turn. */
-  hasLimits = false
   private seeded: SeededRandom | undefined
   private draws = 0
   private fresh: Operation[] = []

@@ -27,11 +27,11 @@ import { callbackToken, callbackUrl } from './callback-token.ts'
 import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
 import { FatalError, InvalidInputError } from './errors.ts'
 import { canonicalJson, type Json } from './json.ts'
+import type { PermitRequest } from './flow-port.ts'
 import { limitRequest } from './limit-request.ts'
 import { mapAll, mapSome } from './map.ts'
 import { checkName, checkRunId, digest, escapeName } from './names.ts'
 import type { StepRequest } from './operation.ts'
-import type { LimitRequest } from './passes.ts'
 import { checkRace, race } from './race.ts'
 import type { Replay } from './replay.ts'
 import { checkRetryPolicy } from './retry.ts'
@@ -96,7 +96,7 @@ export class RunContext implements Context {
       throw new InvalidInputError(`step '${name}': the second argument must be the function to run, as in ctx.step('${name}', () => …)`)
     let timeoutMs: number | undefined
     let inputDigest: string | undefined
-    let limit: LimitRequest | undefined
+    let limit: PermitRequest | undefined
     if (options !== NO_OPTIONS) {
       if (options.limit !== undefined || options.cost !== undefined) limit = this.limited(options, options.input, `step '${name}'`)
       if (options.input !== undefined) inputDigest = digest(canonicalJson(encode(options.input, `the input of step '${name}'`)))
@@ -147,10 +147,8 @@ export class RunContext implements Context {
     return this.replay.call(this.path, name, { kind: 'task', type, input, policy, limit }, false, this.branch).promise as Promise<T>
   }
 
-  private limited(options: StepOptions | TaskOptions, input: unknown, what: string): LimitRequest | undefined {
-    const request = limitRequest(options, input, what, this.replay.now)
-    if (request) this.replay.hasLimits = true
-    return request
+  private limited(options: StepOptions | TaskOptions, input: unknown, what: string): PermitRequest | undefined {
+    return limitRequest(options, input, what, this.replay.now)
   }
 
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {

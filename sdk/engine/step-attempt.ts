@@ -1,9 +1,9 @@
 import type { CheckTools, StepTools } from '../context.ts'
-import type { Limit } from '../flow/limit.ts'
 import type { AroundBody, Clock, Ids, RunRecord } from '../ports.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { asError, CancelledError, RetryableError, recordError, TimeoutError } from './errors.ts'
 import type { ErrorRecord, EventOf } from './events.ts'
+import type { LimitOfStep } from './flow-port.ts'
 import type { Json } from './json.ts'
 import { checkedLimit } from './limit-request.ts'
 import { checkName, idempotencyKey } from './names.ts'
@@ -35,8 +35,8 @@ export interface AttemptHost {
   /** `durable` is called once the report is in the journal. */
   report(operation: Operation, report: AttemptReport, durable?: () => void): void
   heartbeat(operation: Operation, details: Json | undefined): void
-  /** A limit needs a rest. */
-  rest(operation: Operation, limit: Limit, ms: number): void
+  /** The service behind a limit asked for a rest. */
+  coolDown(operation: Operation, limit: LimitOfStep, ms: number): void
 }
 
 /** One run of a step's body, and the tools it is given. */
@@ -186,7 +186,7 @@ export class StepAttempt implements StepTools, CheckTools {
     const error = this.cancelled ? this.abortedWith! : asError(thrown)
     const policy = options.semantics === 'at-most-once' ? { attempts: 1, ...options.retry } : (options.retry ?? {})
     let delay: number | undefined
-    let rest: { limit: Limit; ms: number } | undefined
+    let rest: { limit: LimitOfStep; ms: number } | undefined
     let last: unknown = error
     try {
       delay = this.cancelled ? undefined : retryDelay(policy, this.attempt, error, () => this.host.ids.random(), `step '${id}'`)
@@ -197,7 +197,7 @@ export class StepAttempt implements StepTools, CheckTools {
       last = policyError
     }
     const ms = this.finish()
-    if (rest) this.host.rest(this.operation, rest.limit, rest.ms)
+    if (rest) this.host.coolDown(this.operation, rest.limit, rest.ms)
     if (delay === undefined)
       this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: this.recorded(last), ...(ms > 0 && { ms }) })
     else if (this.request.rhythm) this.goRound(delay, this.recorded(error))

@@ -1,64 +1,56 @@
-import type { Limit } from '../flow/limit.ts'
-import type { RunRecord, World } from '../ports.ts'
+import type { RunRecord } from '../ports.ts'
 import { CancelledError, recordError, StepInterruptedError, TimeoutError } from './errors.ts'
 import type { EventOf } from './events.ts'
+import type { LimitOfStep, Permits } from './flow-port.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import type { Json } from './json.ts'
 import type { Operation, StepRequest } from './operation.ts'
-import type { Passes } from './passes.ts'
 import type { Replay } from './replay.ts'
 import { keptRounds } from './rounds.ts'
 import { type AttemptHost, type AttemptReport, type RoundReport, StepAttempt } from './step-attempt.ts'
+import type { Starts } from './starts.ts'
+import type { Visit } from './visit.ts'
 import type { Waits } from './waits.ts'
 
 const HEARTBEAT_EVERY_MS = 1_000
 /** Of a runner's time. The rest goes into loading and replaying. */
 const NEARLY_ALL = 0.8
 
-export interface StepsOwner {
-  /** A body has reported: there is something to do. */
-  onReport(): void
-  onHeartbeat(heartbeat: NonNullable<RunRecord['heartbeat']>): void
-}
-
-/** The steps of one execution: which are to start, which bodies run, and what they have reported. */
+/** The steps of one visit: which are to start, which bodies run, and what they have reported. */
 export class Steps implements AttemptHost {
   readonly run: RunRecord
   readonly whose
   readonly clock
   readonly ids
   readonly aroundBody
+  private readonly visit: Visit
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
+  private readonly permits: Permits
   private readonly waits: Waits
-  private readonly passes: Passes
-  private readonly owner: StepsOwner
+  private readonly starts: Starts
   private readonly running = new Map<Operation, StepAttempt>()
-  private toStart: Operation[] = []
   private readonly reports: { operation: Operation; report: AttemptReport; durable?: () => void }[] = []
   private lastHeartbeat = Number.NEGATIVE_INFINITY
   private asked = false
-  private readonly rests = new Map<Operation, number>()
 
-  constructor(world: World, replay: Replay, buffer: FrameBuffer, waits: Waits, passes: Passes, owner: StepsOwner) {
-    this.run = replay.run
+  constructor(visit: Visit, waits: Waits, starts: Starts) {
+    const { world, run } = visit
+    this.visit = visit
+    this.run = run
     this.clock = world.clock
-    this.whose = { runId: replay.run.id, workflow: replay.run.workflow, log: world.log }
+    this.whose = { runId: run.id, workflow: run.workflow, log: world.log }
     this.ids = world.ids
     this.aroundBody = world.aroundBody
-    this.replay = replay
-    this.buffer = buffer
+    this.replay = visit.replay
+    this.buffer = visit.buffer
+    this.permits = visit.permits
     this.waits = waits
-    this.passes = passes
-    this.owner = owner
+    this.starts = starts
   }
 
   get areRunning(): boolean {
     return this.running.size > 0
-  }
-
-  get areToStart(): boolean {
-    return this.toStart.length > 0
   }
 
   get haveReported(): boolean {
@@ -73,7 +65,7 @@ export class Steps implements AttemptHost {
   /** Decides what becomes of a step that the code asks for and the journal has no result of. */
   prepare(operation: Operation): void {
     const { facts } = operation
-    if (operation.limit && facts?.admitted && facts.underWay !== undefined) this.passes.goOn(operation)
+    if (operation.limit) this.permits.keep(operation)
     if (operation.isStoppedBy(this.replay.stopsRequested)) this.report(operation, this.stopped(operation))
     else if (facts?.underWay !== undefined) {
       const error = new StepInterruptedError(
@@ -82,29 +74,26 @@ export class Steps implements AttemptHost {
       this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
     } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)
     else if (facts?.repeating) this.goOnAsking(operation)
-    else this.begin(operation)
+    else this.request(operation)
   }
 
   /** Steps whose backoff or pause is over, or whose turn has come. */
   queueDue(): void {
-    for (const operation of this.waits.dueSteps(this.clock.now())) this.begin(operation)
+    for (const operation of this.waits.dueSteps(this.clock.now())) this.request(operation)
   }
 
   /** What may run at most once is on record before it does; not earlier, since whoever finds it there takes it to have run. */
   announce(): void {
-    for (const operation of this.toStart) {
+    for (const operation of this.starts.waiting) {
       const { options } = operation.request as StepRequest
       if (options.semantics !== 'at-most-once' || operation.settled) continue
       this.buffer.add({ type: 'step.started', id: operation.id, attempt: (operation.facts?.failures ?? 0) + 1 })
     }
   }
 
-  /** Only after a commit (I3). */
-  startQueued(): void {
-    if (this.toStart.length === 0) return
-    const operations = this.toStart
-    this.toStart = []
-    for (const operation of operations) {
+  /** Begins the bodies that are ready: only after a commit (I3). */
+  begin(): void {
+    for (const operation of this.starts.take()) {
       if (operation.settled) continue
       const attempt = new StepAttempt(operation, this)
       this.running.set(operation, attempt)
@@ -125,8 +114,8 @@ export class Steps implements AttemptHost {
         continue
       }
       this.buffer.add(report, durable)
-      // Between two attempts it is not inside.
-      if (operation.limit && report.type !== 'step.checkpoint') this.passes.leave(operation, this.takeRest(operation))
+      // Between two attempts it holds no permit.
+      if (operation.limit && report.type !== 'step.checkpoint') this.permits.release(operation)
       operation.learn(report)
       if (report.type !== 'step.checkpoint') this.waits.resumeLater(operation, report.until)
     }
@@ -145,7 +134,7 @@ export class Steps implements AttemptHost {
       this.waits.forget(operation)
       this.report(operation, this.stopped(operation))
     }
-    this.toStart = this.toStart.filter((operation) => !operation.isStoppedBy(nth))
+    this.starts.drop((operation) => operation.isStoppedBy(nth))
   }
 
   /** Steps that a race went on without: bodies see their signal, and are not heard any more. */
@@ -155,7 +144,7 @@ export class Steps implements AttemptHost {
       this.running.delete(operation)
       attempt.abandon(new CancelledError(`step '${operation.id}' was withdrawn: the race that it was part of is decided`))
     }
-    this.toStart = this.toStart.filter(({ settled }) => !settled)
+    this.starts.drop(({ settled }) => settled)
   }
 
   /**
@@ -186,22 +175,11 @@ export class Steps implements AttemptHost {
     const { inputDigest } = operation.request as StepRequest
     if (inputDigest !== undefined && report.type !== 'round') report.inputDigest = inputDigest
     this.reports.push({ operation, report, ...(durable && { durable }) })
-    this.owner.onReport()
+    this.visit.waker.wake()
   }
 
-  rest(operation: Operation, limit: Limit, ms: number): void {
-    const { gate } = operation.limit ?? {}
-    const isAtIt = gate?.limit === limit.name && (limit.key === undefined || limit.key === gate.key)
-    // Said with leaving, so that nobody is let in between the two.
-    if (isAtIt) this.rests.set(operation, ms)
-    if (!isAtIt || limit.key !== gate.key) this.passes.rest(limit, ms)
-  }
-
-  /** How long its limit is to rest, for whoever says that it leaves. */
-  takeRest(operation: Operation): number | undefined {
-    const ms = this.rests.get(operation)
-    this.rests.delete(operation)
-    return ms
+  coolDown(operation: Operation, limit: LimitOfStep, ms: number): void {
+    this.permits.coolDown(operation, limit, ms)
   }
 
   heartbeat(operation: Operation, details: Json | undefined): void {
@@ -209,12 +187,12 @@ export class Steps implements AttemptHost {
     // A body may beat in a tight loop; outside nobody needs to know more than once a second.
     if (at - this.lastHeartbeat < HEARTBEAT_EVERY_MS) return
     this.lastHeartbeat = at
-    this.owner.onHeartbeat({ step: operation.id, at, ...(details !== undefined && { details }) })
+    this.visit.lease.beat({ step: operation.id, at, ...(details !== undefined && { details }) })
   }
 
   private goOnAsking(operation: Operation): void {
     const kept = keptRounds(this.run.waitingFor, operation.id)
-    if (!kept) return this.queue(operation)
+    if (!kept) return this.starts.add(operation)
     operation.rounds = kept.rounds
     this.waits.resumeLater(operation, kept.until)
   }
@@ -237,13 +215,9 @@ export class Steps implements AttemptHost {
     return undefined
   }
 
-  private begin(operation: Operation): void {
-    if (!operation.limit) return this.queue(operation)
-    this.passes.want(operation, (at) => (at > this.clock.now() ? this.waits.resumeLater(operation, at) : this.queue(operation)))
-  }
-
-  private queue(operation: Operation): void {
-    this.toStart.push(operation)
+  private request(operation: Operation): void {
+    if (!operation.limit) return this.starts.add(operation)
+    this.permits.request(operation, (at) => (at > this.clock.now() ? this.waits.resumeLater(operation, at) : this.starts.add(operation)))
   }
 
   private stopped(operation: Operation): EventOf<'step.failed'> {

@@ -1,10 +1,9 @@
-import { holderOf } from '../flow/line.ts'
 import type { RunRecord, TaskStore } from '../ports.ts'
 import { MOST_PAYLOAD_BYTES, type NewTask } from '../tasks/task.ts'
 import { FatalError, InvalidInputError, recordError } from './errors.ts'
 import type { ErrorRecord } from './events.ts'
 import type { Json } from './json.ts'
-import { idempotencyKey, taskId } from './names.ts'
+import { taskId } from './names.ts'
 import type { Request } from './operation.ts'
 import { encode } from './values.ts'
 
@@ -30,7 +29,7 @@ export function refusalOfTask(tasks: TaskStore, declared: readonly string[] | un
 }
 
 /** What a run hands out. `round`: how often an operator has let it go on. */
-export function taskOf(run: RunRecord, op: string, { type, policy, limit }: TaskRequest, input: Json | undefined, round: number, now: number): NewTask {
+export function taskOf(run: RunRecord, op: string, { type, policy }: TaskRequest, input: Json | undefined, round: number, now: number, inside?: NewTask['inside']): NewTask {
   return {
     id: taskId(run, op),
     runId: run.id,
@@ -42,6 +41,6 @@ export function taskOf(run: RunRecord, op: string, { type, policy, limit }: Task
     policy,
     dispatchedAt: now,
     ...(input !== undefined && { input }),
-    ...(limit && { inside: { gate: limit.gate, holder: holderOf(run, idempotencyKey(run, op)) } }),
+    ...(inside && { inside }),
   }
 }

@@ -1,6 +1,3 @@
-import { admissionFor } from '../flow/admission.ts'
-import { alone } from '../flow/gathering.ts'
-import type { GateId } from '../flow/line.ts'
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import { tagsOf } from '../tags.ts'
@@ -9,16 +6,17 @@ import { lastBeat } from './callback-heartbeat.ts'
 import { LONG_WAIT_MS } from './duration.ts'
 import { recordError, TimeoutError, UnknownWorkflowError } from './errors.ts'
 import type { Delivery, EventOf } from './events.ts'
+import type { Permits } from './flow-port.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { changeKey } from './journal.ts'
 import { canonicalJson, type Json } from './json.ts'
 import { Mailbox, type SignalMessage } from './mailbox.ts'
 import { childRunId, digest, FORMAT } from './names.ts'
 import type { Operation, Request } from './operation.ts'
-import type { Passes } from './passes.ts'
 import type { Replay } from './replay.ts'
 import { refusalOfTask, taskOf } from './task-dispatch.ts'
 import { decode, encode, encodeIfPossible } from './values.ts'
+import type { Visit } from './visit.ts'
 
 type RequestOf<K extends Request['kind']> = Extract<Request, { kind: K }>
 type Opened<T extends 'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'> = EventOf<T> | undefined
@@ -30,7 +28,7 @@ export class Waits {
   private readonly replay: Replay
   private readonly buffer: FrameBuffer
   private readonly mailbox: Mailbox
-  private readonly passes: Passes
+  private readonly permits: Permits
   private readonly recovered: boolean
   private readonly lastGoodEpoch: number
   private readonly deadline: number | undefined
@@ -43,30 +41,18 @@ export class Waits {
   /** Callbacks that need signs of life: how often, and when they are over anyway. */
   private readonly beats = new Map<Operation, { ms: number; until: number }>()
 
-  constructor(
-    world: World,
-    replay: Replay,
-    buffer: FrameBuffer,
-    passes: Passes,
-    options: {
-      recovered: boolean
-      lastGoodEpoch: number
-      countsFrom: number
-      timeoutMs: number | undefined
-      tasks: readonly string[] | undefined
-      workflows: WorkflowSource
-    },
-  ) {
+  constructor(visit: Visit, { timeoutMs, options }: AnyWorkflow, workflows: WorkflowSource) {
+    const { world, replay, buffer, claimed } = visit
     this.world = world
     this.replay = replay
-    this.run = replay.run
+    this.run = visit.run
     this.buffer = buffer
-    this.passes = passes
-    this.recovered = options.recovered
-    this.lastGoodEpoch = options.lastGoodEpoch
-    this.deadline = options.timeoutMs === undefined ? undefined : options.countsFrom + options.timeoutMs
+    this.permits = visit.permits
+    this.recovered = claimed.recovered
+    this.lastGoodEpoch = claimed.lastGoodEpoch
+    this.deadline = timeoutMs === undefined ? undefined : world.flow.countsFrom(visit) + timeoutMs
     this.declaredTasks = options.tasks
-    this.workflows = options.workflows
+    this.workflows = workflows
     this.mailbox = new Mailbox(world, replay, buffer, () => this.openSleeps())
   }
 
@@ -129,7 +115,7 @@ export class Waits {
   describe(): Waiting[] {
     const waiting: Waiting[] = []
     for (const operation of this.replay.operations.values())
-      if (!operation.settled) waiting.push(describeWait(operation, this.timed.get(operation), this.passes.lineOf(operation)))
+      if (!operation.settled) waiting.push(describeWait(operation, this.timed.get(operation), this.permits.waitsAt(operation)))
     // Only the first ones are kept, and what is said of an `until` is said nowhere else.
     return waiting.some(isRounds) ? [...waiting.filter(isRounds), ...waiting.filter((one) => !isRounds(one))] : waiting
   }
@@ -232,7 +218,7 @@ export class Waits {
     const { workflow, options } = request
     let accepted: Awaited<ReturnType<typeof acceptChild>>
     try {
-      accepted = await acceptChild(workflow, request.input, `the input of child workflow '${workflow.name}'`, this.world.clock.now())
+      accepted = await acceptChild(this.world, workflow, request.input, `the input of child workflow '${workflow.name}'`)
     } catch (error) {
       const run = options.id ?? childRunId(this.run, id)
       if (options.detached) return { type: 'child.failed', id, error: recordError(error) }
@@ -272,7 +258,7 @@ export class Waits {
     if (this.mailbox.isAnswered(operation.id)) return
     if (this.recovered && (operation.facts!.openedBy ?? 0) > this.lastGoodEpoch) {
       // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
-      const accepted = await acceptChild(request.workflow, decode(opened.input), `the input of child '${operation.id}'`, this.world.clock.now()).catch(() => ({
+      const accepted = await acceptChild(this.world, request.workflow, decode(opened.input), `the input of child '${operation.id}'`).catch(() => ({
         reparse: true as const,
       }))
       this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
@@ -313,14 +299,15 @@ export class Waits {
   }
 
   private openTaskInTurn(operation: Operation, request: RequestOf<'task'>): void {
-    const { opened, admitted } = operation.facts ?? {}
-    if (request.limit && opened && admitted) this.passes.goOn(operation)
-    if (!request.limit || (opened && admitted)) return this.openTask(operation, request)
-    this.passes.want(operation, (at) => (at > this.world.clock.now() ? this.timed.set(operation, at) : this.openTask(operation, request, opened !== undefined)))
+    const { opened, permit } = operation.facts ?? {}
+    if (request.limit) this.permits.keep(operation)
+    if (!request.limit || (opened && permit)) return this.openTask(operation, request)
+    const begin = () => this.openTask(operation, request, opened !== undefined)
+    this.permits.request(operation, (at) => (at > this.world.clock.now() ? this.timed.set(operation, at) : begin()))
   }
 
-  /** `isLetInAgain`: it was taken back when the run ended, and has waited for its turn once more. */
-  private openTask(operation: Operation, request: RequestOf<'task'>, isLetInAgain = false): void {
+  /** `isHandedOutAgain`: it was taken back when the run ended. */
+  private openTask(operation: Operation, request: RequestOf<'task'>, isHandedOutAgain = false): void {
     const opened = operation.facts?.opened as Opened<'task.dispatched'>
     const round = this.replay.journal.retries
     this.mailbox.look()
@@ -339,7 +326,7 @@ export class Waits {
     }
     // Doing it again is harmless. It is needed if the runner before this one died between commit and dispatch, and when
     // the run goes on after its end, which took the task back.
-    const mayBeMissing = isLetInAgain || this.recovered || this.replay.journal.isJustRetried
+    const mayBeMissing = isHandedOutAgain || this.recovered || this.replay.journal.isJustRetried
     if (!opened || (!this.mailbox.isAnswered(operation.id) && mayBeMissing)) this.handOut(operation, request, input)
     const { handOutAgainMs } = this.world.tasks
     if (handOutAgainMs !== undefined) this.resumeLater(operation, (operation.facts?.openedAt ?? this.world.clock.now()) + handOutAgainMs)
@@ -347,13 +334,14 @@ export class Waits {
 
   private handOut(operation: Operation, request: RequestOf<'task'>, input: Json | undefined): void {
     const { clock } = this.world
-    this.buffer.send({ kind: 'dispatch', task: taskOf(this.run, operation.id, request, input, this.replay.journal.retries, clock.now()) })
+    const permit = operation.limit && this.permits.permitOf(operation)
+    this.buffer.send({ kind: 'dispatch', task: taskOf(this.run, operation.id, request, input, this.replay.journal.retries, clock.now(), permit) })
   }
 
   /** Its turn has come, or it has been out for long. */
   private lookAfterTask(operation: Operation, now: number): void {
-    const { opened, admitted } = operation.facts ?? {}
-    if (opened && (admitted || !operation.limit)) return this.handOutAgain(operation, now)
+    const { opened, permit } = operation.facts ?? {}
+    if (opened && (permit || !operation.limit)) return this.handOutAgain(operation, now)
     this.timed.delete(operation)
     this.openTaskInTurn(operation, operation.request as RequestOf<'task'>)
   }
@@ -390,7 +378,7 @@ function timedOut(id: string, how: string): Delivery {
   return { type: 'callback.failed', id, error: recordError(new TimeoutError(`callback '${id}' ${how}`)) }
 }
 
-function describeWait(operation: Operation, dueAt: number | undefined, line: GateId | undefined): Waiting {
+function describeWait(operation: Operation, dueAt: number | undefined, limiter: ReturnType<Permits['waitsAt']>): Waiting {
   const { request, id, facts } = operation
   const until = dueAt === undefined ? {} : { until: dueAt }
   switch (request.kind) {
@@ -403,19 +391,16 @@ function describeWait(operation: Operation, dueAt: number | undefined, line: Gat
     case 'child':
       return { kind: 'child', id, ...(facts?.opened?.type === 'child.started' && { on: facts.opened.run }) }
     case 'task':
-      if (line) return atLimit(id, line)
-      if (facts?.admitted && !facts.opened) return { ...atLimit(id, facts.admitted), ...until }
+      if (limiter) return { ...atLimit(id, limiter), ...until }
       return { kind: 'task', id, on: request.type }
     case 'step':
-      if (line) return atLimit(id, line)
-      // Let in, for a time to come.
-      if (facts?.admitted) return { ...atLimit(id, facts.admitted), ...until }
+      if (limiter) return { ...atLimit(id, limiter), ...until }
       if (facts?.repeating) return describeRounds(operation, until)
       return { kind: facts?.paused ? 'pause' : 'retry', id, ...until }
   }
 }
 
-const atLimit = (id: string, { limit: on, key }: GateId): Waiting => ({ kind: 'limit', id, on, ...(key !== undefined && { key }) })
+const atLimit = (id: string, { limit: on, key }: { limit: string; key?: string }): Waiting => ({ kind: 'limit', id, on, ...(key !== undefined && { key }) })
 
 const isRounds = ({ kind }: Waiting): boolean => kind === 'until'
 
@@ -431,8 +416,7 @@ function unknownChild({ name, version }: AnyWorkflow): UnknownWorkflowError {
   )
 }
 
-async function acceptChild(workflow: AnyWorkflow, input: unknown, what: string, now: number) {
+async function acceptChild({ flow, clock }: World, workflow: AnyWorkflow, input: unknown, what: string) {
   const accepted = await accept(workflow.options.input, input, what)
-  // It has no company: whoever waits for it waits for this one.
-  return { ...alone(workflow, accepted), ...(await tagsOf(workflow, accepted)), ...(await admissionFor(workflow, accepted, now)) }
+  return { ...(await tagsOf(workflow, accepted)), ...(await flow.childOf(workflow, accepted, clock.now())) }
 }

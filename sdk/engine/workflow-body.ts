@@ -4,7 +4,8 @@ import { COMPENSATIONS } from '../views/undone-work.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { asError } from './errors.ts'
 import type { Replay } from './replay.ts'
-import { RunContext, type Shared } from './run-context.ts'
+import { RunContext, replayAwareLogger, type Shared } from './run-context.ts'
+import type { Visit } from './visit.ts'
 
 export interface BodyState {
   /** Undos have begun: the steps before the failure no longer stand, so the run cannot simply go on. */
@@ -39,6 +40,20 @@ async function compensate(ctx: RunContext, shared: Omit<Shared, 'replay'>): Prom
     } catch (error) {
       ctx.log.error(`compensation '${name}' failed; the others still run`, { error: String(error) })
     }
+  }
+}
+
+/** What the contexts of one visit share. */
+export function sharedWith({ run, replay, world, buffer, options }: Visit): Omit<Shared, 'replay'> {
+  return {
+    info: runInfo(run),
+    log: replayAwareLogger(replay, world.log),
+    compensations: [],
+    setProgress: (value) => buffer.setProgress(value),
+    functions: world.functions,
+    publicUrl: world.publicUrl,
+    stubs: options.stubs,
+    ...(options.traceCall && { traceCall: options.traceCall }),
   }
 }
 

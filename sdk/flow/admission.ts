@@ -6,8 +6,9 @@ import { type Accepted, validateOrThrow } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { MOST_PRIORITY } from './bounds.ts'
 import type { LimitSpec } from './limit.ts'
-import { type GateId, laneOf, PRIORITY_MS } from './line.ts'
+import type { LimiterId } from './limiter.ts'
 import { isSingleton, type OnConflict } from './options.ts'
+import { type Grant, laneOf, PRIORITY_MS } from './queue.ts'
 import type { Gathering } from './starts-log.ts'
 
 /** What a run has to pass before it starts, one after the other. */
@@ -24,12 +25,14 @@ export interface Admission {
 }
 
 /** One of them, as the run knows it. */
-export interface Gate extends GateId {
+export interface Gate extends LimiterId {
   lane?: string
   /** It has slots, which the run gives back at its end. */
   holds?: true
   /** Of a pause: in which round of it. */
   round?: number
+  /** Once it has passed: since when, and in which slot. */
+  grant?: Grant
 }
 
 /** It has a gate to pass before it may start, or go on. */

@@ -3,8 +3,8 @@ import type { Json } from '../engine/json.ts'
 import type { World } from '../ports.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { isSameSpec, type LimitSpec, namedLimits } from './limit.ts'
-import { LIMITS, type LimitRecord, specInForce } from './limit-record.ts'
-import { type GateId, gatesOf, NO_KEY } from './line.ts'
+import { LIMITS, type LimitRecord, rememberingSlots, specInForce } from './limit-record.ts'
+import { type LimiterId, limiterAt, limitersOf } from './limiter.ts'
 
 export async function findLimit({ documents }: World, name: string): Promise<{ record: LimitRecord; version: number }> {
   const found = await documents.get(LIMITS, name)
@@ -13,21 +13,21 @@ export async function findLimit({ documents }: World, name: string): Promise<{ r
   throw new LimitNotFoundError(`no limit is named '${name}'; known: ${names.join(', ') || 'none. A limit is known once a run has come to it'}`)
 }
 
-/** Changes a limit while it is in use: those in line go by it at once. `endsRest`: also where a service behind it asked for one; other numbers end it anyway. */
+/** Changes a limit while it is in use: queued requests go by it at once. `endsCooldown`: also a cooldown ends; other numbers end it anyway. */
 export async function changeLimit(
   world: World,
   name: string,
   change: (record: LimitRecord) => LimitRecord,
-  { endsRest = false }: { endsRest?: boolean } = {},
+  { endsCooldown = false }: { endsCooldown?: boolean } = {},
 ): Promise<LimitRecord> {
   for (;;) {
     const { record, version } = await findLimit(world, name)
-    const { restUntil, ...changed } = change(record)
-    const isOver = endsRest || !isSameSpec(specInForce(record), specInForce(changed))
+    const { restUntil, ...changed } = rememberingSlots(record, change(record))
+    const isOver = endsCooldown || !isSameSpec(specInForce(record), specInForce(changed))
     const next: LimitRecord = { ...changed, ...(restUntil !== undefined && !isOver && { restUntil }) }
     if (!(await world.documents.put(LIMITS, name, next as unknown as Json, { ifVersion: version }))) continue
-    const afresh = isOver || (next.paused && !record.paused) ? { endsRest: isOver } : undefined
-    await attendTo(world, await gatesInUse(world, name), afresh)
+    const revoking = isOver || (next.paused && !record.paused) ? { endsCooldown: isOver } : undefined
+    await dispatchAll(world, await limitersInUse(world, name), revoking)
     return next
   }
 }
@@ -52,12 +52,16 @@ function limitsOfCode(workflows: readonly AnyWorkflow[]): Map<string, LimitSpec>
 }
 
 /** A limit may have thousands of keys. */
-async function attendTo({ store, wakeups }: World, gates: readonly GateId[], afresh: { endsRest: boolean } | undefined): Promise<void> {
-  for (let i = 0; i < gates.length; i += AT_ONCE) await wakeups.send(await store.attend(gates.slice(i, i + AT_ONCE), afresh))
+async function dispatchAll(
+  { store, wakeups }: World,
+  limiters: readonly LimiterId[],
+  revoking: { endsCooldown: boolean } | undefined,
+): Promise<void> {
+  for (let i = 0; i < limiters.length; i += AT_ONCE) await wakeups.send(await store.dispatch(limiters.slice(i, i + AT_ONCE), revoking))
 }
 const AT_ONCE = 100
 
-async function gatesInUse({ documents }: World, limit: string): Promise<GateId[]> {
-  const found = await documents.list(gatesOf(limit))
-  return found.map(({ key }) => ({ limit, ...(key !== NO_KEY && { key }) }))
+async function limitersInUse({ documents }: World, limit: string): Promise<LimiterId[]> {
+  const collection = limitersOf(limit)
+  return (await documents.list(collection)).map(({ key }) => limiterAt({ collection, key }))
 }

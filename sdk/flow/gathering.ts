@@ -6,7 +6,7 @@ import { type Document, type DocumentStore, hasEnded, type NewRun, type RunStatu
 import { type Accepted, accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { keyFor } from './admission.ts'
-import { BEING_MADE_MS } from './gate.ts'
+import { BEING_MADE_MS } from './limiter.ts'
 import { type Entry, emptied, entryOf, type Gathering, PLACES_KEPT_MS, place, REPEATS, REPEATS_KEPT_MS, startsOf } from './starts-log.ts'
 
 const gathers = ({ options: { debounce, batch } }: AnyWorkflow) => debounce ?? batch

@@ -1,4 +1,5 @@
 import type { LimitSpec } from './limit.ts'
+import type { LimiterId } from './limiter.ts'
 import { isPause } from './pause-scope.ts'
 
 /** Where limits are on record. */
@@ -7,21 +8,38 @@ export const LIMITS = 'limits'
 export const PAUSES = 'pauses'
 export const recordsOf = (limit: string): string => (isPause(limit) ? PAUSES : LIMITS)
 
-/** A limit as everybody sees it, whatever code they have. */
+/** A limit as every process sees it, whatever code it has. */
 export interface LimitRecord {
   /** As the code has it. */
   code: LimitSpec
-  /** What people have set in its place. */
+  /** What an operator has set in its place. */
   set?: LimitSpec
   paused?: true
-  /** Nobody is let in before, whatever the key: whoever is behind it asked for a rest. */
+  /** The cooldown of all keys: nothing is granted before. */
   restUntil?: number
-  /** Of a pause: since when, and that it is gone once nobody is left in its line. */
+  /** The most slots that it had, where it has fewer now: higher slots may still be held. */
+  widest?: number
+  /** Of a pause: since when; that it is deleted once its queue is empty; and what tells it from an earlier one of its name. */
   since?: number
-  /** How often it was paused again while it was resumed: whoever was let through before is stopped again. */
-  round?: number
   ends?: true
+  serial?: string
+  /** Of a pause that was paused again while it was resumed: runs that it let through before stop again. */
+  round?: number
 }
 
 /** The numbers that count. A limit that is not on record limits nothing. */
 export const specInForce = (record: LimitRecord | undefined): LimitSpec => ({ ...record?.code, ...record?.set })
+
+/** Which pause it is. Those of earlier versions are known by their time. */
+export const serialOf = ({ serial, since }: LimitRecord): string => serial ?? String(since ?? 0)
+
+/** The pause of this record is another one than the limiter's: that one is over. */
+export const isOver = ({ limit, key }: LimiterId, record: LimitRecord | undefined): boolean =>
+  isPause(limit) && (record === undefined || serialOf(record) !== key)
+
+/** `after`, which remembers that `before` had more slots. */
+export function rememberingSlots(before: LimitRecord, after: LimitRecord): LimitRecord {
+  const most = Math.max(before.widest ?? 0, specInForce(before).concurrency ?? 0)
+  const { widest: _, ...rest } = after
+  return most > (specInForce(after).concurrency ?? 0) ? { ...rest, widest: most } : rest
+}

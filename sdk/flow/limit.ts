@@ -1,7 +1,9 @@
+import { inspect } from 'node:util'
 import { type Duration, milliseconds } from '../engine/duration.ts'
 import { InvalidInputError } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
 import { specInWords } from '../views/limit-words.ts'
+import { type LimiterId, limiterOf } from './limiter.ts'
 import { LONGEST_PER_MS, MOST_CONCURRENCY, MOST_RATE, SHORTEST_PER_MS } from './bounds.ts'
 
 export interface LimitOptions {
@@ -25,6 +27,8 @@ export interface Limit {
   readonly spec: LimitSpec
   /** Which of its parts: each key has the whole limit to itself. */
   readonly key?: string
+  /** What one who costs so much asks for; throws where that can never be granted. */
+  permitFor(cost: unknown, what: string): { limiter: LimiterId; spec: LimitSpec; cost: number }
   /** The same limit for one tenant, one model, one account: each key has slots, a rate and a line of its own. */
   for(key: string): Limit
 }
@@ -57,11 +61,24 @@ function limitOf(name: string, spec: LimitSpec, key?: string): Limit {
     name,
     spec,
     ...(key !== undefined && { key }),
+    permitFor: (cost, what) => ({ limiter: limiterOf({ limit: name, key }), spec, cost: checkedCost(cost, name, spec, what) }),
     for: (key) => {
       checkName(`a key of limit '${name}'`, key)
       return limitOf(name, spec, key)
     },
   }
+}
+
+function checkedCost(cost: unknown, name: string, spec: LimitSpec, what: string): number {
+  if (typeof cost !== 'number' || !(cost > 0 && cost <= MOST_RATE))
+    throw new InvalidInputError(
+      `${what}: its cost must be a number above 0 and at most ${MOST_RATE.toLocaleString('en')}, got ${inspect(cost)}`,
+    )
+  if (spec.rate === undefined || cost <= spec.rate) return cost
+  const has = specInWords({ rate: spec.rate, perMs: spec.perMs! })
+  throw new InvalidInputError(
+    `${what} costs ${cost}, and limit '${name}' has only ${has} in the code: it would never be let in. Raise it there, or make it cost less`,
+  )
 }
 
 /** Throws unless the numbers make a limit. */

@@ -3,13 +3,15 @@ import type { Count, RunRecord, World } from '../ports.ts'
 import { refusalOfSet } from '../views/limit-words.ts'
 import type { Place } from '../views/turn.ts'
 import { changeLimit, findLimit } from './changing-limits.ts'
-import { expectedAt } from './expected.ts'
-import { EMPTY, type GateState, resting } from './gate.ts'
+import { expectedAt, type Occupied } from './expected.ts'
 import { type LimitOptions, type LimitSpec, specOf } from './limit.ts'
 import { LIMITS, type LimitRecord, recordsOf, specInForce } from './limit-record.ts'
-import { type GateId, gateKey, gatesOf, inOrderOfService, NO_KEY } from './line.ts'
+import { type LimiterId, type LimiterState, limiterAt, limiterKey, limitersOf, slotsOf } from './limiter.ts'
 import { nameOf, type PauseScope } from './pause-scope.ts'
-import { countOf, hasLanes, placeAt, readFor, readLanes, readLine } from './reading-lines.ts'
+import { inOrderOfService, shownHolder } from './queue.ts'
+import { cooling } from './rate.ts'
+import { countOf, hasLanes, placeAt, readFor, readLanes, readLine } from './reading-queues.ts'
+import { blocksOf, type SlotState } from './slots.ts'
 
 /** A limit as people see it. */
 export interface LimitView {
@@ -88,32 +90,27 @@ export class Limits {
 
   /** Lets those in line in again, also where it rests because somebody inside asked for it. */
   resume(name: string): Promise<LimitView> {
-    return this.change(name, ({ paused: _, ...record }) => record, { endsRest: true })
+    return this.change(name, ({ paused: _, ...record }) => record, { endsCooldown: true })
   }
 
-  /** How many are before this run, or this step of it, and when it is likely to be let in. */
-  async placeOf(gate: GateId & { lane?: string }, run: Pick<RunRecord, 'id' | 'workflow'>, holder = run.id): Promise<Place> {
-    const [line, state = EMPTY, record, pause] = await Promise.all([
-      readLine(this.world, gate),
-      this.stateOf(gate),
-      this.record(gate.limit),
-      this.pauseBehind(gate, run),
-    ])
-    const seen = line.isMore && gate.lane !== undefined ? await readFor(this.world, gate, gate.lane, holder, state.lane) : line
+  /** How many are before this run, or this step of it, and when it is likely to get its permit. */
+  async placeOf(id: LimiterId & { lane?: string }, run: Pick<RunRecord, 'id' | 'workflow'>, holder = run.id): Promise<Place> {
+    const [line, record, pause] = await Promise.all([readLine(this.world, id), this.record(id.limit), this.pauseBehind(id, run)])
+    const state = await this.stateOf(id, record)
+    const seen = line.isMore && id.lane !== undefined ? await readFor(this.world, id, id.lane, holder, state.lane) : line
     const served = inOrderOfService(seen.tickets, state.lane)
-    const at = served.findIndex((ticket) => ticket.holder === holder)
+    const at = served.findIndex((entry) => shownHolder(entry.holder) === holder)
     const place = placeAt(at, seen)
     const paused = record?.paused === true
     const isUnknown = paused || pause !== undefined || place.isMore
     const now = this.world.clock.now()
-    const rested = resting(state, record?.restUntil)
-    const expected = isUnknown ? undefined : expectedAt(specInForce(record), rested, served.slice(0, place.count), now)
-    const rests = (rested.restUntil ?? 0) > now && { restUntil: rested.restUntil! }
+    const expected = isUnknown ? undefined : expectedAt(specInForce(record), state, served.slice(0, place.count), now)
+    const rests = (state.restUntil ?? 0) > now && { restUntil: state.restUntil! }
     return { place, ...(expected !== undefined && { expectedAt: expected }), paused, ...rests, ...(pause && { pause }) }
   }
 
   /** What keeps the run from going on behind this gate, the widest first. */
-  async pauseBehind(gate: GateId, { id, workflow }: Pick<RunRecord, 'id' | 'workflow'>): Promise<PauseScope | undefined> {
+  async pauseBehind(gate: LimiterId, { id, workflow }: Pick<RunRecord, 'id' | 'workflow'>): Promise<PauseScope | undefined> {
     const scopes: PauseScope[] = [{ all: true }, { workflow }, { run: id }]
     const records = await Promise.all(scopes.map((scope) => this.record(nameOf(scope))))
     return scopes.find((scope, i) => records[i]?.paused && nameOf(scope) !== gate.limit)
@@ -123,15 +120,14 @@ export class Limits {
     return (await this.world.documents.get(recordsOf(limit), limit))?.value as unknown as LimitRecord | undefined
   }
 
-  private async change(name: string, change: (record: LimitRecord) => LimitRecord, options?: { endsRest: boolean }): Promise<LimitView> {
+  private async change(name: string, change: (record: LimitRecord) => LimitRecord, options?: { endsCooldown: boolean }): Promise<LimitView> {
     return this.view(name, await changeLimit(this.world, name, change, options))
   }
 
   private async view(name: string, record: LimitRecord): Promise<LimitView> {
-    const found = await this.world.documents.list(gatesOf(name), { limit: MOST_GATES + 1 })
-    const gates = await Promise.all(
-      found.slice(0, MOST_GATES).map(({ key, value }) => this.gate(name, key, resting(value as unknown as GateState, record.restUntil))),
-    )
+    const collection = limitersOf(name)
+    const found = await this.world.documents.list(collection, { limit: MOST_GATES + 1 })
+    const gates = await Promise.all(found.slice(0, MOST_GATES).map(({ key }) => this.gate(limiterAt({ collection, key }), record)))
     return {
       name,
       code: record.code,
@@ -143,26 +139,48 @@ export class Limits {
     }
   }
 
-  private async gate(limit: string, key: string, { holders, lane, restUntil, heldMs }: GateState): Promise<GateView> {
-    const id = { limit, ...(key !== NO_KEY && { key }) }
-    const line = await readLine(this.world, id)
+  private async gate(id: LimiterId, record: LimitRecord): Promise<GateView> {
+    const [line, slots, state] = await Promise.all([readLine(this.world, id), this.slotsOf(id, record), this.stateOf(id, record)])
+    const { lane, restUntil, heldMs } = state
     const first = line.isMore && hasLanes(line) ? await readLanes(this.world, id, { served: lane, each: MOST_SHOWN, most: MOST_SHOWN }) : line
-    const inside = Object.keys(holders)
+    const holders = [...slots.map(({ holder }) => holder), ...Object.keys(state.holders ?? {})]
     const now = this.world.clock.now()
     return {
-      ...(key !== NO_KEY && { key }),
-      inside: inside.length,
-      holders: inside.slice(0, MOST_SHOWN),
+      ...(id.key !== undefined && { key: id.key }),
+      inside: holders.length,
+      holders: holders.slice(0, MOST_SHOWN).map(shownHolder),
       waiting: countOf(line),
       next: inOrderOfService(first.tickets, lane)
         .slice(0, MOST_SHOWN)
-        .map(({ holder }) => holder),
+        .map(({ holder }) => shownHolder(holder)),
       ...(restUntil !== undefined && restUntil > now && { restUntil }),
       ...(heldMs !== undefined && { heldMs }),
     }
   }
 
-  private async stateOf(gate: GateId): Promise<GateState | undefined> {
-    return (await this.world.documents.get(gatesOf(gate.limit), gateKey(gate)))?.value as unknown as GateState | undefined
+  /** Those that are held. */
+  private async slotsOf(id: LimiterId, record: LimitRecord | undefined): Promise<SlotState[]> {
+    return (await this.allSlots(id, record)).filter(({ holder }) => holder !== '')
+  }
+
+  private async allSlots(id: LimiterId, record: LimitRecord | undefined): Promise<SlotState[]> {
+    const most = Math.max(record?.widest ?? 0, specInForce(record).concurrency ?? 0)
+    const blocks = Array.from({ length: blocksOf(most) }, (_, block) => this.world.documents.list(slotsOf(id, block)))
+    return (await Promise.all(blocks)).flat().map(({ value }) => value as unknown as SlotState)
+  }
+
+  /** With what its slots tell: since when they are held, how long usually, and which fairness key was served last. */
+  private async stateOf(id: LimiterId, record: LimitRecord | undefined): Promise<Occupied> {
+    const [found, slots] = await Promise.all([this.world.documents.get(limitersOf(id.limit), limiterKey(id)), this.allSlots(id, record)])
+    const state = cooling((found?.value as LimiterState | undefined) ?? {}, record?.restUntil)
+    const held = slots.filter(({ holder }) => holder !== '')
+    const times = slots.flatMap(({ heldMs }) => heldMs ?? [])
+    const last = held.toSorted((a, b) => b.since - a.since)[0]?.lane
+    return {
+      ...state,
+      since: [...held.map(({ since }) => since), ...Object.values(state.holders ?? {})],
+      ...(times.length > 0 && { heldMs: Math.round(times.reduce((sum, ms) => sum + ms, 0) / times.length) }),
+      ...(last !== undefined && { lane: last }),
+    }
   }
 }

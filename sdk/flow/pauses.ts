@@ -4,9 +4,9 @@ import { checkName, checkRunId } from '../engine/names.ts'
 import { type Count, type DocumentStore, hasEnded, type RunRecord, type World } from '../ports.ts'
 import type { Admission, Gate } from './admission.ts'
 import { MOST_PAUSES, MOST_PER_SECOND, USUAL_PER_SECOND } from './bounds.ts'
-import { type LimitRecord, PAUSES } from './limit-record.ts'
+import { type LimitRecord, PAUSES, serialOf } from './limit-record.ts'
 import { isPause, nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
-import { countOf, readLine } from './reading-lines.ts'
+import { countOf, readLine } from './reading-queues.ts'
 
 export type { PauseScope } from './pause-scope.ts'
 
@@ -55,9 +55,9 @@ export class Pauses {
     return undefined
   }
 
-  /** Whether somebody may be in line behind one who was let through this one. */
-  mayHaveLine({ limit, key }: Gate): boolean {
-    return !this.seen || this.seen.records.has(limit) || this.seen.at <= Number(key) + SEEN_FOR_MS
+  /** Whether runs may be queued behind one that was let through this pause. */
+  mayHaveQueue({ limit, key }: Gate): boolean {
+    return !this.seen || this.seen.records.has(limit) || this.seen.at <= Number.parseInt(key!, 10) + SEEN_FOR_MS
   }
 
   async read(): Promise<void> {
@@ -87,8 +87,6 @@ export function withGate({ admission, createdAt }: RunRecord, gate: Gate, hasBeg
   return { admission: { order: createdAt, ...admission, gates: [...before, gate, ...gates.filter(isRate)] }, passed: before.length }
 }
 
-const serialOf = ({ since }: LimitRecord): string => String(since ?? 0)
-
 export async function pause(world: World, scope: PauseScope): Promise<PauseView> {
   const name = nameOf(scope)
   for (;;) {
@@ -100,8 +98,10 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
       )
     // Paused again while it resumes: those in line stay there.
     const since = there?.since ?? world.clock.now()
+    // Two pauses of one name may begin at the same time, where clocks differ.
+    const serial = there ? serialOf(there) : `${since}-${world.ids.messageId()}`
     const round = (there?.round ?? 0) + (there && !there.paused ? 1 : 0)
-    const record: LimitRecord = { code: {}, paused: true, since, ends: true, ...(round > 0 && { round }) }
+    const record: LimitRecord = { code: {}, paused: true, since, serial, ends: true, ...(round > 0 && { round }) }
     if (await world.documents.put(PAUSES, name, record as unknown as Json, { ifVersion: found?.version ?? 0 })) {
       await pausesOf(world).read()
       return viewOf(name, record)
@@ -123,15 +123,16 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
   for (;;) {
     const found = await world.documents.get(PAUSES, name)
     if (!found) return undefined
-    const { since, round } = found.value as unknown as LimitRecord
+    const { since, round, serial } = found.value as unknown as LimitRecord
     const record: LimitRecord = {
       code: { rate: perSecond, perMs: 1_000 },
       ends: true,
       ...(since !== undefined && { since }),
+      ...(serial !== undefined && { serial }),
       ...(round !== undefined && { round }),
     }
     if (!(await world.documents.put(PAUSES, name, record as unknown as Json, { ifVersion: found.version }))) continue
-    await world.wakeups.send(await world.store.attend([{ limit: name, key: serialOf(record) }]))
+    await world.wakeups.send(await world.store.dispatch([{ limit: name, key: serialOf(record) }]))
     await pausesOf(world).read()
     return viewOf(name, record)
   }

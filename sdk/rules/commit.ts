@@ -1,10 +1,10 @@
 import { END_STATUS, outcomeOf } from '../engine/ending.ts'
 import type { ErrorRecord, TerminalEvent } from '../engine/events.ts'
 import type { Commit, CommitResult, Wake } from '../ports.ts'
-import { leaveGates, standInLine } from './admit.ts'
+import { releaseRun } from './admit.ts'
 import { ABANDONED, FREE, leftUndone } from './claim.ts'
-import { leaveForGood } from './gates.ts'
-import { sendOutgoing } from './outgoing.ts'
+import { queueUp } from './limiters/queueing.ts'
+import { type Sent, sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
 
@@ -17,38 +17,33 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   const run = (yield storage.held(said.runId, said.epoch)) as StoredRun | undefined
   if (!run) return { ok: false }
   if (said.frame && !((yield storage.append(run, said.frame)) as boolean)) return { ok: false }
-  const sent = said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said) : []
+  const { wakes: sent, permits } = said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said) : NOTHING_SENT
+  const got = permits.length > 0 ? { permits } : {}
   const next = afterCommit(run, said, storage.now())
-  if (!next) return { ok: true, suspended: false, wakes: sent }
+  if (!next) return { ok: true, suspended: false, wakes: sent, ...got }
   yield* tidy(storage, run, said)
 
   const updated = yield* ask(storage.update(run, next.change))
   const { kind } = said.next
   if (updated.ok) {
-    if (kind === 'keep' || kind === 'gathered') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }
-    const left = mayBeLetInAgain(said) ? yield* leaveForGood(storage, run, said.outgoing!, kind === 'end' || kind === 'park' ? 'all' : 'said') : []
-    const wakes = [...sent, ...left]
-    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...wakes, ...(yield* standInLine(storage, updated.run))] }
-    if (kind === 'park') return { ok: true, suspended: true, wakes: [...wakes, ...(yield* leaveGates(storage, run))] }
-    return { ok: true, suspended: true, wakes: [...wakes, ...next.wakes] }
+    if (kind === 'keep' || kind === 'gathered') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent, ...got }
+    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* queueUp(storage, updated.run))] }
+    if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* releaseRun(storage, run))] }
+    return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
   }
   // I6: something came in that the runner has not seen.
   const isOurs = updated.run?.epoch === said.epoch && updated.run.status === 'running'
-  return kind === 'suspend' && isOurs ? { ok: true, suspended: false, stimulus: updated.run!.stimulus, wakes: sent } : { ok: false }
+  return kind === 'suspend' && isOurs ? { ok: true, suspended: false, stimulus: updated.run!.stimulus, wakes: sent, ...got } : { ok: false }
 }
 
-/** It stood in line for what it does not want any more, or not now. */
-function mayBeLetInAgain({ next: { kind }, outgoing = [] }: Commit): boolean {
-  const isLeaving = kind === 'end' || kind === 'park' || kind === 'queue' || kind === 'continue'
-  return isLeaving && outgoing.some((item) => item.kind === 'leave' && (item.isInLine || item.again))
-}
+const NOTHING_SENT: Sent = { wakes: [], permits: [] }
 
-function* causeAndConsume(storage: Storage, run: StoredRun, { outgoing = [], consumed = [], next }: Commit): Procedure<Wake[]> {
+function* causeAndConsume(storage: Storage, run: StoredRun, { outgoing = [], consumed = [], next }: Commit): Procedure<Sent> {
   // Before the run itself, because the next generation could not tell from its journal what was consumed.
   // The mail of a run that has ended is read by nobody, unless it failed and is retried.
   const marks = consumed.length > 0 && !(next.kind === 'end' && isFinal(next.event)) ? [ask(storage.consume(run, consumed))] : []
-  const [wakes] = yield* together<unknown>([sendOutgoing(storage, run, outgoing), ...marks])
-  return wakes as Wake[]
+  const [sent] = yield* together<unknown>([sendOutgoing(storage, run, outgoing), ...marks])
+  return sent as Sent
 }
 
 /** A failed run can be told to go on, with everything it has; the others have had their day. */
@@ -95,7 +90,7 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     case 'release': {
       const at = next.wakeAt ?? now
       // A claim that got nowhere stays counted, as one that died does: whoever hands a run on and on would never be stopped.
-      const free = next.fruitless ? ABANDONED : next.undone ? leftUndone(run) : FREE
+      const free = next.noProgress ? ABANDONED : next.effectsPending ? leftUndone(run) : FREE
       return { change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
     }
     case 'gathered': {
@@ -104,7 +99,7 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     }
     case 'queue': {
       const { admission, passed = 0, waitingFor } = next
-      const free = next.undone ? leftUndone(run) : FREE
+      const free = next.effectsPending ? leftUndone(run) : FREE
       return { change: change({ ...free, status: 'queued', wakeAt: undefined, waitingFor, ...(admission && { admission, passed }) }), wakes: [] }
     }
     case 'continue': {
@@ -115,7 +110,7 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     case 'end':
       return { change: change(ended(next.event, now)), wakes: [] }
     case 'park':
-      return { change: change({ ...parked(next.error, now), ...(next.undone ? leftUndone(run) : FREE), ...outside(run) }), wakes: [] }
+      return { change: change({ ...parked(next.error, now), ...(next.effectsPending ? leftUndone(run) : FREE), ...outside(run) }), wakes: [] }
   }
 }
 
@@ -124,7 +119,7 @@ export function parked(error: ErrorRecord, now: number): RunFields {
   return { wakeAt: undefined, waitingFor: undefined, status: 'stuck', error: { ...error, at: now } }
 }
 
-/** Whoever waits for people is not inside a gate; it stands in line again when it goes on. */
+/** A run that waits for people holds no slot; it queues again when it goes on. */
 export const outside = ({ admission }: StoredRun): RunFields => (admission ? { passed: 0 } : {})
 
 /** The fields of a run that has ended. */

@@ -1,22 +1,43 @@
 import { END_STATUS, messageOfEnd, outcomeOf } from '../engine/ending.ts'
 import { type ErrorRecord, isTerminal } from '../engine/events.ts'
 import { canonicalJson } from '../engine/json.ts'
-import { hasEnded, type Message, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
+import { entryKey } from '../flow/queue.ts'
+import { type GrantedPermit, hasEnded, type Message, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
 import { insert } from './admit.ts'
 import { deliver } from './deliver.ts'
-import { leave, rest } from './gates.ts'
+import { acquire } from './limiters/acquire.ts'
+import { dispatch } from './limiters/dispatch.ts'
+import { removeEntry } from './limiters/entries.ts'
+import { coolDown } from './limiters/record.ts'
+import { release } from './limiters/release.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 import { dispatchTask, withdrawTask } from './tasks.ts'
 import { terminate } from './terminate.ts'
 
-/** What a commit causes outside its run. Each part may be done twice, so whoever recovers the sender does all of it again. */
-export function* sendOutgoing(storage: Storage, from: StoredRun, outgoing: readonly Outgoing[]): Procedure<Wake[]> {
-  const wakes = yield* together(outgoing.map((item) => send(storage, from, item)))
-  return wakes.flat()
+export interface Sent {
+  wakes: Wake[]
+  permits: GrantedPermit[]
 }
 
-function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wake[]> {
+type Acquire = Extract<Outgoing, { kind: 'acquire' }>
+const isAcquire = (item: Outgoing): item is Acquire => item.kind === 'acquire'
+
+/** What a commit causes outside its run. Each part may be done twice, so whoever recovers the sender does all of it again. */
+export function* sendOutgoing(storage: Storage, from: StoredRun, outgoing: readonly Outgoing[]): Procedure<Sent> {
+  const others = outgoing.filter((item) => !isAcquire(item)) as Exclude<Outgoing, Acquire>[]
+  const wakes = (yield* together(others.map((item) => send(storage, from, item)))).flat()
+  // What the run gives back may be what it asks for.
+  const acquired = yield* together(outgoing.filter(isAcquire).map((item) => acquirePermit(storage, item)))
+  return { wakes: [...wakes, ...acquired.flatMap((each) => each.wakes)], permits: acquired.flatMap((each) => each.permits) }
+}
+
+function* acquirePermit(storage: Storage, { limiter, entry, spec }: Acquire): Procedure<Sent> {
+  const { permit, wakes } = yield* acquire(storage, limiter, entry, spec)
+  return { wakes, permits: permit ? [{ holder: entry.holder, ...permit }] : [] }
+}
+
+function* send(storage: Storage, from: StoredRun, item: Exclude<Outgoing, Acquire>): Procedure<Wake[]> {
   switch (item.kind) {
     case 'start':
       return yield* item.isThere ? askChild(storage, from, item.run) : startChild(storage, from, item.run)
@@ -33,11 +54,16 @@ function* send(storage: Storage, from: StoredRun, item: Outgoing): Procedure<Wak
     case 'reply':
       yield* ask(storage.putReply(from, item.to, item.reply))
       return []
-    case 'rest':
-      yield* rest(storage, item.limit, item.spec, item.ms)
+    case 'coolDown':
+      yield* coolDown(storage, item.limit, item.spec, item.ms)
       return []
-    case 'leave':
-      return yield* leave(storage, item.gate, item, item)
+    case 'confirm':
+      yield* removeEntry(storage, item.limiter, entryKey(item.entry))
+      return []
+    case 'release':
+      return yield* release(storage, item.limiter, item)
+    case 'dispatchNext':
+      return (yield* dispatch(storage, item.limiter)).wakes
   }
 }
 

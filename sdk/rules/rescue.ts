@@ -2,10 +2,11 @@ import type { ErrorRecord, EventOf } from '../engine/events.ts'
 import { FORMAT } from '../engine/names.ts'
 import { isPause } from '../flow/pause-scope.ts'
 import type { Parked, RunStatus, Wake } from '../ports.ts'
-import { leaveGates, standInLine } from './admit.ts'
+import { releaseRun } from './admit.ts'
 import { ABANDONED } from './claim.ts'
 import { outside, parked } from './commit.ts'
 import { isLeased } from './guard.ts'
+import { queueUp } from './limiters/queueing.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 import { appendOutside } from './terminate.ts'
@@ -31,7 +32,7 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
   }
   const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
   if (!updated.ok) return NOT_REVIVED
-  return { revived: true, wakes: hasGates ? yield* standInLine(storage, updated.run) : [{ runId, at: now }] }
+  return { revived: true, wakes: hasGates ? yield* queueUp(storage, updated.run) : [{ runId, at: now }] }
 }
 
 /** True also when the word is there already: whoever wrote it died before the run itself said so. */
@@ -53,7 +54,7 @@ export function* park(storage: Storage, runId: string, error: ErrorRecord, optio
   // The next epoch shuts out a runner whose lease ran out and who may come back to life.
   const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump: ['epoch'] }))
   if (updated.ok) {
-    yield* leaveGates(storage, run)
+    yield* releaseRun(storage, run)
     return 'parked'
   }
   return updated.run && isLeased(updated.run, now) ? 'leased' : 'moved-on'

@@ -1,7 +1,7 @@
 import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
 import type { Admission, NewAdmission } from '../flow/admission.ts'
-import type { LimitSpec } from '../flow/limit.ts'
-import type { GateId, Ticket } from '../flow/line.ts'
+import { type LimiterId, limiterAt } from '../flow/limiter.ts'
+import type { QueueEntry } from '../flow/queue.ts'
 import type {
   Claimed,
   Commit,
@@ -9,6 +9,7 @@ import type {
   DeliverResult,
   Inbox,
   Lease,
+  LimitersChecked,
   Message,
   NewRun,
   Parked,
@@ -19,6 +20,7 @@ import type {
   RunRecord,
   RunState,
   RunStore,
+  Standing,
   Wake,
 } from '../ports.ts'
 import { insert } from './admit.ts'
@@ -26,8 +28,11 @@ import { claim, renew } from './claim.ts'
 import { commit } from './commit.ts'
 import { deliver, hasten } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
-import { attend, attendAfresh, enter } from './gates.ts'
-import { ask, type Procedure } from './procedure.ts'
+import { lostPermit, standing } from './limiters/acquire.ts'
+import { dispatch } from './limiters/dispatch.ts'
+import { putOff, repair } from './limiters/repair.ts'
+import { revokeAndDispatch } from './limiters/revoke.ts'
+import { ask, inParallel, type Procedure } from './procedure.ts'
 import { park, revive } from './rescue.ts'
 import type { Storage, StoredRun } from './storage.ts'
 import { terminate } from './terminate.ts'
@@ -90,18 +95,39 @@ export class Runs implements RunStore {
     return this.storage.perform(() => commit(this.storage, said))
   }
 
-  enter(gate: GateId, ticket: Ticket, spec: LimitSpec, epoch?: number): Promise<{ at?: number; wakes: Wake[] }> {
-    return this.storage.perform(() => enter(this.storage, gate, ticket, spec, epoch))
+  standing(limiter: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Promise<Standing> {
+    return this.storage.perform(() => standing(this.storage, limiter, entry, mayHaveSlot))
+  }
+
+  confirmPermits(run: RunRecord): Promise<number | undefined> {
+    return this.storage.perform(() => lostPermit(this.storage, run))
   }
 
   hasten(runId: string): Promise<Wake[]> {
     return this.storage.perform(() => hasten(this.storage, runId))
   }
 
-  async attend(gates: readonly GateId[], afresh?: { endsRest: boolean }): Promise<Wake[]> {
-    const lookAt = (gate: GateId) => (afresh ? attendAfresh(this.storage, gate, afresh) : attend(this.storage, gate))
-    const attended = await Promise.all(gates.map((gate) => this.storage.perform(() => lookAt(gate))))
-    return attended.flatMap(({ wakes }) => wakes)
+  async dispatch(limiters: readonly LimiterId[], revoking?: { endsCooldown: boolean }): Promise<Wake[]> {
+    const serve = (id: LimiterId) => (revoking ? revokeAndDispatch(this.storage, id, revoking) : dispatch(this.storage, id))
+    const dispatched = await Promise.all(limiters.map((id) => this.storage.perform(() => serve(id))))
+    return dispatched.flatMap(({ wakes }) => wakes)
+  }
+
+  async checkLimiters(before: number, limit: number): Promise<LimitersChecked> {
+    const due = await this.storage.dueDocuments(before, limit)
+    const failures: LimitersChecked['failures'] = []
+    const wakes = await inParallel(due, async (document) => {
+      const limiter = limiterAt(document)
+      try {
+        return await this.storage.perform(() => repair(this.storage, limiter))
+      } catch (error) {
+        // Its own trouble must not keep the others from being checked.
+        failures.push({ limiter, error })
+        await this.storage.perform(() => putOff(this.storage, limiter)).catch(() => {})
+        return []
+      }
+    })
+    return { wakes: wakes.flat(), isMore: due.length === limit && failures.length < due.length, checked: due.length, failures }
   }
 
   terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }> {

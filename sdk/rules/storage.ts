@@ -7,6 +7,7 @@ import type {
   Message,
   NewRun,
   ParentLink,
+  PutOptions,
   Reply,
   RunFilter,
   RunPage,
@@ -122,7 +123,7 @@ export type Answer<T> = T | Promise<T>
 export interface StoredDocuments {
   get(collection: string, key: string): Answer<Document | undefined>
   list(collection: string, range?: DocumentRange): Answer<Document[]>
-  put(collection: string, key: string, value: Json, options?: { ifVersion?: number; expiresAt?: number }): Answer<Document | undefined>
+  put(collection: string, key: string, value: Json, options?: PutOptions): Answer<Document | undefined>
   delete(collection: string, key: string, ifVersion?: number): Answer<boolean>
   remove(collection: string, key: string): Answer<void>
 }
@@ -133,6 +134,8 @@ export interface StoredDocuments {
  */
 export interface Storage {
   readonly documents: StoredDocuments
+  /** Others write between two of its calls: there are no transactions. */
+  readonly isContended: boolean
   now(): number
   /** Carries a procedure out, in one transaction or call by call. `mayBeLost`: a power cut may undo it without harm. */
   perform<T>(procedure: () => Procedure<T>, durability?: 'mayBeLost'): Promise<T>
@@ -188,5 +191,7 @@ export interface Storage {
   list(filter: RunFilter): Promise<RunPage>
   counts: RunStore['counts']
   overdue(before: number, limit: number): Promise<Wake[]>
+  /** Documents that are due, earliest first. */
+  dueDocuments(before: number, limit: number): Promise<{ collection: string; key: string }[]>
   watch: RunStore['watch']
 }

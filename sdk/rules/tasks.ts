@@ -2,7 +2,7 @@ import type { DeliverResult, Wake } from '../ports.ts'
 import { withdrawn } from '../tasks/lifecycle.ts'
 import { isNewer, messageOf, type NewTask, type Task } from '../tasks/task.ts'
 import { deliver } from './deliver.ts'
-import { leave } from './gates.ts'
+import { release } from './limiters/release.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 
@@ -34,7 +34,7 @@ export function* settleTask(storage: Storage, task: Task): Procedure<{ saved: bo
   if (!(yield* ask(storage.writeTask(task)))) return { saved: false, wakes: [] }
   const message = messageOf(task)
   const delivered = message ? yield* deliver(storage, task.runId, message) : { wakes: [] }
-  const left = task.inside ? yield* leave(storage, task.inside.gate, { ...task.inside, lane: '', order: 0 }) : []
+  const left = task.inside ? yield* release(storage, task.inside.gate, { holder: task.inside.holder, lane: '', order: 0 }) : []
   yield* ask(storage.dismissTask(task))
   return { saved: true, ...delivered, wakes: [...delivered.wakes, ...left] }
 }

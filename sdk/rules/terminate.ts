@@ -1,9 +1,9 @@
-import { leavingLines, outgoingAtEnd } from '../engine/ending.ts'
+import { outgoingAtEnd } from '../engine/ending.ts'
 import { type Frame, isTerminal, type JournalEvent, type TerminalEvent } from '../engine/events.ts'
+import { allReleases } from '../flow/releases.ts'
 import { hasEnded, type Wake } from '../ports.ts'
 import { ended, isFinal } from './commit.ts'
 import { forgetStarts } from './forget-starts.ts'
-import { leaveForGood } from './gates.ts'
 import { sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
@@ -29,15 +29,12 @@ function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, f
   const { seq } = frames.at(-1)!
   const events = frames.flatMap((frame) => frame.events)
   // Before the run itself, as in every commit: an end that nobody was told of would never be told.
-  const { waitingFor } = yield* ask(storage.record(run))
-  const outgoing = [...outgoingAtEnd(run, event, seq, events), ...leavingLines(run, waitingFor)]
-  const wakes = yield* sendOutgoing(storage, run, outgoing)
+  const { wakes } = yield* sendOutgoing(storage, run, [...outgoingAtEnd(run, event, seq, events), ...allReleases(run, events)])
   if (isFinal(event)) yield* ask(storage.clearMail(run, 'all'))
   // Whoever holds the run has lost it.
   const updated = yield* ask(storage.update(run, { when: { open: true }, set: ended(event, storage.now()), bump: ['epoch'], frame: seq }))
   if (updated.ok) yield* forgetStarts(storage, run, 'payloads')
-  const left = updated.ok ? yield* leaveForGood(storage, run, outgoing, 'all') : []
-  return { ended: updated.ok, wakes: [...wakes, ...left] }
+  return { ended: updated.ok, wakes }
 }
 
 /** Takes the next slot of the journal for something that does not come from a runner; undefined if it was taken. */

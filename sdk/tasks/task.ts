@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
-import type { GateId } from '../flow/line.ts'
+import type { LimiterId } from '../flow/limiter.ts'
 import type { Message } from '../ports.ts'
 
 /** What an input, an output or a checkpoint may weigh as JSON: the protocol's limit. */
@@ -37,7 +37,7 @@ export interface NewTask {
   policy: TaskPolicy
   dispatchedAt: number
   /** What it was let in to. Its end is the end of that, whether its run is there to hear of it or not. */
-  inside?: { gate: GateId; holder: string }
+  inside?: { gate: LimiterId; holder: string }
 }
 
 export type TaskOutcome = { result?: Json } | { error: ErrorRecord } | 'withdrawn'

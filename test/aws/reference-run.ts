@@ -107,6 +107,6 @@ async function untilItWorks<T>(call: () => Promise<T>, deaths: unknown[]): Promi
   return call()
 }
 
-function pick({ store, documents, tasks, clock, ids, log, inlineWaitMs }: World): Omit<World, 'wakeups'> {
-  return { store, documents, tasks, clock, ids, log, inlineWaitMs }
+function pick({ store, documents, tasks, clock, ids, log, inlineWaitMs, flow }: World): Omit<World, 'wakeups'> {
+  return { store, documents, tasks, clock, ids, log, inlineWaitMs, flow }
 }

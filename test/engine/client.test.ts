@@ -186,8 +186,8 @@ describe('a run that somebody waits for', () => {
         await handOver(world, runId, registry)
       },
     }
-    const { store, documents, tasks, clock, ids, log, inlineWaitMs } = world
-    const calling: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, wakeups }
+    const { store, documents, tasks, clock, ids, log, inlineWaitMs, flow } = world
+    const calling: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, flow, wakeups }
     return { client: new Client(calling, registry), sent, handed, now: world.clock.now() }
   }
   const take = async (world: World, runId: string, registry: Registry) => void (await runOnce(world, registry, runId, { lease: { owner: 'o', ms: 30_000 } }))

@@ -136,7 +136,7 @@ describe('handing a run on', () => {
   })
 
   it('is counted where nothing was done for the run: what goes on for ever has to be noticed', () => {
-    expect(committing({ next: { kind: 'release', fruitless: true } }).named('update')[0]![1]).toStrictEqual({
+    expect(committing({ next: { kind: 'release', noProgress: true } }).named('update')[0]![1]).toStrictEqual({
       when: { heldBy: 5 },
       set: { ...UNHELD, status: 'pending', wakeAt: NOW, waitingFor: undefined },
       frame: undefined,
@@ -144,9 +144,9 @@ describe('handing a run on', () => {
   })
 
   it.each([
-    ['release', { kind: 'release', undone: true } as const],
-    ['queue', { kind: 'queue', undone: true } as const],
-    ['park', { kind: 'park', error: { name: 'Error', message: 'no' }, undone: true } as const],
+    ['release', { kind: 'release', effectsPending: true } as const],
+    ['queue', { kind: 'queue', effectsPending: true } as const],
+    ['park', { kind: 'park', error: { name: 'Error', message: 'no' }, effectsPending: true } as const],
   ])('where something is left undone (%s) keeps the count of claims, and does not take this one for a death', (_, next) => {
     const [, { set }] = committing({ next }, { held: stored({ claims: 3, spared: 1 }), update: { ok: false } }).named('update')[0] as [unknown, { set: object }]
     expect(set).toMatchObject({ ...UNHELD, spared: 2 })

@@ -1,11 +1,11 @@
 import { DeleteCommand, QueryCommand } from '#aws/documents'
 import type { Json } from '../../engine/json.ts'
-import type { Document, DocumentRange, DocumentStore } from '../../ports.ts'
+import type { Document, DocumentRange, DocumentStore, PutOptions } from '../../ports.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { type Aws, newToken } from './context.ts'
 import { absent, all, any, change, type Expression, exists } from './expressions.ts'
 import { getItem, updateIf } from './items.ts'
-import { documentKey, type Key } from './keys.ts'
+import { documentDueIndex, documentKey, type Key, timeOf } from './keys.ts'
 import type { Packed } from './payloads.ts'
 
 /** A document as the table holds it. */
@@ -18,6 +18,8 @@ interface DocumentItem extends Key {
   expiresAt?: number
   /** When DynamoDB may clear it away, which it does in its own time. */
   ttl?: number
+  dueShard?: string
+  dueKey?: string
 }
 
 const isGone = (now: number): Expression => any(absent, { text: '#expiresAt <= :now', values: { ':now': now } })
@@ -42,15 +44,16 @@ export class DynamoDocuments implements DocumentStore {
     return inParallel(await this.query(collection, range), (item) => this.toDocument(item))
   }
 
-  async put(collection: string, key: string, value: Json, options: { ifVersion?: number; expiresAt?: number } = {}): Promise<Document | undefined> {
-    const { ifVersion, expiresAt } = options
+  async put(collection: string, key: string, value: Json, options: PutOptions = {}): Promise<Document | undefined> {
+    const { ifVersion, expiresAt, dueAt } = options
+    const due = dueAt === undefined ? NOT_DUE : documentDueIndex(collection, key, dueAt)
     const stored = await this.aws.payloads.storeForGood(value)
     for (;;) {
       const before = ifVersion ?? (await this.find(collection, key))?.version ?? 0
       const now = this.aws.clock.now()
-      const next = { value: stored, version: before + 1, expiresAt, ttl: ttlOf(expiresAt) }
+      const next = { value: stored, version: before + 1, expiresAt, ttl: ttlOf(expiresAt), ...due }
       if (await this.write(collection, key, next, before === 0 ? isGone(now) : all(isAlive(now), isAt(before)))) {
-        return { key, value, version: next.version, ...(expiresAt !== undefined && { expiresAt }) }
+        return { key, value, version: next.version, ...(expiresAt !== undefined && { expiresAt }), ...(dueAt !== undefined && { dueAt }) }
       }
       if (ifVersion !== undefined) return undefined
     }
@@ -60,7 +63,7 @@ export class DynamoDocuments implements DocumentStore {
   async delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
     const now = this.aws.clock.now()
     const condition = ifVersion === undefined ? isAlive(now) : all(isAlive(now), isAt(ifVersion))
-    return this.write(collection, key, { value: NOTHING, expiresAt: now, ttl: ttlOf(now) }, condition)
+    return this.write(collection, key, { value: NOTHING, expiresAt: now, ttl: ttlOf(now), ...NOT_DUE }, condition)
   }
 
   /** What expired stays until DynamoDB gets round to it, and a list reads over it; this does not. */
@@ -68,7 +71,7 @@ export class DynamoDocuments implements DocumentStore {
     await this.aws.db.send(new DeleteCommand({ TableName: this.aws.table, Key: documentKey(collection, key) }))
   }
 
-  private async write(collection: string, key: string, attributes: Partial<DocumentItem>, condition: Expression): Promise<boolean> {
+  private async write(collection: string, key: string, attributes: { [K in keyof DocumentItem]?: DocumentItem[K] | undefined }, condition: Expression): Promise<boolean> {
     const writer = newToken()
     const update = change({ ...attributes, writer }, { text: '#writerBefore = if_not_exists(#writer, :nobody)', values: { ':nobody': '' } })
     const written = await updateIf<DocumentItem>(this.aws, documentKey(collection, key), update, condition)
@@ -105,10 +108,17 @@ export class DynamoDocuments implements DocumentStore {
     return expiresAt === undefined || expiresAt > this.aws.clock.now()
   }
 
-  private async toDocument({ sk, value, version, expiresAt }: DocumentItem): Promise<Document> {
-    return { key: sk, value: await this.aws.payloads.load('', value), version, ...(expiresAt !== undefined && { expiresAt }) }
+  private async toDocument({ sk, value, version, expiresAt, dueKey }: DocumentItem): Promise<Document> {
+    return {
+      key: sk,
+      value: await this.aws.payloads.load('', value),
+      version,
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(dueKey !== undefined && { dueAt: timeOf(dueKey) }),
+    }
   }
 }
 
 const NOTHING = 'null'
+const NOT_DUE = { dueShard: undefined, dueKey: undefined }
 const ttlOf = (expiresAt: number | undefined): number | undefined => (expiresAt === undefined ? undefined : Math.ceil(expiresAt / 1_000))

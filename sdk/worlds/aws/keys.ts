@@ -64,6 +64,16 @@ export function removalIndex(runId: string, at: number): { dueShard: string; due
   return { dueShard: `${REMOVALS}${shardOf(runId, REMOVAL_SHARDS)}`, dueKey: timeKey(at, runId) }
 }
 
+/** Documents that are to be looked at share the due index, too. */
+export function documentDueIndex(collection: string, key: string, at: number): { dueShard: string; dueKey: string } {
+  const name = `${collection}\n${key}`
+  return { dueShard: `${CHECKS}${shardOf(name, CHECK_SHARDS)}`, dueKey: timeKey(at, name) }
+}
+export const CHECKS = 'CHECK#'
+export const CHECK_SHARDS = 4
+/** Of an item that holds a document. */
+export const collectionOf = (pk: string): string => pk.slice('DOC#'.length)
+
 /** Runs that need people share the due index, so that listing them is cheap. Sorted by creation, as every list is. */
 export function troubleIndex(runId: string, status: 'stuck' | 'failed', createdAt: number): { dueShard: string; dueKey: string } {
   return { dueShard: `${trouble(status)}${shardOf(runId)}`, dueKey: timeKey(createdAt, runId) }

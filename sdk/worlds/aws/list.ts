@@ -5,7 +5,7 @@ import { inShort, summaryOf } from '../../rules/summary.ts'
 import type { Aws } from './context.ts'
 import { all, type Expression } from './expressions.ts'
 import { getItems } from './items.ts'
-import { ALL, createdKey, DUE, LIST, LIST_SHARDS, listOf, partition, runIdOf, runKey, tagPartition, timeText, trouble } from './keys.ts'
+import { ALL, createdKey, DUE, LIST, LIST_SHARDS, listOf, partition, runIdOf, runKey, tagPartition, timeText, trouble, CHECK_SHARDS, CHECKS, collectionOf } from './keys.ts'
 import { formerWorkflows, type Listed, listing } from './listed-workflows.ts'
 import { unpack } from './payloads.ts'
 import { type RunItem, shownWakeAt } from './run-item.ts'
@@ -79,6 +79,17 @@ export async function overdueRuns(aws: Aws, before: number, limit: number): Prom
     }
   }
   return overdue
+}
+
+/** Documents that are due, earliest first. The index may be late; whoever looks at a document decides by the document. */
+export async function dueDocuments(aws: Aws, before: number, limit: number): Promise<{ collection: string; key: string }[]> {
+  const found: { collection: string; key: string }[] = []
+  const range: Range = { from: '0', to: `${timeText(before)}$`, newestFirst: false, pageSize: Math.min(1_000, limit) }
+  for await (const { pk, sk } of merge(aws, shardsOf('due', CHECKS, undefined, CHECK_SHARDS), range, { left: limit })) {
+    found.push({ collection: collectionOf(pk), key: sk })
+    if (found.length === limit) break
+  }
+  return found
 }
 
 /** Not the newest: the index that led here is as late, and each run that is told of is looked at again. */

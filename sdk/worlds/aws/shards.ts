@@ -30,6 +30,7 @@ export interface Budget {
 }
 
 export interface IndexEntry {
+  pk: string
   runId: string
   /** Of the item that it is the entry of. */
   sk: string
@@ -125,6 +126,7 @@ class Reader {
     )
     budget.left -= page.ScannedCount ?? page.Items?.length ?? 0
     this.entries = (page.Items ?? []).map((item) => ({
+      pk: item.pk as string,
       runId: (item.runId as string | undefined) ?? runIdOf(item.pk as string),
       at: item[sortKey] as string,
       sk: item.sk as string,

@@ -18,7 +18,7 @@ import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from '.
 import { getItem, put, putIf, queryRange } from './items.ts'
 import { AFTER_FRAMES, AFTER_MESSAGES, allKey, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
 import { IN_LINE_MS, keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
-import { countTrouble, listRuns, overdueRuns } from './list.ts'
+import { countTrouble, dueDocuments, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
 import { consume, findReply, forgetConsumed, loadMessages, type MessageItem, putMessage, putReply, toMessages } from './mail.ts'
 import { isObject, type Stored } from './payloads.ts'
@@ -34,6 +34,7 @@ export class DynamoStorage implements Storage {
   private readonly workflows = new ListedWorkflows()
 
   readonly documents: StoredDocuments
+  readonly isContended = true
 
   constructor(aws: Aws, documents: StoredDocuments) {
     this.aws = aws
@@ -186,6 +187,10 @@ export class DynamoStorage implements Storage {
 
   async overdue(before: number, limit: number): Promise<Wake[]> {
     return (await overdueRuns(this.aws, before, limit)).map(({ runId, at }) => ({ runId, at }))
+  }
+
+  dueDocuments(before: number, limit: number): Promise<{ collection: string; key: string }[]> {
+    return dueDocuments(this.aws, before, limit)
   }
 
   watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {

@@ -21,6 +21,7 @@ const REMOVING_MS = 45_000
 
 export interface Sweeping {
   tell(overdue: Overdue[]): Promise<void>
+  checkLimiters(): Promise<void>
   erase(run: AwsRun): Promise<unknown>
   log: LogSink
 }
@@ -31,7 +32,7 @@ export interface Sweeping {
  *
  * Runs that have to go by now are removed on the way.
  */
-export async function sweep(aws: Aws, { tell, erase, log }: Sweeping, limit: number): Promise<Overdue[]> {
+export async function sweep(aws: Aws, { tell, checkLimiters, erase, log }: Sweeping, limit: number): Promise<Overdue[]> {
   const now = aws.clock.now()
   const overdue = await overdueRuns(aws, now, limit)
   await tell(overdue)
@@ -42,6 +43,7 @@ export async function sweep(aws: Aws, { tell, erase, log }: Sweeping, limit: num
       values: { ':seen': dueKey },
     }),
   )
+  await checkLimiters()
   await removeWhatIsDue(aws, erase, log, now)
   return overdue
 }

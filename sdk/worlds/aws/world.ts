@@ -1,6 +1,8 @@
 import { DynamoDBDocumentClient } from '#aws/documents'
 import type { Clock, Ids, LogSink, RunStore, Wake, World } from '../../ports.ts'
+import { flowControl } from '../../flow/control.ts'
 import { eraseEnded } from '../../rules/erase.ts'
+import { cannotCheck } from '../../rules/limiters/failed-check.ts'
 import { callByCall } from '../../rules/procedure.ts'
 import { Runs } from '../../rules/run-store.ts'
 import { checkPublicUrl } from '../public-url.ts'
@@ -13,6 +15,7 @@ import { LambdaFunctions } from './lambda-functions.ts'
 import { type ObjectStore, Objects } from './objects.ts'
 import { Payloads } from './payloads.ts'
 import { SignedFetch } from './signed-fetch.ts'
+import type { AwsRun } from './run-item.ts'
 import { DynamoStorage } from './storage.ts'
 import { sweep } from './sweeping.ts'
 import { TaskQueues } from './task-queues.ts'
@@ -36,6 +39,9 @@ export interface AwsWorldConfig extends WakeupTargets {
   publicUrl?: string | undefined
 }
 
+/** Limiters that one sweep checks. The others are next, a minute later. */
+const MOST_LIMITERS = 1_000
+
 /** A world of one DynamoDB table, one queue, one schedule group and one bucket. */
 export class AwsWorld implements World {
   readonly store: RunStore
@@ -48,6 +54,7 @@ export class AwsWorld implements World {
   readonly functions: LambdaFunctions
   /** SQS counts in seconds, and suspending costs more than a second of a small Lambda. */
   readonly inlineWaitMs = 1_000
+  readonly flow = flowControl
   readonly publicUrl: string | undefined
   private readonly clients: AwsClients
   private readonly aws: Aws
@@ -83,7 +90,15 @@ export class AwsWorld implements World {
   /** Sends runs that nobody has looked at in time to the runners again, at most so many, and removes those that have to go; see `sweeping.ts`. */
   sweep(limit: number): Promise<Wake[]> {
     const { aws, storage, wakeups, log } = this
-    return sweep(aws, { tell: (overdue) => wakeups.send(overdue), erase: (run) => callByCall(eraseEnded(storage, run)), log }, limit)
+    const erase = (run: AwsRun) => callByCall(eraseEnded(storage, run))
+    return sweep(aws, { tell: (overdue) => wakeups.send(overdue), checkLimiters: () => this.checkLimiters(), erase, log }, limit)
+  }
+
+  /** I10: checks the limiters that are due. */
+  private async checkLimiters(): Promise<void> {
+    const { wakes, failures } = await this.store.checkLimiters(this.clock.now(), MOST_LIMITERS)
+    await this.wakeups.send(wakes)
+    for (const { limiter, error } of failures) this.log('error', cannotCheck(limiter, error), { limit: limiter.limit })
   }
 
   /** How things stand now; see `gauges.ts`. */

@@ -1,10 +1,10 @@
 import type { Json } from '../../engine/json.ts'
-import type { Clock, Document, DocumentRange, DocumentStore } from '../../ports.ts'
+import type { Clock, Document, DocumentRange, DocumentStore, PutOptions } from '../../ports.ts'
 import type { StoredDocuments } from '../../rules/storage.ts'
 import { BOUND, type Database, type Value } from './database.ts'
 
 const ALIVE = '(expires_at IS NULL OR expires_at > ?)'
-const COLUMNS = 'key, value, version, expires_at'
+const COLUMNS = 'key, value, version, expires_at, due_at'
 
 /** Documents in the same file as the runs, for whoever is in a transaction already. What has expired is overlooked until it is purged. */
 export class DocumentRows implements StoredDocuments {
@@ -29,13 +29,13 @@ export class DocumentRows implements StoredDocuments {
     return this.db.allValues(sql, collection, this.clock.now(), ...behind.values, ...most.values).map(toDocument)
   }
 
-  put(collection: string, key: string, value: Json, { ifVersion, expiresAt }: { ifVersion?: number; expiresAt?: number } = {}): Document | undefined {
+  put(collection: string, key: string, value: Json, { ifVersion, expiresAt, dueAt }: PutOptions = {}): Document | undefined {
     const there = this.versionOf(collection, key)
     if (ifVersion !== undefined && ifVersion !== there) return undefined
     const version = there + 1
-    const sql = 'INSERT OR REPLACE INTO documents (collection, key, value, version, expires_at) VALUES (?, ?, ?, ?, ?)'
-    this.db.run(sql, collection, key, JSON.stringify(value), version, expiresAt ?? null)
-    return { key, value, version, ...(expiresAt !== undefined && { expiresAt }) }
+    const sql = 'INSERT OR REPLACE INTO documents (collection, key, value, version, expires_at, due_at) VALUES (?, ?, ?, ?, ?, ?)'
+    this.db.run(sql, collection, key, JSON.stringify(value), version, expiresAt ?? null, dueAt ?? null)
+    return { key, value, version, ...(expiresAt !== undefined && { expiresAt }), ...(dueAt !== undefined && { dueAt }) }
   }
 
   delete(collection: string, key: string, ifVersion?: number): boolean {
@@ -46,6 +46,11 @@ export class DocumentRows implements StoredDocuments {
 
   remove(collection: string, key: string): void {
     this.db.run('DELETE FROM documents WHERE collection = ? AND key = ?', collection, key)
+  }
+
+  due(before: number, limit: number): { collection: string; key: string }[] {
+    const sql = `SELECT collection, key FROM documents WHERE due_at <= ? AND ${ALIVE} ORDER BY due_at LIMIT ${BOUND}`
+    return this.db.allValues(sql, before, this.clock.now(), limit).map(([collection, key]) => ({ collection: collection as string, key: key as string }))
   }
 
   purgeExpired(): number {
@@ -76,7 +81,7 @@ export class SqliteDocuments implements DocumentStore {
     return this.documents.list(collection, range)
   }
 
-  put(collection: string, key: string, value: Json, options?: { ifVersion?: number; expiresAt?: number }): Promise<Document | undefined> {
+  put(collection: string, key: string, value: Json, options?: PutOptions): Promise<Document | undefined> {
     return this.db.write(() => this.documents.put(collection, key, value, options))
   }
 
@@ -93,11 +98,12 @@ export class SqliteDocuments implements DocumentStore {
   }
 }
 
-function toDocument([key, value, version, expiresAt]: Value[]): Document {
+function toDocument([key, value, version, expiresAt, dueAt]: Value[]): Document {
   return {
     key: key as string,
     value: JSON.parse(value as string) as Json,
     version: version as number,
     ...(expiresAt !== null && { expiresAt: expiresAt as number }),
+    ...(dueAt !== null && { dueAt: dueAt as number }),
   }
 }

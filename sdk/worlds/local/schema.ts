@@ -126,11 +126,17 @@ CREATE INDEX runs_to_look_at ON runs (coalesce(lease_until, wake_at), status) WH
 CREATE INDEX runs_without_time ON runs (status, key) WHERE wake_at IS NULL AND ended_at IS NULL;
 `
 
+/** Documents that are to be looked at, at a time. */
+const FORMAT_6 = `
+ALTER TABLE documents ADD COLUMN due_at INTEGER;
+CREATE INDEX documents_due ON documents (due_at) WHERE due_at IS NOT NULL;
+`
+
 /**
  * What leads from each format to the next: the first makes format 1 out of nothing, the second format 2 out of format 1. A step that
  * was released never changes; a new format is a new step at the end, and a file in test/local/fixtures, written before it.
  */
-const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5]
+const STEPS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6]
 
 /** The format of the file that this code reads and writes. */
 export const FILE_FORMAT = STEPS.length

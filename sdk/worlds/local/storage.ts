@@ -47,6 +47,7 @@ export class SqliteStorage implements Storage {
   private readonly claimed = new Map<string, Row>()
   private news: News = NO_NEWS
   readonly documents: DocumentRows
+  readonly isContended = false
 
   constructor(db: Database, clock: Clock, audience: Audience & { watch: Storage['watch'] }, documents: DocumentRows) {
     this.documents = documents
@@ -242,6 +243,10 @@ export class SqliteStorage implements Storage {
     const sql = `SELECT id, coalesce(lease_until, wake_at) AS at FROM runs WHERE coalesce(lease_until, wake_at) <= ? AND wake_at IS NOT NULL
       ORDER BY coalesce(lease_until, wake_at) LIMIT ${BOUND}`
     return this.db.allValues(sql, before, limit).map(([id, at]) => ({ runId: id as string, at: at as number }))
+  }
+
+  async dueDocuments(before: number, limit: number): Promise<{ collection: string; key: string }[]> {
+    return this.documents.due(before, limit)
   }
 
   watch(runId: string, onChange: () => void): () => void {

@@ -1,3 +1,4 @@
+import { flowControl } from '../../flow/control.ts'
 import { type LocalFunction, localFunctions } from '../../local-function.ts'
 import type { Clock, Functions, Ids, LogSink, RunStore, Wakeups, World } from '../../ports.ts'
 import { Runs } from '../../rules/run-store.ts'
@@ -36,6 +37,7 @@ export class LocalWorld implements World {
   readonly functions: Functions
   /** Suspending costs one commit here, and waking another: not worth it for less than this. */
   readonly inlineWaitMs = 20
+  readonly flow = flowControl
   readonly isShared: boolean
   /** Whoever serves its HTTP API says where. */
   publicUrl: string | undefined

@@ -1,5 +1,5 @@
 import type { Json } from '../../../sdk/engine/json.ts'
-import type { Clock, Document, DocumentRange, DocumentStore } from '../../../sdk/ports.ts'
+import type { Clock, Document, DocumentRange, DocumentStore, PutOptions } from '../../../sdk/ports.ts'
 import type { StoredDocuments } from '../../../sdk/rules/storage.ts'
 
 const copy = <T>(value: T): T => structuredClone(value)
@@ -29,11 +29,12 @@ export class MemoryRows implements StoredDocuments {
     return documents.slice(0, limit)
   }
 
-  put(collection: string, key: string, value: Json, options: { ifVersion?: number; expiresAt?: number } = {}): Document | undefined {
+  put(collection: string, key: string, value: Json, options: PutOptions = {}): Document | undefined {
     const before = this.versionOf(collection, key) ?? 0
-    const { ifVersion, expiresAt } = options
+    const { ifVersion, expiresAt, dueAt } = options
     if (ifVersion !== undefined && ifVersion !== before) return undefined
-    this.all.set(`${collection}\n${key}`, { collection, key, value: copy(value), version: before + 1, ...(expiresAt !== undefined && { expiresAt }) })
+    const times = { ...(expiresAt !== undefined && { expiresAt }), ...(dueAt !== undefined && { dueAt }) }
+    this.all.set(`${collection}\n${key}`, { collection, key, value: copy(value), version: before + 1, ...times })
     return this.get(collection, key)
   }
 
@@ -45,6 +46,14 @@ export class MemoryRows implements StoredDocuments {
 
   remove(collection: string, key: string): void {
     this.all.delete(`${collection}\n${key}`)
+  }
+
+  due(before: number, limit: number): { collection: string; key: string }[] {
+    const due = [...this.all.values()].filter(({ collection, key, dueAt }) => dueAt !== undefined && dueAt <= before && this.get(collection, key))
+    return due
+      .sort((a, b) => a.dueAt! - b.dueAt!)
+      .slice(0, limit)
+      .map(({ collection, key }) => ({ collection, key }))
   }
 
   private versionOf(collection: string, key: string): number | undefined {

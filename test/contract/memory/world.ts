@@ -1,6 +1,7 @@
 import type { Frame } from '../../../sdk/engine/events.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { isKeyed } from '../../../sdk/engine/names.ts'
+import { flowControl } from '../../../sdk/flow/control.ts'
 import type { Clock, Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, TaskNotice, TaskStore, Wake, World } from '../../../sdk/ports.ts'
 import { changed, holds, isGone, isLeased } from '../../../sdk/rules/guard.ts'
 import { inOneGo, type Procedure } from '../../../sdk/rules/procedure.ts'
@@ -31,6 +32,7 @@ class MemoryStorage implements Storage {
   onAnnounced = () => {}
 
   readonly documents: MemoryRows
+  readonly isContended = false
 
   constructor(clock: Clock) {
     this.clock = clock
@@ -216,6 +218,8 @@ class MemoryStorage implements Storage {
     return due.slice(0, limit).map(({ state }) => ({ runId: state.id, at: state.leaseUntil ?? state.wakeAt! }))
   }
 
+  dueDocuments = async (before: number, limit: number) => this.documents.due(before, limit)
+
   watch = (runId: string, onChange: () => void): (() => void) => {
     const watchers = this.watchers.get(runId) ?? new Set()
     this.watchers.set(runId, watchers.add(onChange))
@@ -260,5 +264,6 @@ export function memoryWorld(clock: Clock): World {
     ids: systemIds,
     log: consoleLog,
     inlineWaitMs: 0,
+    flow: flowControl,
   }
 }

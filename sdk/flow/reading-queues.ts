@@ -1,5 +1,6 @@
 import type { Count, World } from '../ports.ts'
-import { behindLane, type GateId, lineOf, readTicket, type Ticket } from './line.ts'
+import { type LimiterId, queueOf } from './limiter.ts'
+import { behindLane, type QueueEntry, readEntry } from './queue.ts'
 
 /** Lines as people look at them. Nobody is let in by what is read here. */
 
@@ -10,14 +11,14 @@ const MOST_LANES = 50
 
 export interface Line {
   /** Sorted by lane. */
-  tickets: Ticket[]
+  tickets: QueueEntry[]
   isMore?: true
 }
 
 /** As far as it is counted. */
-export async function readLine({ documents }: Pick<World, 'documents'>, gate: GateId): Promise<Line> {
-  const found = await documents.list(lineOf(gate), { limit: MOST_COUNTED + 1 })
-  const tickets = found.slice(0, MOST_COUNTED).map(({ value }) => readTicket(value))
+export async function readLine({ documents }: Pick<World, 'documents'>, gate: LimiterId): Promise<Line> {
+  const found = await documents.list(queueOf(gate), { limit: MOST_COUNTED + 1 })
+  const tickets = found.slice(0, MOST_COUNTED).map(({ value }) => readEntry(value))
   return { tickets, ...(found.length > MOST_COUNTED && { isMore: true }) }
 }
 
@@ -25,14 +26,14 @@ export async function readLine({ documents }: Pick<World, 'documents'>, gate: Ga
  * A line that is too long to be seen as a whole may be that of one lane, and others be served in between. So: of each lane the first, in the order of
  * their turns. `isMore`: there are lanes beyond.
  */
-export async function readLanes({ documents }: Pick<World, 'documents'>, gate: GateId, { served, each, most }: Lanes): Promise<Line> {
-  const lanes = new Map<string, Ticket[]>()
+export async function readLanes({ documents }: Pick<World, 'documents'>, gate: LimiterId, { served, each, most }: Lanes): Promise<Line> {
+  const lanes = new Map<string, QueueEntry[]>()
   let count = 0
   let after = served === undefined ? undefined : behindLane(served)
   let isFromStart = after === undefined
   while (lanes.size < most && count < MOST_COUNTED) {
-    const found = await documents.list(lineOf(gate), { limit: each, ...(after !== undefined && { after }) })
-    const tickets = found.map(({ value }) => readTicket(value))
+    const found = await documents.list(queueOf(gate), { limit: each, ...(after !== undefined && { after }) })
+    const tickets = found.map(({ value }) => readEntry(value))
     const lane = tickets[0]?.lane
     if (lane === undefined && !isFromStart) {
       isFromStart = true
@@ -57,9 +58,9 @@ interface Lanes {
 }
 
 /** What of a long line is before one in this lane: nobody of another lane who stands further back there. */
-export async function readFor(world: Pick<World, 'documents'>, gate: GateId, lane: string, holder: string, served: string | undefined): Promise<Line> {
-  const found = await world.documents.list(lineOf(gate), { after: `${lane}/`, limit: MOST_COUNTED })
-  const own = found.map(({ value }) => readTicket(value)).filter((ticket) => ticket.lane === lane)
+export async function readFor(world: Pick<World, 'documents'>, gate: LimiterId, lane: string, holder: string, served: string | undefined): Promise<Line> {
+  const found = await world.documents.list(queueOf(gate), { after: `${lane}/`, limit: MOST_COUNTED })
+  const own = found.map(({ value }) => readEntry(value)).filter((ticket) => ticket.lane === lane)
   const depth = own.findIndex((ticket) => ticket.holder === holder) + 1
   if (depth === 0) return { tickets: own, isMore: true }
   const line = await readLanes(world, gate, { served, each: depth, most: MOST_LANES })

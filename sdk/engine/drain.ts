@@ -1,0 +1,57 @@
+import type { QueuePlace } from '../ports.ts'
+import type { Starts } from './starts.ts'
+import type { Steps } from './steps.ts'
+import type { Visit } from './visit.ts'
+
+/** No step is started in the last seconds before the deadline, and none is waited for in the very last. */
+const STOP_STARTING_MS = 5_000
+const LET_GO_MS = 1_000
+
+/** Why nothing new begins in this visit, and when it is over. */
+export interface Stop {
+  /** What the code asks for from now on waits for the next visit. */
+  readonly opensNothing: boolean
+  /** Where the run has to queue; otherwise another runner goes on with it. */
+  readonly place?: QueuePlace
+  /** All bodies have ended, or there is no time left for them. */
+  isOver(): boolean
+}
+
+/** A deadline and a pause are one thing to the loop: begin nothing new, let bodies end, hand the run over. */
+export class Drain {
+  private readonly visit: Visit
+  private readonly steps: Steps
+  private readonly starts: Starts
+
+  constructor(visit: Visit, steps: Steps, starts: Starts) {
+    this.visit = visit
+    this.steps = steps
+    this.starts = starts
+  }
+
+  /** Looks whether the run was paused, unless this process has looked a moment ago. */
+  look(): Promise<void> | undefined {
+    return this.visit.world.flow.look(this.visit.world)
+  }
+
+  get stop(): Stop | undefined {
+    const { visit, steps, starts } = this
+    const place = visit.world.flow.pauseOf(visit)
+    if (place) return { opensNothing: true, place, isOver: () => !steps.areRunning && !steps.haveReported }
+    if (visit.options.deadline === undefined || visit.timeLeft() > STOP_STARTING_MS) return undefined
+    return { opensNothing: false, isOver: () => (steps.areRunning ? visit.timeLeft() <= LET_GO_MS : starts.any || starts.areToAsk) }
+  }
+
+  /** A timer that is this close is waited for here. */
+  waitsFor(due: number | undefined): boolean {
+    const { world } = this.visit
+    if (due === undefined || due - world.clock.now() > world.inlineWaitMs) return false
+    return this.visit.timeLeft() > LET_GO_MS && !this.stop?.opensNothing
+  }
+
+  /** When bodies that still run are cut off. */
+  get lastMoment(): number {
+    const { deadline } = this.visit.options
+    return deadline === undefined ? Number.POSITIVE_INFINITY : deadline - LET_GO_MS
+  }
+}

@@ -1,0 +1,74 @@
+import type { StepOptions } from '../context.ts'
+import type { GrantedPermit, NewRun, QueuePlace, ReleaseOfPermit, RunRecord, World } from '../ports.ts'
+import type { Accepted } from '../schema.ts'
+import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
+import type { RunOutcome } from './closing.ts'
+import type { FrameBuffer } from './frame-buffer.ts'
+import type { Operation } from './operation.ts'
+import type { Visit } from './visit.ts'
+
+/**
+ * All that the engine knows of flow control. `sdk/flow` implements it and every world brings it along. The loop meets it in
+ * four places: before it begins (`admit`), when the run has to stop (`pauseOf`), between a step that is ready and its body
+ * (`Permits`), and where runs are made (`childOf`, `nextInput`).
+ */
+export interface FlowControl {
+  /** Looks which pauses there are, unless this process has looked a moment ago. */
+  look(world: World): Promise<void> | undefined
+  /** Whether this visit may go on. An outcome ends it; no workflow code has run by then. */
+  admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcome | undefined>
+  /** Where the run has to queue, if it is paused now. */
+  pauseOf(visit: Visit): QueuePlace | undefined
+  permits(visit: Visit): Permits
+  /** What the run itself gives back when it ends. */
+  releasesOf(run: RunRecord): ReleaseOfPermit[]
+  /** When the time of the run began to count: of one that was queued, not before its start. */
+  countsFrom(visit: Visit): number
+
+  /** The input of a child, which is started alone, and what it has to pass before it starts. */
+  childOf(workflow: AnyWorkflow, accepted: Accepted, now: number): Promise<Accepted & Pick<NewRun, 'admission'>>
+  /** The input of the next generation. */
+  nextInput(workflow: AnyWorkflow, given: unknown, what: string): Promise<Accepted>
+}
+
+export type LimitOfStep = NonNullable<StepOptions['limit']>
+export interface Limited {
+  limit?: LimitOfStep
+  cost?: number | ((input: never) => number)
+}
+
+/** What an operation needs a permit of. Only flow control reads it, except for the limiter's name. */
+export interface PermitRequest {
+  limiter: { limit: string; key?: string }
+  spec: object
+  cost: number
+  /** The time of the run when the code called for it. */
+  calledAt: number
+}
+
+/** The permits of one visit. A request is journaled before it is made, and released with the event that causes it. */
+export interface Permits {
+  /** `begin` is called when it is granted, with the time from which it may begin. */
+  request(operation: Operation, begin: (at: number) => void): void
+  /** The operation goes on since an earlier visit, with the permit that it has. */
+  keep(operation: Operation): void
+  /** The operation has settled, its attempt has ended, or nothing waits for it any more: right behind the event that says so. */
+  release(operation: Operation): void
+  /** All that the run may hold or wait for. `begun`: except what was begun elsewhere and goes on. */
+  releaseAll(into: FrameBuffer, except?: 'begun elsewhere'): void
+  /** The service behind a limit asked for a rest. */
+  coolDown(operation: Operation, limit: LimitOfStep, ms: number): void
+  /** What a task that ends while its run stands still gives back. */
+  permitOf(operation: Operation): { gate: { limit: string; key?: string }; holder: string } | undefined
+  /** The limiter in whose queue it waits. */
+  waitsAt(operation: Operation): { limit: string; key?: string } | undefined
+
+  /** Something has come from outside: it may be a grant. */
+  lookAgain(): void
+  /** Requests are to be made, or those of earlier visits to be looked up. */
+  readonly areToAsk: boolean
+  /** Looks them up, and puts new ones into the buffer. */
+  ask(): Promise<void>
+  /** What a commit was granted. */
+  granted(permits: readonly GrantedPermit[]): void
+}

@@ -1,0 +1,52 @@
+import type { Operation } from './operation.ts'
+import type { Visit } from './visit.ts'
+
+/** The queue between "ready" and "begin". Limited operations get their permit here; the others pass through. */
+export class Starts {
+  private readonly visit: Visit
+  private ready: Operation[] = []
+
+  constructor(visit: Visit) {
+    this.visit = visit
+  }
+
+  /** Operations that may begin. */
+  get any(): boolean {
+    return this.ready.length > 0
+  }
+
+  /** Operations that need a permit and have not asked. */
+  get areToAsk(): boolean {
+    return this.visit.permits.areToAsk
+  }
+
+  get waiting(): readonly Operation[] {
+    return this.ready
+  }
+
+  add(operation: Operation): void {
+    this.ready.push(operation)
+  }
+
+  take(): Operation[] {
+    const { ready } = this
+    this.ready = []
+    return ready
+  }
+
+  drop(isDropped: (operation: Operation) => boolean): void {
+    this.ready = this.ready.filter((operation) => !isDropped(operation))
+  }
+
+  /** Something has come from outside: it may be a permit. */
+  lookAgain(): void {
+    this.visit.permits.lookAgain()
+  }
+
+  /** Asks with a commit: what the run may hold is in its journal before it holds it. False: another runner has the run. */
+  async ask(): Promise<boolean> {
+    const { permits, buffer } = this.visit
+    await permits.ask()
+    return !buffer.isDirty || this.visit.save()
+  }
+}

@@ -1,0 +1,126 @@
+import type { RunOutcome } from '../engine/closing.ts'
+import { EVENT_ROLE } from '../engine/events.ts'
+import { findWorkflow } from '../engine/find-workflow.ts'
+import type { FlowControl } from '../engine/flow-port.ts'
+import type { Visit } from '../engine/visit.ts'
+import type { Message } from '../ports.ts'
+import { accept } from '../schema.ts'
+import type { WorkflowSource } from '../workflow.ts'
+import { admissionFor, type Gate, gatheredAdmission, isInLine } from './admission.ts'
+import { acceptBatch, alone, forgetGathered, takeGathered } from './gathering.ts'
+import { isPause } from './pause-scope.ts'
+import { pausesOf, withGate } from './pauses.ts'
+import { releasesOfRun } from './releases.ts'
+import type { Gathering } from './starts-log.ts'
+import { StepPermits } from './step-permits.ts'
+
+/** A grant is this old at most when its owner is woken by the process that granted it. Later its owner makes sure of it. */
+const TRUSTED_MS = 10_000
+
+/** Flow control as the engine sees it. */
+export const flowControl: FlowControl = {
+  look: (world) => pausesOf(world).look(),
+  admit,
+  pauseOf: (visit) => {
+    const pause = pauseOf(visit)
+    return pause && withGate(visit.run, pause, true)
+  },
+  permits: (visit) => new StepPermits(visit),
+  releasesOf: (run) => releasesOfRun(run),
+  countsFrom: ({ run: { startedAt, createdAt, admission, generation }, claimed, begunAt }) =>
+    !admission || generation > 0 ? (startedAt ?? createdAt) : (claimed.frames[0]?.at ?? begunAt),
+  childOf: async (workflow, accepted, now) => ({ ...alone(workflow, accepted), ...(await admissionFor(workflow, accepted, now)) }),
+  nextInput: (workflow, given, what) => (workflow.options.batch ? acceptBatch(workflow, given, what) : accept(workflow.options.input, given, what)),
+}
+
+/** Debounce and batch windows, the run's own queue, its permits, and pauses: before any workflow code. */
+async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcome | undefined> {
+  const { run, closing } = visit
+  const { admission } = run
+  const cancelled = cancelledBeforeStart(visit)
+  if (cancelled) return cancel(visit, cancelled.reason)
+  if (admission?.gathering) {
+    const outcome = await collect(visit, workflows, admission.gathering)
+    if (outcome) return outcome
+  }
+  if (isInLine(run) && !isToStop(visit)) return closing.queue(run.waitingFor)
+  if (run.admission) {
+    const lost = isToStop(visit) ? undefined : await lostPermit(visit)
+    if (lost !== undefined) return requeue(visit, lost)
+    await dispatchNext(visit)
+  }
+  const pause = pauseOf(visit)
+  return pause ? closing.queue(run.waitingFor, withGate(run, pause, !visit.journal.isEmpty)) : undefined
+}
+
+async function cancel(visit: Visit, reason = 'cancelled before it started'): Promise<RunOutcome> {
+  const { world, run, closing } = visit
+  const outcome = await closing.endWith({ type: 'run.cancelled', reason })
+  const { gathering } = run.admission ?? {}
+  if (gathering && outcome.status === 'cancelled') await forgetGathered(world, run.workflow, run.id, gathering)
+  return outcome
+}
+
+/** Takes the starts that this run was made for. An outcome, if more may come. */
+async function collect(visit: Visit, workflows: WorkflowSource, gathering: Gathering): Promise<RunOutcome | undefined> {
+  const { world, run, closing, buffer, inbox, options } = visit
+  const workflow = await findWorkflow(run, workflows)
+  if (workflow instanceof Error) return closing.leaveToOthers(workflow, options.unknownDelayMs)
+  const taken = await takeGathered(world, workflow, run.id, gathering)
+  if ('lookAt' in taken) return closing.waitForMore(taken.lookAt)
+  const admission = await gatheredAdmission(workflow, taken.accepted, run.admission!)
+  const result = await buffer.commit({ kind: 'gathered', ...taken.accepted, admission })
+  if (!inbox.note(result)) return { status: 'superseded' }
+  delete run.parsed
+  delete run.reparse
+  Object.assign(run, taken.accepted, { admission })
+  await forgetGathered(world, workflow.name, run.id, gathering)
+  return undefined
+}
+
+/** The limiter whose permit the run has lost before it began: its slot went to another run, or its part of a rate was for another time. */
+async function lostPermit({ run, journal, world }: Visit): Promise<number | undefined> {
+  if (!journal.isEmpty || run.generation > 0) return undefined
+  const now = world.clock.now()
+  const isDoubtful = ({ grant, limit }: Gate) =>
+    grant !== undefined && !isPause(limit) && ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
+  return run.admission!.gates.some(isDoubtful) ? world.store.confirmPermits(run) : undefined
+}
+
+/** Queues the run again at this limiter. What it got from later ones is for others. */
+function requeue({ run, closing, buffer }: Visit, at: number): Promise<RunOutcome> {
+  const { gates } = run.admission!
+  for (const release of releasesOfRun(run).slice(at)) buffer.send(release)
+  const without = gates.map(({ grant, ...gate }, i) => (i < at && grant ? { ...gate, grant } : gate))
+  return closing.queue(run.waitingFor, { admission: { ...run.admission!, gates: without }, passed: at })
+}
+
+/** Starts behind a reservation wait for it to begin: its owner dispatches them. */
+async function dispatchNext({ run, journal, world }: Visit): Promise<void> {
+  const pauses = pausesOf(world)
+  // A rate is passed before the first visit; a pause may come at any time.
+  const mayWait = (gate: Gate) => (isPause(gate.limit) ? pauses.mayHaveQueue(gate) : journal.isEmpty)
+  const rated = run.admission!.gates.filter((gate) => !gate.holds && gate.grant !== undefined && mayWait(gate))
+  if (rated.length > 0) await world.wakeups.send(await world.store.dispatch(rated))
+}
+
+/** The pause that blocks this run. A run that is being cancelled ignores pauses. */
+function pauseOf(visit: Visit): Gate | undefined {
+  const pause = pausesOf(visit.world).over(visit.run)
+  return pause && !isToStop(visit) ? pause : undefined
+}
+
+function cancelledBeforeStart({ run, journal, claimed }: Visit): Extract<Message, { kind: 'cancel' }> | undefined {
+  if (!journal.isEmpty || !(run.epoch === 1 || isInLine(run) || run.admission?.gathering)) return undefined
+  return claimed.inbox.find((message) => message.kind === 'cancel')
+}
+
+/** A run that is to stop neither queues nor pauses for that. */
+function isToStop({ replay, claimed, journal }: Visit): boolean {
+  return (
+    replay.stopRequested !== undefined ||
+    claimed.inbox.some(({ kind }) => kind === 'cancel') ||
+    journal.deliveries.some(({ type }) => EVENT_ROLE[type] === 'stops')
+  )
+}
+

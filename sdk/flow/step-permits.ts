@@ -1,0 +1,198 @@
+import type { LimitOfStep, Permits } from '../engine/flow-port.ts'
+import type { FrameBuffer } from '../engine/frame-buffer.ts'
+import { idempotencyKey } from '../engine/names.ts'
+import type { Operation } from '../engine/operation.ts'
+import type { Visit } from '../engine/visit.ts'
+import type { GrantedPermit } from '../ports.ts'
+import type { Limit, LimitSpec } from './limit.ts'
+import { isSameLimiter, type LimiterId, limiterOf } from './limiter.ts'
+import { openPermits } from './permit-log.ts'
+import { holderOf, type QueueEntry } from './queue.ts'
+import { released, releasesToRepeat } from './releases.ts'
+
+/** A permit that the run may hold, or has asked for. */
+interface Permit {
+  limiter: LimiterId
+  holder: string
+  order: number
+  /** It was asked for with a commit of this visit, or its standing is known. */
+  isKnown?: boolean
+  granted?: Omit<GrantedPermit, 'holder'>
+  /** Its entry may be in the queue. */
+  isQueued: boolean
+}
+
+/**
+ * The permits of the steps and tasks of one visit. Each request is journaled before it is made, so the map of permits is what
+ * the journal says, and what this visit has added: whatever the run may hold is in it.
+ */
+export class StepPermits implements Permits {
+  private readonly visit: Visit
+  private readonly permits = new Map<string, Permit>()
+  private readonly waiting = new Map<Operation, (at: number) => void>()
+  private toAsk = new Set<Operation>()
+  private readonly cooldowns = new Map<Operation, number>()
+
+  constructor(visit: Visit) {
+    this.visit = visit
+    const { run, claimed, journal } = visit
+    if (!journal.hasPermits) return
+    const events = claimed.frames.flatMap((frame) => frame.events)
+    for (const { op, ...permit } of openPermits(run, events)) this.permits.set(op, { ...permit, isQueued: true })
+    if (!claimed.recovered) return
+    // A runner that died behind a frame may not have released what the frame says.
+    for (const release of releasesToRepeat(run, claimed.frames, claimed.lastGoodEpoch)) visit.buffer.send(release)
+  }
+
+  get areToAsk(): boolean {
+    return this.toAsk.size > 0
+  }
+
+  keep(operation: Operation): void {
+    operation.onSettled = () => this.release(operation)
+  }
+
+  request(operation: Operation, begin: (at: number) => void): void {
+    this.keep(operation)
+    this.waiting.set(operation, begin)
+    this.toAsk.add(operation)
+  }
+
+  lookAgain(): void {
+    for (const operation of this.waiting.keys()) this.toAsk.add(operation)
+  }
+
+  waitsAt(operation: Operation): LimiterId | undefined {
+    return this.waiting.has(operation) ? limiterOf(operation.limit!.limiter) : undefined
+  }
+
+  permitOf(operation: Operation): { gate: LimiterId; holder: string } | undefined {
+    const permit = this.permits.get(operation.id)
+    return permit && { gate: permit.limiter, holder: permit.holder }
+  }
+
+  async ask(): Promise<void> {
+    const operations = [...this.toAsk].filter((operation) => !operation.settled && this.waiting.has(operation))
+    this.toAsk = new Set()
+    await Promise.all(operations.map((operation) => this.lookUp(operation)))
+    for (const operation of operations) if (!this.permits.has(operation.id)) this.askFor(operation)
+  }
+
+  /** A request of an earlier visit, or one that was queued by this one: where does it stand? */
+  private async lookUp(operation: Operation): Promise<void> {
+    const permit = this.permits.get(operation.id)
+    if (!permit) return
+    if (!isSameLimiter(permit.limiter, operation.limit!.limiter)) return this.release(operation, 'and ask again')
+    const isBegun = permit.granted !== undefined && permit.granted.at <= this.now()
+    if (isBegun) return this.begin(operation, permit)
+    const { store } = this.visit.world
+    // A runner that died may have got a slot without having been in the queue.
+    const standing = await store.standing(permit.limiter, this.entryOf(operation, permit), !permit.isKnown && this.visit.claimed.recovered)
+    permit.isKnown = true
+    if (standing === 'queued') delete permit.granted
+    else if (standing === 'unknown') this.release(operation, 'and ask again')
+    else this.begin(operation, { ...permit, granted: standing.permit })
+  }
+
+  private begin(operation: Operation, permit: Permit): void {
+    const granted = permit.granted!
+    this.permits.set(operation.id, permit)
+    const now = this.now()
+    // Its part of the rate was for another time.
+    if (granted.until !== undefined && granted.until < now) return this.release(operation, 'and ask again')
+    const begin = this.waiting.get(operation)
+    if (granted.at > now) return begin?.(granted.at)
+    this.waiting.delete(operation)
+    const { limiter, holder, order } = permit
+    if (permit.isQueued) {
+      this.visit.buffer.send({ kind: 'confirm', limiter, entry: { holder, order, lane: '' } })
+      const type = operation.kind === 'task' ? 'task.admitted' : 'step.admitted'
+      this.visit.buffer.addAside({ type, id: operation.id, ...limiter, order })
+      // Those behind a reservation wait for it to begin.
+      if (granted.until !== undefined) this.visit.buffer.send({ kind: 'dispatchNext', limiter })
+    }
+    permit.isQueued = false
+    begin?.(granted.at)
+  }
+
+  /** The journal first, and then the limiter: with the next commit. */
+  private askFor(operation: Operation): void {
+    const { run, buffer } = this.visit
+    const { limiter, spec, cost } = operation.limit!
+    const nth = (operation.facts?.permits ?? 0) + 1
+    const order = operation.facts?.until ?? operation.limit!.calledAt
+    const event = { type: operation.kind === 'task' ? ('task.queued' as const) : ('step.queued' as const), id: operation.id, ...limiter, order, nth }
+    buffer.add(event)
+    operation.learn(event)
+    const permit: Permit = { limiter, holder: holderOf(run, idempotencyKey(run, operation.id), nth), order, isKnown: true, isQueued: true }
+    this.permits.set(operation.id, permit)
+    buffer.send({ kind: 'acquire', limiter, spec: spec as LimitSpec, entry: { ...this.entryOf(operation, permit), cost } })
+  }
+
+  private entryOf(operation: Operation, { holder, order }: Permit): QueueEntry {
+    return { run: this.visit.run.id, holder, cost: operation.limit!.cost, holds: true, lane: '', order }
+  }
+
+  granted(permits: readonly GrantedPermit[]): void {
+    for (const [operation] of this.waiting) {
+      const permit = this.permits.get(operation.id)
+      const found = permit && permits.find(({ holder }) => holder === permit.holder)
+      if (!found) continue
+      const { holder: _, ...granted } = found
+      // Granted as it asked, it is in no queue; a reservation stays there until it begins.
+      this.begin(operation, { ...permit, granted, isQueued: granted.at > this.now() })
+    }
+  }
+
+  release(operation: Operation, how?: 'and ask again'): void {
+    const permit = this.permits.get(operation.id)
+    if (how) this.toAsk.add(operation)
+    else {
+      this.waiting.delete(operation)
+      this.toAsk.delete(operation)
+    }
+    const cooldownMs = this.cooldowns.get(operation)
+    this.cooldowns.delete(operation)
+    if (!permit) return
+    this.permits.delete(operation.id)
+    this.visit.buffer.send({ ...releaseOf(permit), ...(cooldownMs !== undefined && { cooldownMs }) })
+  }
+
+  releaseAll(into: FrameBuffer, except?: 'begun elsewhere'): void {
+    for (const [op, permit] of this.permits) {
+      const operation = this.visit.replay.operations.get(op)
+      const isElsewhere = operation?.kind === 'task' && operation.facts?.opened !== undefined && !operation.settled
+      if (except && (isElsewhere || (!operation && this.isOfTask(op)))) continue
+      into.send(releaseOf(permit))
+      this.permits.delete(op)
+    }
+  }
+
+  /** Before the code has run, only the journal knows what an operation is. */
+  private isOfTask(op: string): boolean {
+    const facts = this.visit.journal.facts.get(op)
+    return facts?.kind === 'task' && facts.opened !== undefined
+  }
+
+  coolDown(operation: Operation, limit: LimitOfStep, ms: number): void {
+    const { name, key, spec } = limit as Limit
+    const { limiter } = operation.limit ?? {}
+    const isOwn = limiter?.limit === name && (key === undefined || key === limiter.key)
+    // Said with the release, so that nothing is granted in between.
+    if (isOwn) this.cooldowns.set(operation, ms)
+    if (isOwn && key === limiter.key) return
+    const { buffer } = this.visit
+    if (key === undefined) buffer.send({ kind: 'coolDown', limit: name, spec, ms })
+    else buffer.send({ kind: 'release', limiter: { limit: name, key }, holder: '', lane: '', order: 0, mayHold: false, cooldownMs: ms })
+  }
+
+  private now(): number {
+    return this.visit.world.clock.now()
+  }
+}
+
+function releaseOf({ granted, isQueued, ...permit }: Permit) {
+  const slot = granted?.slot === undefined ? {} : { slot: granted.slot }
+  // Without a slot and a place in the queue it took part of a rate, and nothing can be given back.
+  return { ...released(permit), isQueued, ...slot, mayHold: isQueued || granted?.slot !== undefined || granted === undefined }
+}

@@ -1,0 +1,106 @@
+import type { LimitSpec } from '../../flow/limit.ts'
+import type { LimiterId } from '../../flow/limiter.ts'
+import type { Grant, QueueEntry } from '../../flow/queue.ts'
+import { cooling, roomFor, taken } from '../../flow/rate.ts'
+import { type Slot, stayOf } from '../../flow/slots.ts'
+import { isPause } from '../../flow/pause-scope.ts'
+import type { GrantedPermit, RunRecord, Standing, Wake } from '../../ports.ts'
+import { type Procedure, together } from '../procedure.ts'
+import type { Storage } from '../storage.ts'
+import { findEntry, nextEntries, type Queued } from './entries.ts'
+import { validFor } from './grant.ts'
+import { enqueue, entryOf } from './queueing.ts'
+import { type InForce, limitOf, noteLimit } from './record.ts'
+import { free, passOn, readSlot, slotOf, takeFree } from './slots.ts'
+import { moveHolders, readState, type Seen, writeState } from './state.ts'
+
+/** What a request got: a permit, from `at` on; or a place in the queue, and then its run is woken. */
+export interface Acquired {
+  permit?: Omit<GrantedPermit, 'holder'>
+  wakes: Wake[]
+}
+
+const QUEUED: Acquired = { wakes: [] }
+
+/** Asks for a permit. Asked again, it gives the same one. */
+export function* acquire(storage: Storage, id: LimiterId, entry: QueueEntry, spec: LimitSpec): Procedure<Acquired> {
+  const limit = yield* noteLimit(storage, id, spec)
+  const holds = limit.spec.concurrency !== undefined
+  const now = yield* acquireNow(storage, id, limit, { ...entry, holds })
+  if (now) {
+    const { by: _, from: __, ...permit } = now
+    return { permit, wakes: [] }
+  }
+  const { wakes, granted } = yield* enqueue(storage, id, { ...entry, holds }, limit)
+  const own = granted.get(entry.holder)
+  return own ? { permit: own, wakes } : { ...QUEUED, wakes }
+}
+
+/** The first rounds of a limit's use: where there is room and nobody waits, without the queue. */
+const MOST_TRIES = 2
+
+export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<Grant | undefined> {
+  if (limit.isPaused) return undefined
+  let slot: Slot | undefined
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const [seen, [first]] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, undefined, 1)])) as [Seen, Queued[]]
+    if (seen.state.holders) {
+      yield* moveHolders(storage, id, seen)
+      continue
+    }
+    const now = storage.now()
+    const isFree = !first && roomFor(limit.spec, cooling(seen.state, limit.restUntil), entry.cost, now) <= now
+    if (isFree && limit.spec.concurrency !== undefined) slot ??= yield* takeFree(storage, id, limit, entry)
+    if (!isFree || (limit.spec.concurrency !== undefined && !slot)) break
+    const isNoted = limit.spec.rate === undefined && seen.found?.dueAt !== undefined
+    const next = taken(limit.spec, seen.state, entry, now, now)
+    if (isNoted || (yield* writeState(storage, id, next, seen.found))) return { at: now, by: now, ...validFor(limit.spec, now), ...(slot && { slot: slot.index }) }
+    // Without a rate the state only says that the limiter is in use, and another process has just said so.
+    if (limit.spec.rate === undefined) return { at: now, by: now, slot: slot!.index }
+  }
+  // Others come and go faster than this one can write: the queue serves many at a time.
+  if (slot) yield* free(storage, id, slot)
+  return undefined
+}
+
+/** `mayHaveSlot`: a runner that died may have got one without queueing. */
+export function* standing(storage: Storage, id: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Procedure<Standing> {
+  const queued = yield* findEntry(storage, id, entry)
+  if (queued?.entry.grant === 'withdrawn') return 'unknown'
+  if (queued) return queued.entry.grant ? yield* confirm(storage, id, entry, queued.entry.grant) : 'queued'
+  if (!mayHaveSlot) return 'unknown'
+  const { widest } = yield* limitOf(storage, id)
+  const slot = widest === 0 ? undefined : yield* slotOf(storage, id, entry.holder, widest)
+  return slot ? { permit: { at: slot.since, slot: slot.index } } : 'unknown'
+}
+
+/** Makes sure that a holder has the slot that it was granted, and completes a hand-over that was broken off. */
+export function* confirm(
+  storage: Storage,
+  id: LimiterId,
+  holder: Pick<QueueEntry, 'holder' | 'lane'>,
+  { at, until, slot: index, from = '' }: Grant,
+): Procedure<Standing> {
+  const times = { at, ...(until !== undefined && { until }) }
+  if (index === undefined) return { permit: times }
+  const slot = yield* readSlot(storage, id, index)
+  const own = slot.holder === holder.holder ? slot : stayOf(slot) === from ? yield* passOn(storage, id, slot, holder) : undefined
+  if (own) return { permit: { ...times, slot: own.index } }
+  const { widest } = yield* limitOf(storage, id)
+  const moved = yield* slotOf(storage, id, holder.holder, widest)
+  return moved ? { permit: { ...times, slot: moved.index } } : 'unknown'
+}
+
+/** The limiter, of those that a run has passed, at which it has to queue again before it begins. */
+export function* lostPermit(storage: Storage, run: Pick<RunRecord, 'id' | 'admission' | 'epoch'>): Procedure<number | undefined> {
+  for (const [i, { grant, ...gate }] of (run.admission?.gates ?? []).entries()) {
+    if (!grant || isPause(gate.limit)) continue
+    const isLate = grant.until !== undefined && grant.until < storage.now()
+    // Its part of the rate was for another time; there may be room for it now.
+    const isLost = isLate
+      ? !(yield* acquireNow(storage, gate, yield* limitOf(storage, gate), entryOf(run, gate)))
+      : (yield* confirm(storage, gate, { holder: run.id, lane: gate.lane ?? '' }, grant)) === 'unknown'
+    if (isLost) return i
+  }
+  return undefined
+}

@@ -1,0 +1,66 @@
+import { type LimiterId, queueOf } from '../../flow/limiter.ts'
+import { behindLane, entryKey, type Identified, type QueueEntry, readEntry, writeEntry } from '../../flow/queue.ts'
+import type { Document } from '../../ports.ts'
+import { ask, type Procedure } from '../procedure.ts'
+import type { Storage } from '../storage.ts'
+
+/** A queue entry as it was read. */
+export interface Queued {
+  key: string
+  version: number
+  entry: QueueEntry
+}
+
+const PAGE = 25
+
+/** The first entries that wait for a grant, in the order of service, beginning behind the fairness key that was served last. */
+export function* nextEntries(storage: Storage, id: LimiterId, served: string | undefined, most: number): Procedure<Queued[]> {
+  const behind = served === undefined ? [] : yield* waiting(storage, id, behindLane(served), most)
+  if (behind.length >= most) return behind
+  const all = yield* waiting(storage, id, undefined, most)
+  const known = new Set(behind.map(({ key }) => key))
+  return [...behind, ...all.filter(({ key }) => !known.has(key))].slice(0, most)
+}
+
+function* waiting(storage: Storage, id: LimiterId, after: string | undefined, most: number): Procedure<Queued[]> {
+  const found: Queued[] = []
+  const limit = Math.max(most, PAGE)
+  for (let from = after; ; ) {
+    const page = yield* ask(storage.documents.list(queueOf(id), { limit, ...(from !== undefined && { after: from }) }))
+    found.push(...page.map(toQueued).filter(({ entry }) => entry.grant === undefined))
+    if (found.length >= most || page.length < limit) return found.slice(0, most)
+    from = page.at(-1)!.key
+  }
+}
+
+export function* readQueue(storage: Storage, id: LimiterId, limit: number): Procedure<Queued[]> {
+  return (yield* ask(storage.documents.list(queueOf(id), { limit }))).map(toQueued)
+}
+
+export function* findEntry(storage: Storage, id: LimiterId, entry: Identified): Procedure<Queued | undefined> {
+  const found = yield* ask(storage.documents.get(queueOf(id), entryKey(entry)))
+  return found && toQueued(found)
+}
+
+/** Every entry of a run in this queue: it has one for each time that it was queued, of which all but the last are left over. */
+export function* entriesOfRun(storage: Storage, id: LimiterId, entry: Identified): Procedure<Queued[]> {
+  const first = entryKey({ ...entry, nth: 0 })
+  const found = yield* ask(storage.documents.list(queueOf(id), { after: first.slice(0, -1), limit: PAGE }))
+  return found.map(toQueued).filter(({ entry: { holder } }) => holder === entry.holder)
+}
+
+/** As it is there already, where somebody has put it. */
+export function* putEntry(storage: Storage, id: LimiterId, entry: QueueEntry): Procedure<void> {
+  yield* ask(storage.documents.put(queueOf(id), entryKey(entry), writeEntry(entry), { ifVersion: 0 }))
+}
+
+/** False where it is not as it was read. */
+export function* changeEntry(storage: Storage, id: LimiterId, { key, version }: Queued, next: QueueEntry): Procedure<boolean> {
+  return (yield* ask(storage.documents.put(queueOf(id), key, writeEntry(next), { ifVersion: version }))) !== undefined
+}
+
+export function* removeEntry(storage: Storage, id: LimiterId, key: string): Procedure<void> {
+  yield* ask(storage.documents.remove(queueOf(id), key))
+}
+
+const toQueued = ({ key, version, value }: Document): Queued => ({ key, version, entry: readEntry(value) })

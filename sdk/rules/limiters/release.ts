@@ -1,0 +1,79 @@
+import type { LimiterId } from '../../flow/limiter.ts'
+import { type Identified, isOfStep } from '../../flow/queue.ts'
+import { type Slot, stayOf } from '../../flow/slots.ts'
+import type { Wake } from '../../ports.ts'
+import { type Procedure, together } from '../procedure.ts'
+import type { Storage } from '../storage.ts'
+import { dispatch } from './dispatch.ts'
+import { changeEntry, entriesOfRun, findEntry, removeEntry } from './entries.ts'
+import { type InForce, limitOf } from './record.ts'
+import { readSlot, slotOf } from './slots.ts'
+import { moveHolders, readState, writeState } from './state.ts'
+
+/** A permit that is not wanted any more: held, or still in the queue. */
+export interface Release extends Identified {
+  /** The slot that it has, where its holder knows. */
+  slot?: number
+  /** It may be in the queue, or its entry may. */
+  isQueued?: boolean
+  /** It may have a slot. */
+  mayHold?: boolean
+  /** The service behind the limit asked for a rest: for so long nothing is granted. */
+  cooldownMs?: number
+}
+
+/** Gives the permit back and dispatches the next. Doing it again is harmless. */
+export function* release(storage: Storage, id: LimiterId, permit: Release): Procedure<Wake[]> {
+  if (permit.cooldownMs !== undefined) yield* coolDownKey(storage, id, permit.cooldownMs)
+  const queued = permit.isQueued ? yield* leaveQueue(storage, id, permit) : undefined
+  if (permit.mayHold === false && !queued) return []
+  const limit = yield* limitOf(storage, id)
+  const slot = queued ?? (yield* heldSlot(storage, id, limit, permit))
+  // Without slots there is nothing to pass on. A request that left the queue may have kept others from looking.
+  if (!slot && !permit.isQueued) return []
+  return (yield* dispatch(storage, id, slot, limit)).wakes
+}
+
+/** Takes a request out of the queue; the slot that it was granted meanwhile. */
+function* leaveQueue(storage: Storage, id: LimiterId, permit: Release): Procedure<Slot | undefined> {
+  if (!isOfStep(permit.holder)) {
+    const entries = yield* entriesOfRun(storage, id, permit)
+    yield* together(entries.map(({ key }) => removeEntry(storage, id, key)))
+    return undefined
+  }
+  for (;;) {
+    const queued = yield* findEntry(storage, id, permit)
+    if (!queued) return undefined
+    const { entry, key } = queued
+    if (entry.grant === undefined) {
+      // Marked first: a process that is about to grant it finds it changed.
+      if (!(yield* changeEntry(storage, id, queued, { ...entry, grant: 'withdrawn' }))) continue
+    } else if (entry.grant !== 'withdrawn' && entry.grant.slot !== undefined) {
+      const slot = yield* readSlot(storage, id, entry.grant.slot)
+      yield* removeEntry(storage, id, key)
+      // Also a slot whose hand-over is not complete: whoever does it finds the slot changed.
+      return slot.holder === permit.holder || stayOf(slot) === entry.grant.from ? slot : undefined
+    }
+    yield* removeEntry(storage, id, key)
+    return undefined
+  }
+}
+
+function* heldSlot(storage: Storage, id: LimiterId, limit: InForce, { holder, slot }: Release): Procedure<Slot | undefined> {
+  if (limit.widest === 0) return undefined
+  const held = yield* slotOf(storage, id, holder, limit.widest, slot)
+  if (held || slot !== undefined) return held
+  // An earlier version may have kept it in the state.
+  const seen = yield* readState(storage, id)
+  if (!seen.state.holders) return undefined
+  yield* moveHolders(storage, id, seen)
+  return yield* slotOf(storage, id, holder, limit.widest)
+}
+
+function* coolDownKey(storage: Storage, id: LimiterId, ms: number): Procedure<void> {
+  for (;;) {
+    const { state, found } = yield* readState(storage, id)
+    const restUntil = Math.max(state.restUntil ?? 0, storage.now() + ms)
+    if (restUntil === state.restUntil || (yield* writeState(storage, id, { ...state, restUntil }, found))) return
+  }
+}

@@ -1,0 +1,163 @@
+import {
+  BEING_MADE_MS,
+  CHECK_EVERY_MS,
+  CHECK_IDLE_EVERY_MS,
+  isSameLimiter,
+  type LimiterId,
+  type LimiterState,
+  limiterKey,
+  limitersOf,
+} from '../../flow/limiter.ts'
+import { openPermits } from '../../flow/permit-log.ts'
+import { isOfStep, runOf } from '../../flow/queue.ts'
+import { unusedFrom } from '../../flow/rate.ts'
+import { type Slot, stayOf } from '../../flow/slots.ts'
+import type { Json } from '../../engine/json.ts'
+import type { Document, Wake } from '../../ports.ts'
+import { wakeUp } from '../deliver.ts'
+import { ask, type Procedure, together } from '../procedure.ts'
+import type { Storage, StoredRun } from '../storage.ts'
+import { dispatch } from './dispatch.ts'
+import { type Queued, readQueue, removeEntry } from './entries.ts'
+import { isOut } from './grant.ts'
+import { queueUp } from './queueing.ts'
+import { limitOf } from './record.ts'
+import { free, hasSurplus, isHeld, passOn, readSlots } from './slots.ts'
+import { checkBy, moveHolders, readState, writeState } from './state.ts'
+
+/**
+ * I10. Checks a limiter that is due: everything that a process may have left undone is done here, and then the limiter is due
+ * again, sooner while requests wait. Slots and entries whose owners are gone are given to others, grants that their owners may
+ * not have heard of are told again, hand-overs are completed, the queue is dispatched.
+ */
+
+/** A grant is told again once it is older than any process needs to tell it. */
+const TOLD_WITHIN_MS = 10_000
+/** A longer queue is checked in parts: its first entries are the ones that others wait for. */
+const MOST_ENTRIES = 1_000
+/** A limiter that is not in use any more is shown for so long. */
+const KEPT_MS = 3_600_000
+
+export function* repair(storage: Storage, id: LimiterId): Procedure<Wake[]> {
+  const before = yield* readState(storage, id)
+  if (before.state.holders) yield* moveHolders(storage, id, before)
+  const limit = yield* limitOf(storage, id)
+  const { state } = before
+  const [slots, queue] = (yield* together<unknown>([
+    readSlots(storage, id, limit.widest),
+    readQueue(storage, id, MOST_ENTRIES),
+  ])) as [Slot[], Queued[]]
+  const wakes: Wake[] = []
+  yield* checkEntries(storage, id, slots, queue, wakes)
+  const queued = new Set(queue.map(({ entry }) => entry.holder))
+  const held = slots.filter(isHeld)
+  yield* together(held.map((slot) => checkSlot(storage, id, slot, held, queued.has(slot.holder), state.checkedAt ?? 0, wakes)))
+  if (limit.spec.concurrency !== undefined && limit.widest > limit.spec.concurrency) yield* hasSurplus(storage, id, limit)
+  wakes.push(...(yield* dispatch(storage, id, undefined, limit)).wakes)
+  yield* setNextCheck(storage, id)
+  return wakes
+}
+
+function* checkEntries(storage: Storage, id: LimiterId, slots: readonly Slot[], queue: readonly Queued[], wakes: Wake[]): Procedure<void> {
+  const now = storage.now()
+  const runs = new Map<string, StoredRun | undefined>()
+  const ids = [...new Set(queue.map(({ entry }) => entry.run))]
+  const found = yield* together(ids.map((runId) => ask(storage.find(runId))))
+  for (const [i, runId] of ids.entries()) runs.set(runId, found[i])
+  for (const { entry, key } of queue) {
+    const run = runs.get(entry.run)
+    const { grant } = entry
+    if (!run || isOut(run) || grant === 'withdrawn') {
+      yield* removeEntry(storage, id, key)
+      continue
+    }
+    if (!isOfStep(entry.holder) || grant === undefined || now - grant.by < TOLD_WITHIN_MS) continue
+    const slot = slots.find(({ index }) => index === grant.slot)
+    if (slot && slot.holder !== entry.holder && stayOf(slot) === grant.from) yield* passOn(storage, id, slot, entry)
+    // A request that the run has made anew since has left this one behind.
+    if (now - grant.by >= CHECK_EVERY_MS && !(yield* isWanted(storage, run, entry.holder))) yield* removeEntry(storage, id, key)
+    else wakes.push(...(yield* wakeUp(storage, run)))
+  }
+}
+
+function* checkSlot(
+  storage: Storage,
+  id: LimiterId,
+  slot: Slot,
+  all: readonly Slot[],
+  isQueued: boolean,
+  checkedAt: number,
+  wakes: Wake[],
+): Procedure<void> {
+  const run = yield* ask(storage.find(runOf(slot.holder)))
+  const isTwice = all.some((other) => other.holder === slot.holder && other.index < slot.index)
+  if (isTwice || (yield* isLeftOver(storage, id, slot, run, isQueued, checkedAt))) return void (yield* free(storage, id, slot))
+  // It has a slot, and is not in the queue that would tell it so.
+  if (run?.status === 'queued' && !isQueued && !isOfStep(slot.holder) && isAt(run, id)) wakes.push(...(yield* queueUp(storage, run)))
+}
+
+const isAt = ({ admission, passed = 0 }: StoredRun, id: LimiterId): boolean => isSameLimiter(admission?.gates[passed], id)
+
+/** Nothing will ever release this slot. */
+function* isLeftOver(
+  storage: Storage,
+  id: LimiterId,
+  { holder, since }: Slot,
+  run: StoredRun | undefined,
+  isQueued: boolean,
+  checkedAt: number,
+): Procedure<boolean> {
+  const now = storage.now()
+  if (!run) return now - since >= BEING_MADE_MS
+  if (isOut(run)) return true
+  if (isQueued || now - since < CHECK_EVERY_MS) return false
+  if (!isOfStep(holder)) return !run.admission?.gates.some((gate, i) => isSameLimiter(gate, id) && i <= (run.passed ?? 0))
+  // Loading a journal costs: it is looked at after one minute, two, four, and so on.
+  if (!isTimeToAsk(since, checkedAt, now)) return false
+  return !(yield* isWanted(storage, run, holder))
+}
+
+function isTimeToAsk(since: number, checkedAt: number, now: number): boolean {
+  const doublings = (at: number): number => Math.floor(Math.log2(Math.max(0.5, (at - since) / CHECK_EVERY_MS)))
+  return doublings(now) > doublings(checkedAt)
+}
+
+/** The journal of the run says that this permit is not released. */
+function* isWanted(storage: Storage, run: StoredRun, holder: string): Procedure<boolean> {
+  const frames = yield* ask(storage.frames(run, run.baseSeq + 1))
+  const events = frames.flatMap((frame) => frame.events)
+  return openPermits(run, events).some((permit) => permit.holder === holder)
+}
+
+function* setNextCheck(storage: Storage, id: LimiterId): Procedure<void> {
+  for (;;) {
+    const { state, found } = yield* readState(storage, id)
+    if (!found) return
+    const limit = yield* limitOf(storage, id)
+    const now = storage.now()
+    const [first] = yield* readQueue(storage, id, 1)
+    const inUse = (yield* readSlots(storage, id, limit.widest)).some(isHeld)
+    const next = { ...state, checkedAt: now }
+    const written = first
+      ? yield* writeState(storage, id, next, found, now + CHECK_EVERY_MS)
+      : inUse
+        ? yield* writeState(storage, id, next, found, now + CHECK_IDLE_EVERY_MS)
+        : yield* retire(storage, id, next, found, unusedFrom(limit.spec, state, now) + KEPT_MS)
+    if (!written) continue
+    // A request that came meanwhile saw the earlier time.
+    if (!first && (yield* readQueue(storage, id, 1)).length > 0) yield* checkBy(storage, id, now + CHECK_EVERY_MS)
+    return
+  }
+}
+
+/** Nothing is held and nothing waits: the state expires, and is due no more. */
+function* retire(storage: Storage, id: LimiterId, state: LimiterState, found: Document, expiresAt: number): Procedure<Document | undefined> {
+  const options = { ifVersion: found.version, expiresAt }
+  return yield* ask(storage.documents.put(limitersOf(id.limit), limiterKey(id), state as unknown as Json, options))
+}
+
+/** A limiter that cannot be checked is due again in a minute, as it is. */
+export function* putOff(storage: Storage, id: LimiterId): Procedure<void> {
+  const { state, found } = yield* readState(storage, id)
+  if (found) yield* writeState(storage, id, state, found, storage.now() + CHECK_EVERY_MS)
+}
