@@ -469,13 +469,19 @@ export interface TaskStore {
  * process comes into being with each message, as on Lambda, nobody needs it.
  */
 export interface Residence {
-  /** Frees what dead processes left behind. `onHint` is called when there may be something to do; with what, where that is known. */
-  enter(owner: string, onHint: (wake?: Wake) => void): Promise<void>
+  /** Frees what dead processes left behind. `onHint` is called when there may be something to do; with what and when, where that is known. */
+  enter(owner: string, onHint: (hint?: Hint) => void): Promise<void>
   /** `handBack`: the runs it still holds are free for others. */
   leave(owner: string, handBack: boolean): Promise<void>
-  /** When the next run after `now` is due, if any is. */
+  /** When the next run, or limiter, after `now` is due, if any is. */
   nextWake(now: number): number | undefined
   stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[]
+}
+
+/** That a run is due at a time; or something else is, that the store knows of. */
+export interface Hint {
+  runId?: string
+  at: number
 }
 
 /** Functions outside the workflow: Lambda functions on AWS. */

@@ -4,7 +4,7 @@ import { traceCall } from './engine/call-sites.ts'
 import { recordError, UnknownWorkflowError } from './engine/errors.ts'
 import type { StepBody } from './engine/run-context.ts'
 import { runOnce } from './engine/run-loop.ts'
-import type { Residence, Wake, World } from './ports.ts'
+import type { Hint, Residence, World } from './ports.ts'
 import { cannotCheck } from './rules/limiters/failed-check.ts'
 import { RunnersLog } from './runners-log.ts'
 import { type AnyWorkflow, Registry } from './workflow.ts'
@@ -69,7 +69,7 @@ export class Runner {
   async start(): Promise<void> {
     const { residence } = this.world
     this.isRunning = true
-    await residence.enter(this.owner, (wake) => (wake ? this.heard(wake) : this.lookAgain()))
+    await residence.enter(this.owner, (hint) => (hint ? this.heard(hint) : this.lookAgain()))
     // A new process is a new deployment: what was stuck gets another chance with the code of today, if it is of today.
     for (const { id, workflow, version } of residence.stuckRuns()) if (await this.knows(workflow, version)) await this.world.store.revive(id)
     this.lookAgain()
@@ -90,12 +90,14 @@ export class Runner {
     return this.active.size === 0 && this.ready.size === 0 && !this.moreInStore && !this.isLooking
   }
 
-  private heard({ runId, at }: Wake): void {
+  private heard({ runId, at }: Hint): void {
     if (!this.isRunning) return
-    if (at <= this.world.clock.now()) {
+    if (at > this.world.clock.now()) this.armTimer(at)
+    else if (runId === undefined) this.lookAgain()
+    else {
       this.ready.add(runId)
       this.fill()
-    } else this.armTimer(at)
+    }
   }
 
   private lookAgain(): void {

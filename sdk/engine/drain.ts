@@ -37,6 +37,7 @@ export class Drain {
   get stop(): Stop | undefined {
     const { visit, steps, starts } = this
     const place = visit.world.flow.pauseOf(visit)
+    if (place) starts.stepBack()
     if (place) return { opensNothing: true, place, isOver: () => !steps.areRunning && !steps.haveReported }
     if (visit.options.deadline === undefined || visit.timeLeft() > STOP_STARTING_MS) return undefined
     return { opensNothing: false, isOver: () => (steps.areRunning ? visit.timeLeft() <= LET_GO_MS : starts.any || starts.areToAsk) }

@@ -56,6 +56,8 @@ export interface Permits {
   release(operation: Operation): void
   /** All that the run may hold or wait for. `begun`: except what was begun elsewhere and goes on. */
   releaseAll(into: FrameBuffer, except?: 'begun elsewhere'): void
+  /** Nothing begins now: requests that wait are withdrawn, for others to go first, and are made again later. */
+  stepBack(): void
   /** The service behind a limit asked for a rest. */
   coolDown(operation: Operation, limit: LimitOfStep, ms: number): void
   /** What a task that ends while its run stands still gives back. */

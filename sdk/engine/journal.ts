@@ -28,6 +28,8 @@ export interface Facts {
   /** The permit that it has asked for and not released, and how many it has asked for so far. */
   permit?: Pick<EventOf<'step.queued'>, 'limit' | 'key' | 'order'>
   permits?: number
+  /** Of a task: it was handed out with that permit. */
+  isHandedOut?: boolean
   /** Failed attempts of a step so far. */
   failures: number
   /** When a step is to be tried or entered again. */
@@ -257,17 +259,20 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
     case 'child.started':
     case 'task.dispatched':
       facts.opened = event
+      if (event.type === 'task.dispatched') facts.isHandedOut = true
       if (facts.isLost) delete facts.isLost
       break
     case 'step.queued':
     case 'task.queued':
       facts.permit = event
       facts.permits = event.nth
+      if (facts.isHandedOut) facts.isHandedOut = false
       break
     // In journals of earlier versions nothing was journaled before.
     case 'step.admitted':
     case 'task.admitted':
       facts.permit ??= event
+      if (event.type === 'task.admitted') facts.isHandedOut = true
       break
     case 'step.started':
       facts.underWay = event.attempt

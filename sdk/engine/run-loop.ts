@@ -120,7 +120,7 @@ class RunLoop {
       this.waits.receive([...this.visit.replay.takeReturned(), ...this.visit.claimed.inbox])
       return await this.loop()
     } finally {
-      this.steps.abandon('the runner has released this run')
+      this.steps.abandon('the runner has let go of this run')
     }
   }
 
@@ -142,8 +142,9 @@ class RunLoop {
       if (lease.isLost) return SUPERSEDED
       if (replay.violation) continue
       if (replay.pending === 0) return closing.park(replay.foreignAwait())
+      if (!stop?.opensNothing) steps.queueDue()
+      if (stop?.isOver()) continue
       if (!stop) {
-        steps.queueDue()
         if (starts.areToAsk && !(await starts.ask())) return SUPERSEDED
         steps.announce()
       }
@@ -157,7 +158,6 @@ class RunLoop {
         if (lease.isLost) return SUPERSEDED
         continue
       }
-      if (stop?.isOver()) continue
       const result = await this.suspend()
       if (!result.ok) return SUPERSEDED
       if (result.suspended) return { status: 'suspended' }

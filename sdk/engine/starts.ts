@@ -43,6 +43,11 @@ export class Starts {
     this.visit.permits.lookAgain()
   }
 
+  /** Nothing begins now, and what waits for a permit leaves its place to others. */
+  stepBack(): void {
+    this.visit.permits.stepBack()
+  }
+
   /** Asks with a commit: what the run may hold is in its journal before it holds it. False: another runner has the run. */
   async ask(): Promise<boolean> {
     const { permits, buffer } = this.visit

@@ -299,9 +299,9 @@ export class Waits {
   }
 
   private openTaskInTurn(operation: Operation, request: RequestOf<'task'>): void {
-    const { opened, permit } = operation.facts ?? {}
+    const { opened, permit, isHandedOut } = operation.facts ?? {}
     if (request.limit) this.permits.keep(operation)
-    if (!request.limit || (opened && permit)) return this.openTask(operation, request)
+    if (!request.limit || (permit && isHandedOut)) return this.openTask(operation, request)
     const begin = () => this.openTask(operation, request, opened !== undefined)
     this.permits.request(operation, (at) => (at > this.world.clock.now() ? this.timed.set(operation, at) : begin()))
   }
@@ -340,8 +340,8 @@ export class Waits {
 
   /** Its turn has come, or it has been out for long. */
   private lookAfterTask(operation: Operation, now: number): void {
-    const { opened, permit } = operation.facts ?? {}
-    if (opened && (permit || !operation.limit)) return this.handOutAgain(operation, now)
+    const { opened, permit, isHandedOut } = operation.facts ?? {}
+    if (opened && ((permit && isHandedOut) || !operation.limit)) return this.handOutAgain(operation, now)
     this.timed.delete(operation)
     this.openTaskInTurn(operation, operation.request as RequestOf<'task'>)
   }

@@ -104,15 +104,22 @@ export class StepPermits implements Permits {
     if (granted.at > now) return begin?.(granted.at)
     this.waiting.delete(operation)
     const { limiter, holder, order } = permit
+    if (operation.kind === 'task') this.journalTask(operation, limiter, order)
     if (permit.isQueued) {
       this.visit.buffer.send({ kind: 'confirm', limiter, entry: { holder, order, lane: '' } })
-      const type = operation.kind === 'task' ? 'task.admitted' : 'step.admitted'
-      this.visit.buffer.addAside({ type, id: operation.id, ...limiter, order })
+      if (operation.kind === 'step') this.visit.buffer.addAside({ type: 'step.admitted', id: operation.id, ...limiter, order })
       // Those behind a reservation wait for it to begin.
       if (granted.until !== undefined) this.visit.buffer.send({ kind: 'dispatchNext', limiter })
     }
     permit.isQueued = false
     begin?.(granted.at)
+  }
+
+  /** A task that is handed out holds its permit while its run stands still; a replay has to know which. */
+  private journalTask(operation: Operation, limiter: LimiterId, order: number): void {
+    const event = { type: 'task.admitted' as const, id: operation.id, ...limiter, order }
+    this.visit.buffer.add(event)
+    operation.learn(event)
   }
 
   /** The journal first, and then the limiter: with the next commit. */
@@ -161,7 +168,7 @@ export class StepPermits implements Permits {
   releaseAll(into: FrameBuffer, except?: 'begun elsewhere'): void {
     for (const [op, permit] of this.permits) {
       const operation = this.visit.replay.operations.get(op)
-      const isElsewhere = operation?.kind === 'task' && operation.facts?.opened !== undefined && !operation.settled
+      const isElsewhere = operation?.kind === 'task' && operation.facts?.isHandedOut === true && !operation.settled
       if (except && (isElsewhere || (!operation && this.isOfTask(op)))) continue
       into.send(releaseOf(permit))
       this.permits.delete(op)
@@ -171,7 +178,11 @@ export class StepPermits implements Permits {
   /** Before the code has run, only the journal knows what an operation is. */
   private isOfTask(op: string): boolean {
     const facts = this.visit.journal.facts.get(op)
-    return facts?.kind === 'task' && facts.opened !== undefined
+    return facts?.kind === 'task' && facts.isHandedOut === true
+  }
+
+  stepBack(): void {
+    for (const operation of this.waiting.keys()) if (this.permits.has(operation.id)) this.release(operation, 'and ask again')
   }
 
   coolDown(operation: Operation, limit: LimitOfStep, ms: number): void {

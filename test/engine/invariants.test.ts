@@ -236,7 +236,7 @@ describe('a runner near its deadline', () => {
         return clock.at(time, callback)
       },
     }
-    const world: World = { store, documents, tasks, wakeups: { send: async () => {} }, clock: counting, ids: seededIds(2), log: () => {}, inlineWaitMs: 1_000 }
+    const world: World = { store, documents, tasks, wakeups: { send: async () => {} }, clock: counting, ids: seededIds(2), log: () => {}, inlineWaitMs: 1_000, flow: flowControl }
     await client.start(w, undefined, { id: 'r' })
     const hurried = await runOnce(world, new Registry([w]), 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + 900 })
     expect(hurried).toEqual({ status: 'suspended' })

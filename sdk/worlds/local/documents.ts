@@ -10,6 +10,8 @@ const COLUMNS = 'key, value, version, expires_at, due_at'
 export class DocumentRows implements StoredDocuments {
   private readonly db: Database
   private readonly clock: Clock
+  /** Called when a document is to be looked at, at a time. */
+  onDue: ((at: number) => void) | undefined
 
   constructor(db: Database, clock: Clock) {
     this.db = db
@@ -35,6 +37,7 @@ export class DocumentRows implements StoredDocuments {
     const version = there + 1
     const sql = 'INSERT OR REPLACE INTO documents (collection, key, value, version, expires_at, due_at) VALUES (?, ?, ?, ?, ?, ?)'
     this.db.run(sql, collection, key, JSON.stringify(value), version, expiresAt ?? null, dueAt ?? null)
+    if (dueAt !== undefined) this.onDue?.(dueAt)
     return { key, value, version, ...(expiresAt !== undefined && { expiresAt }), ...(dueAt !== undefined && { dueAt }) }
   }
 

@@ -1,4 +1,4 @@
-import type { Clock, LogSink, Residence, RunRecord, Wake } from '../../ports.ts'
+import type { Clock, Hint, LogSink, Residence, RunRecord, Wake } from '../../ports.ts'
 import type { Bulletin } from './bulletin.ts'
 import type { Database } from './database.ts'
 import type { SqliteDocuments } from './documents.ts'
@@ -24,13 +24,13 @@ export class SqliteResidence implements Residence {
   private liveness: Liveness | undefined
   private housekeeping: NodeJS.Timeout | undefined
   private stopListening: (() => void) | undefined
-  private onHint: ((wake?: Wake) => void) | undefined
+  private onHint: ((hint?: Hint) => void) | undefined
 
   constructor(parts: Parts) {
     this.parts = parts
   }
 
-  async enter(owner: string, onHint: (wake?: Wake) => void): Promise<void> {
+  async enter(owner: string, onHint: (hint?: Hint) => void): Promise<void> {
     const { path, db, bulletin } = this.parts
     this.onHint = onHint
     if (db.isInMemory) return
@@ -67,6 +67,11 @@ export class SqliteResidence implements Residence {
   stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[] {
     const rows = this.parts.db.rows(`SELECT id, workflow, version FROM runs WHERE status = 'stuck'`)
     return rows.map(({ id, workflow, version }) => ({ id: id as string, workflow: workflow as string, version: version as number }))
+  }
+
+  /** Something else than a run is to be looked at then. The truth is in the file. */
+  lookAt(at: number): void {
+    this.onHint?.({ at })
   }
 
   /** Tells the runner of this process, if there is one. The truth is in the file. */

@@ -62,6 +62,7 @@ export class LocalWorld implements World {
     this.tasks = new SqliteTaskStore(db, this.clock, storage)
     this.residence = new SqliteResidence({ path: options.path, db, storage, documents: this.documents, bulletin, clock: this.clock, log: this.log })
     this.wakeups = { send: async (wakes) => this.residence.hint(wakes) }
+    documents.onDue = (at) => this.residence.lookAt(at)
     bulletin.onDispatch = () => this.tasks.lookAgain()
     bulletin.onForeignWrite(() => this.tasks.lookAgain())
     this.functions = localFunctions(options.functions ?? [])
