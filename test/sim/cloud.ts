@@ -4,6 +4,7 @@ import { digest } from '../../sdk/engine/names.ts'
 import type { Clock, RunRecord, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
 import type { AnyWorkflow, Registry } from '../../sdk/workflow.ts'
+import type { Stored } from './flow/stored.ts'
 import type { Mutant } from './mutants.ts'
 import type { Trouble } from './trouble.ts'
 
@@ -17,6 +18,10 @@ export interface Process {
   readonly clock: Clock
   /** Which of the codes that are deployed one after the other it runs. */
   readonly code: number
+  /** Until when it last stood still, or waited for a slow answer. */
+  readonly heldUpUntil: number
+  /** The epoch of each run that it has claimed; noted only in clouds for flow control. */
+  readonly claims: Map<string, number>
   kill(): void
 }
 
@@ -31,11 +36,15 @@ export interface Cloud {
   readonly failures: string[]
   /** How often something was disturbed so far. */
   readonly blows: number
+  /** What is really stored. */
+  readonly stored: Stored
   /** The code of the day. */
   readonly workflows: Registry
   /** Called when there may be tasks for workers. */
   onDispatch: (() => void) | undefined
 
+  /** From now on nothing dies, freezes or gets lost. What is frozen thaws when it does. */
+  calm(): void
   /** A process without trouble, for the test itself. */
   observer(): World
   /** A process that may fail at any call. */
@@ -62,6 +71,11 @@ export interface CloudOptions {
   mutant?: Mutant | undefined
   /** How long the sweeper may rest while nothing happens. */
   laziestSweepMs?: number
+  /**
+   * For flow control. Local processes stay and have several runs in their hands, as `Local` has: what they know of pauses
+   * may be out of date. And processes note what they have claimed.
+   */
+  processesStay?: boolean
 }
 
 export const currentProcess = new AsyncLocalStorage<Process>()
