@@ -116,6 +116,13 @@ export class Ledger {
     return false
   }
 
+  /** The last event that was written for a run, of the last of its lives. */
+  lastEvent(runId: string): JournalEvent | undefined {
+    const life = [...this.written.keys()].findLast((name) => name.startsWith(`'${runId}' `))
+    const journal = life === undefined ? undefined : this.written.get(life)!
+    return journal?.get(Math.max(...journal.keys()))?.at(-1)
+  }
+
   /** All that was written, in order: the same seed writes the same. */
   get trace(): string {
     return digest(JSON.stringify([...this.written].map(([life, journal]) => [life, [...journal]])))

@@ -21,7 +21,7 @@ export async function checkEmpty(cloud: Cloud, witness: FlowWitness): Promise<vo
   // Whoever looks forgets the pauses of runs that have ended.
   for (const { scope } of await client.pauses()) witness.fail('left', `everything was resumed, and ${JSON.stringify(scope)} is paused`)
   const latest = cloud.clock.now() + LONGEST_EXPIRY_MS
-  const staying = cloud.stored.documents().filter(({ collection, expiresAt = Infinity }) => expiresAt > latest && !mayStay(collection))
+  const staying = cloud.stored.documents().filter((document) => (document.expiresAt ?? Infinity) > latest && !mayStay(document))
   if (staying.length > 0) {
     const names = staying.map(({ collection, key }) => `'${collection.replaceAll('\u0001', '|')} ${key}'`)
     witness.fail('left', `everything has ended, and these documents stay for ever: ${names.slice(0, 5).join(', ')}`)

@@ -50,7 +50,7 @@ export async function simulateFlow(seed: string, world: WorldName, mutant?: Flow
   const { length: bodies } = witness.bodies
   const virtualMs = cloud.clock.now() - START
   const stats = { frames, bodies, runs: witness.runs.size, virtualMs, blows: cloud.blows, longestStandMs: liveness.longestMs }
-  return { seed, world, failures: cloud.failures, scenario, trace: cloud.ledger.trace, stats }
+  return { seed, world, failures: [...new Set(cloud.failures)], scenario, trace: cloud.ledger.trace, stats }
 }
 
 class Play {
@@ -126,7 +126,15 @@ class Play {
     const id = /run '([^']+)'/.exec(problem)![1]!
     const client = new Client(this.cloud.observer(), this.cloud.workflows)
     const why = await client.why(id).catch((error: Error) => ({ reason: error.message }))
-    return `it says: ${why.reason}`
+    const limits = (await client.limits.list()).flatMap(({ name, gates }) =>
+      gates
+        .filter(({ inside, waiting }) => inside > 0 || waiting.count > 0)
+        .map(
+          ({ key, holders, next }) => `${name}${key === undefined ? '' : ` of '${key}'`}: [${holders.join(', ')}] inside, [${next.join(', ')}] in the queue`,
+        ),
+    )
+    const pauses = (await client.pauses()).map(({ scope }) => JSON.stringify(scope))
+    return [`it says: ${why.reason}`, ...(limits.length > 0 ? limits : ['no limit is in use']), `paused: ${pauses.join() || 'nothing'}`].join('; ')
   }
 
   private async until(time: number, isEnough: () => boolean): Promise<void> {

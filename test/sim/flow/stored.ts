@@ -20,8 +20,11 @@ export const isPauseRecord = (collection: string): boolean => collection === 'pa
 /** The log in which the starts of a debounced or batched workflow are collected. */
 export const isStartLog = (collection: string): boolean => collection.startsWith('starts ')
 
-/** One document for each limit of the code. Its number does not grow with the number of runs. */
-export const mayStay = (collection: string): boolean => isLimitRecord(collection)
+/** Documents whose number does not grow with the number of runs, keys or pauses: what is known of a limit, and its limiter. */
+export function mayStay({ collection, key }: StoredDocument): boolean {
+  const isOfAPause = isLimiter(collection) && collection.includes(' pause:')
+  return isLimitRecord(collection) || (isLimiter(collection) && key === '\u0001' && !isOfAPause)
+}
 
 /** A limiter as if nobody had a permit of it. */
 export const withoutHolders = (limiter: object): object => ({ ...limiter, holders: {} })

@@ -1,3 +1,4 @@
+import { isTerminal } from '../../../sdk/engine/events.ts'
 import { hasEnded } from '../../../sdk/ports.ts'
 import type { TaskPayload } from '../../../sdk/tasks/wire.ts'
 import { type Cloud, currentProcess, delay, type Process } from '../cloud.ts'
@@ -126,7 +127,7 @@ export class FlowWitness {
     run.inputs ??= inputs
     const state = this.cloud.stored.run(id)
     // A runner that has lost its run calls the function in vain.
-    if (!state || hasEnded(state.status) || process.claims.get(id) !== state.epoch) return run
+    if (!state || !this.isOpen(id) || process.claims.get(id) !== state.epoch) return run
     if (!run.isInside && generation === 0) this.begin(run, process)
     run.isInside = true
     return run
@@ -246,9 +247,12 @@ export class FlowWitness {
     return Math.max(this.rests.get(gate.limit) ?? 0, this.rests.get(gateText(gate)) ?? 0)
   }
 
+  /** A run ends with the frame that says so. What the run itself says may come a little later. */
   isOpen(id: string): boolean {
     const state = this.cloud.stored.run(id)
-    return state !== undefined && !hasEnded(state.status) && state.status !== 'stuck'
+    if (!state || hasEnded(state.status) || state.status === 'stuck') return false
+    const last = this.cloud.ledger.lastEvent(id)
+    return !last || !isTerminal(last)
   }
 
   private hasLease(id: string, epoch: number | undefined, tolerance: number): boolean {
