@@ -49,6 +49,8 @@ export interface Cloud {
   observer(): World
   /** A process that may fail at any call. */
   client(): { world: World; process: Process }
+  /** A process that runs runs and stays, if there is one: code in it hears of what it does itself at once. */
+  insider?(): { world: World; process: Process } | undefined
   /** The ids of runs, as they are stored: no index is asked. */
   runIds(which: 'all' | 'open'): string[]
   /** When there is something for workers to look at. */

@@ -91,6 +91,10 @@ export class LocalCloud implements Cloud {
     return { world: this.worldOf(process, ...this.faulty(process)), process }
   }
 
+  insider(): { world: World; process: Process } | undefined {
+    return this.staying.findLast(({ process }) => process.isAlive)
+  }
+
   runIds(which: 'all' | 'open'): string[] {
     return this.db.rows(`SELECT id FROM runs ${which === 'open' ? 'WHERE ended_at IS NULL' : ''} ORDER BY key`).map(({ id }) => id as string)
   }

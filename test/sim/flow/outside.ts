@@ -29,8 +29,10 @@ export class FlowOutside {
   private readonly witness: FlowWitness
   private pending = 0
   private retries = 0
+  private readonly isQuiet: boolean
 
-  constructor(cloud: Cloud, scenario: Scenario, witness: FlowWitness) {
+  constructor(cloud: Cloud, scenario: Scenario, witness: FlowWitness, isQuiet: boolean) {
+    this.isQuiet = isQuiet
     this.cloud = cloud
     this.scenario = scenario
     this.witness = witness
@@ -59,6 +61,7 @@ export class FlowOutside {
         }
         for (const { scope, perSecond } of await client.pauses()) {
           witness.forced.resume(scope)
+          witness.resumes.forget(JSON.stringify(scope))
           if (perSecond === undefined || perSecond < 100) await client.resume(scope, { perSecond: 100 }).catch(isOver)
         }
       },
@@ -124,7 +127,8 @@ export class FlowOutside {
       else if ('limit' in act) await this.changeLimit(client, act).catch(isOver)
       else await this.steer(client, act, `act ${i}`)
     }
-    this.insist(Math.max(this.now, START + act.at), perform, () => this.oneAfterTheOther(rest))
+    const isInside = 'scope' in act && act.isInside === true
+    this.insist(Math.max(this.now, START + act.at), perform, () => this.oneAfterTheOther(rest), isInside)
   }
 
   private async pauseOrResume(client: Client, act: Extract<Act, { kind: 'pause' | 'resume' }>): Promise<void> {
@@ -134,10 +138,16 @@ export class FlowOutside {
     if (act.kind === 'pause') {
       const isPaused = await client.pause(scope).then(() => true, isOver)
       if (isPaused) forced.pause(scope, this.now)
+      this.witness.resumes.forget(JSON.stringify(scope))
     } else {
       forced.resume(scope)
+      if (this.isQuiet) this.witness.resumes.resumed(JSON.stringify(scope), act.perSecond, this.queued())
       await client.resume(scope, { perSecond: act.perSecond }).catch(isOver)
     }
+  }
+
+  private queued(): string[] {
+    return this.cloud.runIds('open').filter((id) => this.cloud.stored.run(id)!.status === 'queued')
   }
 
   private async changeLimit(client: Client, act: Extract<Act, { limit: string }>): Promise<void> {
@@ -189,15 +199,16 @@ export class FlowOutside {
     return run === undefined ? undefined : { run }
   }
 
-  /** Does it from then on, until it is done. */
-  private insist(at: number, act: (client: Client, reads: Reads) => Promise<unknown>, onDone?: () => void): void {
+  /** Does it from then on, until it is done. `isInside`: in a process that runs runs, where there is one. */
+  private insist(at: number, act: (client: Client, reads: Reads) => Promise<unknown>, onDone?: () => void, isInside = false): void {
     const { cloud } = this
     this.pending++
     const attempt = () => {
-      const { world, process } = cloud.client()
+      const insider = isInside ? cloud.insider?.() : undefined
+      const { world, process } = insider ?? cloud.client()
       let isDone = false
       const reads = { most: 0 }
-      act(new Client(counting(world, reads), cloud.workflows), reads).then(
+      act(new Client(insider ? world : counting(world, reads), cloud.workflows), reads).then(
         () => {
           isDone = true
           this.pending--
@@ -208,7 +219,7 @@ export class FlowOutside {
         },
       )
       cloud.clock.at(cloud.clock.now() + PATIENCE_MS, () => {
-        process.kill()
+        if (!insider) process.kill()
         if (!isDone) attempt()
       })
     }

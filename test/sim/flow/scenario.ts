@@ -66,9 +66,10 @@ export interface StartPlan {
 
 export type Scope = { all: true } | { workflow: string } | { start: number }
 
-export type Act = { at: number } & (
-  | { kind: 'pause'; scope: Scope }
-  | { kind: 'resume'; scope: Scope; perSecond: number }
+export type Act = { at: number } & /** `isInside`: by code in a process that runs runs. */
+(
+  | { kind: 'pause'; scope: Scope; isInside?: boolean }
+  | { kind: 'resume'; scope: Scope; perSecond: number; isInside?: boolean }
   | { kind: 'cancel' | 'terminate' | 'retry' | 'rerun' | 'erase'; start: number }
   | { kind: 'set limit'; limit: string; numbers: { concurrency?: number; rate?: number } }
   | { kind: 'pause limit' | 'resume limit' | 'reset limit'; limit: string }
@@ -98,7 +99,7 @@ class Author {
     const workflows = [this.workflow('w0', this.theme)]
     if (this.chance(0.25)) workflows.push(this.workflow('w1', this.one(THEMES)))
     const starts = this.starts(workflows)
-    const acts = [...this.pauses(workflows, starts), ...this.steering(workflows, starts), ...this.changes(workflows)]
+    const acts = [...this.glances(workflows, starts), ...this.pauses(workflows, starts), ...this.steering(workflows, starts), ...this.changes(workflows)]
     return { theme: this.theme, limits: this.limits, workflows, starts, acts: acts.toSorted((a, b) => a.at - b.at) }
   }
 
@@ -206,15 +207,37 @@ class Author {
       const perSecond = this.one([1, 2, 100])
       let at = this.int(this.chance(0.7) ? 8_000 : 40_000)
       const isQuick = this.chance(0.7)
+      const isInside = this.chance(0.2)
       for (let i = 0; i <= this.int(3); i++) {
-        acts.push({ at, kind: 'pause', scope })
+        acts.push({ at, kind: 'pause', scope, isInside })
         at += isQuick ? 200 + this.int(5_000) : 5_000 + this.int(45_000)
         if (at > LAST_ACT_MS) break
-        acts.push({ at, kind: 'resume', scope, perSecond })
+        acts.push({ at, kind: 'resume', scope, perSecond, isInside })
         at += 200 + this.int(isQuick ? 4_000 : 20_000)
       }
     }
     return acts
+  }
+
+  /** A run is paused while one of its steps executes and others are in the queue, and resumed before that step is tried again. */
+  private glances(workflows: WorkflowPlan[], starts: StartPlan[]): Act[] {
+    if (this.theme !== 'steps' || !this.chance(0.6)) return []
+    const group = workflows[0]!.parts.find((part) => part.kind === 'all')
+    const first = starts.filter(({ workflow }) => workflow === 0).toSorted((a, b) => a.at - b.at)[0]
+    if (!group || group.kind === 'sleep' || !first) return []
+    // Longer than runners go by what they know of pauses.
+    const isLong = this.chance(0.5)
+    Object.assign(group.steps[0]!, { limit: 0, ms: isLong ? 11_000 : 4_000, failures: 1, backoffMs: 6_000, isTask: false, isAtMostOnce: false })
+    delete group.steps[0]!.rest
+    delete group.steps[0]!.breaksUntilMs
+    const scope: Scope = this.one([{ all: true }, { workflow: 'w0' }, { start: first.n }])
+    const at = first.at + 500 + this.int(isLong ? 6_000 : 2_500)
+    const resumedAt = first.at + (isLong ? 12_000 : 5_000) + this.int(4_000)
+    const isInside = this.chance(0.6)
+    return [
+      { at, kind: 'pause', scope, isInside },
+      { at: resumedAt, kind: 'resume', scope, perSecond: this.one([2, 100]), isInside },
+    ]
   }
 
   private scope(workflows: WorkflowPlan[], starts: StartPlan[]): Scope {
@@ -275,6 +298,10 @@ class Author {
     return this.random.next() < p
   }
 }
+
+/** Everything arrives, and nobody dies or stands still. */
+export const isQuiet = ({ crash, stall, loseWake, repeatWake, lateWake, throttle, loseRequest, loseAnswer, noRoom }: Trouble): boolean =>
+  crash + stall + loseWake + repeatWake + lateWake + throttle + loseRequest + loseAnswer + noRoom === 0
 
 /** How bad the world is. One in four only takes its time, so that what needs no crash shows by itself. */
 export function generateFlowTrouble(random: SeededRandom): Trouble {

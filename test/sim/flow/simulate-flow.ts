@@ -11,7 +11,7 @@ import { checkEmpty, checkErased } from './leftovers.ts'
 import { Liveness, MOST_STANDING_MS } from './liveness.ts'
 import type { FlowMutant } from './mutants.ts'
 import { FlowOutside } from './outside.ts'
-import { CALM_AFTER_MS, generateFlowTrouble, generateScenario, type Scenario } from './scenario.ts'
+import { CALM_AFTER_MS, generateFlowTrouble, generateScenario, isQuiet, type Scenario } from './scenario.ts'
 import { FlowWitness } from './witness.ts'
 import { workflowsOf } from './workflows.ts'
 
@@ -42,7 +42,7 @@ export async function simulateFlow(seed: string, world: WorldName, mutant?: Flow
   witness.cloud = cloud
   const workers = new SimulatedWorkers(cloud, (payload, process) => witness.takesUp(payload, process))
   cloud.onDispatch = () => workers.comeSoon()
-  const outside = new FlowOutside(cloud, scenario, witness)
+  const outside = new FlowOutside(cloud, scenario, witness, isQuiet(trouble))
   const liveness = new Liveness(witness, MOST_STANDING_MS[world])
   outside.play()
   cloud.clock.at(START + CALM_AFTER_MS, () => cloud.calm())
@@ -130,11 +130,16 @@ class Play {
       gates
         .filter(({ inside, waiting }) => inside > 0 || waiting.count > 0)
         .map(
-          ({ key, holders, next }) => `${name}${key === undefined ? '' : ` of '${key}'`}: [${holders.join(', ')}] inside, [${next.join(', ')}] in the queue`,
+          ({ key, holders, next }) =>
+            `${name}${key === undefined ? '' : ` of '${key}'`}: [${holders.map((holder) => this.withStatus(holder)).join(', ')}] inside, [${next.join(', ')}] in the queue`,
         ),
     )
     const pauses = (await client.pauses()).map(({ scope }) => JSON.stringify(scope))
     return [`it says: ${why.reason}`, ...(limits.length > 0 ? limits : ['no limit is in use']), `paused: ${pauses.join() || 'nothing'}`].join('; ')
+  }
+
+  private withStatus(holder: string): string {
+    return `${holder} (${this.cloud.stored.run(holder.split('/')[0]!)?.status ?? 'not there'})`
   }
 
   private async until(time: number, isEnough: () => boolean): Promise<void> {

@@ -3,6 +3,7 @@ import { hasEnded } from '../../../sdk/ports.ts'
 import type { TaskPayload } from '../../../sdk/tasks/wire.ts'
 import { type Cloud, currentProcess, delay, type Process } from '../cloud.ts'
 import { ForcedLimits } from './forced-limits.ts'
+import { Resumes } from './resumes.ts'
 import type { Scenario, StepPlan, WorkflowPlan } from './scenario.ts'
 
 /** One limit, or one key of it, that a run or a step has to be let in to. */
@@ -76,7 +77,8 @@ const BEGIN_SLACK_MS = 2_000
 export class FlowWitness {
   readonly runs = new Map<string, SeenRun>()
   readonly bodies: Body[] = []
-  readonly forced: ForcedLimits
+  readonly forced = new ForcedLimits()
+  readonly resumes = new Resumes()
   cloud!: Cloud
   readonly scenario: Scenario
   readonly skew: number
@@ -89,7 +91,6 @@ export class FlowWitness {
   constructor(scenario: Scenario, skew: number) {
     this.scenario = scenario
     this.skew = skew
-    this.forced = new ForcedLimits()
   }
 
   get now(): number {
@@ -129,6 +130,8 @@ export class FlowWitness {
     // A runner that has lost its run calls the function in vain.
     if (!state || !this.isOpen(id) || process.claims.get(id) !== state.epoch) return run
     if (!run.isInside && generation === 0) this.begin(run, process)
+    const tooFast = this.resumes.goesOn(id, this.now)
+    if (tooFast !== undefined) this.fail('resume', tooFast)
     run.isInside = true
     return run
   }
@@ -224,7 +227,8 @@ export class FlowWitness {
    * The rule for steps: a body counts from its begin to its end, if its process is alive and has the lease of its run. From the
    * moment that its lease ends, a runner that is frozen, or cut off, does not count, though its body may go on. Its lease ends
    * when the time that is stored is over, by the clock that is furthest ahead, or when somebody else has claimed, ended or
-   * parked the run. A task counts while its worker is at it, and at most for as long as the work takes.
+   * parked the run. A task counts while its worker is at it, and at most for as long as the
+   * work takes. It does not count with a worker that stood still: by then it may be another worker's.
    */
   bodiesInside(gate: Gate): Body[] {
     const name = gateText(gate)
@@ -233,7 +237,7 @@ export class FlowWitness {
 
   counts(body: Body): boolean {
     if (body.isOver || !body.process.isAlive || !this.isOpen(body.run.id)) return false
-    if (body.endsAt !== undefined) return this.now < body.endsAt
+    if (body.endsAt !== undefined) return this.now < body.endsAt && body.process.heldUpUntil === 0
     return this.hasLease(body.run.id, body.epoch, -this.skew)
   }
 
@@ -282,8 +286,9 @@ export class FlowWitness {
     step.movedAt = this.now
     run.movedAt = this.now
     if (!isWorkers) this.checkPause(run, process, `began step '${plan.name}'`)
-    const hasLease = isWorkers || (this.isOpen(run.id) && this.hasLease(run.id, body.epoch, this.skew))
-    if (gate && !hasLease) this.fail('lease', `${who} began in process ${process.id}, which had lost the lease of the run`)
+    const isHolder = () => this.isOpen(run.id) && this.hasLease(run.id, body.epoch, this.skew)
+    const hasLease = isWorkers ? process.heldUpUntil === 0 : isHolder()
+    if (gate && !hasLease && !isWorkers) this.fail('lease', `${who} began in process ${process.id}, which had lost the lease of the run`)
     if (gate && hasLease) {
       const { concurrency } = this.forced.most(gate, this.now)
       const others = this.bodiesInside(gate).filter((other) => other.step !== step)
