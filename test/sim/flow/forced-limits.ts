@@ -18,6 +18,7 @@ interface Pause {
 export class ForcedLimits {
   private readonly set = new Map<string, { from: number; to: number; numbers: Numbers }[]>()
   private readonly pauses = new Map<string, Pause>()
+  private readonly pausedLimits = new Map<string, number>()
   private readonly toStop = new Set<string>()
   private readonly retries = new Map<string, number>()
 
@@ -40,6 +41,16 @@ export class ForcedLimits {
       for (const what of ['concurrency', 'rate'] as const) if (numbers[what] !== undefined) numbers[what] = Math.max(numbers[what], each.numbers[what] ?? 0)
     }
     return numbers
+  }
+
+  /** The store has confirmed that a limit is paused; or somebody is about to resume it. */
+  pauseLimit(limit: string, since: number | undefined): void {
+    if (since === undefined) this.pausedLimits.delete(limit)
+    else if (!this.pausedLimits.has(limit)) this.pausedLimits.set(limit, since)
+  }
+
+  limitPausedSince(limit: string): number | undefined {
+    return this.pausedLimits.get(limit)
   }
 
   /** The store has confirmed a pause. */

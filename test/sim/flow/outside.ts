@@ -33,6 +33,7 @@ export class FlowOutside {
 
   constructor(cloud: Cloud, scenario: Scenario, witness: FlowWitness, isQuiet: boolean) {
     this.isQuiet = isQuiet
+    witness.isQuiet = isQuiet
     this.cloud = cloud
     this.scenario = scenario
     this.witness = witness
@@ -55,6 +56,7 @@ export class FlowOutside {
       cloud.clock.now(),
       async (client) => {
         for (const { name, paused, isSet } of await client.limits.list()) {
+          witness.forced.pauseLimit(name, undefined)
           if (paused) await client.limits.resume(name)
           if (isSet) await client.limits.reset(name)
           witness.forced.reset(name, cloud.clock.now())
@@ -159,8 +161,13 @@ export class FlowOutside {
     } else if (act.kind === 'reset limit') {
       await limits.reset(act.limit)
       forced.reset(act.limit, this.now)
-    } else if (act.kind === 'pause limit') await limits.pause(act.limit)
-    else await limits.resume(act.limit)
+    } else if (act.kind === 'pause limit') {
+      await limits.pause(act.limit)
+      forced.pauseLimit(act.limit, this.now)
+    } else {
+      forced.pauseLimit(act.limit, undefined)
+      await limits.resume(act.limit)
+    }
   }
 
   private async steer(client: Client, act: Extract<Act, { start: number }>, key: string): Promise<void> {

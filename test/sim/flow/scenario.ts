@@ -66,8 +66,7 @@ export interface StartPlan {
 
 export type Scope = { all: true } | { workflow: string } | { start: number }
 
-export type Act = { at: number } & /** `isInside`: by code in a process that runs runs. */
-(
+export type Act = { at: number } /** `isInside`: by code in a process that runs runs. */ & (
   | { kind: 'pause'; scope: Scope; isInside?: boolean }
   | { kind: 'resume'; scope: Scope; perSecond: number; isInside?: boolean }
   | { kind: 'cancel' | 'terminate' | 'retry' | 'rerun' | 'erase'; start: number }
@@ -186,12 +185,13 @@ class Author {
   }
 
   private starts(workflows: WorkflowPlan[]): StartPlan[] {
-    const keys = KEYS.slice(0, 1 + this.int(3))
+    const isCoalescing = this.theme === 'coalescing'
+    const keys = KEYS.slice(0, isCoalescing && this.chance(0.5) ? 1 : 1 + this.int(3))
     const isBurst = this.chance(0.6)
-    const count = this.theme === 'coalescing' ? 6 + this.int(10) : 3 + this.int(8)
+    const count = isCoalescing ? 6 + this.int(10) : 3 + this.int(8)
     return Array.from({ length: count }, (_, n) => ({
       n,
-      at: isBurst ? this.int(3_000) : this.int(45_000),
+      at: isBurst ? this.int(isCoalescing ? 600 : 3_000) : this.int(45_000),
       workflow: this.int(workflows.length),
       key: this.one(keys),
       priority: this.int(3),
@@ -206,7 +206,7 @@ class Author {
       const scope = this.scope(workflows, starts)
       const perSecond = this.one([1, 2, 100])
       let at = this.int(this.chance(0.7) ? 8_000 : 40_000)
-      const isQuick = this.chance(0.7)
+      const isQuick = this.chance(0.6)
       const isInside = this.chance(0.2)
       for (let i = 0; i <= this.int(3); i++) {
         acts.push({ at, kind: 'pause', scope, isInside })
@@ -260,7 +260,7 @@ class Author {
   }
 
   private changes(workflows: WorkflowPlan[]): Act[] {
-    if (!this.chance(0.2)) return []
+    if (!this.chance(0.35)) return []
     const names = this.limits.map(({ name }) => name)
     for (const { name, concurrency, rate } of workflows) {
       if (concurrency) names.push(`${name}:concurrency`)
@@ -273,14 +273,15 @@ class Author {
     const hasSlots = limit.includes(':concurrency') || plan?.concurrency !== undefined
     const numbers = () => ({ ...(hasSlots && { concurrency: 1 + this.int(4) }), ...(isRated && { rate: 3 + this.int(6) }) })
     const at = () => this.int(60_000)
-    const pausedAt = at()
+    // While most are still in the queue.
+    const pausedAt = this.int(12_000)
     return [
       ...(this.chance(0.6) ? [{ at: at(), kind: 'set limit' as const, limit, numbers: numbers() }] : []),
       ...(this.chance(0.3) ? [{ at: at(), kind: 'reset limit' as const, limit }] : []),
-      ...(this.chance(0.4)
+      ...(this.chance(0.5)
         ? [
             { at: pausedAt, kind: 'pause limit' as const, limit },
-            { at: pausedAt + 500 + this.int(20_000), kind: 'resume limit' as const, limit },
+            { at: pausedAt + 500 + this.int(40_000), kind: 'resume limit' as const, limit },
           ]
         : []),
     ]
@@ -303,15 +304,15 @@ class Author {
 export const isQuiet = ({ crash, stall, loseWake, repeatWake, lateWake, throttle, loseRequest, loseAnswer, noRoom }: Trouble): boolean =>
   crash + stall + loseWake + repeatWake + lateWake + throttle + loseRequest + loseAnswer + noRoom === 0
 
-/** How bad the world is. One in four only takes its time, so that what needs no crash shows by itself. */
+/** How bad the world is. Three in ten only take their time, so that what needs no crash shows by itself. */
 export function generateFlowTrouble(random: SeededRandom): Trouble {
   const some = (most: number) => (random.next() < 0.5 ? 0 : random.next() * most)
   const latency = random.next() < 0.3 ? 0 : Math.round(random.next() * 300)
   const skew = random.next() < 0.5 ? 500 : 0
   const kind = random.next()
-  if (kind < 0.25) return { ...NO_TROUBLE, latency, skew }
+  if (kind < 0.3) return { ...NO_TROUBLE, latency, skew }
   // An outage: for a while hardly anybody hears of anything.
-  if (kind < 0.35) return { ...NO_TROUBLE, latency, skew, loseWake: 0.95 }
+  if (kind < 0.38) return { ...NO_TROUBLE, latency, skew, loseWake: 0.95 }
   return {
     ...NO_TROUBLE,
     latency,

@@ -37,7 +37,7 @@ export async function simulateFlow(seed: string, world: WorldName, mutant?: Flow
   const trouble = generateFlowTrouble(new SeededRandom(`how much flow ${seed}`))
   const witness = new FlowWitness(scenario, trouble.skew)
   const deployments = () => [workflowsOf(scenario, witness)]
-  const planted = mutant?.plant()
+  const planted = mutant && { found: mutant.found, ...mutant.plant() }
   const cloud = CLOUDS[world]({ seed, trouble, deployments, mutant: planted, laziestSweepMs: SWEEP_MS, processesStay: true })
   witness.cloud = cloud
   const workers = new SimulatedWorkers(cloud, (payload, process) => witness.takesUp(payload, process))

@@ -26,6 +26,8 @@ export function mayStay({ collection, key }: StoredDocument): boolean {
   return isLimitRecord(collection) || (isLimiter(collection) && key === '\u0001' && !isOfAPause)
 }
 
+/** Who has a permit of a limiter. */
+export const holdersOf = (limiter: unknown): string[] => Object.keys((limiter as { holders?: object } | null)?.holders ?? {})
 /** A limiter as if nobody had a permit of it. */
 export const withoutHolders = (limiter: object): object => ({ ...limiter, holders: {} })
 /** A limiter that has forgotten what it let in lately. */
@@ -33,8 +35,11 @@ export function withoutUse(limiter: object): object {
   const { used: _, lastAt: __, ...rest } = limiter as { used?: unknown; lastAt?: unknown }
   return rest
 }
-/** A pause as its runners see it when it is overlooked. */
-export const hasHolders = (limiter: unknown): boolean => Object.keys((limiter as { holders?: object } | null)?.holders ?? {}).length > 0
+/** A pause that is being lifted, at another rate than somebody asked for. */
+export function resumedAt(record: object, perSecond: number): object {
+  const { code } = record as { code?: { rate?: number } }
+  return code?.rate === undefined ? record : { ...record, code: { ...code, rate: perSecond } }
+}
 
 export interface StoredRunState {
   status: RunStatus

@@ -70,6 +70,8 @@ interface Begin {
 export const NOTICE_MS = 10_000
 /** What a runner that has just looked may still need until it begins: a few calls to the store. */
 const NOTICE_SLACK_MS = 10_000
+/** Where nothing is late, what had its permit before a limit was paused has begun by then. */
+const PERMITTED_BEFORE_MS = 6_000
 /** A runner begins within this time of its permit, or has to ask again: so much may two begins come closer than they were permitted. */
 const BEGIN_SLACK_MS = 2_000
 
@@ -80,6 +82,8 @@ export class FlowWitness {
   readonly forced = new ForcedLimits()
   readonly resumes = new Resumes()
   cloud!: Cloud
+  /** Nobody dies or stands still, and every message comes at once. */
+  isQuiet = false
   readonly scenario: Scenario
   readonly skew: number
   private readonly said = new Set<string>()
@@ -268,6 +272,7 @@ export class FlowWitness {
     run.movedAt = this.now
     this.checkPause(run, process, 'began')
     for (const gate of run.gates) {
+      this.checkLimitPause(gate, `run '${run.id}'`)
       const { concurrency } = this.forced.most(gate, this.now)
       const others = this.runsInside(gate).filter(({ id }) => id !== run.id)
       if (concurrency !== undefined && others.length >= concurrency)
@@ -290,6 +295,8 @@ export class FlowWitness {
     const hasLease = isWorkers ? process.heldUpUntil === 0 : isHolder()
     if (gate && !hasLease && !isWorkers) this.fail('lease', `${who} began in process ${process.id}, which had lost the lease of the run`)
     if (gate && hasLease) {
+      // A task keeps its permit between its attempts.
+      if (!isWorkers) this.checkLimitPause(gate, who)
       const { concurrency } = this.forced.most(gate, this.now)
       const others = this.bodiesInside(gate).filter((other) => other.step !== step)
       if (concurrency !== undefined && others.length >= concurrency) {
@@ -325,6 +332,13 @@ export class FlowWitness {
     if (since === undefined || this.forced.isToStop(run.id)) return
     const noticed = Math.max(since, process.heldUpUntil) + NOTICE_MS + NOTICE_SLACK_MS
     if (this.now > noticed) this.fail('pause', `run '${run.id}' ${what} ${this.now - since} ms after it was paused`)
+  }
+
+  /** What had its permit before the limit was paused may begin. Where nothing is late, it has done so by then. */
+  private checkLimitPause(gate: Gate, who: string): void {
+    const since = this.forced.limitPausedSince(gate.limit)
+    if (this.isQuiet && since !== undefined && this.now - since > PERMITTED_BEFORE_MS)
+      this.fail('paused limit', `${who} began ${this.now - since} ms after ${gate.limit} was paused`)
   }
 
   private checkOnce(run: SeenRun, step: SeenStep, attempt: number): void {
