@@ -158,7 +158,7 @@ class Author {
       cost: 1,
       ms: this.one([0, 300, 1_500, 4_000]),
       failures: this.chance(0.35) ? 1 + this.int(2) : 0,
-      backoffMs: this.one([500, 2_000, 6_000]),
+      backoffMs: this.one([200, 500, 2_000, 6_000]),
       isAtMostOnce: false,
       isTask: false,
     }
@@ -311,8 +311,10 @@ export function generateFlowTrouble(random: SeededRandom): Trouble {
   const skew = random.next() < 0.5 ? 500 : 0
   const kind = random.next()
   if (kind < 0.3) return { ...NO_TROUBLE, latency, skew }
+  // Every call takes seconds, so that others come in between any two of them.
+  if (kind < 0.36) return { ...NO_TROUBLE, latency: 500 + Math.round(random.next() * 1_000), skew }
   // An outage: for a while hardly anybody hears of anything.
-  if (kind < 0.38) return { ...NO_TROUBLE, latency, skew, loseWake: 0.95 }
+  if (kind < 0.44) return { ...NO_TROUBLE, latency, skew, loseWake: 0.95 }
   return {
     ...NO_TROUBLE,
     latency,

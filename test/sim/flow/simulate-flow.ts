@@ -35,7 +35,7 @@ const SWEEP_MS = 60_000
 export async function simulateFlow(seed: string, world: WorldName, mutant?: FlowMutant): Promise<FlowVerdict> {
   const scenario = generateScenario(new SeededRandom(`flow ${seed}`))
   const trouble = generateFlowTrouble(new SeededRandom(`how much flow ${seed}`))
-  const witness = new FlowWitness(scenario, trouble.skew)
+  const witness = new FlowWitness(scenario, trouble)
   const deployments = () => [workflowsOf(scenario, witness)]
   const planted = mutant && { found: mutant.found, ...mutant.plant() }
   const cloud = CLOUDS[world]({ seed, trouble, deployments, mutant: planted, laziestSweepMs: SWEEP_MS, processesStay: true })

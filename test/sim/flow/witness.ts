@@ -2,6 +2,7 @@ import { isTerminal } from '../../../sdk/engine/events.ts'
 import { hasEnded } from '../../../sdk/ports.ts'
 import type { TaskPayload } from '../../../sdk/tasks/wire.ts'
 import { type Cloud, currentProcess, delay, type Process } from '../cloud.ts'
+import type { Trouble } from '../trouble.ts'
 import { ForcedLimits } from './forced-limits.ts'
 import { Resumes } from './resumes.ts'
 import type { Scenario, StepPlan, WorkflowPlan } from './scenario.ts'
@@ -66,6 +67,7 @@ interface Begin {
   who: string
 }
 
+const USUAL_LATENCY_MS = 300
 /** How long a runner may go by what it knows of pauses, as docs/limits.md states it. */
 export const NOTICE_MS = 10_000
 /** What a runner that has just looked may still need until it begins: a few calls to the store. */
@@ -92,7 +94,11 @@ export class FlowWitness {
   private readonly rests = new Map<string, number>()
   private readonly onceOnly = new Map<string, number>()
 
-  constructor(scenario: Scenario, skew: number) {
+  /** What calls to the store may take that are slower than usual, on the way from a look or a permit to a begin. */
+  private readonly slowMs: number
+
+  constructor(scenario: Scenario, { skew, latency }: Pick<Trouble, 'skew' | 'latency'>) {
+    this.slowMs = 6 * Math.max(0, latency - USUAL_LATENCY_MS)
     this.scenario = scenario
     this.skew = skew
   }
@@ -318,7 +324,8 @@ export class FlowWitness {
     if (rate === undefined) return
     const began = this.began.get(gateText(gate)) ?? []
     this.began.set(gateText(gate), [...began, { at: this.now, amount, who }])
-    const period = gate.perMs! - this.skew - BEGIN_SLACK_MS
+    const period = gate.perMs! - this.skew - BEGIN_SLACK_MS - this.slowMs
+    if (period <= 0) return
     const sum = this.begunWithin(gate, period)
     if (sum > rate) {
       const lately = [...began.filter(({ at }) => at > this.now - period).map((one) => one.who), who]
@@ -330,14 +337,14 @@ export class FlowWitness {
   private checkPause(run: SeenRun, process: Process, what: string): void {
     const since = this.forced.pausedSince(run.id, run.plan.name)
     if (since === undefined || this.forced.isToStop(run.id)) return
-    const noticed = Math.max(since, process.heldUpUntil) + NOTICE_MS + NOTICE_SLACK_MS
+    const noticed = Math.max(since, process.heldUpUntil) + NOTICE_MS + NOTICE_SLACK_MS + this.slowMs
     if (this.now > noticed) this.fail('pause', `run '${run.id}' ${what} ${this.now - since} ms after it was paused`)
   }
 
   /** What had its permit before the limit was paused may begin. Where nothing is late, it has done so by then. */
   private checkLimitPause(gate: Gate, who: string): void {
     const since = this.forced.limitPausedSince(gate.limit)
-    if (this.isQuiet && since !== undefined && this.now - since > PERMITTED_BEFORE_MS)
+    if (this.isQuiet && since !== undefined && this.now - since > PERMITTED_BEFORE_MS + this.slowMs)
       this.fail('paused limit', `${who} began ${this.now - since} ms after ${gate.limit} was paused`)
   }
 
