@@ -260,7 +260,7 @@ class Author {
   }
 
   private changes(workflows: WorkflowPlan[]): Act[] {
-    if (!this.chance(0.35)) return []
+    if (!this.chance(0.4)) return []
     const names = this.limits.map(({ name }) => name)
     for (const { name, concurrency, rate } of workflows) {
       if (concurrency) names.push(`${name}:concurrency`)
@@ -274,14 +274,14 @@ class Author {
     const numbers = () => ({ ...(hasSlots && { concurrency: 1 + this.int(4) }), ...(isRated && { rate: 3 + this.int(6) }) })
     const at = () => this.int(60_000)
     // While most are still in the queue.
-    const pausedAt = this.int(12_000)
+    const pausedAt = 1_000 + this.int(8_000)
     return [
       ...(this.chance(0.6) ? [{ at: at(), kind: 'set limit' as const, limit, numbers: numbers() }] : []),
       ...(this.chance(0.3) ? [{ at: at(), kind: 'reset limit' as const, limit }] : []),
-      ...(this.chance(0.5)
+      ...(this.chance(0.7)
         ? [
             { at: pausedAt, kind: 'pause limit' as const, limit },
-            { at: pausedAt + 500 + this.int(40_000), kind: 'resume limit' as const, limit },
+            { at: pausedAt + (this.chance(0.3) ? 500 : 10_000) + this.int(30_000), kind: 'resume limit' as const, limit },
           ]
         : []),
     ]
