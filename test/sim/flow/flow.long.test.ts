@@ -13,7 +13,8 @@ describe.each(WORLDS)('flow control in the simulator, on the %s world,', (world)
   it.todo(`finds nothing wrong in ${BUDGET} seeds (${family}-0 …), once defects 96 to 104 are mended`)
 
   it('does exactly the same with the same seed', async () => {
-    for (const seed of ['same-1', 'same-2', 'same-3', 'same-4', 'same-5']) expect(await simulateFlow(seed, world)).toEqual(await simulateFlow(seed, world))
+    for (const seed of ['same-1', 'same-2', 'same-3', 'same-4', 'same-5'])
+      expect(await simulateFlow(seed, world)).toEqual(await simulateFlow(seed, world))
   })
 
   const planted = Object.entries(FLOW_MUTANTS).filter(([, { found }]) => found.includes(world))

@@ -23,11 +23,16 @@ const FOUND_SOON = ['a queue entry is dropped', 'a permit is forgotten']
 describe.each(WORLDS)('flow control in the simulator, on the %s world,', (world) => {
   const open = failed.filter((each) => each.world === world && each.finds !== undefined)
   const mended = failed.filter((each) => each.world === world && each.finds === undefined).map(({ seed }) => seed)
-  const suite = Array.from({ length: SEEDS }, (_, i) => `suite-${i}`).filter((seed) => !open.some((each) => each.seed === seed))
+  const suite = Array.from({ length: SEEDS }, (_, i) => `suite-${i}`).filter(
+    (seed) => !open.some((each) => each.seed === seed),
+  )
 
   it.each([...suite, ...mended])('finds nothing wrong in seed %s', async (seed) => {
     const { failures } = await simulateFlow(seed, world)
-    expect(failures, `replay it with: npm run sim -- --world ${world} --only flow --seed ${seed}, and add it to failed-seeds.json`).toEqual([])
+    expect(
+      failures,
+      `replay it with: npm run sim -- --world ${world} --only flow --seed ${seed}, and add it to failed-seeds.json`,
+    ).toEqual([])
   })
 
   for (const { seed, finds } of open) it.todo(`finds nothing wrong in seed ${seed}, once defect ${finds} is mended`)

@@ -38,7 +38,8 @@ export class ForcedLimits {
     const numbers: Numbers = { ...gate }
     for (const each of this.set.get(gate.limit) ?? []) {
       if (now > each.to + GRACE_MS) continue
-      for (const what of ['concurrency', 'rate'] as const) if (numbers[what] !== undefined) numbers[what] = Math.max(numbers[what], each.numbers[what] ?? 0)
+      for (const what of ['concurrency', 'rate'] as const)
+        if (numbers[what] !== undefined) numbers[what] = Math.max(numbers[what], each.numbers[what] ?? 0)
     }
     return numbers
   }
@@ -68,7 +69,10 @@ export class ForcedLimits {
   pausedSince(runId: string, workflow: string): number | undefined {
     const times: number[] = []
     for (const { scope, since } of this.pauses.values()) {
-      const isIn = 'all' in scope || ('workflow' in scope && scope.workflow === workflow) || ('run' in scope && scope.run === runId)
+      const isIn =
+        'all' in scope ||
+        ('workflow' in scope && scope.workflow === workflow) ||
+        ('run' in scope && scope.run === runId)
       if (isIn) times.push(since)
     }
     return times.length === 0 ? undefined : Math.min(...times)

@@ -40,7 +40,8 @@ export class Liveness {
         else {
           this.free.set(name, since)
           this.longestMs = Math.max(this.longestMs, witness.now - since)
-          if (witness.now - since > this.mostMs) problems.push(`run '${run.id}' (${state.status}) has stood for ${witness.now - since} ms ${what}`)
+          if (witness.now - since > this.mostMs)
+            problems.push(`run '${run.id}' (${state.status}) has stood for ${witness.now - since} ms ${what}`)
         }
       }
     }
@@ -60,7 +61,11 @@ export class Liveness {
     const bodies = witness.bodies.filter((body) => body.run === run && witness.counts(body))
     const waiting = steps
       .filter((step) => !bodies.some((body) => body.step === step))
-      .map((step) => ({ what: `before step '${step.plan.name}'`, movedAt: step.movedAt, isHeld: this.isStepHeld(run, step) }))
+      .map((step) => ({
+        what: `before step '${step.plan.name}'`,
+        movedAt: step.movedAt,
+        isHeld: this.isStepHeld(run, step),
+      }))
     if (waiting.length > 0 || bodies.length > 0) return waiting
     return [{ what: 'with nothing left to wait for', movedAt: run.movedAt, isHeld: now < run.sleepsUntil }]
   }
@@ -78,10 +83,14 @@ export class Liveness {
     const { concurrency, rate, perMs } = gate
     if (witness.restsUntil(gate) + RATE_LATE_MS > witness.now) return true
     if (concurrency !== undefined) {
-      const inside = who === 'run' ? witness.runsInside(gate).length : witness.bodiesInside(gate).length + this.tasksBetween(gate)
+      const inside =
+        who === 'run' ? witness.runsInside(gate).length : witness.bodiesInside(gate).length + this.tasksBetween(gate)
       if (inside >= concurrency) return true
     }
-    return rate !== undefined && witness.begunWithin(gate, perMs! * RATE_ROUNDING + RATE_LATE_MS) + Math.min(cost, rate) > rate
+    return (
+      rate !== undefined &&
+      witness.begunWithin(gate, perMs! * RATE_ROUNDING + RATE_LATE_MS) + Math.min(cost, rate) > rate
+    )
   }
 
   /** Tasks that a worker has had, and that are between two attempts. */

@@ -4,7 +4,17 @@ import type { Storage, StoredDocuments } from '../../../sdk/rules/storage.ts'
 import type { Mutant } from '../mutants.ts'
 import type { WorldName } from '../simulate.ts'
 import { after, replacing } from '../spies.ts'
-import { holdersOf, isLimiter, isLimitRecord, isPauseRecord, isQueue, isStartLog, resumedAt, withoutHolders, withoutUse } from './stored.ts'
+import {
+  holdersOf,
+  isLimiter,
+  isLimitRecord,
+  isPauseRecord,
+  isQueue,
+  isStartLog,
+  resumedAt,
+  withoutHolders,
+  withoutUse,
+} from './stored.ts'
 
 /** A bug in flow control, planted where rules and storage meet, so that it survives another way of writing the rules. */
 export interface FlowMutant {
@@ -37,7 +47,10 @@ function inDocuments(found: readonly WorldName[], shows: readonly string[], make
 
 /** The same for those who wait for every answer. */
 function later(methods: Partial<StoredDocuments>): Partial<DocumentStore> {
-  const entries = Object.entries(methods).map(([name, method]) => [name, async (...given: never[]) => (method as (...all: never[]) => unknown)(...given)])
+  const entries = Object.entries(methods).map(([name, method]) => [
+    name,
+    async (...given: never[]) => (method as (...all: never[]) => unknown)(...given),
+  ])
   return Object.fromEntries(entries) as Partial<DocumentStore>
 }
 
@@ -55,10 +68,16 @@ const asIfWritten = (key: string, value: Json, options: Parameters<Put>[3] = {})
 })
 
 /** Documents of some collections are written with another value. */
-const writing = (isIt: (collection: string) => boolean, change: (value: object) => object) => (): Replace => (documents) => ({
-  put: (collection, key, value, options) =>
-    documents.put(collection, key, isIt(collection) && value !== null ? (change(value as object) as Json) : value, options),
-})
+const writing =
+  (isIt: (collection: string) => boolean, change: (value: object) => object) => (): Replace => (documents) => ({
+    put: (collection, key, value, options) =>
+      documents.put(
+        collection,
+        key,
+        isIt(collection) && value !== null ? (change(value as object) as Json) : value,
+        options,
+      ),
+  })
 
 /** Documents of some collections are written whatever is there. */
 const ignoringVersions = (isIt: (collection: string) => boolean) => (): Replace => (documents) => ({
@@ -74,7 +93,9 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
     const isTime = every(3)
     return (documents) => ({
       put: (collection, key, value, options) =>
-        isQueue(collection) && isTime() ? asIfWritten(key, value, options) : documents.put(collection, key, value, options),
+        isQueue(collection) && isTime()
+          ? asIfWritten(key, value, options)
+          : documents.put(collection, key, value, options),
     })
   }),
 
@@ -86,7 +107,9 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
         if (!isLimiter(collection)) return documents.put(collection, key, value, options)
         return after(documents.get(collection, key), (before) => {
           const isRelease = holdersOf(before?.value).length > holdersOf(value).length
-          return isRelease && isTime() ? asIfWritten(key, value, options) : documents.put(collection, key, value, options)
+          return isRelease && isTime()
+            ? asIfWritten(key, value, options)
+            : documents.put(collection, key, value, options)
         })
       },
     })
@@ -104,7 +127,8 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
       }
       const documents = (fresh: StoredDocuments): StoredDocuments =>
         replacing(fresh, {
-          get: (collection, key) => (isLimitRecord(collection) ? after(fresh.get(collection, key), stale) : fresh.get(collection, key)),
+          get: (collection, key) =>
+            isLimitRecord(collection) ? after(fresh.get(collection, key), stale) : fresh.get(collection, key),
         })
       return { storage: (storage) => replacing(storage, { documents: documents(storage.documents) }) }
     },
@@ -129,7 +153,8 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
           replacing(storage, {
             documents: documents(storage),
             update: (run, change) => {
-              const isTelling = change.when.status?.includes('queued') === true || change.bump?.includes('stimulus') === true
+              const isTelling =
+                change.when.status?.includes('queued') === true || change.bump?.includes('stimulus') === true
               if (!isGranted || !isTelling || typeof run === 'string') return storage.update(run, change)
               isGranted = false
               return isTime() ? { ok: true, run } : storage.update(run, change)
@@ -160,7 +185,9 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
   /** The places of starts are not cleared when their run has them. */
   'starts are not cleared': inDocuments(BOTH, ['left', 'erased'], () => (documents) => ({
     put: (collection, key, value, options = {}) =>
-      isStartLog(collection) && (options.ifVersion ?? 0) > 0 ? asIfWritten(key, value, options) : documents.put(collection, key, value, options),
+      isStartLog(collection) && (options.ifVersion ?? 0) > 0
+        ? asIfWritten(key, value, options)
+        : documents.put(collection, key, value, options),
   })),
 
   /** A limiter does not know what it let in lately. */

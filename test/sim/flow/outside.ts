@@ -42,7 +42,9 @@ export class FlowOutside {
 
   play(): void {
     for (const start of this.scenario.starts) this.start(start)
-    const lanes = Map.groupBy(this.scenario.acts.entries(), ([, act]) => JSON.stringify('scope' in act ? act.scope : 'limit' in act ? act.limit : act))
+    const lanes = Map.groupBy(this.scenario.acts.entries(), ([, act]) =>
+      JSON.stringify('scope' in act ? act.scope : 'limit' in act ? act.limit : act),
+    )
     for (const acts of lanes.values()) this.oneAfterTheOther([...acts])
   }
 
@@ -111,9 +113,13 @@ export class FlowOutside {
       const options = isCoalesced ? { idempotencyKey: `start ${n}` } : { id: `${name}-${n}` }
       const { runId } = await client.start<Input, unknown>(name, input, options)
       if (isCoalesced && reads.most > MOST_READ)
-        this.witness.fail('reads', `start ${n} of '${name}' read ${reads.most} documents in one go; at most ${MOST_READ} are to be needed`)
+        this.witness.fail(
+          'reads',
+          `start ${n} of '${name}' read ${reads.most} documents in one go; at most ${MOST_READ} are to be needed`,
+        )
       const before = this.accepted.get(n)
-      if (before && before.runId !== runId) this.witness.fail('starts', `start ${n} was told that it is in run '${before.runId}', and then in '${runId}'`)
+      if (before && before.runId !== runId)
+        this.witness.fail('starts', `start ${n} was told that it is in run '${before.runId}', and then in '${runId}'`)
       const waits = debounce ? debounce.waitMs : (batch?.waitMs ?? 0)
       // A singleton that skips gives the run that is there.
       if (!singleton || runId === options.id) this.witness.know(runId, name, key, { readyAt: this.now + waits })
@@ -144,7 +150,8 @@ export class FlowOutside {
       this.witness.resumes.forget(JSON.stringify(scope))
     } else {
       forced.resume(scope)
-      if (this.isQuiet && !('run' in scope)) this.witness.resumes.resumed(JSON.stringify(scope), act.perSecond, this.queued(scope))
+      if (this.isQuiet && !('run' in scope))
+        this.witness.resumes.resumed(JSON.stringify(scope), act.perSecond, this.queued(scope))
       await client.resume(scope, { perSecond: act.perSecond }).catch(isOver)
     }
   }
@@ -210,7 +217,12 @@ export class FlowOutside {
   }
 
   /** Does it from then on, until it is done. `isInside`: in a process that runs runs, where there is one. */
-  private insist(at: number, act: (client: Client, reads: Reads) => Promise<unknown>, onDone?: () => void, isInside = false): void {
+  private insist(
+    at: number,
+    act: (client: Client, reads: Reads) => Promise<unknown>,
+    onDone?: () => void,
+    isInside = false,
+  ): void {
     const { cloud } = this
     this.pending++
     const attempt = () => {
@@ -265,6 +277,9 @@ function counting(world: World, reads: Reads): World {
 
 /** Answers that say that there is nothing to do, or nothing any more. */
 function isOver(error: Error): false {
-  if (!['ConflictError', 'RunNotFoundError', 'LimitNotFoundError', 'InvalidInputError', 'GoneError'].includes(error.name)) throw error
+  if (
+    !['ConflictError', 'RunNotFoundError', 'LimitNotFoundError', 'InvalidInputError', 'GoneError'].includes(error.name)
+  )
+    throw error
   return false
 }

@@ -32,7 +32,8 @@ export class Resumes {
       if (!resume.held.delete(runId)) continue
       resume.wentOn.push(now)
       const lately = resume.wentOn.filter((at) => at > now - WINDOW_MS).length
-      if (lately > slack(resume.perSecond)) return `${lately} runs went on within ${WINDOW_MS} ms, though ${scope} was resumed at ${resume.perSecond} a second`
+      if (lately > slack(resume.perSecond))
+        return `${lately} runs went on within ${WINDOW_MS} ms, though ${scope} was resumed at ${resume.perSecond} a second`
     }
     return undefined
   }

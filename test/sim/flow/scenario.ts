@@ -37,7 +37,9 @@ export interface WorkflowPlan {
   parts: Part[]
 }
 
-export type Part = { kind: 'sleep'; name: string; ms: number } | { kind: 'seq' | 'all' | 'race'; name: string; steps: StepPlan[] }
+export type Part =
+  | { kind: 'sleep'; name: string; ms: number }
+  | { kind: 'seq' | 'all' | 'race'; name: string; steps: StepPlan[] }
 
 export interface StepPlan {
   name: string
@@ -98,7 +100,12 @@ class Author {
     const workflows = [this.workflow('w0', this.theme)]
     if (this.chance(0.25)) workflows.push(this.workflow('w1', this.one(THEMES)))
     const starts = this.starts(workflows)
-    const acts = [...this.glances(workflows, starts), ...this.pauses(workflows, starts), ...this.steering(workflows, starts), ...this.changes(workflows)]
+    const acts = [
+      ...this.glances(workflows, starts),
+      ...this.pauses(workflows, starts),
+      ...this.steering(workflows, starts),
+      ...this.changes(workflows),
+    ]
     return { theme: this.theme, limits: this.limits, workflows, starts, acts: acts.toSorted((a, b) => a.at - b.at) }
   }
 
@@ -114,10 +121,12 @@ class Author {
       if (this.chance(0.2)) plan.concurrency = [{ limit: 1 + this.int(2), isKeyed: false }]
     }
     if (theme === 'rates') {
-      if (this.chance(0.6)) plan.rate = { limit: 1 + this.int(3), perMs: this.one([5_000, 20_000]), isKeyed: this.chance(0.3) }
+      if (this.chance(0.6))
+        plan.rate = { limit: 1 + this.int(3), perMs: this.one([5_000, 20_000]), isKeyed: this.chance(0.3) }
       else plan.parts = [this.group('all', this.limit({ isRated: true }))]
     }
-    if (theme === 'pauses' && this.chance(0.3)) plan.concurrency = [{ limit: 1 + this.int(3), isKeyed: this.chance(0.3) }]
+    if (theme === 'pauses' && this.chance(0.3))
+      plan.concurrency = [{ limit: 1 + this.int(3), isKeyed: this.chance(0.3) }]
     return plan
   }
 
@@ -137,13 +146,16 @@ class Author {
   private limitedParts(): Part[] {
     const limit = this.limit({ isRated: this.chance(0.15) })
     const parts: Part[] = [this.group(this.one(['seq', 'all', 'all', 'race']), limit)]
-    if (this.chance(0.4)) parts.unshift({ kind: 'sleep', name: `nap${++this.steps}`, ms: this.one([300, 2_000, 12_000]) })
+    if (this.chance(0.4))
+      parts.unshift({ kind: 'sleep', name: `nap${++this.steps}`, ms: this.one([300, 2_000, 12_000]) })
     if (this.chance(0.3)) parts.push(this.group(this.one(['seq', 'all']), this.chance(0.5) ? limit : undefined))
     return parts
   }
 
   private plainPart(): Part {
-    return this.chance(0.2) ? { kind: 'sleep', name: `nap${++this.steps}`, ms: this.one([500, 4_000, 15_000]) } : this.group('seq', undefined)
+    return this.chance(0.2)
+      ? { kind: 'sleep', name: `nap${++this.steps}`, ms: this.one([500, 4_000, 15_000]) }
+      : this.group('seq', undefined)
   }
 
   private group(kind: 'seq' | 'all' | 'race', limit: number | undefined): Part {
@@ -180,7 +192,12 @@ class Author {
     const name = ['sim', concurrency ?? 'any', rate ?? 'any', perMs ?? 'any'].join('-')
     const there = this.limits.findIndex((limit) => limit.name === name)
     if (there >= 0) return there
-    const plan = { name, isKeyed: this.chance(0.25), ...(concurrency && { concurrency }), ...(rate && perMs && { rate, perMs }) }
+    const plan = {
+      name,
+      isKeyed: this.chance(0.25),
+      ...(concurrency && { concurrency }),
+      ...(rate && perMs && { rate, perMs }),
+    }
     return this.limits.push(plan) - 1
   }
 
@@ -227,7 +244,14 @@ class Author {
     if (!group || group.kind === 'sleep' || !first) return []
     // Longer than runners go by what they know of pauses.
     const isLong = this.chance(0.5)
-    Object.assign(group.steps[0]!, { limit: 0, ms: isLong ? 11_000 : 4_000, failures: 1, backoffMs: 6_000, isTask: false, isAtMostOnce: false })
+    Object.assign(group.steps[0]!, {
+      limit: 0,
+      ms: isLong ? 11_000 : 4_000,
+      failures: 1,
+      backoffMs: 6_000,
+      isTask: false,
+      isAtMostOnce: false,
+    })
     delete group.steps[0]!.rest
     delete group.steps[0]!.breaksUntilMs
     const scope: Scope = this.one([{ all: true }, { workflow: 'w0' }, { start: first.n }])
@@ -250,11 +274,15 @@ class Author {
     const acts: Act[] = []
     for (const { n, at, workflow } of starts) {
       const soon = () => at + this.one([20, 300, 1_500, 5_000, 20_000]) + this.int(400)
-      if (this.chance(0.12)) acts.push({ at: soon(), kind: this.one(['cancel', 'terminate', 'terminate'] as const), start: n })
+      if (this.chance(0.12))
+        acts.push({ at: soon(), kind: this.one(['cancel', 'terminate', 'terminate'] as const), start: n })
       if (this.chance(0.06)) acts.push({ at: at + 10_000 + this.int(30_000), kind: 'rerun', start: n })
       if (this.chance(0.1)) acts.push({ at: at + 10_000 + this.int(40_000), kind: 'erase', start: n })
-      const breaks = workflows[workflow]!.parts.some((part) => 'steps' in part && part.steps.some((step) => step.breaksUntilMs))
-      if (breaks && this.chance(0.7)) acts.push({ at: at + 20_000 + this.int(LAST_ACT_MS - 70_000), kind: 'retry', start: n })
+      const breaks = workflows[workflow]!.parts.some(
+        (part) => 'steps' in part && part.steps.some((step) => step.breaksUntilMs),
+      )
+      if (breaks && this.chance(0.7))
+        acts.push({ at: at + 20_000 + this.int(LAST_ACT_MS - 70_000), kind: 'retry', start: n })
     }
     return acts.filter((act) => act.at <= LAST_ACT_MS)
   }
@@ -271,7 +299,10 @@ class Author {
     const plan = this.limits.find(({ name }) => name === limit)
     const isRated = limit.endsWith(':rate') || plan?.rate !== undefined
     const hasSlots = limit.includes(':concurrency') || plan?.concurrency !== undefined
-    const numbers = () => ({ ...(hasSlots && { concurrency: 1 + this.int(4) }), ...(isRated && { rate: 3 + this.int(6) }) })
+    const numbers = () => ({
+      ...(hasSlots && { concurrency: 1 + this.int(4) }),
+      ...(isRated && { rate: 3 + this.int(6) }),
+    })
     const at = () => this.int(60_000)
     // While most are still in the queue.
     const pausedAt = 1_000 + this.int(8_000)
@@ -281,7 +312,11 @@ class Author {
       ...(this.chance(0.7)
         ? [
             { at: pausedAt, kind: 'pause limit' as const, limit },
-            { at: pausedAt + (this.chance(0.3) ? 500 : 10_000) + this.int(30_000), kind: 'resume limit' as const, limit },
+            {
+              at: pausedAt + (this.chance(0.3) ? 500 : 10_000) + this.int(30_000),
+              kind: 'resume limit' as const,
+              limit,
+            },
           ]
         : []),
     ]
@@ -301,7 +336,17 @@ class Author {
 }
 
 /** Everything arrives, and nobody dies or stands still. */
-export const isQuiet = ({ crash, stall, loseWake, repeatWake, lateWake, throttle, loseRequest, loseAnswer, noRoom }: Trouble): boolean =>
+export const isQuiet = ({
+  crash,
+  stall,
+  loseWake,
+  repeatWake,
+  lateWake,
+  throttle,
+  loseRequest,
+  loseAnswer,
+  noRoom,
+}: Trouble): boolean =>
   crash + stall + loseWake + repeatWake + lateWake + throttle + loseRequest + loseAnswer + noRoom === 0
 
 /** How bad the world is. Three in ten only take their time, so that what needs no crash shows by itself. */
@@ -328,6 +373,9 @@ export function generateFlowTrouble(random: SeededRandom): Trouble {
     loseRequest: some(0.02),
     loseAnswer: some(0.03),
     noRoom: some(0.05),
-    habits: random.next() < 0.5 ? {} : { dynamodb: { ...MOODY.dynamodb, ttlLagMs: [0, 0] }, queue: MOODY.queue, scheduler: MOODY.scheduler },
+    habits:
+      random.next() < 0.5
+        ? {}
+        : { dynamodb: { ...MOODY.dynamodb, ttlLagMs: [0, 0] }, queue: MOODY.queue, scheduler: MOODY.scheduler },
   }
 }

@@ -38,7 +38,14 @@ export async function simulateFlow(seed: string, world: WorldName, mutant?: Flow
   const witness = new FlowWitness(scenario, trouble)
   const deployments = () => [workflowsOf(scenario, witness)]
   const planted = mutant && { found: mutant.found, ...mutant.plant() }
-  const cloud = CLOUDS[world]({ seed, trouble, deployments, mutant: planted, laziestSweepMs: SWEEP_MS, processesStay: true })
+  const cloud = CLOUDS[world]({
+    seed,
+    trouble,
+    deployments,
+    mutant: planted,
+    laziestSweepMs: SWEEP_MS,
+    processesStay: true,
+  })
   witness.cloud = cloud
   const workers = new SimulatedWorkers(cloud, (payload, process) => witness.takesUp(payload, process))
   cloud.onDispatch = () => workers.comeSoon()
@@ -49,7 +56,14 @@ export async function simulateFlow(seed: string, world: WorldName, mutant?: Flow
   const frames = await new Play(cloud, workers, outside, witness, liveness).run()
   const { length: bodies } = witness.bodies
   const virtualMs = cloud.clock.now() - START
-  const stats = { frames, bodies, runs: witness.runs.size, virtualMs, blows: cloud.blows, longestStandMs: liveness.longestMs }
+  const stats = {
+    frames,
+    bodies,
+    runs: witness.runs.size,
+    virtualMs,
+    blows: cloud.blows,
+    longestStandMs: liveness.longestMs,
+  }
   return { seed, world, failures: [...new Set(cloud.failures)], scenario, trace: cloud.ledger.trace, stats }
 }
 
@@ -135,7 +149,11 @@ class Play {
         ),
     )
     const pauses = (await client.pauses()).map(({ scope }) => JSON.stringify(scope))
-    return [`it says: ${why.reason}`, ...(limits.length > 0 ? limits : ['no limit is in use']), `paused: ${pauses.join() || 'nothing'}`].join('; ')
+    return [
+      `it says: ${why.reason}`,
+      ...(limits.length > 0 ? limits : ['no limit is in use']),
+      `paused: ${pauses.join() || 'nothing'}`,
+    ].join('; ')
   }
 
   private withStatus(holder: string): string {
@@ -171,7 +189,8 @@ class Play {
       for (const [seq, was] of cloud.ledger.acknowledged.get(lifeOf(run)) ?? []) {
         if (seq <= run.baseSeq) continue
         const is = JSON.stringify(frames.find((frame) => frame.seq === seq)?.events)
-        if (was !== is) witness.fail('I1', `frame ${seq} of run '${id}' was acknowledged as ${was} and is now ${is ?? 'gone'}`)
+        if (was !== is)
+          witness.fail('I1', `frame ${seq} of run '${id}' was acknowledged as ${was} and is now ${is ?? 'gone'}`)
       }
       const events = frames.flatMap((frame) => frame.events)
       const ends = events.filter((event) => isTerminal(event)).length

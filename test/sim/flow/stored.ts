@@ -27,7 +27,8 @@ export function mayStay({ collection, key }: StoredDocument): boolean {
 }
 
 /** Who has a permit of a limiter. */
-export const holdersOf = (limiter: unknown): string[] => Object.keys((limiter as { holders?: object } | null)?.holders ?? {})
+export const holdersOf = (limiter: unknown): string[] =>
+  Object.keys((limiter as { holders?: object } | null)?.holders ?? {})
 /** A limiter as if nobody had a permit of it. */
 export const withoutHolders = (limiter: object): object => ({ ...limiter, holders: {} })
 /** A limiter that has forgotten what it let in lately. */
@@ -80,7 +81,11 @@ export function localStored(db: Database): Stored {
       const row = db.row('SELECT status, epoch, lease_until FROM runs WHERE id = ?', id)
       if (!row) return undefined
       const { status, epoch, lease_until: until } = row
-      return { status: status as RunStatus, epoch: Number(epoch), leaseUntil: until === null ? undefined : Number(until) }
+      return {
+        status: status as RunStatus,
+        epoch: Number(epoch),
+        leaseUntil: until === null ? undefined : Number(until),
+      }
     },
     documents: () =>
       db.rows('SELECT collection, key, expires_at FROM documents').map(({ collection, key, expires_at: at }) => ({
@@ -89,7 +94,9 @@ export function localStored(db: Database): Stored {
         expiresAt: at === null ? undefined : Number(at),
       })),
     *texts() {
-      for (const table of tables()) for (const row of db.rows(`SELECT * FROM ${table}`)) yield { where: `table ${table}`, text: JSON.stringify(row) }
+      for (const table of tables())
+        for (const row of db.rows(`SELECT * FROM ${table}`))
+          yield { where: `table ${table}`, text: JSON.stringify(row) }
     },
   }
 }

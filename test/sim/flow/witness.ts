@@ -161,7 +161,14 @@ export class FlowWitness {
     const there = run.steps.get(name)
     if (there?.state === 'failed') there.state = 'called'
     if (there) return there
-    const step: SeenStep = { plan, gate: this.gateOf(run, plan), state: 'called', readyAt: 0, movedAt: this.now, isTakenUp: false }
+    const step: SeenStep = {
+      plan,
+      gate: this.gateOf(run, plan),
+      state: 'called',
+      readyAt: 0,
+      movedAt: this.now,
+      isTakenUp: false,
+    }
     run.steps.set(name, step)
     run.movedAt = this.now
     return step
@@ -218,7 +225,15 @@ export class FlowWitness {
     const step = run?.steps.get(name)
     if (!run || !step) return
     step.isTakenUp = true
-    this.beginBody({ run, step, process, epoch: undefined, beganAt: this.now, endsAt: this.now + step.plan.ms, isOver: false })
+    this.beginBody({
+      run,
+      step,
+      process,
+      epoch: undefined,
+      beganAt: this.now,
+      endsAt: this.now + step.plan.ms,
+      isOver: false,
+    })
   }
 
   /** A service has answered 429. */
@@ -230,7 +245,9 @@ export class FlowWitness {
   /** Who is inside counts for the limits of runs. */
   runsInside(gate: Gate): SeenRun[] {
     const name = gateText(gate)
-    return [...this.runs.values()].filter((run) => run.isInside && run.gates.some((each) => gateText(each) === name) && this.isOpen(run.id))
+    return [...this.runs.values()].filter(
+      (run) => run.isInside && run.gates.some((each) => gateText(each) === name) && this.isOpen(run.id),
+    )
   }
 
   /**
@@ -254,7 +271,9 @@ export class FlowWitness {
   /** How much of a rate has begun in the last so many milliseconds. */
   begunWithin(gate: Gate, ms: number): number {
     const since = this.now - ms
-    return (this.began.get(gateText(gate)) ?? []).filter(({ at }) => at > since).reduce((sum, { amount }) => sum + amount, 0)
+    return (this.began.get(gateText(gate)) ?? [])
+      .filter(({ at }) => at > since)
+      .reduce((sum, { amount }) => sum + amount, 0)
   }
 
   restsUntil(gate: Gate): number {
@@ -282,7 +301,10 @@ export class FlowWitness {
       const { concurrency } = this.forced.most(gate, this.now)
       const others = this.runsInside(gate).filter(({ id }) => id !== run.id)
       if (concurrency !== undefined && others.length >= concurrency)
-        this.fail('limit', `run '${run.id}' began while ${list(others)} were inside ${gateText(gate)}, which takes ${concurrency}`)
+        this.fail(
+          'limit',
+          `run '${run.id}' began while ${list(others)} were inside ${gateText(gate)}, which takes ${concurrency}`,
+        )
       // A run that was retried began long ago.
       if (run.steps.size === 0) this.checkRate(gate, 1, `run '${run.id}'`)
     }
@@ -299,7 +321,8 @@ export class FlowWitness {
     if (!isWorkers) this.checkPause(run, process, `began step '${plan.name}'`)
     const isHolder = () => this.isOpen(run.id) && this.hasLease(run.id, body.epoch, this.skew)
     const hasLease = isWorkers ? process.heldUpUntil === 0 : isHolder()
-    if (gate && !hasLease && !isWorkers) this.fail('lease', `${who} began in process ${process.id}, which had lost the lease of the run`)
+    if (gate && !hasLease && !isWorkers)
+      this.fail('lease', `${who} began in process ${process.id}, which had lost the lease of the run`)
     if (gate && hasLease) {
       // A task keeps its permit between its attempts.
       if (!isWorkers) this.checkLimitPause(gate, who)
@@ -329,7 +352,10 @@ export class FlowWitness {
     const sum = this.begunWithin(gate, period)
     if (sum > rate) {
       const lately = [...began.filter(({ at }) => at > this.now - period).map((one) => one.who), who]
-      this.fail('rate', `${sum} of ${gateText(gate)} began within ${period} ms, which takes ${rate} in ${gate.perMs}: ${lately.join(', ')}`)
+      this.fail(
+        'rate',
+        `${sum} of ${gateText(gate)} began within ${period} ms, which takes ${rate} in ${gate.perMs}: ${lately.join(', ')}`,
+      )
     }
   }
 
@@ -352,13 +378,17 @@ export class FlowWitness {
     const name = `${run.id} ${step.plan.name} ${attempt} ${this.forced.retriesOf(run.id)}`
     const times = (this.onceOnly.get(name) ?? 0) + 1
     this.onceOnly.set(name, times)
-    if (times > 1 && run.plan.rounds === 0) this.fail('I4', `at-most-once step '${step.plan.name}' of run '${run.id}' ran ${times} times`)
+    if (times > 1 && run.plan.rounds === 0)
+      this.fail('I4', `at-most-once step '${step.plan.name}' of run '${run.id}' ran ${times} times`)
   }
 
   private gateOf(run: SeenRun, { limit }: StepPlan): Gate | undefined {
     if (limit === undefined) return undefined
     const { name, isKeyed, concurrency, rate, perMs } = this.scenario.limits[limit]!
-    const numbers = { ...(concurrency !== undefined && { concurrency }), ...(rate !== undefined && { rate, perMs: perMs! }) }
+    const numbers = {
+      ...(concurrency !== undefined && { concurrency }),
+      ...(rate !== undefined && { rate, perMs: perMs! }),
+    }
     return { limit: name, key: isKeyed ? run.key : undefined, ...numbers }
   }
 }
@@ -371,7 +401,8 @@ function runGates(plan: WorkflowPlan, key: string): Gate[] {
     concurrency: limit,
   }))
   if (singleton) gates.push({ limit: `${name}:singleton`, key, concurrency: 1 })
-  if (rate) gates.push({ limit: `${name}:rate`, key: rate.isKeyed ? key : undefined, rate: rate.limit, perMs: rate.perMs })
+  if (rate)
+    gates.push({ limit: `${name}:rate`, key: rate.isKeyed ? key : undefined, rate: rate.limit, perMs: rate.perMs })
   return gates
 }
 

@@ -29,9 +29,14 @@ export const canaryOf = (n: number): string => `canary-${n}-${'tweet'.repeat(3)}
 /** The workflows of a scenario, as a user would write them. */
 export function workflowsOf(scenario: Scenario, witness: FlowWitness): AnyWorkflow[] {
   const limits = scenario.limits.map(({ name, concurrency, rate, perMs }) =>
-    limit(name, { ...(concurrency !== undefined && { concurrency }), ...(rate !== undefined && { rate, per: perMs! }) }),
+    limit(name, {
+      ...(concurrency !== undefined && { concurrency }),
+      ...(rate !== undefined && { rate, per: perMs! }),
+    }),
   )
-  return scenario.workflows.map((plan) => workflow(plan.name, optionsOf(plan), bodyOf(plan, limits, witness)) as AnyWorkflow)
+  return scenario.workflows.map(
+    (plan) => workflow(plan.name, optionsOf(plan), bodyOf(plan, limits, witness)) as AnyWorkflow,
+  )
 }
 
 const keyOf = ({ key }: Input): string => key
@@ -40,7 +45,9 @@ function optionsOf(plan: WorkflowPlan) {
   const { concurrency, rate, singleton, debounce, batch, isPrioritised } = plan
   return {
     retention: '30d' as const,
-    ...(concurrency && { concurrency: concurrency.map(({ limit: most, isKeyed }) => ({ limit: most, ...(isKeyed && { key: keyOf }) })) }),
+    ...(concurrency && {
+      concurrency: concurrency.map(({ limit: most, isKeyed }) => ({ limit: most, ...(isKeyed && { key: keyOf }) })),
+    }),
     ...(rate && { rateLimit: { limit: rate.limit, per: rate.perMs, ...(rate.isKeyed && { key: keyOf }) } }),
     ...(singleton && { singleton: { key: keyOf, onConflict: singleton } }),
     ...(debounce && { debounce: { key: keyOf, wait: debounce.waitMs, max: debounce.maxMs } }),
@@ -79,7 +86,15 @@ class Player {
   private readonly limits: Limit[]
   private readonly witness: FlowWitness
 
-  constructor(ctx: Context, run: SeenRun | undefined, key: string, canary: string, generation: number, limits: Limit[], witness: FlowWitness) {
+  constructor(
+    ctx: Context,
+    run: SeenRun | undefined,
+    key: string,
+    canary: string,
+    generation: number,
+    limits: Limit[],
+    witness: FlowWitness,
+  ) {
     this.ctx = ctx
     this.run = run
     this.key = key
@@ -97,7 +112,9 @@ class Player {
     } else if (part.kind === 'seq') for (const step of part.steps) await this.step(ctx, step)
     else if (part.kind === 'all') await Promise.all(part.steps.map((step) => this.step(ctx, step)))
     else {
-      const branches = Object.fromEntries(part.steps.map((step) => [step.name, (inner: Context) => this.step(inner, step)]))
+      const branches = Object.fromEntries(
+        part.steps.map((step) => [step.name, (inner: Context) => this.step(inner, step)]),
+      )
       await ctx.race(part.name, branches)
       // The others are withdrawn, and their code is never told.
       for (const step of part.steps) witness.settles(run, run?.steps.get(`${step.name} ${this.generation}`))
