@@ -16,6 +16,7 @@ import type { Queue } from './aws/sqs/queue.ts'
 import type { Attributes } from './aws/values/attribute-value.ts'
 import { type AwsProcess, AwsProcesses } from './aws-processes.ts'
 import { type Cloud, type CloudOptions, currentProcess, LEASE_MS, Ledger, type Process, START } from './cloud.ts'
+import { awsStored, type Stored } from './flow/stored.ts'
 import { Fortune } from './fortune.ts'
 import { complaintsAbout } from './lifetimes.ts'
 import { Sweeper } from './sweeper.ts'
@@ -34,6 +35,7 @@ export class AwsCloud implements Cloud {
   readonly ledger = new Ledger()
   readonly failures: string[] = []
   onDispatch: (() => void) | undefined
+  readonly stored: Stored
   private readonly aws: AwsInMemory
   private readonly table: Table
   private readonly wakes: Queue
@@ -46,13 +48,14 @@ export class AwsCloud implements Cloud {
   /** When each life of a run was created, by the token that parts it from others with its id. */
   private readonly lives = new Map<string, string>()
 
-  constructor({ seed, trouble, deployments, mutant, laziestSweepMs = 600_000 }: CloudOptions) {
+  constructor({ seed, trouble, deployments, mutant, laziestSweepMs = 600_000, processesStay = false }: CloudOptions) {
     this.fortune = new Fortune(`trouble ${seed}`)
     this.trouble = trouble
     this.codes = deployments(this).map((workflows) => new Registry(workflows))
     const lifecycle = [{ prefix: RUN_PAYLOADS, afterMs: 800 * DAY, lagMs: [0, 2 * DAY] as const }]
     this.aws = new AwsInMemory({ seed, clock: this.clock, habits: trouble.habits, lifecycle })
     this.table = this.aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
+    this.stored = awsStored(this.table, this.aws.objects)
     const dead = this.aws.sqs.createQueue('dead', { visibilityTimeoutS: 120 })
     this.wakes = this.aws.sqs.createQueue('wakes', { maxReceiveCount: MOST_RECEIVES, deadLetters: dead, visibilityTimeoutS: (6 * TIMEOUT_MS) / 1_000 })
     this.chores = this.aws.sqs.createQueue('chores')
@@ -66,6 +69,7 @@ export class AwsCloud implements Cloud {
       ids: seededIds(seed),
       ledger: this.ledger,
       mutant,
+      notesClaims: processesStay,
       queues: { wakes: this.wakes, chores: this.chores },
       codeOfNow: () => this.codeOfNew(),
     })
@@ -81,6 +85,10 @@ export class AwsCloud implements Cloud {
 
   get workflows(): Registry {
     return this.codes[this.codeOfNow()]!
+  }
+
+  calm(): void {
+    this.fortune.calm()
   }
 
   observer(): World {

@@ -7,6 +7,7 @@ import type { AwsInMemory } from './aws/aws-in-memory.ts'
 import type { Fate, Network } from './aws/network.ts'
 import type { Queue } from './aws/sqs/queue.ts'
 import { LEASE_MS, type Ledger, type Process } from './cloud.ts'
+import { notingClaims } from './flow/stored.ts'
 import type { Fortune } from './fortune.ts'
 import type { Mutant } from './mutants.ts'
 import { noting } from './spies.ts'
@@ -26,6 +27,7 @@ interface Surroundings {
   ids: Ids
   ledger: Ledger
   mutant: Mutant | undefined
+  notesClaims: boolean
   queues: { wakes: Queue; chores: Queue }
   /** Which code a process gets that begins now. */
   codeOfNow: () => number
@@ -50,17 +52,27 @@ export class AwsProcesses {
     const { aws, clock, fortune, trouble } = this.around
     const id = ++this.count
     let frozenUntil = 0
+    let heldUpUntil = 0
+    const claims = new Map<string, number>()
+    const holdUp = (ms: number) => {
+      heldUpUntil = Math.max(heldUpUntil, clock.now() + ms)
+    }
     const freeze = () => {
       frozenUntil = clock.now() + fortune.between(LEASE_MS / 2, LONGEST_STALL_MS)
       network.freezeUntil(frozenUntil)
+      holdUp(frozenUntil - clock.now())
     }
-    const network = aws.network(`process ${id}`, () => this.fate(freeze))
-    const world = this.worldOf(network, fortune.skew(trouble.skew), true)
+    const network = aws.network(`process ${id}`, () => this.fate(freeze, holdUp))
+    const world = this.worldOf(network, fortune.skew(trouble.skew), claims)
     const process = {
       id,
       world,
       clock: world.clock,
       code: this.around.codeOfNow(),
+      claims,
+      get heldUpUntil() {
+        return heldUpUntil
+      },
       kill: () => network.kill(),
       get isAlive() {
         return network.isAlive
@@ -87,22 +99,27 @@ export class AwsProcesses {
     if (process.isAlive) this.idle.push(process)
   }
 
-  private fate(freeze: () => void): Fate {
+  private fate(freeze: () => void, holdUp: (ms: number) => void): Fate {
     const { fortune, trouble } = this.around
     const { crash, stall, throttle, loseRequest, loseAnswer, latency } = trouble
     const way = { thereMs: fortune.within(latency), backMs: fortune.within(latency) }
     if (fortune.strikes(crash / CALLS_IN_ONE)) return { ...way, outcome: fortune.isHeads() ? 'dies before' : 'dies after' }
     if (fortune.strikes(throttle)) return { outcome: 'throttled', ...way }
-    if (fortune.strikes(loseRequest)) return { outcome: 'lost' }
-    if (fortune.strikes(loseAnswer)) return { outcome: 'answer lost' }
+    if (fortune.strikes(loseRequest)) return lost('lost', holdUp)
+    if (fortune.strikes(loseAnswer)) return lost('answer lost', holdUp)
     if (!fortune.strikes(stall / CALLS_IN_ONE)) return { outcome: 'done', ...way }
     // Before the call goes out, or while its answer is under way.
     if (fortune.isHeads()) freeze()
-    else return { outcome: 'done', thereMs: way.thereMs, backMs: fortune.between(LEASE_MS / 2, LONGEST_STALL_MS) }
+    else {
+      const backMs = fortune.between(LEASE_MS / 2, LONGEST_STALL_MS)
+      holdUp(way.thereMs + backMs)
+      return { outcome: 'done', thereMs: way.thereMs, backMs }
+    }
     return { outcome: 'done', ...way }
   }
 
-  private worldOf(network: Network, skew: number, isMutant = false): AwsWorld {
+  private worldOf(network: Network, skew: number, claims?: Map<string, number>): AwsWorld {
+    const isMutant = claims !== undefined
     const { aws, queues, ids, ledger, mutant, clock } = this.around
     const world = new AwsWorld({
       table: 'runs',
@@ -121,12 +138,20 @@ export class AwsProcesses {
     const { storage: plain } = world.store as unknown as { storage: Storage }
     const planted = (isMutant && mutant?.storage?.(plain)) || plain
     const store = new Runs(noting(planted, ledger))
-    const replaced = (isMutant && mutant?.store?.(store, { clock, isAlive: () => network.isAlive })) || store
+    const spoilt = (isMutant && mutant?.store?.(store, { clock, isAlive: () => network.isAlive })) || store
+    const replaced = claims && this.around.notesClaims ? notingClaims(spoilt, claims) : spoilt
     const documents = (isMutant && mutant?.documents?.(world.documents)) || world.documents
     // Watching takes real time on AWS, and is only a convenience.
     return Object.assign(world, { store: Object.assign(replaced, { watch: () => () => {} }), documents })
   }
 }
+
+/** Given up after the client's timeout, and sent again. */
+function lost(outcome: 'lost' | 'answer lost', holdUp: (ms: number) => void): Fate {
+  holdUp(REQUEST_TIMEOUT_MS)
+  return { outcome }
+}
+const REQUEST_TIMEOUT_MS = 5_000
 
 /** What the store of the other cloud does in one call takes several here. */
 const CALLS_IN_ONE = 3

@@ -4,6 +4,7 @@ import { digest } from '../../sdk/engine/names.ts'
 import type { Clock, RunRecord, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
 import type { AnyWorkflow, Registry } from '../../sdk/workflow.ts'
+import type { Stored } from './flow/stored.ts'
 import type { Mutant } from './mutants.ts'
 import type { Trouble } from './trouble.ts'
 
@@ -17,6 +18,10 @@ export interface Process {
   readonly clock: Clock
   /** Which of the codes that are deployed one after the other it runs. */
   readonly code: number
+  /** Until when it last stood still, or waited for a slow answer. */
+  readonly heldUpUntil: number
+  /** The epoch of each run that it has claimed; noted only in clouds for flow control. */
+  readonly claims: Map<string, number>
   kill(): void
 }
 
@@ -31,15 +36,21 @@ export interface Cloud {
   readonly failures: string[]
   /** How often something was disturbed so far. */
   readonly blows: number
+  /** What is really stored. */
+  readonly stored: Stored
   /** The code of the day. */
   readonly workflows: Registry
   /** Called when there may be tasks for workers. */
   onDispatch: (() => void) | undefined
 
+  /** From now on nothing dies, freezes or gets lost. What is frozen thaws when it does. */
+  calm(): void
   /** A process without trouble, for the test itself. */
   observer(): World
   /** A process that may fail at any call. */
   client(): { world: World; process: Process }
+  /** A process that runs runs and stays, if there is one: code in it hears of what it does itself at once. */
+  insider?(): { world: World; process: Process } | undefined
   /** The ids of runs, as they are stored: no index is asked. */
   runIds(which: 'all' | 'open'): string[]
   /** When there is something for workers to look at. */
@@ -62,6 +73,11 @@ export interface CloudOptions {
   mutant?: Mutant | undefined
   /** How long the sweeper may rest while nothing happens. */
   laziestSweepMs?: number
+  /**
+   * For flow control. Local processes stay and have several runs in their hands, as `Local` has: what they know of pauses
+   * may be out of date. And processes note what they have claimed.
+   */
+  processesStay?: boolean
 }
 
 export const currentProcess = new AsyncLocalStorage<Process>()
@@ -100,6 +116,13 @@ export class Ledger {
       for (const events of [...journal.values()].reverse()) if (events.some(isIt)) return true
     }
     return false
+  }
+
+  /** The last event that was written for a run, of the last of its lives. */
+  lastEvent(runId: string): JournalEvent | undefined {
+    const life = [...this.written.keys()].findLast((name) => name.startsWith(`'${runId}' `))
+    const journal = life === undefined ? undefined : this.written.get(life)!
+    return journal?.get(Math.max(...journal.keys()))?.at(-1)
   }
 
   /** All that was written, in order: the same seed writes the same. */

@@ -7,15 +7,21 @@ export const MOST_BLOWS = 25
 export class Fortune {
   private readonly random: SeededRandom
   blows = 0
+  private isCalm = false
 
   constructor(seed: string) {
     this.random = new SeededRandom(seed)
   }
 
   strikes(probability: number): boolean {
-    if (probability === 0 || this.blows >= MOST_BLOWS || this.random.next() >= probability) return false
+    if (probability === 0 || this.isCalm || this.blows >= MOST_BLOWS || this.random.next() >= probability) return false
     this.blows++
     return true
+  }
+
+  /** Nothing strikes any more, however few blows there were. */
+  calm(): void {
+    this.isCalm = true
   }
 
   /** Whole milliseconds up to so many. */

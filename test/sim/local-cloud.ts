@@ -14,6 +14,7 @@ import { SqliteStorage } from '../../sdk/worlds/local/storage.ts'
 import { nextLook, tasksToLookAt } from '../../sdk/worlds/local/task-rows.ts'
 import { SqliteTaskStore } from '../../sdk/worlds/local/tasks.ts'
 import { type Cloud, type CloudOptions, currentProcess, delay, LEASE_MS, Ledger, lifeOf, type Process, START } from './cloud.ts'
+import { localStored, notingClaims, type Stored } from './flow/stored.ts'
 import { Fortune } from './fortune.ts'
 import type { Mutant } from './mutants.ts'
 import { LONG_MS, overlooked } from './overlooked.ts'
@@ -27,7 +28,11 @@ const OBSERVER = 0
 
 interface LocalProcess extends Process {
   isAlive: boolean
+  heldUpUntil: number
 }
+
+/** So many processes share the file, where they stay. */
+const MOST_THAT_STAY = 3
 
 /** The SQLite world: one store, a queue of wake-ups, and a process for each message. */
 export class LocalCloud implements Cloud {
@@ -37,6 +42,7 @@ export class LocalCloud implements Cloud {
   onDispatch: (() => void) | undefined
   /** How often processes have called the store. */
   calls = 0
+  readonly stored: Stored
   private readonly db = new Database(':memory:')
   private readonly fortune: Fortune
   private readonly trouble: Trouble
@@ -45,8 +51,12 @@ export class LocalCloud implements Cloud {
   private readonly ids
   private readonly sweeper: Sweeper
   private processes = 0
+  private readonly processesStay: boolean
+  private staying: { process: LocalProcess; world: World }[] = []
 
-  constructor({ seed, trouble, deployments, mutant, laziestSweepMs = 600_000 }: CloudOptions) {
+  constructor({ seed, trouble, deployments, mutant, laziestSweepMs = 600_000, processesStay = false }: CloudOptions) {
+    this.processesStay = processesStay
+    this.stored = localStored(this.db)
     this.fortune = new Fortune(`trouble ${seed}`)
     this.ids = seededIds(seed)
     this.trouble = trouble
@@ -66,8 +76,12 @@ export class LocalCloud implements Cloud {
     return this.codes[this.codeOfNow()]!
   }
 
+  calm(): void {
+    this.fortune.calm()
+  }
+
   observer(): World {
-    const process = { id: OBSERVER, isAlive: true, clock: this.clock, code: 0, kill: () => {} }
+    const process = { id: OBSERVER, isAlive: true, clock: this.clock, code: 0, heldUpUntil: 0, claims: new Map(), kill: () => {} }
     return this.worldOf(process, this.storageOf(this.clock), new Runs(this.storageOf(this.clock)))
   }
 
@@ -75,6 +89,10 @@ export class LocalCloud implements Cloud {
     this.sweeper.stir()
     const process = this.newProcess()
     return { world: this.worldOf(process, ...this.faulty(process)), process }
+  }
+
+  insider(): { world: World; process: Process } | undefined {
+    return this.staying.findLast(({ process }) => process.isAlive)
   }
 
   runIds(which: 'all' | 'open'): string[] {
@@ -150,6 +168,8 @@ export class LocalCloud implements Cloud {
       isAlive: true,
       clock,
       code: isLeftOver ? 0 : this.codeOfNow(),
+      heldUpUntil: 0,
+      claims: new Map(),
       kill: () => {
         process.isAlive = false
       },
@@ -189,14 +209,23 @@ export class LocalCloud implements Cloud {
 
   private invoke(runId: string): void {
     this.sweeper.stir()
-    const process = this.newProcess()
-    const world = this.worldOf(process, ...this.faulty(process))
+    const { process, world } = this.processFor()
     currentProcess.run(process, () => {
       runOnce(world, this.codes[process.code]!, runId, { lease: { owner: `process-${process.id}`, ms: LEASE_MS }, unknownDelayMs: 5_000 }).then(
-        () => process.kill(),
+        () => this.processesStay || process.kill(),
         (error: unknown) => this.failures.push(`a runner threw: ${error instanceof Error ? error.stack : error}`),
       )
     })
+  }
+
+  private processFor(): { process: LocalProcess; world: World } {
+    this.staying = this.staying.filter(({ process }) => process.isAlive)
+    if (this.staying.length > 0 && (this.staying.length === MOST_THAT_STAY || this.fortune.isHeads(0.7)))
+      return this.staying[this.fortune.within(this.staying.length - 1)]!
+    const process = this.newProcess()
+    const made = { process, world: this.worldOf(process, ...this.faulty(process)) }
+    if (this.processesStay) this.staying.push(made)
+    return made
   }
 
   private faulty(process: LocalProcess): [Storage, RunStore] {
@@ -208,7 +237,8 @@ export class LocalCloud implements Cloud {
     })
     const store = new Runs(storage)
     const alive = () => process.isAlive
-    return [storage, this.spoilt(process, this.mutant?.store?.(store, { clock: this.clock, isAlive: alive }) ?? store)]
+    const replaced = this.mutant?.store?.(store, { clock: this.clock, isAlive: alive }) ?? store
+    return [storage, this.spoilt(process, this.processesStay ? notingClaims(replaced, process.claims) : replaced)]
   }
 
   private spoilt<S extends object>(process: LocalProcess, store: S): S {
@@ -233,8 +263,12 @@ export class LocalCloud implements Cloud {
 
   /** Calls take their time; some take so long that the lease is over, and much else with it. */
   private async travel(process: LocalProcess): Promise<void> {
-    if (this.fortune.strikes(this.trouble.stall)) await delay(this.fortune.between(LEASE_MS / 2, LEASE_MS * 6), process)
-    else if (this.trouble.latency > 0) await delay(this.fortune.within(this.trouble.latency), process)
+    if (process.id === OBSERVER) return
+    if (this.fortune.strikes(this.trouble.stall)) {
+      const ms = this.fortune.between(LEASE_MS / 2, LEASE_MS * 6)
+      process.heldUpUntil = Math.max(process.heldUpUntil, this.clock.now() + ms)
+      await delay(ms, process)
+    } else if (this.trouble.latency > 0) await delay(this.fortune.within(this.trouble.latency), process)
   }
 
   private dies(process: LocalProcess, call?: number, when?: 'before' | 'after'): boolean {

@@ -56,7 +56,9 @@ export class Outside {
     this.outcome = undefined
     this.accepted.clear()
     this.replies.clear()
-    this.givenUp.clear()
+    // Not before: who still insists on something of the first life would otherwise wait for a retry that nobody will ask for,
+    // every 20 seconds for the whole retention.
+    cloud.clock.at(begin, () => this.givenUp.clear())
     this.insist(begin, async (client) => {
       await client.start('play', { root: program.root, rounds: program.rounds }, { id: 'root' })
       this.hasStarted = true

@@ -18,7 +18,7 @@ import { SimulatedWorkers } from './workers.ts'
 export type WorldName = 'local' | 'aws'
 export const WORLDS: readonly WorldName[] = ['local', 'aws']
 
-const CLOUDS: Record<WorldName, (options: CloudOptions) => Cloud> = {
+export const CLOUDS: Record<WorldName, (options: CloudOptions) => Cloud> = {
   local: (options) => new LocalCloud(options),
   aws: (options) => new AwsCloud(options),
 }
