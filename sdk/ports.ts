@@ -2,6 +2,7 @@ import type { DocumentStore } from './document-store.ts'
 import type { ErrorRecord, EventOf, Frame, TerminalEvent } from './engine/events.ts'
 import type { Json } from './engine/json.ts'
 import type { Admission, NewAdmission } from './flow/admission.ts'
+import type { Coalesced, CoalescingTimes, Collected, EncodeStart, NewStart } from './flow/coalescing.ts'
 import type { LimitSpec } from './flow/limit.ts'
 import type { GateId, Ticket } from './flow/line.ts'
 import type { NewTask, Task } from './tasks/task.ts'
@@ -203,8 +204,8 @@ export type Next =
   /** Give the run up for another runner to go on, at once or from `wakeAt` on. `fruitless`: nothing was done for it, which must not happen for ever. */
   | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; fruitless?: true; undone?: true }
   | { kind: 'end'; event: TerminalEvent }
-  /** It has its input, of all the starts that it was made for, and goes on. */
-  | { kind: 'gathered'; input: Json | undefined; parsed?: Json; reparse?: true; admission: Admission }
+  /** It has its input, of all the starts that it was made for, and goes on. `starts`: their messages, which are removed then. */
+  | { kind: 'gathered'; input: Json | undefined; parsed?: Json; reparse?: true; admission: Admission; starts?: string[] }
   /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
   | { kind: 'queue'; admission?: Admission; passed?: number; waitingFor?: Waiting[]; undone?: true }
   /** Begin the next generation. */
@@ -324,8 +325,12 @@ export interface RunStore {
   claim(runId: string, lease: Lease): Promise<Claimed | undefined>
   /** Asks for a turn at a limit: when that is, or undefined, and then the run is woken once it is known. Asked again, it says the same. Refused to whoever does not hold the run any more. */
   enter(gate: GateId, ticket: Ticket, spec: LimitSpec, epoch?: number): Promise<{ at?: number; wakes: Wake[] }>
-  /** Has a run start now that was to start later. */
-  hasten(runId: string): Promise<Wake[]>
+  /** Gives a start to the one run that it and others become. `encode`: for payloads, once it is known which run that is. */
+  coalesce(start: NewStart, encode?: EncodeStart): Promise<Coalesced>
+  /** For its runner: the starts that have come for a run, or when to look again. `closes`: those that have not come yet are not waited for. */
+  collectStarts(runId: string, times: CoalescingTimes, options?: { closes: true }): Promise<Collected>
+  /** Has a batch begin that was filled while its runner gave it up. */
+  beginIfFull(runId: string): Promise<Wake[]>
   /** Lets in whoever is next at these. `afresh`: other numbers count, so whoever was promised a time by the old ones waits for it again. */
   attend(gates: readonly GateId[], afresh?: { endsRest: boolean }): Promise<Wake[]>
   /** Prolongs the lease; undefined when it is lost. */

@@ -1,5 +1,5 @@
 import type { Admission } from '../flow/admission.ts'
-import { acceptBatch } from '../flow/gathering.ts'
+import { acceptBatch } from '../flow/coalescing.ts'
 import type { Claimed, EndStatus, Outgoing, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
@@ -160,12 +160,6 @@ export class Closing {
     for (const { event, by } of this.journal.replied.values()) if (by > lastGoodEpoch) this.buffer.send(outgoingReply(event))
     for (const { event, by } of this.journal.decided.values()) if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
     for (const outgoing of this.leftLimits()) this.buffer.send(outgoing)
-  }
-
-  /** More starts may become this run. */
-  async waitForMore(wakeAt: number): Promise<RunOutcome> {
-    const result = await this.buffer.commit({ kind: 'release', wakeAt })
-    return { status: result.ok ? 'released' : 'superseded' }
   }
 
   /** Its turn has not come. `waitingFor`: what it waits for besides, and takes up again then. */

@@ -15,10 +15,8 @@
  * I8 Nothing of an open run can expire. Whatever it may still read outlives every wait it may be in.
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  */
-import { gatheredAdmission } from '../flow/admission.ts'
-import { forgetGathered, takeGathered } from '../flow/gathering.ts'
+import { collectStarts } from '../flow/collect-starts.ts'
 import { pausesOf, withGate } from '../flow/pauses.ts'
-import type { Gathering } from '../flow/starts-log.ts'
 import type { Claimed, CommitResult, Lease, RunRecord, World } from '../ports.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import { Admittance } from './admittance.ts'
@@ -135,14 +133,9 @@ class RunLoop {
       const { deaths } = this.claimed
       if (deaths >= (this.options.mostDeaths ?? MOST_DEATHS)) return await this.closing.park(deadly(this.run, deaths))
       const cancelled = this.admittance.cancelledBeforeStart
-      if (cancelled) {
-        const outcome = await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
-        const { gathering } = this.run.admission ?? {}
-        if (gathering && outcome.status === 'cancelled') await forgetGathered(this.world, this.run.workflow, this.run.id, gathering)
-        return outcome
-      }
+      if (cancelled) return await this.closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
       if (this.run.admission?.gathering) {
-        const outcome = await this.gather(workflows, this.run.admission.gathering)
+        const outcome = await this.collectStarts(workflows)
         if (outcome) return outcome
       }
       const { waitingFor } = this.run
@@ -353,20 +346,14 @@ class RunLoop {
     return { status: result.ok ? 'released' : 'superseded' }
   }
 
-  /** Takes the starts that this run was made for. An outcome, if more may come. */
-  private async gather(workflows: WorkflowSource, gathering: Gathering): Promise<RunOutcome | undefined> {
+  /** Takes the starts that become this run. An outcome, if more may come. */
+  private async collectStarts(workflows: WorkflowSource): Promise<RunOutcome | undefined> {
     const found = find(workflows, this.run)
     const workflow = found instanceof Promise ? await found : found
     if (workflow instanceof Error) return this.closing.leaveToOthers(workflow, this.options.unknownDelayMs)
-    const taken = await takeGathered(this.world, workflow, this.run.id, gathering)
-    if ('lookAt' in taken) return this.closing.waitForMore(taken.lookAt)
-    const admission = await gatheredAdmission(workflow, taken.accepted, this.run.admission!)
-    const result = await this.buffer.commit({ kind: 'gathered', ...taken.accepted, admission })
-    if (!this.continuesAfter(result)) return { status: 'superseded' }
-    delete this.run.parsed
-    delete this.run.reparse
-    Object.assign(this.run, taken.accepted, { admission })
-    await forgetGathered(this.world, workflow.name, this.run.id, gathering)
+    const collected = await collectStarts(this.world, workflow, this.run, (next) => this.buffer.commit(next))
+    if ('status' in collected) return collected
+    this.continuesAfter(collected)
     return undefined
   }
 

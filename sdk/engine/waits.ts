@@ -1,5 +1,5 @@
 import { admissionFor } from '../flow/admission.ts'
-import { alone } from '../flow/gathering.ts'
+import { soleStart } from '../flow/coalescing.ts'
 import type { GateId } from '../flow/line.ts'
 import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
 import { accept } from '../schema.ts'
@@ -434,5 +434,5 @@ function unknownChild({ name, version }: AnyWorkflow): UnknownWorkflowError {
 async function acceptChild(workflow: AnyWorkflow, input: unknown, what: string, now: number) {
   const accepted = await accept(workflow.options.input, input, what)
   // It has no company: whoever waits for it waits for this one.
-  return { ...alone(workflow, accepted), ...(await tagsOf(workflow, accepted)), ...(await admissionFor(workflow, accepted, now)) }
+  return { ...soleStart(workflow, accepted), ...(await tagsOf(workflow, accepted)), ...(await admissionFor(workflow, accepted, now)) }
 }

@@ -5,10 +5,10 @@ import { decode } from '../engine/values.ts'
 import { type Accepted, validateOrThrow } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { MOST_PRIORITY } from './bounds.ts'
+import type { CoalescedStarts } from './coalescing.ts'
 import type { LimitSpec } from './limit.ts'
 import { type GateId, laneOf, PRIORITY_MS } from './line.ts'
 import { isSingleton, type OnConflict } from './options.ts'
-import type { Gathering } from './starts-log.ts'
 
 /** What a run has to pass before it starts, one after the other. */
 export interface Admission {
@@ -18,9 +18,9 @@ export interface Admission {
   /** What becomes of those of its key that are there already. */
   onConflict?: OnConflict
   /** Other starts may become the same run until it begins. */
-  gathering?: Gathering
+  gathering?: CoalescedStarts
   /** The same, once it has them: whoever erases it looks there for what a runner that died has left. */
-  gathered?: Gathering
+  gathered?: CoalescedStarts
 }
 
 /** One of them, as the run knows it. */

@@ -1,5 +1,6 @@
 import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
 import type { Admission, NewAdmission } from '../flow/admission.ts'
+import { type Coalesced, type CoalescingTimes, type Collected, type EncodeStart, isForEngine, type NewStart } from '../flow/coalescing.ts'
 import type { LimitSpec } from '../flow/limit.ts'
 import type { GateId, Ticket } from '../flow/line.ts'
 import type {
@@ -23,8 +24,9 @@ import type {
 } from '../ports.ts'
 import { insert } from './admit.ts'
 import { claim, renew } from './claim.ts'
+import { beginIfFull, coalesce, collect, fill, reserve } from './coalesce.ts'
 import { commit } from './commit.ts'
-import { deliver, hasten } from './deliver.ts'
+import { deliver } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
 import { attend, attendAfresh, enter } from './gates.ts'
 import { ask, type Procedure } from './procedure.ts'
@@ -94,8 +96,32 @@ export class Runs implements RunStore {
     return this.storage.perform(() => enter(this.storage, gate, ticket, spec, epoch))
   }
 
-  hasten(runId: string): Promise<Wake[]> {
-    return this.storage.perform(() => hasten(this.storage, runId))
+  async coalesce(start: NewStart, encode?: EncodeStart): Promise<Coalesced> {
+    const { storage } = this
+    if (!encode) return storage.perform(() => coalesce(storage, start))
+    // A codec may take its time, so there is no one transaction around it.
+    for (;;) {
+      const reserved = await storage.perform(() => reserve(storage, start))
+      if ('status' in reserved) return reserved
+      const filling = async () => {
+        const encoded = { ...start, run: await encode(start.run, reserved.runId, reserved.isThere) }
+        return storage.perform(() => fill(storage, encoded, reserved, true))
+      }
+      let filled = await filling()
+      if (filled === 'other run') {
+        reserved.isThere = true
+        filled = await filling()
+      }
+      if (filled !== 'start over' && filled !== 'other run') return filled
+    }
+  }
+
+  collectStarts(runId: string, times: CoalescingTimes, options?: { closes: true }): Promise<Collected> {
+    return this.storage.perform(() => collect(this.storage, runId, times, options?.closes === true))
+  }
+
+  beginIfFull(runId: string): Promise<Wake[]> {
+    return this.storage.perform(() => beginIfFull(this.storage, runId))
   }
 
   async attend(gates: readonly GateId[], afresh?: { endsRest: boolean }): Promise<Wake[]> {
@@ -163,5 +189,5 @@ export const known = ({ specs: _, ...admission }: NewAdmission): Admission => ad
 /** The counter first and then the messages, also where that takes two reads (I6, see claim). */
 function* readInbox(storage: Storage, run: StoredRun): Procedure<Inbox> {
   const { stimulus, epoch } = run
-  return { stimulus, epoch, messages: yield* ask(storage.messages(run)) }
+  return { stimulus, epoch, messages: (yield* ask(storage.messages(run))).filter(isForEngine) }
 }

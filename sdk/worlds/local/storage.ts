@@ -1,10 +1,10 @@
 import type { Frame } from '../../engine/events.ts'
 import { KEYED_BEGIN } from '../../engine/names.ts'
-import type { Clock, Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { Clock, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
 import { known, newRecord } from '../../rules/run-store.ts'
-import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
+import type { Change, Forgotten, Mail, Storage, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
 import { write } from './changes.ts'
 import { BOUND, type Database } from './database.ts'
@@ -137,7 +137,7 @@ export class SqliteStorage implements Storage {
     return selectFrames(this.db, row, fromSeq)
   }
 
-  load(row: Row): { heading?: Frame; frames: Frame[]; inbox: Message[] } {
+  load(row: Row): { heading?: Frame; frames: Frame[]; inbox: Mail[] } {
     const frames = row.epoch === 1 ? [] : this.journals.load(this.db, row)
     const heading = row.baseSeq > 0 ? selectFrames(this.db, row, row.baseSeq, row.baseSeq)[0]! : undefined
     return { ...(heading && { heading }), frames, inbox: row.stimulus > 0 ? this.messages(row) : [] }
@@ -147,7 +147,7 @@ export class SqliteStorage implements Storage {
     this.db.run('DELETE FROM frames WHERE run = ? AND seq < ?', row.key, before)
   }
 
-  putMessage(row: Row, message: Message): 'new' | 'waiting' | 'consumed' {
+  putMessage(row: Row, message: Mail): 'new' | 'waiting' | 'consumed' {
     const { db } = this
     if (db.run('INSERT OR IGNORE INTO inbox (run, id, body, at) VALUES (?, ?, ?, ?)', row.key, message.id, JSON.stringify(message), this.now()) === 1) {
       this.tell(row.id)
@@ -156,9 +156,18 @@ export class SqliteStorage implements Storage {
     return db.row('SELECT body FROM inbox WHERE run = ? AND id = ?', row.key, message.id)!.body === null ? 'consumed' : 'waiting'
   }
 
-  messages(row: Row): Message[] {
+  messages(row: Row): Mail[] {
     const rows = this.db.rows('SELECT body FROM inbox WHERE run = ? AND body IS NOT NULL ORDER BY position', row.key)
-    return rows.map(({ body }) => JSON.parse(body as string) as Message)
+    return rows.map(({ body }) => JSON.parse(body as string) as Mail)
+  }
+
+  findMessage(row: Row, messageId: string): Mail | undefined {
+    const found = this.db.row('SELECT body FROM inbox WHERE run = ? AND id = ?', row.key, messageId)?.body
+    return typeof found === 'string' ? (JSON.parse(found) as Mail) : undefined
+  }
+
+  removeMessages(row: Row, ids: readonly string[]): void {
+    for (const id of ids) this.db.run('DELETE FROM inbox WHERE run = ? AND id = ?', row.key, id)
   }
 
   consume(row: Row, ids: readonly string[]): void {
