@@ -76,7 +76,7 @@ export interface StartMail {
   closed?: true
 }
 
-/** Written by a runner before it ends the series: so a runner after it knows how many starts were counted for the run. */
+/** Written before a series is ended: so a later runner knows how many starts were counted for the run. */
 export interface SeriesEndMail {
   kind: 'starts end'
   id: string
@@ -98,7 +98,7 @@ export const START_PAYLOADS = ['input', 'parsed'] as const
 /** Where starts under an idempotency key are recognised, and for how long. */
 export const REPEATS = 'repeated starts'
 export const REPEATS_KEPT_MS = 86_400_000
-/** A series is forgotten so long after the time of its last start has come. No start takes that long to fill its slot. */
+/** A series is forgotten so long after its last start was due. No start takes that long to fill its slot. */
 const SERIES_KEPT_MS = 86_400_000
 
 /** A start that was accepted under an idempotency key. */
@@ -201,7 +201,7 @@ export interface Seen {
   counted?: number
 }
 
-/** `last`: no later slot will be given out. `endAt`: end the series there, and look again if it has counted on since. */
+/** `last`: no later slot will be given out. `endAt`: end the series there, unless it has counted on since. */
 export type Decision = { last: number } | { endAt: number } | { lookAt: number }
 
 export function decide(seen: Seen, times: CoalescingTimes, now: number): Decision {

@@ -31,6 +31,8 @@ import type { Storage, StoredRun } from './storage.ts'
 export interface Reserved extends Slot {
   series: Series
   isThere: boolean
+  /** The run, as it was when the slot was given out. */
+  run?: StoredRun
   /** The record of its idempotency key, where it has one; 0 for none. */
   keyVersion: number
   isNoted?: true
@@ -66,7 +68,13 @@ export function* reserve(storage: Storage, start: NewStart): Procedure<Reserved 
     const series = value as unknown as Series
     const slot = slotOf(series, version)
     const there = yield* ask(storage.find(slot.runId))
-    const reserved: Reserved = { ...slot, series, isThere: there !== undefined, keyVersion }
+    const reserved: Reserved = {
+      ...slot,
+      series,
+      isThere: there !== undefined,
+      ...(there && { run: there }),
+      keyVersion,
+    }
     if (!there && slot.slot === 1 && slot.first > 1) return yield* fillUpBefore(storage, collection, reserved)
     if (!there || takesStarts(there, series)) return reserved
     // Its run was terminated or cancelled, or has begun: the next start begins another series.
@@ -76,7 +84,7 @@ export function* reserve(storage: Storage, start: NewStart): Procedure<Reserved 
 
 /**
  * The first start of the next run looks whether the run before it has begun, which the start that filled it sees to
- * unless its sender died. A slot that was given out long ago and is empty was its sender's, who died: this start takes it.
+ * unless its sender died. The sender of a slot that is empty for long has died too: this start takes the slot.
  */
 function* fillUpBefore(storage: Storage, collection: string, reserved: Reserved): Procedure<Reserved> {
   const { series, first } = reserved
@@ -92,15 +100,15 @@ function* fillUpBefore(storage: Storage, collection: string, reserved: Reserved)
   // Its own slot is not needed. If other starts were counted meanwhile, their runner closes it.
   yield* ask(storage.documents.endCount(collection, SERIES, series as unknown as Json, first))
   const isLastMissing = missing.length === 1 ? { isLastMissing: true as const } : {}
-  return { ...reserved, ...before, slot: missing[0]!, isThere: true, ...isLastMissing }
+  return { ...reserved, ...before, slot: missing[0]!, isThere: true, run, ...isLastMissing }
 }
 
-/** Nobody takes longer from a slot to the start in it, as a rule. Whoever does finds the slot taken, and starts over. */
+/** Senders fill their slots sooner, as a rule. One that does not finds its slot taken, and starts over. */
 const SENDER_LIVES_MS = 4_000
 
 /**
- * The second half. `isEncoded`: the payloads are encoded for the tags of the run that was expected. `other run`: another
- * start has created the run meanwhile, so they have to be encoded for its tags.
+ * The second half. `isEncoded`: the payloads are encoded for the tags of the run that was expected.
+ * `other run`: another start has created the run meanwhile, so they have to be encoded for its tags.
  */
 export function* fill(
   storage: Storage,
@@ -113,7 +121,7 @@ export function* fill(
     yield* closeSlot(storage, reserved)
     return 'start over'
   }
-  let run = yield* ask(storage.find(reserved.runId))
+  let run = reserved.run ?? (yield* ask(storage.find(reserved.runId)))
   if (!run) {
     const created = yield* create(storage, start, reserved)
     if (created.inserted)
@@ -353,7 +361,7 @@ function* answerRepeat(
   if (there?.kind === 'start' && there.sender !== start.sender) return undefined
   if (starts?.series !== undefined && !hasEnded(run.status)) {
     const series: Series = { run: starts.series, ...(starts.size !== undefined && { size: starts.size }) }
-    return { runId: known.run, first, slot, series, isThere: true, keyVersion: found.version, isNoted: true }
+    return { runId: known.run, first, slot, series, isThere: true, run, keyVersion: found.version, isNoted: true }
   }
   return answer
 }

@@ -103,6 +103,8 @@ export class Runs implements RunStore {
     for (;;) {
       const reserved = await storage.perform(() => reserve(storage, start))
       if ('status' in reserved) return reserved
+      // By then it may have begun, or ended.
+      delete reserved.run
       const filling = async () => {
         const encoded = { ...start, run: await encode(start.run, reserved.runId, reserved.isThere) }
         return storage.perform(() => fill(storage, encoded, reserved, true))

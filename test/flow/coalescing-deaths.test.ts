@@ -133,3 +133,44 @@ test.each(Object.keys(flows) as (keyof typeof flows)[])(
   },
   120_000,
 )
+
+test.each(Object.keys(flows) as (keyof typeof flows)[])(
+  'a %s start that is held up at any point is in one run, whenever the first runner of the run before it dies',
+  async (how) => {
+    const bad: unknown[] = []
+    for (let slow = 1; slow <= 6; slow++) {
+      for (let dies = 2; dies <= 9; dies++) {
+        const { open, take, wait, stop, w } = stage(how, `slow ${slow} ${dies}`)
+        const client = open()
+        const input = (diagnosis: string) => ({ customer: 'c', diagnosis }) as never
+        const first = await client.start(w as never, input('first'))
+        const held = open(
+          () => false,
+          (nth) => (nth === slow ? 100_000 : 0),
+        )
+        let answered: string | undefined
+        const starting = held.start(w as never, input(SECRET)).then(({ runId }) => {
+          answered = runId
+        })
+        await wait(11_000)
+        const takenBy = (nth: number) => nth === dies
+        await Promise.race([take(open(takenBy), first.runId, { lease: { owner: 'r', ms: 5_000 } }), wait(20_000)])
+        for (let i = 0; i < 3; i++) {
+          await wait(10_000)
+          await take(client, first.runId, { lease: { owner: 'r', ms: 5_000 } })
+        }
+        await starting
+        await wait(11_000)
+        for (let i = 0; i < 2; i++) await take(client, answered!)
+        const ids = [...new Set([first.runId, answered!])]
+        const runs = await Promise.all(ids.map((id) => client.get(id)))
+        const times = runs.filter((run) => JSON.stringify(run.input).includes(SECRET)).length
+        if (times !== 1 || runs.some(({ status }) => status !== 'completed'))
+          bad.push({ slow, dies, runs: runs.map(({ status, input: had }) => ({ status, had })) })
+        stop()
+      }
+    }
+    expect(bad).toEqual([])
+  },
+  120_000,
+)

@@ -8,9 +8,9 @@ import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
 
 /**
- * Runs and starts as the code stored them that kept starts in a log (`starts-log.ts`), written down from a file of it:
- * a batch that was taken, one that two starts have come for, a debounced run that waits, and one whose runner died right
- * after the run had its input.
+ * Runs and starts as the code stored them that kept starts in a log (`starts-log.ts`), copied from a file of it: a batch
+ * that was taken, one that two starts have come for, a debounced run that waits, and one whose runner died right after
+ * the run had its input.
  */
 const BEGAN = Date.parse('2026-01-01T00:00:00Z')
 const [TAKEN, BATCH, DEBOUNCED, DIED] = ['taken', 'batch', 'debounced', 'died']

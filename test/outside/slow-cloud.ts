@@ -28,13 +28,13 @@ export function slowCloud(workflows: readonly AnyWorkflow[], seed = 'slow') {
   const writes = { count: 0 }
   const calls = { count: 0 }
   let processes = 0
-  /** Another process. `dies`: whether it does right after this call, the nth it makes. */
-  const open = (dies: (nth: number) => boolean = () => false) => {
+  /** Another process. `dies`: whether it does right after this call, the nth it makes. `delays`: how long that call takes to arrive. */
+  const open = (dies: (nth: number) => boolean = () => false, delays: (nth: number) => number = () => 0) => {
     let made = 0
     const network = aws.network(`process ${++processes}`, ({ command, service }) => {
       if (service === 'dynamodb') calls.count++
       if (/Update|Put|Delete/.test(command)) writes.count++
-      return { outcome: dies(++made) ? 'dies after' : 'done', thereMs: some(), backMs: some() }
+      return { outcome: dies(++made) ? 'dies after' : 'done', thereMs: some() + delays(made), backMs: some() }
     })
     const places = {
       table: 'runs',
