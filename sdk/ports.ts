@@ -255,6 +255,8 @@ export interface Inbox {
   stimulus: number
   epoch: number
   messages: Message[]
+  /** Where the world has an order of arrival: behind which of them to look next time. */
+  last?: number
 }
 
 /** A run as lists show it: never with a payload, which may be large and lie elsewhere. */
@@ -336,7 +338,7 @@ export interface RunStore {
   /** Prolongs the lease; undefined when it is lost. */
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined>
   /** The stimulus counter and then the messages, read in this order. */
-  inbox(runId: string): Promise<Inbox>
+  inbox(runId: string, after?: number): Promise<Inbox>
   commit(commit: Commit): Promise<CommitResult>
   /** Ends the run from outside, at once; false when it had already ended. */
   terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }>
@@ -359,6 +361,8 @@ export interface RunStore {
    * late. `seen`: how the caller knows it, where it does.
    */
   watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void
+  /** The same for who asked: when the run may have replied to that message, ended or got stuck. */
+  watchReply(runId: string, messageId: string, onChange: () => void): () => void
 }
 
 export interface Wake {

@@ -62,7 +62,20 @@ function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
 const RECORD = ['input', 'parsed', 'output', 'error', 'progress'] as const
 
 /** What passes by as it is: no payload is in it. What a store learns to do does not compile until it is here or coded. */
-type PassesBy = 'state' | 'list' | 'counts' | 'terminate' | 'revive' | 'erase' | 'eraseFormer' | 'overdue' | 'watch' | 'enter' | 'beginIfFull' | 'attend'
+type PassesBy =
+  | 'state'
+  | 'list'
+  | 'counts'
+  | 'terminate'
+  | 'revive'
+  | 'erase'
+  | 'eraseFormer'
+  | 'overdue'
+  | 'watch'
+  | 'watchReply'
+  | 'enter'
+  | 'beginIfFull'
+  | 'attend'
 
 class CodedRuns implements Omit<RunStore, PassesBy> {
   private readonly store: RunStore
@@ -142,8 +155,8 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
     return this.store.renew(runId, epoch, lease, heartbeat && (await this.encoder(runId).fields(heartbeat, ['details'])))
   }
 
-  async inbox(runId: string): Promise<Inbox> {
-    const inbox = await this.store.inbox(runId)
+  async inbox(runId: string, after?: number): Promise<Inbox> {
+    const inbox = await this.store.inbox(runId, after)
     return { ...inbox, messages: await inParallel(inbox.messages, (message) => this.strict.message(message)) }
   }
 

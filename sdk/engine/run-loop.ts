@@ -97,6 +97,8 @@ class RunLoop {
   private body!: BodyState
   private seenStimulus: number
   private inboxIsStale = false
+  /** The message up to which the inbox has been read. */
+  private lastRead: number | undefined
   private leaseLost = false
   private wakeLoop: (() => void) | undefined
   private readonly begunAt: number
@@ -365,7 +367,8 @@ class RunLoop {
 
   private async readInbox(): Promise<void> {
     this.inboxIsStale = false
-    const { stimulus, epoch, messages } = await this.world.store.inbox(this.run.id)
+    const { stimulus, epoch, messages, last } = await this.world.store.inbox(this.run.id, this.lastRead)
+    this.lastRead = last
     // Ended from outside, or in other hands: nothing that begins now would count.
     if (epoch !== this.run.epoch) this.leaseLost = true
     this.seenStimulus = stimulus

@@ -59,8 +59,8 @@ export class Runs implements RunStore {
     return this.reading<Frame[]>(runId, (run) => ask(this.storage.frames(run, Math.max(1, run.baseSeq, from))), [])
   }
 
-  inbox(runId: string): Promise<Inbox> {
-    return this.reading<Inbox>(runId, (run) => readInbox(this.storage, run), { stimulus: 0, epoch: 0, messages: [] })
+  inbox(runId: string, after = 0): Promise<Inbox> {
+    return this.reading<Inbox>(runId, (run) => readInbox(this.storage, run, after), { stimulus: 0, epoch: 0, messages: [] })
   }
 
   list(filter: RunFilter): Promise<RunPage> {
@@ -160,6 +160,11 @@ export class Runs implements RunStore {
     return this.storage.watch(runId, onChange, seen)
   }
 
+  watchReply(runId: string, messageId: string, onChange: () => void): () => void {
+    const { storage } = this
+    return storage.watchReply ? storage.watchReply(runId, messageId, onChange) : storage.watch(runId, onChange)
+  }
+
   private reading<T>(runId: string, read: (run: StoredRun) => Procedure<T>, ifMissing: T): Promise<T> {
     const { storage } = this
     return storage.read(function* () {
@@ -189,7 +194,11 @@ export function newRecord({ journal: _, commonTags: __, admission, ...run }: New
 export const known = ({ specs: _, ...admission }: NewAdmission): Admission => admission
 
 /** The counter first and then the messages, also where that takes two reads (I6, see claim). */
-function* readInbox(storage: Storage, run: StoredRun): Procedure<Inbox> {
+function* readInbox(storage: Storage, run: StoredRun, after: number): Procedure<Inbox> {
   const { stimulus, epoch } = run
+  if (storage.messagesAfter) {
+    const { messages, last } = yield* ask(storage.messagesAfter(run, after))
+    return { stimulus, epoch, messages: messages.filter(isForEngine), last }
+  }
   return { stimulus, epoch, messages: (yield* ask(storage.messages(run))).filter(isForEngine) }
 }

@@ -168,6 +168,8 @@ export interface Storage {
   /** Once per id. `consumed`: it was there, and the run has had it. */
   putMessage(run: StoredRun, message: Mail): Answer<'new' | 'waiting' | 'consumed'>
   messages(run: StoredRun): Answer<Mail[]>
+  /** Those that came after the one at this place, where the world has an order of arrival: a long inbox is not read anew for each. */
+  messagesAfter?(run: StoredRun, last: number): Answer<{ messages: Mail[]; last: number }>
   /** One that is not consumed. */
   findMessage(run: StoredRun, messageId: string): Answer<Mail | undefined>
   /** For good, as if they had never been sent. */
@@ -201,4 +203,6 @@ export interface Storage {
   counts: RunStore['counts']
   overdue(before: number, limit: number): Promise<Wake[]>
   watch: RunStore['watch']
+  /** Where the world can tell a reply from other changes. */
+  watchReply?: RunStore['watchReply']
 }
