@@ -98,7 +98,7 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
 }
 
 /** Of a run that has its input now. A debounced one has that of the last start, whose keys may be others than those of the first. */
-export async function gatheredAdmission(workflow: AnyWorkflow, accepted: Accepted, before: Admission): Promise<Admission> {
+export async function admissionWithStarts(workflow: AnyWorkflow, accepted: Accepted, before: Admission): Promise<Admission> {
   const { gathering, ...rest } = before
   const admission = { ...rest, ...(gathering && { gathered: gathering }) }
   if (!workflow.options.debounce) return admission

@@ -1,7 +1,7 @@
 import type { CommitResult, Next, RunRecord, World } from '../ports.ts'
 import type { Accepted } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { gatheredAdmission } from './admission.ts'
+import { admissionWithStarts } from './admission.ts'
 import { acceptedOf, type CoalescedStarts, inputFrom, slotId, timesOf } from './coalescing.ts'
 import { forgetLogged, takeLogged } from './logged-starts.ts'
 
@@ -31,7 +31,7 @@ export async function collectStarts(
     return { status: 'released' }
   }
   const { accepted, ids = [] } = taken as { accepted: Accepted; ids?: string[] }
-  const admission = await gatheredAdmission(workflow, accepted, run.admission!)
+  const admission = await admissionWithStarts(workflow, accepted, run.admission!)
   const result = await commit({ kind: 'gathered', ...accepted, admission, starts: ids })
   if (!result.ok) return { status: 'superseded' }
   delete run.parsed

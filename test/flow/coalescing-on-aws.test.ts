@@ -47,7 +47,7 @@ test.each([
 test.each([
   ['fills a batch has it begin', { size: 2, wait: '30d' }, [0]],
   ['is the only one is started', { size: 10, wait: '10s' }, []],
-] as const)('a gathered start that is repeated under its key and %s, whenever its first sender died', async (_, batch, before) => {
+] as const)('a start that is repeated under its key and %s, whenever its first sender died', async (_, batch, before) => {
   const bad: number[] = []
   for (let n = 1; n <= 8; n++) {
     const bill = workflow('bill', { batch }, async (_, inputs: number[]) => inputs)

@@ -200,3 +200,15 @@ test('a start after its batch was terminated before it began is in another run',
   expect(second.runId).not.toBe(first.runId)
   expect(await second.result()).toEqual([2])
 })
+
+test('who starts a batched run and waits for it has its result once it has ended', async () => {
+  const bill = workflow('bill', { batch: { size: 2, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  const waiting = Promise.all([1, 2].map((n) => env.client.startAndSettle(bill, n, { timeout: '1h' })))
+  const settled = await env.skipUntil(waiting)
+  expect(settled.map(({ run }) => run.output)).toEqual([
+    [1, 2],
+    [1, 2],
+  ])
+  expect(env.clock.now() - settled[0]!.run.createdAt).toBeLessThan(60_000)
+})
