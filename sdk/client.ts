@@ -125,7 +125,8 @@ export class Client {
     try {
       const { runId, created, handedOver } = await this.starting.launch(prepared, until)
       // Whichever is first: a runner that cannot be reached must not keep anybody from a result that is there.
-      if (created) await Promise.race([change.promise, ...(handedOver ? [handedOver] : [])])
+      // A run that several starts become has an id of its own.
+      if (created && runId === run.id) await Promise.race([change.promise, ...(handedOver ? [handedOver] : [])])
       return { run: await this.settledBy(runId, until), created }
     } finally {
       change.cancel()

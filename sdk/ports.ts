@@ -3,6 +3,7 @@ import type { ErrorRecord, EventOf, Frame, TerminalEvent } from './engine/events
 import type { FlowControl } from './engine/flow-port.ts'
 import type { Json } from './engine/json.ts'
 import type { Admission, NewAdmission } from './flow/admission.ts'
+import type { Coalesced, CoalescingTimes, Collected, EncodeStart, NewStart } from './flow/coalescing.ts'
 import type { LimitSpec } from './flow/limit.ts'
 import type { LimiterId } from './flow/limiter.ts'
 import type { QueueEntry } from './flow/queue.ts'
@@ -207,8 +208,8 @@ export type Next =
   /** Give the run up for another runner to go on, at once or from `wakeAt` on. `noProgress`: nothing was done for it, which must not happen for ever. */
   | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; noProgress?: true; effectsPending?: true }
   | { kind: 'end'; event: TerminalEvent }
-  /** It has its input, of all the starts that it was made for, and goes on. */
-  | { kind: 'gathered'; input: Json | undefined; parsed?: Json; reparse?: true; admission: Admission }
+  /** It has its input, of all the starts that it was made for, and goes on. `starts`: their messages, which are removed then. */
+  | { kind: 'gathered'; input: Json | undefined; parsed?: Json; reparse?: true; admission: Admission; starts?: string[] }
   /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
   | { kind: 'queue'; admission?: Admission; passed?: number; waitingFor?: Waiting[]; effectsPending?: true }
   /** Begin the next generation. */
@@ -291,6 +292,8 @@ export interface Inbox {
   stimulus: number
   epoch: number
   messages: Message[]
+  /** Where the world has an order of arrival: behind which of them to look next time. */
+  last?: number
 }
 
 /** A run as lists show it: never with a payload, which may be large and lie elsewhere. */
@@ -373,8 +376,12 @@ export interface RunStore {
   standing(limiter: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Promise<Standing>
   /** Makes sure of the permits that a run needs to begin. The limiter, of those in its admission, at which it has to queue again, if there is one. */
   confirmPermits(run: RunRecord): Promise<number | undefined>
-  /** Has a run start now that was to start later. */
-  hasten(runId: string): Promise<Wake[]>
+  /** Gives a start to the one run that it and others become. `encode`: for payloads, once it is known which run that is. */
+  coalesce(start: NewStart, encode?: EncodeStart): Promise<Coalesced>
+  /** For its runner: the starts that have come for a run, or when to look again. `closes`: those that have not come yet are not waited for. */
+  collectStarts(runId: string, times: CoalescingTimes, options?: { closes: true }): Promise<Collected>
+  /** Has a batch begin that was filled while its runner gave it up. */
+  beginIfFull(runId: string): Promise<Wake[]>
   /** Grants what these limiters have room for. `revoking`: other numbers count, so reservations by the old ones are taken back first. */
   dispatch(limiters: readonly LimiterId[], revoking?: { endsCooldown: boolean }): Promise<Wake[]>
   /** I10: checks the limiters that are due, at most so many. `isMore`: others are due, too. One that cannot be checked is due again in a minute. */
@@ -382,7 +389,7 @@ export interface RunStore {
   /** Prolongs the lease; undefined when it is lost. */
   renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined>
   /** The stimulus counter and then the messages, read in this order. */
-  inbox(runId: string): Promise<Inbox>
+  inbox(runId: string, after?: number): Promise<Inbox>
   commit(commit: Commit): Promise<CommitResult>
   /** Ends the run from outside, at once; false when it had already ended. */
   terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }>
@@ -405,6 +412,8 @@ export interface RunStore {
    * late. `seen`: how the caller knows it, where it does.
    */
   watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void
+  /** The same for who asked: when the run may have replied to that message, ended or got stuck. */
+  watchReply(runId: string, messageId: string, onChange: () => void): () => void
 }
 
 export interface Wake {

@@ -3,7 +3,7 @@ import { milliseconds, pointInTime } from './engine/duration.ts'
 import { ConflictError, InvalidInputError } from './engine/errors.ts'
 import { checkName, checkRunId, FORMAT, keyedRunId } from './engine/names.ts'
 import { admissionFor } from './flow/admission.ts'
-import { gather, isGathered, type Joined } from './flow/gathering.ts'
+import { isCoalesced, type NewStart, newStart } from './flow/coalescing.ts'
 import type { NewRun, RunStatus, Wake, World } from './ports.ts'
 import { accept } from './schema.ts'
 import { isSameStart } from './started-run.ts'
@@ -11,11 +11,11 @@ import { tagsOf } from './tags.ts'
 import { readTraceparent } from './views/span-ids.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
-/** A start that was accepted. `joins`: the run is made already, for it and others. */
+/** A start that was accepted. `start`: one of several that become one run. */
 export interface Prepared {
   definition: AnyWorkflow
   run: NewRun
-  joins?: Joined
+  start?: NewStart
 }
 
 /** How a run comes into being: accepted, made, and somebody told. */
@@ -32,35 +32,40 @@ export class Starting {
     const found = typeof workflow === 'string' ? this.source.toStart(workflow) : this.source.exact(workflow.name, workflow.version)
     const definition = found instanceof Promise ? await found : found
     const run = await this.newRun(definition, input, options)
-    return isGathered(definition) ? this.gathered(definition, run, options) : { definition, run }
+    return isCoalesced(definition) ? { definition, run, start: await oneOfMany(definition, run, options, () => this.world.ids.runId()) } : { definition, run }
   }
 
   /** `until`: how long somebody waits for its end. */
   async launch(
-    { definition, run, joins }: Prepared,
+    { definition, run, start }: Prepared,
     until?: number,
   ): Promise<{ runId: string; status: RunStatus; created: boolean; handedOver: Promise<void> | undefined }> {
-    if (joins) {
-      const { runId, status, isFull } = joins
-      if (isFull) await this.world.wakeups.send(await this.world.store.hasten(runId))
-      return { runId, status, created: false, handedOver: undefined }
+    if (start) {
+      const { runId, status, created, wakes } = await this.world.store.coalesce(start)
+      return { ...(await this.handOut(definition, { runId, created, wakes }, until)), status }
     }
     const { created, run: existing, wakes } = await this.world.store.create(run)
     // A singleton that skips gives the run that has its key, which has another id.
     const isOfItsKey = run.admission?.onConflict === 'skip' && existing.id !== run.id
-    if (!created && !isOfItsKey && !run.admission?.gathering && !isSameStart(existing, run)) {
+    if (!created && !isOfItsKey && !isSameStart(existing, run)) {
       throw new ConflictError(
         `run '${run.id}' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run`,
       )
     }
-    // The start that filled the batch and the one that made the run came at once: the run must not wait for more.
-    const isFilled = !created && run.admission?.gathering && run.wakeAt < (existing.wakeAt ?? 0)
-    if (isFilled) await this.world.wakeups.send(await this.world.store.hasten(existing.id))
+    return { ...(await this.handOut(definition, { runId: existing.id, created, wakes }, until)), status: existing.status }
+  }
+
+  /** Tells a runner of the run. */
+  private async handOut(
+    definition: AnyWorkflow,
+    { runId, created, wakes }: { runId: string; created: boolean; wakes: Wake[] },
+    until: number | undefined,
+  ): Promise<{ runId: string; created: boolean; handedOver: Promise<void> | undefined }> {
     const confirmed = created ? this.source.confirm(definition) : undefined
-    if (confirmed) await confirmed.catch((error: Error) => this.takeBack(run.id, error))
+    if (confirmed) await confirmed.catch((error: Error) => this.takeBack(runId, error))
     const handing = until === undefined ? undefined : this.handOver(wakes, until)
     await (handing?.net ?? this.world.wakeups.send(wakes))
-    return { runId: existing.id, status: existing.status, created, handedOver: handing?.over }
+    return { runId, created, handedOver: handing?.over }
   }
 
   /** Somebody waits for the run, so it need not stand in line. The queue stays the net under it: a message that comes a little later. */
@@ -104,27 +109,18 @@ export class Starting {
     }
   }
 
-  /** One of many starts that become one run. */
-  private async gathered(definition: AnyWorkflow, run: NewRun, { id, idempotencyKey, startAt, delay }: StartOptions): Promise<Prepared> {
-    if (id !== undefined || startAt !== undefined || delay !== undefined)
-      throw new InvalidInputError(
-        `starts of workflow '${definition.name}' become one run (its debounce or batch), so none of them can choose its id or its time; an idempotencyKey tells a repeated start`,
-      )
-    const { admission = { gates: [], order: run.wakeAt, specs: {} } } = run
-    const { input, parsed, reparse } = run
-    const accepted = { input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }) }
-    const made = await gather(this.world, definition, accepted, idempotencyKey, run.tags, ({ gathering, ...fields }) => ({
-      ...run,
-      ...fields,
-      admission: { ...admission, gathering },
-    }))
-    return 'joins' in made ? { definition, run, joins: made.joins } : { definition, run: made.run }
-  }
-
   private async takeBack(runId: string, error: Error): Promise<never> {
     await this.world.store.terminate(runId, error.message)
     throw error
   }
+}
+
+function oneOfMany(definition: AnyWorkflow, run: NewRun, { id, idempotencyKey, startAt, delay }: StartOptions, newId: () => string): Promise<NewStart> {
+  if (id !== undefined || startAt !== undefined || delay !== undefined)
+    throw new InvalidInputError(
+      `starts of workflow '${definition.name}' become one run (its debounce or batch), so none of them can choose its id or its time; an idempotencyKey tells a repeated start`,
+    )
+  return newStart(definition, run, idempotencyKey, newId)
 }
 
 /** How long after the run was handed over the queue has its own word on it. */

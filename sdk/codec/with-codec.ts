@@ -1,5 +1,6 @@
 import type { ErrorRecord, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
+import { type Coalesced, type CoalescingTimes, type Collected, type NewStart, START_PAYLOADS } from '../flow/coalescing.ts'
 import { ENTRY_PAYLOADS, entryOf, isStarts, workflowOfStarts } from '../flow/starts-log.ts'
 import { overriding } from '../overriding.ts'
 import type {
@@ -40,7 +41,7 @@ export function withCodec<W extends World>(world: W, codec: Codec | undefined): 
   }) as W
 }
 
-/** Starts that wait to become one run are documents, and have its input. */
+/** Starts that 0.1 has stored are documents, and have the input of their run. */
 function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
   const decoder = new Decoder(codec, 'strict')
   return overriding(documents, {
@@ -61,7 +62,22 @@ function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
 const RECORD = ['input', 'parsed', 'output', 'error', 'progress'] as const
 
 /** What passes by as it is: no payload is in it. What a store learns to do does not compile until it is here or coded. */
-type PassesBy = 'state' | 'list' | 'counts' | 'terminate' | 'revive' | 'erase' | 'eraseFormer' | 'overdue' | 'watch' | 'standing' | 'confirmPermits' | 'hasten' | 'dispatch' | 'checkLimiters'
+type PassesBy =
+  | 'state'
+  | 'list'
+  | 'counts'
+  | 'terminate'
+  | 'revive'
+  | 'erase'
+  | 'eraseFormer'
+  | 'overdue'
+  | 'watch'
+  | 'watchReply'
+  | 'standing'
+  | 'confirmPermits'
+  | 'beginIfFull'
+  | 'dispatch'
+  | 'checkLimiters'
 
 class CodedRuns implements Omit<RunStore, PassesBy> {
   private readonly store: RunStore
@@ -125,12 +141,24 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
     }
   }
 
+  coalesce(start: NewStart): Promise<Coalesced> {
+    const tagsOf = (run: NewRun, runId: string, isThere: boolean) => async () =>
+      isThere ? this.payloadsOf(runId) : { runId, workflow: run.workflow, tags: run.tags }
+    return this.store.coalesce(start, (run, runId, isThere) => new Encoder(this.codec, tagsOf(run, runId, isThere)).fields(run, START_PAYLOADS))
+  }
+
+  async collectStarts(runId: string, times: CoalescingTimes, options?: { closes: true }): Promise<Collected> {
+    const collected = await this.store.collectStarts(runId, times, options)
+    if (!('starts' in collected)) return collected
+    return { starts: await inParallel(collected.starts, (start) => this.strict.fields(start, START_PAYLOADS)) }
+  }
+
   async renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {
     return this.store.renew(runId, epoch, lease, heartbeat && (await this.encoder(runId).fields(heartbeat, ['details'])))
   }
 
-  async inbox(runId: string): Promise<Inbox> {
-    const inbox = await this.store.inbox(runId)
+  async inbox(runId: string, after?: number): Promise<Inbox> {
+    const inbox = await this.store.inbox(runId, after)
     return { ...inbox, messages: await inParallel(inbox.messages, (message) => this.strict.message(message)) }
   }
 

@@ -164,12 +164,6 @@ export class Closing {
     for (const { event, by } of this.journal.decided.values()) if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
   }
 
-  /** More starts may become this run. */
-  async waitForMore(wakeAt: number): Promise<RunOutcome> {
-    const result = await this.buffer.commit({ kind: 'release', wakeAt })
-    return { status: result.ok ? 'released' : 'superseded' }
-  }
-
   /** The run has to queue. `waitingFor`: what it waits for besides, and takes up again then. What its steps hold or wait for is for others meanwhile. */
   async queue(waitingFor: readonly Waiting[] | undefined, place?: QueuePlace): Promise<RunOutcome> {
     this.visit.permits.releaseAll(this.buffer, 'begun elsewhere')

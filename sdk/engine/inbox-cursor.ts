@@ -7,6 +7,8 @@ export class InboxCursor {
   private readonly onStale: () => void
   /** The stimulus counter as of the last read. */
   seen: number
+  /** The message up to which the inbox has been read. */
+  private lastRead: number | undefined
   /** Something may have come since. */
   isStale = false
   /** The run was ended from outside, or has another holder. */
@@ -33,7 +35,8 @@ export class InboxCursor {
 
   async read(): Promise<Message[]> {
     this.isStale = false
-    const { stimulus, epoch, messages } = await this.world.store.inbox(this.run.id)
+    const { stimulus, epoch, messages, last } = await this.world.store.inbox(this.run.id, this.lastRead)
+    this.lastRead = last
     if (epoch !== this.run.epoch) this.isLost = true
     this.seen = stimulus
     return messages

@@ -5,11 +5,11 @@ import { decode } from '../engine/values.ts'
 import { type Accepted, validateOrThrow } from '../schema.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 import { MOST_PRIORITY } from './bounds.ts'
+import type { CoalescedStarts } from './coalescing.ts'
 import type { LimitSpec } from './limit.ts'
 import type { LimiterId } from './limiter.ts'
 import { isSingleton, type OnConflict } from './options.ts'
 import { type Grant, laneOf, PRIORITY_MS } from './queue.ts'
-import type { Gathering } from './starts-log.ts'
 
 /** What a run has to pass before it starts, one after the other. */
 export interface Admission {
@@ -19,9 +19,9 @@ export interface Admission {
   /** What becomes of those of its key that are there already. */
   onConflict?: OnConflict
   /** Other starts may become the same run until it begins. */
-  gathering?: Gathering
+  gathering?: CoalescedStarts
   /** The same, once it has them: whoever erases it looks there for what a runner that died has left. */
-  gathered?: Gathering
+  gathered?: CoalescedStarts
 }
 
 /** One of them, as the run knows it. */
@@ -101,7 +101,7 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
 }
 
 /** Of a run that has its input now. A debounced one has that of the last start, whose keys may be others than those of the first. */
-export async function gatheredAdmission(workflow: AnyWorkflow, accepted: Accepted, before: Admission): Promise<Admission> {
+export async function admissionWithStarts(workflow: AnyWorkflow, accepted: Accepted, before: Admission): Promise<Admission> {
   const { gathering, ...rest } = before
   const admission = { ...rest, ...(gathering && { gathered: gathering }) }
   if (!workflow.options.debounce) return admission

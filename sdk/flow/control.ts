@@ -6,12 +6,12 @@ import type { Visit } from '../engine/visit.ts'
 import type { Message } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { WorkflowSource } from '../workflow.ts'
-import { admissionFor, type Gate, gatheredAdmission, isInLine } from './admission.ts'
-import { acceptBatch, alone, forgetGathered, takeGathered } from './gathering.ts'
+import { admissionFor, type Gate, isInLine } from './admission.ts'
+import { acceptBatch, soleStart } from './coalescing.ts'
+import { collectStarts } from './collect-starts.ts'
 import { isPause } from './pause-scope.ts'
 import { pausesOf, withGate } from './pauses.ts'
 import { releasesOfRun } from './releases.ts'
-import type { Gathering } from './starts-log.ts'
 import { StepPermits } from './step-permits.ts'
 
 /** A grant is this old at most when its owner is woken by the process that granted it. Later its owner makes sure of it. */
@@ -29,7 +29,7 @@ export const flowControl: FlowControl = {
   releasesOf: (run) => releasesOfRun(run),
   countsFrom: ({ run: { startedAt, createdAt, admission, generation }, claimed, begunAt }) =>
     !admission || generation > 0 ? (startedAt ?? createdAt) : (claimed.frames[0]?.at ?? begunAt),
-  childOf: async (workflow, accepted, now) => ({ ...alone(workflow, accepted), ...(await admissionFor(workflow, accepted, now)) }),
+  childOf: async (workflow, accepted, now) => ({ ...soleStart(workflow, accepted), ...(await admissionFor(workflow, accepted, now)) }),
   nextInput: (workflow, given, what) => (workflow.options.batch ? acceptBatch(workflow, given, what) : accept(workflow.options.input, given, what)),
 }
 
@@ -38,9 +38,9 @@ async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcom
   const { run, closing } = visit
   const { admission } = run
   const cancelled = cancelledBeforeStart(visit)
-  if (cancelled) return cancel(visit, cancelled.reason)
+  if (cancelled) return closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
   if (admission?.gathering) {
-    const outcome = await collect(visit, workflows, admission.gathering)
+    const outcome = await collect(visit, workflows)
     if (outcome) return outcome
   }
   if (isInLine(run) && !isToStop(visit)) return closing.queue(run.waitingFor)
@@ -53,28 +53,13 @@ async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcom
   return pause ? closing.queue(run.waitingFor, withGate(run, pause, !visit.journal.isEmpty)) : undefined
 }
 
-async function cancel(visit: Visit, reason = 'cancelled before it started'): Promise<RunOutcome> {
-  const { world, run, closing } = visit
-  const outcome = await closing.endWith({ type: 'run.cancelled', reason })
-  const { gathering } = run.admission ?? {}
-  if (gathering && outcome.status === 'cancelled') await forgetGathered(world, run.workflow, run.id, gathering)
-  return outcome
-}
-
-/** Takes the starts that this run was made for. An outcome, if more may come. */
-async function collect(visit: Visit, workflows: WorkflowSource, gathering: Gathering): Promise<RunOutcome | undefined> {
-  const { world, run, closing, buffer, inbox, options } = visit
+/** Takes the starts that become this run. An outcome, if more may come. */
+async function collect({ world, run, closing, buffer, inbox, options }: Visit, workflows: WorkflowSource): Promise<RunOutcome | undefined> {
   const workflow = await findWorkflow(run, workflows)
   if (workflow instanceof Error) return closing.leaveToOthers(workflow, options.unknownDelayMs)
-  const taken = await takeGathered(world, workflow, run.id, gathering)
-  if ('lookAt' in taken) return closing.waitForMore(taken.lookAt)
-  const admission = await gatheredAdmission(workflow, taken.accepted, run.admission!)
-  const result = await buffer.commit({ kind: 'gathered', ...taken.accepted, admission })
-  if (!inbox.note(result)) return { status: 'superseded' }
-  delete run.parsed
-  delete run.reparse
-  Object.assign(run, taken.accepted, { admission })
-  await forgetGathered(world, workflow.name, run.id, gathering)
+  const collected = await collectStarts(world, workflow, run, (next) => buffer.commit(next))
+  if ('status' in collected) return collected
+  inbox.note(collected)
   return undefined
 }
 

@@ -2,7 +2,7 @@ import type { Json } from '../engine/json.ts'
 import type { Document } from '../ports.ts'
 
 /**
- * Starts that become one run. They are appended to a log, one for each workflow and key, whose places are written once: so of two starts, or of a start and the
+ * Starts that 0.1 has stored (`logged-starts.ts`). They were appended to a log, one for each workflow and key, whose places are written once: so of two starts, or of a start and the
  * run that takes what has come, one is first and the other sees it. The run is made with the first of them. It looks at the log when it is due, closes it behind the last one, and
  * has them as its input.
  */
@@ -28,14 +28,6 @@ export interface Entry {
   reparse?: true
 }
 
-/** What the log is found by, on the run. */
-export interface Gathering {
-  key: string
-  first: number
-  /** It gets all of them, as a list. */
-  all?: true
-}
-
 /** What of an entry is a payload. */
 export const ENTRY_PAYLOADS = ['input', 'parsed'] as const
 const PREFIX = 'starts '
@@ -45,10 +37,6 @@ export const startsOf = (workflow: string, key: string): string => `${PREFIX}${w
 export const place = (n: number): string => String(n).padStart(12, '0')
 export const entryOf = ({ value }: Pick<Document, 'value'>): Entry => value as unknown as Entry
 
-/** Where starts under a key are known again whose places are cleared. */
-export const REPEATS = 'repeated starts'
-/** How long a repeated start is recognised. */
-export const REPEATS_KEPT_MS = 86_400_000
 /** A start that was on its way to a place must not find it free later, when its run has begun without it. Nobody is on the way for so long. */
 export const PLACES_KEPT_MS = 3_600_000
 

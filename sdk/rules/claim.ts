@@ -1,7 +1,9 @@
 import type { Frame } from '../engine/events.ts'
 import { beginOf } from '../engine/journal.ts'
 import { FORMAT } from '../engine/names.ts'
+import { isForEngine } from '../flow/coalescing.ts'
 import { type Claimed, hasEnded, type Lease, type RunRecord } from '../ports.ts'
+import { removeStarts } from './coalesce.ts'
 import { isLeased } from './guard.ts'
 import { refuseNewer } from './limits.ts'
 import { ask, type Procedure } from './procedure.ts'
@@ -47,10 +49,12 @@ function* loadClaimed(storage: Storage, run: StoredRun): Procedure<Claimed> {
   const record = yield* ask(storage.record(run))
   if (isUntouched(run)) return { run: record, frames: [], inbox: [], recovered: false, lastGoodEpoch: 0, deaths: 0 }
   const { heading, frames, inbox } = yield* ask(storage.load(run))
+  // A runner before this one may have died between taking the starts and removing them.
+  if (run.admission?.gathered) yield* removeStarts(storage, run, inbox)
   return {
     run: record,
     frames,
-    inbox,
+    inbox: inbox.filter(isForEngine),
     ...(heading && { begunAt: beginOf(heading) }),
     // Whoever gives a run up in good order takes the count of claims back.
     recovered: run.claims > 1,

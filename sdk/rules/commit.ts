@@ -3,6 +3,7 @@ import type { ErrorRecord, TerminalEvent } from '../engine/events.ts'
 import type { Commit, CommitResult, Wake } from '../ports.ts'
 import { releaseRun } from './admit.ts'
 import { ABANDONED, FREE, leftUndone } from './claim.ts'
+import { forgetStarts } from './forget-starts.ts'
 import { queueUp } from './limiters/queueing.ts'
 import { type Sent, sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure, together } from './procedure.ts'
@@ -26,6 +27,8 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   const updated = yield* ask(storage.update(run, next.change))
   const { kind } = said.next
   if (updated.ok) {
+    if (said.next.kind === 'gathered' && said.next.starts?.length) yield* ask(storage.removeMessages(run, said.next.starts))
+    if (kind === 'end') yield* forgetStarts(storage, run, 'payloads')
     if (kind === 'keep' || kind === 'gathered') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent, ...got }
     if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* queueUp(storage, updated.run))] }
     if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* releaseRun(storage, run))] }

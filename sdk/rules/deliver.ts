@@ -28,16 +28,6 @@ function* stimulate(storage: Storage, seen: StoredRun, what: Message['kind'] | '
   return { outcome: run ? 'ended' : 'missing', wakes: [] }
 }
 
-/** Has a run start now that was to start later. */
-export function* hasten(storage: Storage, runId: string): Procedure<Wake[]> {
-  const run = yield* ask(storage.find(runId))
-  const now = storage.now()
-  // Behind its gathering it has a time of its own.
-  if (run?.status !== 'pending' || !run.admission?.gathering || run.wakeAt === undefined || run.wakeAt <= now) return []
-  const updated = yield* ask(storage.update(run, { when: { status: ['pending'] }, set: { wakeAt: now } }))
-  return updated.ok ? [{ runId, at: now }] : []
-}
-
 /** Has the run look at what it waits for. */
 export function* wakeUp(storage: Storage, run: StoredRun): Procedure<Wake[]> {
   return (yield* stimulate(storage, run, 'look')).wakes

@@ -1,5 +1,6 @@
 import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
 import type { Admission, NewAdmission } from '../flow/admission.ts'
+import { type Coalesced, type CoalescingTimes, type Collected, type EncodeStart, isForEngine, type NewStart } from '../flow/coalescing.ts'
 import { type LimiterId, limiterAt } from '../flow/limiter.ts'
 import type { QueueEntry } from '../flow/queue.ts'
 import type {
@@ -25,8 +26,9 @@ import type {
 } from '../ports.ts'
 import { insert } from './admit.ts'
 import { claim, renew } from './claim.ts'
+import { beginIfFull, coalesce, collect, fill, reserve } from './coalesce.ts'
 import { commit } from './commit.ts'
-import { deliver, hasten } from './deliver.ts'
+import { deliver } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
 import { lostPermit, standing } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
@@ -62,8 +64,8 @@ export class Runs implements RunStore {
     return this.reading<Frame[]>(runId, (run) => ask(this.storage.frames(run, Math.max(1, run.baseSeq, from))), [])
   }
 
-  inbox(runId: string): Promise<Inbox> {
-    return this.reading<Inbox>(runId, (run) => readInbox(this.storage, run), { stimulus: 0, epoch: 0, messages: [] })
+  inbox(runId: string, after = 0): Promise<Inbox> {
+    return this.reading<Inbox>(runId, (run) => readInbox(this.storage, run, after), { stimulus: 0, epoch: 0, messages: [] })
   }
 
   list(filter: RunFilter): Promise<RunPage> {
@@ -103,8 +105,34 @@ export class Runs implements RunStore {
     return this.storage.perform(() => lostPermit(this.storage, run))
   }
 
-  hasten(runId: string): Promise<Wake[]> {
-    return this.storage.perform(() => hasten(this.storage, runId))
+  async coalesce(start: NewStart, encode?: EncodeStart): Promise<Coalesced> {
+    const { storage } = this
+    if (!encode) return storage.perform(() => coalesce(storage, start))
+    // A codec may take its time, so there is no one transaction around it.
+    for (;;) {
+      const reserved = await storage.perform(() => reserve(storage, start))
+      if ('status' in reserved) return reserved
+      // By then it may have begun, or ended.
+      delete reserved.run
+      const filling = async () => {
+        const encoded = { ...start, run: await encode(start.run, reserved.runId, reserved.isThere) }
+        return storage.perform(() => fill(storage, encoded, reserved, true))
+      }
+      let filled = await filling()
+      if (filled === 'other run') {
+        reserved.isThere = true
+        filled = await filling()
+      }
+      if (filled !== 'start over' && filled !== 'other run') return filled
+    }
+  }
+
+  collectStarts(runId: string, times: CoalescingTimes, options?: { closes: true }): Promise<Collected> {
+    return this.storage.perform(() => collect(this.storage, runId, times, options?.closes === true))
+  }
+
+  beginIfFull(runId: string): Promise<Wake[]> {
+    return this.storage.perform(() => beginIfFull(this.storage, runId))
   }
 
   async dispatch(limiters: readonly LimiterId[], revoking?: { endsCooldown: boolean }): Promise<Wake[]> {
@@ -158,6 +186,11 @@ export class Runs implements RunStore {
     return this.storage.watch(runId, onChange, seen)
   }
 
+  watchReply(runId: string, messageId: string, onChange: () => void): () => void {
+    const { storage } = this
+    return storage.watchReply ? storage.watchReply(runId, messageId, onChange) : storage.watch(runId, onChange)
+  }
+
   private reading<T>(runId: string, read: (run: StoredRun) => Procedure<T>, ifMissing: T): Promise<T> {
     const { storage } = this
     return storage.read(function* () {
@@ -187,7 +220,11 @@ export function newRecord({ journal: _, commonTags: __, admission, ...run }: New
 export const known = ({ specs: _, ...admission }: NewAdmission): Admission => admission
 
 /** The counter first and then the messages, also where that takes two reads (I6, see claim). */
-function* readInbox(storage: Storage, run: StoredRun): Procedure<Inbox> {
+function* readInbox(storage: Storage, run: StoredRun, after: number): Procedure<Inbox> {
   const { stimulus, epoch } = run
-  return { stimulus, epoch, messages: yield* ask(storage.messages(run)) }
+  if (storage.messagesAfter) {
+    const { messages, last } = yield* ask(storage.messagesAfter(run, after))
+    return { stimulus, epoch, messages: messages.filter(isForEngine), last }
+  }
+  return { stimulus, epoch, messages: (yield* ask(storage.messages(run))).filter(isForEngine) }
 }

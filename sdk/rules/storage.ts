@@ -1,6 +1,7 @@
 import type { ErrorRecord, Frame } from '../engine/events.ts'
 import type { Json } from '../engine/json.ts'
 import type { Admission } from '../flow/admission.ts'
+import type { CoalescingMail } from '../flow/coalescing.ts'
 import type {
   Document,
   DocumentRange,
@@ -116,6 +117,9 @@ export interface Forgotten {
 
 export type Updated = { ok: true; run: StoredRun } | { ok: false; run: StoredRun | undefined }
 
+/** What an inbox holds: messages for the engine, and what the rules of start coalescing keep there. */
+export type Mail = Message | CoalescingMail
+
 /** A world answers at once or later. */
 export type Answer<T> = T | Promise<T>
 
@@ -126,6 +130,10 @@ export interface StoredDocuments {
   put(collection: string, key: string, value: Json, options?: PutOptions): Answer<Document | undefined>
   delete(collection: string, key: string, ifVersion?: number): Answer<boolean>
   remove(collection: string, key: string): Answer<void>
+  /** Counts a document up by one version, as it is, or begins with the first version of `ifNew`. Never refused: of many at once each gets a version of its own. */
+  countUp(collection: string, key: string, ifNew: Json, expiresAt: number): Answer<Document>
+  /** Deletes it if it still is this one, at this version. */
+  endCount(collection: string, key: string, value: Json, version: number): Answer<boolean>
 }
 
 /**
@@ -156,13 +164,19 @@ export interface Storage {
   append(run: StoredRun, frame: Frame): Answer<boolean>
   frames(run: StoredRun, fromSeq: number): Answer<Frame[]>
   /** Frames after the generation's beginning, the frame that began it, and the messages not yet consumed, oldest first. */
-  load(run: StoredRun): Answer<{ heading?: Frame; frames: Frame[]; inbox: Message[] }>
+  load(run: StoredRun): Answer<{ heading?: Frame; frames: Frame[]; inbox: Mail[] }>
   /** Only frames from this slot on are of use any more. */
   dropFrames(run: StoredRun, before: number): Answer<void>
 
   /** Once per id. `consumed`: it was there, and the run has had it. */
-  putMessage(run: StoredRun, message: Message): Answer<'new' | 'waiting' | 'consumed'>
-  messages(run: StoredRun): Answer<Message[]>
+  putMessage(run: StoredRun, message: Mail): Answer<'new' | 'waiting' | 'consumed'>
+  messages(run: StoredRun): Answer<Mail[]>
+  /** Those that came after the one at this place, where the world has an order of arrival: a long inbox is not read anew for each. */
+  messagesAfter?(run: StoredRun, last: number): Answer<{ messages: Mail[]; last: number }>
+  /** One that is not consumed. */
+  findMessage(run: StoredRun, messageId: string): Answer<Mail | undefined>
+  /** For good, as if they had never been sent. */
+  removeMessages(run: StoredRun, ids: readonly string[]): Answer<void>
   /** The journal has their content; what stays is enough to recognise a repeat. */
   consume(run: StoredRun, ids: readonly string[]): Answer<void>
   /** To a message that is there and has none. Whoever watches the run looks for it. */
@@ -194,4 +208,6 @@ export interface Storage {
   /** Documents that are due, earliest first. */
   dueDocuments(before: number, limit: number): Promise<{ collection: string; key: string }[]>
   watch: RunStore['watch']
+  /** Where the world can tell a reply from other changes. */
+  watchReply?: RunStore['watchReply']
 }

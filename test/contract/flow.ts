@@ -56,6 +56,36 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       return result.wakes
     }
 
+    it('starts that come at once fill one batch after the other, and their runner gets each of them once', async () => {
+      const workflow = `coalesced-${++serial}`
+      const { admission: _, ...run } = newRun(limitOf({ concurrency: 1 }).admission(), { workflow })
+      const start = (n: number) =>
+        store().coalesce({
+          run: { ...run, input: n },
+          sender: `sender ${n}`,
+          newId: () => `flow-${++serial}`,
+          key: 'k',
+          size: 3,
+          waitMs: 60_000,
+          keptMs: 3_600_000,
+        })
+      const started = await Promise.all([1, 2, 3, 4, 5, 6, 7].map(start))
+      const ids = [...new Set(started.map(({ runId }) => runId))]
+      expect(ids).toHaveLength(3)
+      expect(started.filter(({ created }) => created)).toHaveLength(3)
+      const got: unknown[] = []
+      for (const id of ids) {
+        const claimed = await store().claim(id, LEASE)
+        const collected = await store().collectStarts(id, { batch: { waitMs: 60_000, size: 3 } })
+        // The last one has room for more, and is not due.
+        if (!claimed) expect(collected).toEqual({ lookAt: expect.any(Number) })
+        else if ('starts' in collected) got.push(claimed.run.input, ...collected.starts.map(({ input }) => input))
+        expect(claimed?.inbox ?? []).toEqual([])
+      }
+      expect(new Set(got).size).toBe(6)
+      expect(ids).toContain((await start(8)).runId)
+    })
+
     it('runs over the limit are queued and cannot be claimed; each end lets the next one in', async () => {
       const { admission } = limitOf({ concurrency: 2 })
       const ids = []

@@ -99,19 +99,6 @@ describe.each(Object.keys(stages))('starts that become one run, in the %s world'
       expect(it.stored()).not.toContain(SECRET)
     })
 
-    it('leave nothing behind when the runner died after it took them', async () => {
-      await using it = await staged(kind)
-      const runId = await it.start(of)
-      await it.start(of, `${SECRET} again`)
-      it.clock.moveTo(it.clock.now() + 3_600_000)
-      const { documents } = it.world
-      const dying = Object.create(it.world, { documents: { value: { ...bound(documents), put: dyingPut(documents) } } }) as World
-      await expect(runOnce(dying, registry, runId, { lease: { owner: 'runner', ms: 30_000 } })).rejects.toThrow('dies')
-      await it.client.terminate(runId)
-      await it.client.erase(runId)
-      expect(it.stored()).not.toContain(SECRET)
-    })
-
     it('leave nothing behind when their run took them, ended and was erased', async () => {
       await using it = await staged(kind)
       const runId = await it.start(of)
@@ -165,22 +152,3 @@ describe.each(Object.keys(stages))('starts that become one run, in the %s world'
     expect(encoded).toEqual(encoded.map(() => ['customer:42']))
   })
 })
-
-/** The methods of a store, wherever they come from. */
-function bound(documents: World['documents']): World['documents'] {
-  return {
-    get: documents.get.bind(documents),
-    list: documents.list.bind(documents),
-    put: documents.put.bind(documents),
-    delete: documents.delete.bind(documents),
-    remove: documents.remove.bind(documents),
-  }
-}
-
-/** Dies where places are emptied: they are written with a time to live. */
-function dyingPut(documents: World['documents']): World['documents']['put'] {
-  return (collection, key, value, options) => {
-    if (collection.startsWith('starts ') && options?.expiresAt !== undefined) throw new Error('the runner dies')
-    return documents.put(collection, key, value, options)
-  }
-}

@@ -12,7 +12,7 @@ import { AwsInMemory } from '../sim/aws/aws-in-memory.ts'
 export function slowCloud(workflows: readonly AnyWorkflow[], seed = 'slow') {
   const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
   const aws = new AwsInMemory({ seed, clock, lifecycle: [] })
-  aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
+  const table = aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
   const { url: queueUrl, arn: queueArn } = aws.sqs.createQueue('wakes')
   const random = new SeededRandom(seed)
   const some = () => 1 + Math.floor(random.next() * 20)
@@ -26,13 +26,15 @@ export function slowCloud(workflows: readonly AnyWorkflow[], seed = 'slow') {
   onTestFinished(stop)
   const registry = new Registry([...workflows])
   const writes = { count: 0 }
+  const calls = { count: 0 }
   let processes = 0
-  /** Another process. `dies`: whether it does right after this call, the nth it makes. */
-  const open = (dies: (nth: number) => boolean = () => false) => {
-    let calls = 0
-    const network = aws.network(`process ${++processes}`, ({ command }) => {
+  /** Another process. `dies`: whether it does right after this call, the nth it makes. `delays`: how long that call takes to arrive. */
+  const open = (dies: (nth: number) => boolean = () => false, delays: (nth: number) => number = () => 0) => {
+    let made = 0
+    const network = aws.network(`process ${++processes}`, ({ command, service }) => {
+      if (service === 'dynamodb') calls.count++
       if (/Update|Put|Delete/.test(command)) writes.count++
-      return { outcome: dies(++calls) ? 'dies after' : 'done', thereMs: some(), backMs: some() }
+      return { outcome: dies(++made) ? 'dies after' : 'done', thereMs: some() + delays(made), backMs: some() }
     })
     const places = {
       table: 'runs',
@@ -49,5 +51,5 @@ export function slowCloud(workflows: readonly AnyWorkflow[], seed = 'slow') {
   const take = (client: Client, runId: string, { workflows = registry, ...more }: Partial<RunnerOptions> & { workflows?: Registry } = {}) =>
     runOnce(client.world, workflows, runId, { lease: { owner: 'runner', ms: 30_000 }, ...more })
   const wait = (ms: number) => new Promise<void>((resolve) => clock.at(clock.now() + ms, resolve))
-  return { open, take, wait, clock, random, writes, stop }
+  return { open, take, wait, clock, random, writes, calls, aws, table, stop }
 }

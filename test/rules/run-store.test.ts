@@ -30,9 +30,9 @@ it('readers see the frame that began the generation', async () => {
 })
 
 it('the counter of an inbox is as old as the run that was found, and older than its messages (I6)', async () => {
-  const { store, calls } = runs({ find: stored(), messages: [{ id: 'm1' }] })
-  expect(await store.inbox('run')).toEqual({ stimulus: 2, epoch: 5, messages: [{ id: 'm1' }] })
-  expect(calls.map(([name]) => name)).toEqual(['find', 'messages'])
+  const { store, calls } = runs({ find: stored(), messagesAfter: { messages: [{ id: 'm1' }], last: 7 } })
+  expect(await store.inbox('run', 4)).toEqual({ stimulus: 2, epoch: 5, messages: [{ id: 'm1' }], last: 7 })
+  expect(calls.map(([name]) => name)).toEqual(['find', 'messagesAfter'])
 })
 
 it('a new run has not begun, and its journal is not part of its record', () => {

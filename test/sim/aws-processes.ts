@@ -142,7 +142,7 @@ export class AwsProcesses {
     const replaced = claims && this.around.notesClaims ? notingClaims(spoilt, claims) : spoilt
     const documents = (isMutant && mutant?.documents?.(world.documents)) || world.documents
     // Watching takes real time on AWS, and is only a convenience.
-    return Object.assign(world, { store: Object.assign(replaced, { watch: () => () => {} }), documents })
+    return Object.assign(world, { store: Object.assign(replaced, { watch: () => () => {}, watchReply: () => () => {} }), documents })
   }
 }
 

@@ -247,7 +247,7 @@ export class LocalCloud implements Cloud {
         const method: unknown = Reflect.get(target, property, target)
         if (typeof method !== 'function' || property === 'refusal') return method
         // Watching is a convenience of one process; others get no hint, as on AWS.
-        if (property === 'watch') return () => () => {}
+        if (property === 'watch' || property === 'watchReply') return () => () => {}
         return async (...args: unknown[]) => {
           const call = this.calls++
           if (this.dies(process, call, 'before')) return forever()

@@ -181,6 +181,8 @@ const forRules = (documents: StoredDocuments): StoredDocuments => ({
   put: (...asked) => documents.put(...asked),
   delete: (...asked) => documents.delete(...asked),
   remove: (...asked) => documents.remove(...asked),
+  countUp: (...asked) => documents.countUp(...asked),
+  endCount: (...asked) => documents.endCount(...asked),
 })
 
 const withNobodyInside = (gate: Json): Json => ({ ...(gate as unknown as GateState), holders: {} }) as unknown as Json

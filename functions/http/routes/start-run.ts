@@ -3,7 +3,7 @@ import { type Duration, milliseconds, pointInTime } from '../../../sdk/engine/du
 import type { Json } from '../../../sdk/engine/json.ts'
 import { checkName } from '../../../sdk/engine/names.ts'
 import { decodeUncoded } from '../../../sdk/engine/values.ts'
-import { isGathered } from '../../../sdk/flow/gathering.ts'
+import { isCoalesced } from '../../../sdk/flow/coalescing.ts'
 import { type AnyWorkflow, InvalidInputError, type StartOptions } from '../../../sdk/index.ts'
 import { validate } from '../../../sdk/schema.ts'
 import { readJson } from '../body.ts'
@@ -64,7 +64,7 @@ async function readStart(c: Context, api: Api): Promise<{ definition: AnyWorkflo
   if (delay !== undefined) checks.check('$.delay', () => milliseconds(delay as Duration, 'delay'))
   if (startAt !== undefined) checks.check('$.startAt', () => pointInTime(startAt as string, Number.POSITIVE_INFINITY, 'startAt'))
   checks.require('$.startAt', startAt === undefined || delay === undefined, 'give startAt or delay, not both')
-  if (isGathered(definition)) for (const [field, value] of Object.entries({ id, startAt, delay })) checks.require(`$.${field}`, value === undefined, SHARED)
+  if (isCoalesced(definition)) for (const [field, value] of Object.entries({ id, startAt, delay })) checks.require(`$.${field}`, value === undefined, SHARED)
   if (tags !== undefined) checkTags(tags, checks)
   if (checks.problems.length > 0) {
     const result = await validate(definition.options.input, input)

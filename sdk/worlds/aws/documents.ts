@@ -6,7 +6,7 @@ import { type Aws, newToken } from './context.ts'
 import { absent, all, any, change, type Expression, exists } from './expressions.ts'
 import { getItem, updateIf } from './items.ts'
 import { documentDueIndex, documentKey, type Key, timeOf } from './keys.ts'
-import type { Packed } from './payloads.ts'
+import { type Packed, pack } from './payloads.ts'
 
 /** A document as the table holds it. */
 interface DocumentItem extends Key {
@@ -64,6 +64,24 @@ export class DynamoDocuments implements DocumentStore {
     const now = this.aws.clock.now()
     const condition = ifVersion === undefined ? isAlive(now) : all(isAlive(now), isAt(ifVersion))
     return this.write(collection, key, { value: NOTHING, expiresAt: now, ttl: ttlOf(now), ...NOT_DUE }, condition)
+  }
+
+  /** Counting up is an update without a version in its condition, so of many at once none is refused. */
+  async countUp(collection: string, key: string, ifNew: Json, expiresAt: number): Promise<Document> {
+    const ttl = ttlOf(expiresAt)
+    for (;;) {
+      const update = change({ expiresAt, ttl }, { text: '#version = #version + :one', values: { ':one': 1 } })
+      const counted = await updateIf<DocumentItem>(this.aws, documentKey(collection, key), update, isAlive(this.aws.clock.now()))
+      if (counted.ok) return this.toDocument(counted.item)
+      const first = await this.put(collection, key, ifNew, { ifVersion: 0, expiresAt })
+      if (first) return first
+    }
+  }
+
+  async endCount(collection: string, key: string, value: Json, version: number): Promise<boolean> {
+    const now = this.aws.clock.now()
+    const isThisOne: Expression = { text: '#value = :value', values: { ':value': pack(value) } }
+    return this.write(collection, key, { value: NOTHING, expiresAt: now, ttl: ttlOf(now) }, all(isAlive(now), isAt(version), isThisOne))
   }
 
   /** What expired stays until DynamoDB gets round to it, and a list reads over it; this does not. */

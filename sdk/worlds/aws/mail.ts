@@ -1,7 +1,7 @@
 import { isKeyed } from '../../engine/names.ts'
-import type { Message, Reply } from '../../ports.ts'
+import type { Reply } from '../../ports.ts'
 import { inParallel } from '../../rules/procedure.ts'
-import type { Forgotten } from '../../rules/storage.ts'
+import type { Forgotten, Mail } from '../../rules/storage.ts'
 import { freeSlot } from './conditions.ts'
 import { type Aws, newToken } from './context.ts'
 import { all, change, exists } from './expressions.ts'
@@ -29,7 +29,7 @@ export interface MessageItem extends Key {
   ttl?: number
 }
 
-export async function putMessage(aws: Aws, run: AwsRun, message: Message): Promise<'new' | 'waiting' | 'consumed'> {
+export async function putMessage(aws: Aws, run: AwsRun, message: Mail): Promise<'new' | 'waiting' | 'consumed'> {
   const now = aws.clock.now()
   const body = await aws.payloads.storeInside(run, message)
   if (isObject(body)) run.item.objects = true
@@ -51,14 +51,27 @@ export async function putMessage(aws: Aws, run: AwsRun, message: Message): Promi
 }
 
 /** Oldest first. */
-export async function toMessages(aws: Aws, { id, item }: AwsRun, items: readonly MessageItem[]): Promise<Message[]> {
+export async function toMessages(aws: Aws, { id, item }: AwsRun, items: readonly MessageItem[]): Promise<Mail[]> {
   const waiting = items.filter(({ life, body }) => life === item.life && body !== undefined)
   waiting.sort((a, b) => a.after - b.after || a.at - b.at || (a.sk < b.sk ? -1 : 1))
-  return inParallel(waiting, async ({ body }) => (await aws.payloads.load(id, body!)) as unknown as Message)
+  return inParallel(waiting, async ({ body }) => (await aws.payloads.load(id, body!)) as unknown as Mail)
 }
 
-export async function loadMessages(aws: Aws, run: AwsRun): Promise<Message[]> {
+export async function loadMessages(aws: Aws, run: AwsRun): Promise<Mail[]> {
   return toMessages(aws, run, await queryRange<MessageItem>(aws, run.id, FIRST_MESSAGE, AFTER_MESSAGES))
+}
+
+export async function findMessage(aws: Aws, { id, item }: AwsRun, messageId: string): Promise<Mail | undefined> {
+  const found = await getItem<MessageItem>(aws, { pk: partition(id), sk: messageKey(messageId) })
+  if (found?.body === undefined || found.life !== item.life) return undefined
+  return (await aws.payloads.load(id, found.body)) as unknown as Mail
+}
+
+export async function removeMessages(aws: Aws, runId: string, messageIds: readonly string[]): Promise<void> {
+  await deleteItems(
+    aws,
+    messageIds.map((id) => ({ pk: partition(runId), sk: messageKey(id) })),
+  )
 }
 
 export async function consume(aws: Aws, runId: string, messageIds: readonly string[]): Promise<void> {

@@ -1,12 +1,12 @@
 import { outcomeOf } from '../../engine/ending.ts'
 import type { Frame, TerminalEvent } from '../../engine/events.ts'
 import type { Json } from '../../engine/json.ts'
-import type { Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { isGone } from '../../rules/guard.ts'
 import { refuseTooLarge, UnreadableRunError } from '../../rules/limits.ts'
 import { callByCall, type Procedure } from '../../rules/procedure.ts'
 import { known } from '../../rules/run-store.ts'
-import type { Change, Forgotten, Storage, StoredDocuments, Updated } from '../../rules/storage.ts'
+import type { Change, Forgotten, Mail, Storage, StoredDocuments, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
 import { changeBlindly, changeRun } from './changes.ts'
 import { Claims } from './claims.ts'
@@ -20,7 +20,7 @@ import { AFTER_FRAMES, AFTER_MESSAGES, allKey, dueIndex, frameKey, type Key, lis
 import { IN_LINE_MS, keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
 import { countTrouble, dueDocuments, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
-import { consume, findReply, forgetConsumed, loadMessages, type MessageItem, putMessage, putReply, toMessages } from './mail.ts'
+import { consume, findMessage, findReply, forgetConsumed, loadMessages, type MessageItem, putMessage, putReply, removeMessages, toMessages } from './mail.ts'
 import { isObject, type Stored } from './payloads.ts'
 import { type AwsRun, type RunItem, toRecord, toRun } from './run-item.ts'
 import { findTask, putTask, toTask, writeTask } from './task-items.ts'
@@ -98,7 +98,7 @@ export class DynamoStorage implements Storage {
   }
 
   /** One Query: frames and messages are neighbours. */
-  async load(run: AwsRun): Promise<{ heading?: Frame; frames: Frame[]; inbox: Message[] }> {
+  async load(run: AwsRun): Promise<{ heading?: Frame; frames: Frame[]; inbox: Mail[] }> {
     const { aws } = this
     // Better no run at all than one that takes steps again whose results have expired.
     if (mayHaveExpired(run.item, this.now())) {
@@ -120,12 +120,20 @@ export class DynamoStorage implements Storage {
   /** They have their time to live, and cost nothing to be cleared away. */
   dropFrames(): void {}
 
-  putMessage(run: AwsRun, message: Message): Promise<'new' | 'waiting' | 'consumed'> {
+  putMessage(run: AwsRun, message: Mail): Promise<'new' | 'waiting' | 'consumed'> {
     return putMessage(this.aws, run, message)
   }
 
-  messages(run: AwsRun): Promise<Message[]> {
+  messages(run: AwsRun): Promise<Mail[]> {
     return loadMessages(this.aws, run)
+  }
+
+  findMessage(run: AwsRun, messageId: string): Promise<Mail | undefined> {
+    return findMessage(this.aws, run, messageId)
+  }
+
+  removeMessages({ id }: AwsRun, messageIds: readonly string[]): Promise<void> {
+    return removeMessages(this.aws, id, messageIds)
   }
 
   consume({ id }: AwsRun, messageIds: readonly string[]): Promise<void> {

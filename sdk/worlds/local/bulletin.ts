@@ -6,6 +6,10 @@ const GLANCE_EVERY_MS = 100
 export class Bulletin {
   private readonly db: Database
   private readonly watchers = new Map<string, Set<() => void>>()
+  /** Those of them that hold their run: they know what it replied. */
+  private readonly holders = new Set<() => void>()
+  /** Who waits for replies of a run, by the message that asked. */
+  private readonly askers = new Map<string, Map<string, Set<() => void>>>()
   private readonly foreignWriteListeners = new Set<() => void>()
   private readonly listeners = new Set<(runIds: readonly string[] | 'all') => void>()
   private readonly glance: NodeJS.Timeout | undefined
@@ -17,13 +21,41 @@ export class Bulletin {
     if (!db.isInMemory) this.glance = this.watchOtherProcesses()
   }
 
-  watch(runId: string, onChange: () => void): () => void {
+  watch(runId: string, onChange: () => void, isHolder = false): () => void {
     const watchers = this.watchers.get(runId) ?? new Set()
     this.watchers.set(runId, watchers.add(onChange))
+    if (isHolder) this.holders.add(onChange)
     return () => {
       watchers.delete(onChange)
+      this.holders.delete(onChange)
       if (watchers.size === 0 && this.watchers.get(runId) === watchers) this.watchers.delete(runId)
     }
+  }
+
+  /** Only when there may be a reply to that message, or there will be none: a reply to one of many is not looked for by all of them. */
+  watchReply(runId: string, messageId: string, onChange: () => void): () => void {
+    const ofRun = this.askers.get(runId) ?? new Map<string, Set<() => void>>()
+    const ofMessage = ofRun.get(messageId) ?? new Set()
+    this.askers.set(runId, ofRun.set(messageId, ofMessage.add(onChange)))
+    return () => {
+      ofMessage.delete(onChange)
+      if (ofMessage.size === 0 && ofRun.get(messageId) === ofMessage) ofRun.delete(messageId)
+      if (ofRun.size === 0 && this.askers.get(runId) === ofRun) this.askers.delete(runId)
+    }
+  }
+
+  answered(news: readonly (readonly [runId: string, messageId: string | undefined])[]): void {
+    for (const [runId, messageId] of news) this.tellAskers(runId, messageId)
+    const replied = new Set(news.flatMap(([runId, messageId]) => (messageId === undefined ? [] : [runId])))
+    if (replied.size === 0) return
+    for (const listener of this.listeners) listener([...replied])
+    for (const runId of replied) for (const onChange of [...(this.watchers.get(runId) ?? [])]) if (!this.holders.has(onChange)) onChange()
+  }
+
+  private tellAskers(runId: string, messageId?: string): void {
+    const ofRun = this.askers.get(runId)
+    const concerned = messageId === undefined ? [...(ofRun?.values() ?? [])].flatMap((each) => [...each]) : [...(ofRun?.get(messageId) ?? [])]
+    for (const onChange of concerned) onChange()
   }
 
   /** Calls back when runs have changed; `all` where nobody knows which, because another process has written. */
@@ -70,6 +102,7 @@ export class Bulletin {
       if (now === seen) return
       seen = now
       for (const runId of this.watchers.keys()) for (const onChange of [...this.watchers.get(runId)!]) onChange()
+      for (const runId of [...this.askers.keys()]) this.tellAskers(runId)
       for (const listener of this.listeners) listener('all')
       for (const listener of this.foreignWriteListeners) listener()
     }, GLANCE_EVERY_MS).unref()

@@ -56,6 +56,19 @@ export class DocumentRows implements StoredDocuments {
     return this.db.allValues(sql, before, this.clock.now(), limit).map(([collection, key]) => ({ collection: collection as string, key: key as string }))
   }
 
+  countUp(collection: string, key: string, ifNew: Json, expiresAt: number): Document {
+    const found = this.get(collection, key)
+    if (!found) return this.put(collection, key, ifNew, { ifVersion: 0, expiresAt })!
+    const version = found.version + 1
+    this.db.run('UPDATE documents SET version = ?, expires_at = ? WHERE collection = ? AND key = ?', version, expiresAt, collection, key)
+    return { ...found, version, expiresAt }
+  }
+
+  endCount(collection: string, key: string, value: Json, version: number): boolean {
+    const sql = `DELETE FROM documents WHERE collection = ? AND key = ? AND version = ? AND value = ? AND ${ALIVE}`
+    return this.db.run(sql, collection, key, version, JSON.stringify(value), this.clock.now()) === 1
+  }
+
   purgeExpired(): number {
     return this.db.run('DELETE FROM documents WHERE expires_at <= ?', this.clock.now())
   }

@@ -1,10 +1,10 @@
 import type { Frame } from '../../engine/events.ts'
 import { KEYED_BEGIN } from '../../engine/names.ts'
-import type { Clock, Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { Clock, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
 import { known, newRecord } from '../../rules/run-store.ts'
-import type { Change, Forgotten, Storage, Updated } from '../../rules/storage.ts'
+import type { Change, Forgotten, Mail, Storage, Updated } from '../../rules/storage.ts'
 import type { NewTask, Task } from '../../tasks/task.ts'
 import { write } from './changes.ts'
 import { BOUND, type Database } from './database.ts'
@@ -23,21 +23,29 @@ const MOST_FRESH = 2_000
 /** What others want to hear of a transaction. */
 interface News {
   touched: readonly string[]
+  /** Messages that have a reply; undefined in place of one where all that asked the run have to look. */
+  answered: readonly (readonly [runId: string, messageId: string | undefined])[]
   hasDispatched: boolean
 }
-const NO_NEWS: News = { touched: [], hasDispatched: false }
+const NO_NEWS: News = { touched: [], answered: [], hasDispatched: false }
 
 /** Who is told of what was written, once it is. */
 export interface Audience {
   changed(runIds: readonly string[]): void
+  answered(news: News['answered']): void
   dispatched(): void
+}
+
+interface Watching {
+  watch(runId: string, onChange: () => void, isHolder: boolean): () => void
+  watchReply(runId: string, messageId: string, onChange: () => void): () => void
 }
 
 /** Runs, journals and mail in one SQLite file. A procedure is one transaction, or shares one with others (group commit). */
 export class SqliteStorage implements Storage {
   private readonly db: Database
   private readonly clock: Clock
-  private readonly audience: Audience & { watch: Storage['watch'] }
+  private readonly audience: Audience & Watching
   private readonly journals = new JournalCache()
   /** Runs made here and not yet claimed. */
   private readonly fresh = new Map<string, Row>()
@@ -49,7 +57,7 @@ export class SqliteStorage implements Storage {
   readonly documents: DocumentRows
   readonly isContended = false
 
-  constructor(db: Database, clock: Clock, audience: Audience & { watch: Storage['watch'] }, documents: DocumentRows) {
+  constructor(db: Database, clock: Clock, audience: Audience & Watching, documents: DocumentRows) {
     this.documents = documents
     this.db = db
     this.clock = clock
@@ -72,6 +80,7 @@ export class SqliteStorage implements Storage {
     return this.db.write(operation, durability, () => {
       if (news === NO_NEWS) return
       if (news.touched.length > 0) this.audience.changed(news.touched)
+      if (news.answered.length > 0) this.audience.answered(news.answered)
       if (news.hasDispatched) this.audience.dispatched()
     })
   }
@@ -127,6 +136,7 @@ export class SqliteStorage implements Storage {
     write(this.db, row, change)
     // Nobody waits for a claim, and its holder knows.
     if (change.set?.status !== undefined && change.set.status !== 'running') this.tell(runId)
+    if (change.set?.status === 'stuck' || change.set?.endedAt !== undefined) this.tellAskers(runId)
     return { ok: true, run: this.note(changed({ ...row, whole: undefined }, change)) }
   }
 
@@ -138,7 +148,7 @@ export class SqliteStorage implements Storage {
     return selectFrames(this.db, row, fromSeq)
   }
 
-  load(row: Row): { heading?: Frame; frames: Frame[]; inbox: Message[] } {
+  load(row: Row): { heading?: Frame; frames: Frame[]; inbox: Mail[] } {
     const frames = row.epoch === 1 ? [] : this.journals.load(this.db, row)
     const heading = row.baseSeq > 0 ? selectFrames(this.db, row, row.baseSeq, row.baseSeq)[0]! : undefined
     return { ...(heading && { heading }), frames, inbox: row.stimulus > 0 ? this.messages(row) : [] }
@@ -148,7 +158,7 @@ export class SqliteStorage implements Storage {
     this.db.run('DELETE FROM frames WHERE run = ? AND seq < ?', row.key, before)
   }
 
-  putMessage(row: Row, message: Message): 'new' | 'waiting' | 'consumed' {
+  putMessage(row: Row, message: Mail): 'new' | 'waiting' | 'consumed' {
     const { db } = this
     if (db.run('INSERT OR IGNORE INTO inbox (run, id, body, at) VALUES (?, ?, ?, ?)', row.key, message.id, JSON.stringify(message), this.now()) === 1) {
       this.tell(row.id)
@@ -157,9 +167,26 @@ export class SqliteStorage implements Storage {
     return db.row('SELECT body FROM inbox WHERE run = ? AND id = ?', row.key, message.id)!.body === null ? 'consumed' : 'waiting'
   }
 
-  messages(row: Row): Message[] {
+  messages(row: Row): Mail[] {
     const rows = this.db.rows('SELECT body FROM inbox WHERE run = ? AND body IS NOT NULL ORDER BY position', row.key)
-    return rows.map(({ body }) => JSON.parse(body as string) as Message)
+    return rows.map(({ body }) => JSON.parse(body as string) as Mail)
+  }
+
+  messagesAfter(row: Row, after: number): { messages: Mail[]; last: number } {
+    const last = (this.db.values("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'")?.[0] as number | undefined) ?? 0
+    if (after === 0) return { messages: this.messages(row), last }
+    // By place (`+run`): what has come since is short, what the run has not consumed may be long.
+    const sql = 'SELECT body FROM inbox WHERE position > ? AND +run = ? AND body IS NOT NULL ORDER BY position'
+    return { messages: this.db.rows(sql, after, row.key).map(({ body }) => JSON.parse(body as string) as Mail), last }
+  }
+
+  findMessage(row: Row, messageId: string): Mail | undefined {
+    const found = this.db.row('SELECT body FROM inbox WHERE run = ? AND id = ?', row.key, messageId)?.body
+    return typeof found === 'string' ? (JSON.parse(found) as Mail) : undefined
+  }
+
+  removeMessages(row: Row, ids: readonly string[]): void {
+    for (const id of ids) this.db.run('DELETE FROM inbox WHERE run = ? AND id = ?', row.key, id)
   }
 
   consume(row: Row, ids: readonly string[]): void {
@@ -168,7 +195,7 @@ export class SqliteStorage implements Storage {
 
   putReply(row: Row, messageId: string, reply: Reply): void {
     const sql = 'UPDATE inbox SET reply = ?, at = ? WHERE run = ? AND id = ? AND reply IS NULL'
-    if (this.db.run(sql, JSON.stringify(reply), this.now(), row.key, messageId) === 1) this.tell(row.id)
+    if (this.db.run(sql, JSON.stringify(reply), this.now(), row.key, messageId) === 1) this.tellAskers(row.id, messageId)
   }
 
   findReply(row: Row, messageId: string): Reply | undefined {
@@ -201,7 +228,7 @@ export class SqliteStorage implements Storage {
   }
 
   announceTask(): void {
-    this.news = { touched: this.news.touched, hasDispatched: true }
+    this.news = { ...this.news, hasDispatched: true }
   }
 
   dismissTask(): void {}
@@ -213,7 +240,7 @@ export class SqliteStorage implements Storage {
     this.db.run(`DELETE FROM tasks WHERE body ->> '$.runId' = ?`, row.id)
     this.fresh.delete(row.id)
     this.seen.delete(row.id)
-    this.tell(row.id)
+    this.tellAskers(row.id)
   }
 
   eraseRemains(runId: string): boolean {
@@ -249,8 +276,12 @@ export class SqliteStorage implements Storage {
     return this.documents.due(before, limit)
   }
 
-  watch(runId: string, onChange: () => void): () => void {
-    return this.audience.watch(runId, onChange)
+  watch(runId: string, onChange: () => void, seen?: Pick<RunRecord, 'epoch' | 'stimulus'>): () => void {
+    return this.audience.watch(runId, onChange, seen !== undefined)
+  }
+
+  watchReply(runId: string, messageId: string, onChange: () => void): () => void {
+    return this.audience.watchReply(runId, messageId, onChange)
   }
 
   /** Deletes runs whose retention has passed, at most so many; and tasks. */
@@ -271,7 +302,13 @@ export class SqliteStorage implements Storage {
   }
 
   private tell(runId: string): void {
-    this.news = { touched: [...this.news.touched, runId], hasDispatched: this.news.hasDispatched }
+    this.news = { ...this.news, touched: [...this.news.touched, runId] }
+  }
+
+  /** Of a reply only who asked for it has to hear, of an end all of them. */
+  private tellAskers(runId: string, messageId?: string): void {
+    if (messageId === undefined) this.tell(runId)
+    this.news = { ...this.news, answered: [...this.news.answered, [runId, messageId]] }
   }
 
   private note(row: Row): Row {

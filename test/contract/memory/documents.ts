@@ -56,6 +56,16 @@ export class MemoryRows implements StoredDocuments {
       .map(({ collection, key }) => ({ collection, key }))
   }
 
+  countUp(collection: string, key: string, ifNew: Json, expiresAt: number): Document {
+    const found = this.get(collection, key)
+    return this.put(collection, key, found?.value ?? ifNew, { expiresAt })!
+  }
+
+  endCount(collection: string, key: string, value: Json, version: number): boolean {
+    const found = this.get(collection, key)
+    return JSON.stringify(found?.value) === JSON.stringify(value) && this.delete(collection, key, version)
+  }
+
   private versionOf(collection: string, key: string): number | undefined {
     const found = this.all.get(`${collection}\n${key}`)
     return found && !(found.expiresAt !== undefined && found.expiresAt <= this.clock.now()) ? found.version : undefined

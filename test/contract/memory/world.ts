@@ -2,11 +2,11 @@ import type { Frame } from '../../../sdk/engine/events.ts'
 import type { Json } from '../../../sdk/engine/json.ts'
 import { isKeyed } from '../../../sdk/engine/names.ts'
 import { flowControl } from '../../../sdk/flow/control.ts'
-import type { Clock, Message, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, TaskNotice, TaskStore, Wake, World } from '../../../sdk/ports.ts'
+import type { Clock, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, TaskNotice, TaskStore, Wake, World } from '../../../sdk/ports.ts'
 import { changed, holds, isGone, isLeased } from '../../../sdk/rules/guard.ts'
 import { inOneGo, type Procedure } from '../../../sdk/rules/procedure.ts'
 import { newRecord, Runs } from '../../../sdk/rules/run-store.ts'
-import type { Change, Forgotten, Storage, StoredRun, Updated } from '../../../sdk/rules/storage.ts'
+import type { Change, Forgotten, Mail, Storage, StoredRun, Updated } from '../../../sdk/rules/storage.ts'
 import { inShort, summaryOf } from '../../../sdk/rules/summary.ts'
 import { settleTask } from '../../../sdk/rules/tasks.ts'
 import { asWaiting, type NewTask, type Task } from '../../../sdk/tasks/task.ts'
@@ -21,7 +21,7 @@ interface Held {
   state: StoredRun
   rest: RunRecord
   frames: Map<number, Frame>
-  mail: Map<string, { body: Message | undefined; at: number; reply?: Reply }>
+  mail: Map<string, { body: Mail | undefined; at: number; reply?: Reply }>
 }
 
 class MemoryStorage implements Storage {
@@ -114,7 +114,7 @@ class MemoryStorage implements Storage {
     return copy(frames.sort((a, b) => a.seq - b.seq))
   }
 
-  load(run: StoredRun): { heading?: Frame; frames: Frame[]; inbox: Message[] } {
+  load(run: StoredRun): { heading?: Frame; frames: Frame[]; inbox: Mail[] } {
     const frames = this.frames(run, Math.max(1, run.baseSeq))
     const heading = frames[0]?.seq === run.baseSeq ? frames.shift() : undefined
     return { ...(heading && { heading }), frames, inbox: this.messages(run) }
@@ -125,7 +125,7 @@ class MemoryStorage implements Storage {
     for (const seq of frames.keys()) if (seq < before) frames.delete(seq)
   }
 
-  putMessage({ id }: StoredRun, message: Message): 'new' | 'waiting' | 'consumed' {
+  putMessage({ id }: StoredRun, message: Mail): 'new' | 'waiting' | 'consumed' {
     const { mail } = this.runs.get(id)!
     const there = mail.get(message.id)
     if (there) return there.body ? 'waiting' : 'consumed'
@@ -134,8 +134,13 @@ class MemoryStorage implements Storage {
     return 'new'
   }
 
-  messages({ id }: StoredRun): Message[] {
+  messages({ id }: StoredRun): Mail[] {
     return copy([...this.runs.get(id)!.mail.values()].flatMap(({ body }) => body ?? []))
+  }
+
+  findMessage = ({ id }: StoredRun, messageId: string): Mail | undefined => copy(this.runs.get(id)!.mail.get(messageId)?.body)
+  removeMessages({ id }: StoredRun, ids: readonly string[]): void {
+    for (const each of ids) this.runs.get(id)!.mail.delete(each)
   }
 
   consume({ id }: StoredRun, ids: readonly string[]): void {

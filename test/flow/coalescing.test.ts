@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import { REPEATS, seriesOf } from '../../sdk/flow/coalescing.ts'
 import { workflow } from '../../sdk/index.ts'
+import type { RunStore } from '../../sdk/ports.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 test('a thousand starts with one key become one run, with the last input, once it is quiet', async () => {
@@ -97,49 +99,116 @@ test('a start that is repeated under its key counts once, and one with another i
   expect((await env.client.start(batched, 1, { idempotencyKey: 'k' })).runId).toBe(runId)
 })
 
-test('a start whose sender died before its run was made counts once when it is repeated after the run has begun', async () => {
+/** The next start stops between its slot and its place in the run until it is let go on; or dies there. */
+function holdNextStart(store: RunStore): { isHeld: Promise<void>; goesOn: (dies?: Error) => void } {
+  const held = Promise.withResolvers<void>()
+  const goesOn = Promise.withResolvers<void>()
+  const coalesce = store.coalesce.bind(store)
+  store.coalesce = (start) => {
+    store.coalesce = coalesce
+    return coalesce(start, async (run) => {
+      held.resolve()
+      await goesOn.promise
+      return run
+    })
+  }
+  return { isHeld: held.promise, goesOn: (dies) => (dies ? goesOn.reject(dies) : goesOn.resolve()) }
+}
+
+test('a start whose sender died before it was stored counts once when it is repeated after the run has begun', async () => {
   const bill = workflow('bill', { batch: { size: 10, wait: '1m' } }, async (_, inputs: number[]) => inputs)
   const env = await testEnv({ workflows: [bill] })
-  const create = env.client.world.store.create
-  env.client.world.store.create = () => Promise.reject(new Error('killed'))
-  await expect(env.client.start(bill, 1, { idempotencyKey: 'k' })).rejects.toThrow('killed')
-  env.client.world.store.create = create
+  const { isHeld, goesOn } = holdNextStart(env.client.world.store)
+  const died = env.client.start(bill, 1, { idempotencyKey: 'k' })
+  await isHeld
+  goesOn(new Error('killed'))
+  await expect(died).rejects.toThrow('killed')
   const run = await env.start(bill, 2)
-  expect(await run.result()).toEqual([1, 2])
-  expect((await env.client.start(bill, 1, { idempotencyKey: 'k' })).runId).toBe(run.runId)
+  expect(await run.result()).toEqual([2])
+  const again = await env.start(bill, 1, { idempotencyKey: 'k' })
+  expect(await again.result()).toEqual([1])
+  expect((await env.client.start(bill, 1, { idempotencyKey: 'k' })).runId).toBe(again.runId)
   await env.advance('1h')
-  expect((await env.client.list()).runs).toHaveLength(1)
+  expect((await env.client.list()).runs).toHaveLength(2)
 })
 
-test('a start that was long on its way is in a run of its own, also when the log has been cleared meanwhile', async () => {
-  const bill = workflow('bill', { batch: { size: 3, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+test.each([
+  ['batched', { batch: { size: 3, wait: '1m' } }, [[1, 2], [9]]],
+  ['debounced', { debounce: { key: () => 'k', wait: '1m' } }, [2, 9]],
+] as const)('a %s start that was long on its way is in a run of its own, and its first run did not wait for it', async (_, options, outputs) => {
+  const bill = workflow('bill', options as object, async (_, input: unknown) => input)
   const env = await testEnv({ workflows: [bill] })
-  const { documents } = env.client.world
-  await env.start(bill, 1)
-  // It has seen one start, and means to be the second one.
-  const put = documents.put.bind(documents)
-  const onItsWay = Promise.withResolvers<void>()
-  const arrives = Promise.withResolvers<void>()
-  documents.put = async (...args) => {
-    documents.put = put
-    onItsWay.resolve()
-    await arrives.promise
-    return put(...args)
-  }
+  await env.client.start(bill, 1)
+  const first = await env.start(bill, 2)
+  // It has a slot in the first run.
+  const { isHeld, goesOn } = holdNextStart(env.client.world.store)
   const slow = env.client.start(bill, 9)
-  await onItsWay.promise
-  const [first] = await Promise.all([env.start(bill, 2), env.start(bill, 3)])
-  expect(await first.result()).toEqual([1, 2, 3])
-  arrives.resolve()
-  expect(await env.skipUntil((await slow).result())).toEqual([9])
+  await isHeld
+  expect(await first.result()).toEqual(outputs[0])
+  goesOn()
+  expect(await env.skipUntil((await slow).result())).toEqual(outputs[1])
 })
 
-test('a log that is used for days is no longer than what has come of late', async () => {
+test('a debounced start that comes to its slot after a later one is passed over, and leaves nothing', async () => {
+  const save = workflow('save', { debounce: { key: () => 'k', wait: '1m' } }, async (ctx, n: number) => {
+    await ctx.sleep('1h')
+    return n
+  })
+  const env = await testEnv({ workflows: [save] })
+  await env.client.start(save, 1)
+  const { isHeld, goesOn } = holdNextStart(env.client.world.store)
+  const slow = env.client.start(save, 2)
+  await isHeld
+  const run = await env.start(save, 3)
+  goesOn()
+  expect((await slow).runId).toBe(run.runId)
+  expect(await run.result()).toBe(3)
+})
+
+test('nothing of a series is left a day after its last start', async () => {
   const bill = workflow('bill', { batch: { size: 2, wait: '1m' } }, async (_, inputs: number[]) => inputs)
   const env = await testEnv({ workflows: [bill] })
   for (let hour = 0; hour < 50; hour++) {
     await env.start(bill, hour, { idempotencyKey: `h${hour}` })
     await env.advance('1h')
   }
-  expect((await env.client.world.documents.list('starts bill\u0001')).length).toBeLessThan(8)
+  const { documents } = env.client.world
+  expect((await documents.list(REPEATS)).length).toBeLessThanOrEqual(25)
+  await env.advance('25h')
+  expect(await documents.list(REPEATS)).toEqual([])
+  expect(await documents.list(seriesOf('bill', ''))).toEqual([])
+})
+
+test('a workflow with another batch size takes the starts that came before, each once', async () => {
+  const of = (options: object) => workflow('w', options, async (_, list: number[]) => list)
+  const env = await testEnv({ workflows: [of({ batch: { size: 4, wait: '1m' } })] })
+  for (let n = 0; n < 6; n++) await env.client.start('w', n)
+  await env.restart([of({ batch: { size: 2, wait: '1m' } })])
+  for (let n = 6; n < 9; n++) await env.client.start('w', n)
+  await env.advance('5m')
+  const { runs } = await env.client.list()
+  const got = await Promise.all(runs.map(async ({ runId }) => (await env.client.get(runId)).output as number[]))
+  expect(got.flat().sort((a, b) => a - b)).toEqual([...Array(9).keys()])
+})
+
+test('a start after its batch was terminated before it began is in another run', async () => {
+  const bill = workflow('bill', { batch: { size: 10, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  const first = await env.start(bill, 1)
+  await env.client.terminate(first.runId)
+  const second = await env.start(bill, 2)
+  expect(second.runId).not.toBe(first.runId)
+  expect(await second.result()).toEqual([2])
+})
+
+test('who starts a batched run and waits for it has its result once it has ended', async () => {
+  const bill = workflow('bill', { batch: { size: 2, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+  const env = await testEnv({ workflows: [bill] })
+  const waiting = Promise.all([1, 2].map((n) => env.client.startAndSettle(bill, n, { timeout: '1h' })))
+  const settled = await env.skipUntil(waiting)
+  expect(settled.map(({ run }) => run.output)).toEqual([
+    [1, 2],
+    [1, 2],
+  ])
+  expect(env.clock.now() - settled[0]!.run.createdAt).toBeLessThan(60_000)
 })
