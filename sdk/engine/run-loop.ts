@@ -59,13 +59,14 @@ const SUPERSEDED: RunOutcome = { status: 'superseded' }
 /** Claims a run, takes it as far as it goes, and says how far that was. */
 export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
   const looking = world.flow.look(world)
+  const askedAt = world.clock.now()
   const claimed = await world.store.claim(runId, options.lease)
   if (looking) await looking
   if (!claimed) return { status: 'skipped' }
   watchStrays()
   // A runner may itself have been called from a step's body; what it runs is not inside that step.
   const whose = { runId, workflow: claimed.run.workflow, log: world.log }
-  const visit = new Visit(world, claimed, options)
+  const visit = new Visit(world, claimed, options, askedAt)
   const outcome = await running.run(whose, () => go(visit, workflows)).finally(() => visit.close())
   if (outcome.status === 'superseded') await giveBack(visit)
   return outcome

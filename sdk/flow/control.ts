@@ -64,12 +64,12 @@ async function collect({ world, run, closing, buffer, inbox, options }: Visit, w
 }
 
 /** The limiter whose permit the run has lost before it began: its slot went to another run, or its part of a rate was for another time. */
-async function lostPermit({ run, journal, world }: Visit): Promise<number | undefined> {
+async function lostPermit({ run, journal, world, claimed }: Visit): Promise<number | undefined> {
   if (!journal.isEmpty || run.generation > 0) return undefined
   const now = world.clock.now()
   const isDoubtful = ({ grant, limit }: Gate) =>
     grant !== undefined && !isPause(limit) && ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
-  return run.admission!.gates.some(isDoubtful) ? world.store.confirmPermits(run) : undefined
+  return run.admission!.gates.some(isDoubtful) ? world.store.confirmPermits(run, claimed.recovered) : undefined
 }
 
 /** Queues the run again at this limiter. What it got from later ones is for others. */

@@ -83,9 +83,14 @@ export class StepPermits implements Permits {
     const permit = this.permits.get(operation.id)
     if (!permit) return
     if (!isSameLimiter(permit.limiter, operation.limit!.limiter)) return this.release(operation, 'and ask again')
-    const isBegun = permit.granted !== undefined && permit.granted.at <= this.now()
-    if (isBegun) return this.begin(operation, permit)
     const { store } = this.visit.world
+    const { granted } = permit
+    if (granted && granted.at <= this.now()) {
+      // Its part of the rate was for another time.
+      const isLate = granted.until !== undefined && granted.until < this.now()
+      const renewed = isLate ? await store.renewRate(permit.limiter, this.entryOf(operation, permit), granted.at) : granted
+      return renewed ? this.begin(operation, { ...permit, granted: { ...granted, ...renewed } }) : this.release(operation, 'and ask again')
+    }
     // A runner that died may have got a slot without having been in the queue.
     const standing = await store.standing(permit.limiter, this.entryOf(operation, permit), !permit.isKnown && this.visit.claimed.recovered)
     permit.isKnown = true
@@ -98,8 +103,8 @@ export class StepPermits implements Permits {
     const granted = permit.granted!
     this.permits.set(operation.id, permit)
     const now = this.now()
-    // Its part of the rate was for another time.
-    if (granted.until !== undefined && granted.until < now) return this.release(operation, 'and ask again')
+    // The next look renews its part of the rate.
+    if (granted.until !== undefined && granted.until < now) return void this.toAsk.add(operation)
     const begin = this.waiting.get(operation)
     if (granted.at > now) return begin?.(granted.at)
     this.waiting.delete(operation)
@@ -131,6 +136,7 @@ export class StepPermits implements Permits {
     const event = { type: operation.kind === 'task' ? ('task.queued' as const) : ('step.queued' as const), id: operation.id, ...limiter, order, nth }
     buffer.add(event)
     operation.learn(event)
+    this.toAsk.delete(operation)
     const permit: Permit = { limiter, holder: holderOf(run, idempotencyKey(run, operation.id), nth), order, isKnown: true, isQueued: true }
     this.permits.set(operation.id, permit)
     buffer.send({ kind: 'acquire', limiter, spec: spec as LimitSpec, entry: { ...this.entryOf(operation, permit), cost } })
