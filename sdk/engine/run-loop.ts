@@ -154,6 +154,7 @@ class RunLoop {
       // I3: everything seen is durable before the first body begins. And nothing seen is kept back while the loop waits.
       if (buffer.isDirty && ((!stop && starts.any) || stays) && !(await visit.save())) return SUPERSEDED
       if (!stop && starts.any && !(await this.begin())) return SUPERSEDED
+      if (!stop && starts.areToAsk) continue
       if (steps.areRunning || stays) {
         await this.nextEvent(stop)
         if (lease.isLost) return SUPERSEDED

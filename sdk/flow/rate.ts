@@ -2,13 +2,13 @@ import type { LimitSpec } from './limit.ts'
 import type { LimiterState, Reservation, Used } from './limiter.ts'
 
 /**
- * A rate is a sliding window, counted in pieces that are forgotten whole, one piece later than their time: a start may begin
- * a little after the time that it was granted for. The rate falls short by these two pieces, 4 %. A start that would begin
- * later than `validUntil` asks again, and gives its part of the rate back with that.
+ * A rate is a sliding window, counted in pieces that are forgotten whole, one piece later than their time. So it falls short by
+ * two pieces, 4 %. A start begins within two seconds of the time that it was granted for, or asks again and gives its part of
+ * the rate back with that.
  */
 const PIECES = 50
-const SHORTEST_DELAY_MS = 250
-const LONGEST_DELAY_MS = 2_000
+/** What a runner may need from the grant of a start to its begin. */
+const BEGIN_WITHIN_MS = 2_000
 
 /** A start this far ahead is reserved at once. Further ahead one reservation is out at a time, because the limit may change. */
 export const AHEAD_MS = 1_000
@@ -22,8 +22,7 @@ function pieceOf(spec: LimitSpec, at: number): number {
 }
 
 /** Until when a start that was granted for `at` may begin. Later it has to ask the rate again. */
-export const validUntil = (spec: LimitSpec, at: number): number =>
-  at + Math.min(LONGEST_DELAY_MS, Math.max(SHORTEST_DELAY_MS, Math.floor(pieceMs(spec))))
+export const validUntil = (at: number): number => at + BEGIN_WITHIN_MS
 
 /** The state while all keys of its limit are in a cooldown. */
 export const cooling = (state: LimiterState, until: number | undefined): LimiterState =>

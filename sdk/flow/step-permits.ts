@@ -30,6 +30,7 @@ export class StepPermits implements Permits {
   private readonly visit: Visit
   private readonly permits = new Map<string, Permit>()
   private readonly waiting = new Map<Operation, (at: number) => void>()
+  private readonly begins = new Map<Operation, (at: number) => void>()
   private toAsk = new Set<Operation>()
   private readonly cooldowns = new Map<Operation, number>()
 
@@ -55,7 +56,15 @@ export class StepPermits implements Permits {
   request(operation: Operation, begin: (at: number) => void): void {
     this.keep(operation)
     this.waiting.set(operation, begin)
+    this.begins.set(operation, begin)
     this.toAsk.add(operation)
+  }
+
+  isLate(operation: Operation): boolean {
+    const { granted } = this.permits.get(operation.id) ?? {}
+    if (granted?.until === undefined || granted.until >= this.now()) return false
+    this.request(operation, this.begins.get(operation)!)
+    return true
   }
 
   lookAgain(): void {
@@ -162,6 +171,7 @@ export class StepPermits implements Permits {
     if (how) this.toAsk.add(operation)
     else {
       this.waiting.delete(operation)
+      this.begins.delete(operation)
       this.toAsk.delete(operation)
     }
     const cooldownMs = this.cooldowns.get(operation)
