@@ -156,6 +156,7 @@ class RunLoop {
       if (!stop && starts.any && !(await this.begin())) return SUPERSEDED
       if (!stop && starts.areToAsk) continue
       if (steps.areRunning || stays) {
+        if (buffer.isDirty) continue
         await this.nextEvent(stop)
         if (lease.isLost) return SUPERSEDED
         continue

@@ -98,6 +98,7 @@ export class Steps implements AttemptHost {
       const attempt = new StepAttempt(operation, this)
       this.running.set(operation, attempt)
       attempt.start()
+      if (operation.limit) this.permits.begun(operation)
     }
   }
 

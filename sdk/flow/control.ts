@@ -9,6 +9,7 @@ import type { WorkflowSource } from '../workflow.ts'
 import { admissionFor, type Gate, isInLine } from './admission.ts'
 import { acceptBatch, soleStart } from './coalescing.ts'
 import { collectStarts } from './collect-starts.ts'
+import { limiterOf } from './limiter.ts'
 import { isPause } from './pause-scope.ts'
 import { pausesOf, withGate } from './pauses.ts'
 import { releasesOfRun } from './releases.ts'
@@ -44,12 +45,13 @@ async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcom
     if (outcome) return outcome
   }
   if (isInLine(run) && !isToStop(visit)) return closing.queue(run.waitingFor)
-  if (run.admission) await dispatchNext(visit)
   const pause = pauseOf(visit)
   if (pause) return closing.queue(run.waitingFor, withGate(run, pause, !visit.journal.isEmpty))
   // Last: what it takes of a rate is for now.
   const lost = run.admission && !isToStop(visit) ? await lostPermit(visit) : undefined
-  return lost === undefined ? undefined : requeue(visit, lost)
+  if (lost !== undefined) return requeue(visit, lost)
+  if (run.admission) dispatchNext(visit)
+  return undefined
 }
 
 /** Takes the starts that become this run. An outcome, if more may come. */
@@ -79,13 +81,13 @@ function requeue({ run, closing, buffer }: Visit, at: number): Promise<RunOutcom
   return closing.queue(run.waitingFor, { admission: { ...run.admission!, gates: without }, passed: at })
 }
 
-/** Starts behind a reservation wait for it to begin: its owner dispatches them. */
-async function dispatchNext({ run, journal, world }: Visit): Promise<void> {
+/** Starts behind a reservation wait for it to begin: its owner dispatches them, with its first commit. */
+function dispatchNext({ run, journal, world, buffer }: Visit): void {
   const pauses = pausesOf(world)
   // A rate is passed before the first visit; a pause may come at any time.
   const mayWait = (gate: Gate) => (isPause(gate.limit) ? pauses.mayHaveQueue(gate) : journal.isEmpty)
   const rated = run.admission!.gates.filter((gate) => !gate.holds && gate.grant !== undefined && mayWait(gate))
-  if (rated.length > 0) await world.wakeups.send(await world.store.dispatch(rated))
+  for (const gate of rated) buffer.send({ kind: 'dispatchNext', limiter: limiterOf(gate) })
 }
 
 /** The pause that blocks this run. A run that is being cancelled ignores pauses. */

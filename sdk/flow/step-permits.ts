@@ -60,6 +60,13 @@ export class StepPermits implements Permits {
     this.toAsk.add(operation)
   }
 
+  /** Starts behind a reservation wait for it to begin: what begins dispatches them, and is not held up by that. */
+  begun(operation: Operation): void {
+    const permit = this.permits.get(operation.id)
+    if (permit?.granted?.until === undefined) return
+    this.visit.buffer.send({ kind: 'dispatchNext', limiter: permit.limiter })
+  }
+
   isLate(operation: Operation): boolean {
     const { granted } = this.permits.get(operation.id) ?? {}
     if (granted?.until === undefined || granted.until >= this.now()) return false
@@ -122,8 +129,6 @@ export class StepPermits implements Permits {
     if (permit.isQueued) {
       this.visit.buffer.send({ kind: 'confirm', limiter, entry: { holder, order, lane: '' } })
       if (operation.kind === 'step') this.visit.buffer.addAside({ type: 'step.admitted', id: operation.id, ...limiter, order })
-      // Those behind a reservation wait for it to begin.
-      if (granted.until !== undefined) this.visit.buffer.send({ kind: 'dispatchNext', limiter })
     }
     permit.isQueued = false
     begin?.(granted.at)
