@@ -19,9 +19,9 @@ import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
 import { dispatch } from './dispatch.ts'
 import { type Queued, readQueue, removeEntry } from './entries.ts'
-import { isOut } from './grant.ts'
+import { grant, isOut } from './grant.ts'
 import { queueUp } from './queueing.ts'
-import { limitOf } from './record.ts'
+import { type InForce, limitOf } from './record.ts'
 import { free, hasSurplus, isHeld, passOn, readSlots } from './slots.ts'
 import { checkBy, moveHolders, readState, writeState } from './state.ts'
 
@@ -48,36 +48,43 @@ export function* repair(storage: Storage, id: LimiterId): Procedure<Wake[]> {
     readQueue(storage, id, MOST_ENTRIES),
   ])) as [Slot[], Queued[]]
   const wakes: Wake[] = []
-  yield* checkEntries(storage, id, slots, queue, wakes)
-  const queued = new Set(queue.map(({ entry }) => entry.holder))
+  const kept = yield* checkEntries(storage, id, slots, queue, wakes)
+  const queued = new Set(kept.map(({ entry }) => entry.holder))
   const held = slots.filter(isHeld)
   yield* together(held.map((slot) => checkSlot(storage, id, slot, held, queued.has(slot.holder), state.checkedAt ?? 0, wakes)))
+  yield* tellOwners(storage, id, limit, held, kept, wakes)
   if (limit.spec.concurrency !== undefined && limit.widest > limit.spec.concurrency) yield* hasSurplus(storage, id, limit)
   wakes.push(...(yield* dispatch(storage, id, undefined, limit)).wakes)
   yield* setNextCheck(storage, id)
   return wakes
 }
 
-function* checkEntries(storage: Storage, id: LimiterId, slots: readonly Slot[], queue: readonly Queued[], wakes: Wake[]): Procedure<void> {
+function* checkEntries(storage: Storage, id: LimiterId, slots: readonly Slot[], queue: readonly Queued[], wakes: Wake[]): Procedure<Queued[]> {
   const now = storage.now()
+  const kept: Queued[] = []
   const runs = new Map<string, StoredRun | undefined>()
   const ids = [...new Set(queue.map(({ entry }) => entry.run))]
   const found = yield* together(ids.map((runId) => ask(storage.find(runId))))
   for (const [i, runId] of ids.entries()) runs.set(runId, found[i])
-  for (const { entry, key } of queue) {
+  for (const each of queue) {
+    const { entry, key } = each
     const run = runs.get(entry.run)
-    const { grant } = entry
-    if (!run || isOut(run) || grant === 'withdrawn') {
+    const { grant: granted } = entry
+    if (!run || isOut(run) || granted === 'withdrawn') {
       yield* removeEntry(storage, id, key)
       continue
     }
-    if (!isOfStep(entry.holder) || grant === undefined || now - grant.by < TOLD_WITHIN_MS) continue
-    const slot = slots.find(({ index }) => index === grant.slot)
-    if (slot && slot.holder !== entry.holder && stayOf(slot) === grant.from) yield* passOn(storage, id, slot, entry)
+    kept.push(each)
+    if (!isOfStep(entry.holder) || granted === undefined || now - granted.by < TOLD_WITHIN_MS) continue
+    const slot = slots.find(({ index }) => index === granted.slot)
+    if (slot && slot.holder !== entry.holder && stayOf(slot) === granted.from) yield* passOn(storage, id, slot, entry)
     // A request that the run has made anew since has left this one behind.
-    if (now - grant.by >= CHECK_EVERY_MS && !(yield* isWanted(storage, run, entry.holder))) yield* removeEntry(storage, id, key)
-    else wakes.push(...(yield* wakeUp(storage, run)))
+    if (now - granted.by >= CHECK_EVERY_MS && !(yield* isWanted(storage, run, entry.holder))) {
+      kept.pop()
+      yield* removeEntry(storage, id, key)
+    } else wakes.push(...(yield* wakeUp(storage, run)))
   }
+  return kept
 }
 
 function* checkSlot(
@@ -97,6 +104,25 @@ function* checkSlot(
 }
 
 const isAt = ({ admission, passed = 0 }: StoredRun, id: LimiterId): boolean => isSameLimiter(admission?.gates[passed], id)
+
+/** A request that has a slot and waits in the queue: a start that was repeated, say, whose first sender died. */
+function* tellOwners(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  held: readonly Slot[],
+  queue: readonly Queued[],
+  wakes: Wake[],
+): Procedure<void> {
+  for (const queued of queue) {
+    const slot = held.find(({ holder }) => holder === queued.entry.holder)
+    if (!slot || queued.entry.grant !== undefined) continue
+    const granting = yield* grant(storage, id, limit, queued, slot, storage.now())
+    if (!granting.isGranted) continue
+    wakes.push(...granting.wakes)
+    if (granting.next) wakes.push(...(yield* queueUp(storage, granting.next)))
+  }
+}
 
 /** Nothing will ever release this slot. */
 function* isLeftOver(
