@@ -45,7 +45,12 @@ export function visitOf({ now, run, claimed, world: others, options, commit }: S
   const ids = { ...memory.ids, random: () => 1, secret: () => 'secret' }
   const world: World = { ...memory, store, log, ids, ...others }
   const common = { id: 'run', workflow: 'order', version: 1, format: FORMAT, input: undefined, secret: 's', tags: [] }
-  const record: RunRecord = { ...newRecord({ ...common, createdAt: now, wakeAt: now }), status: 'running', epoch: 1, ...run }
+  const record: RunRecord = {
+    ...newRecord({ ...common, createdAt: now, wakeAt: now }),
+    status: 'running',
+    epoch: 1,
+    ...run,
+  }
   const given = { frames: [], inbox: [], recovered: false, lastGoodEpoch: 0, deaths: 0, ...claimed }
   const visit = new Visit(world, { run: record, ...given }, { lease: { owner: 'runner', ms: 30_000 }, ...options })
   const { buffer, replay, waker } = visit
