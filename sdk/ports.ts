@@ -374,8 +374,10 @@ export interface RunStore {
   claim(runId: string, lease: Lease): Promise<Claimed | undefined>
   /** Where a permit stands that an earlier visit of the run has asked for. `mayHaveSlot`: a runner that died may have got one without queueing. */
   standing(limiter: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Promise<Standing>
-  /** Makes sure of the permits that a run needs to begin. The limiter, of those in its admission, at which it has to queue again, if there is one. */
-  confirmPermits(run: RunRecord): Promise<number | undefined>
+  /** For a start that comes later than its part of a rate was for: another part, for now; undefined where there is none. */
+  renewRate(limiter: LimiterId, entry: QueueEntry, grantedFor: number): Promise<Omit<GrantedPermit, 'holder'> | undefined>
+  /** Makes sure of the permits that a run needs to begin. The limiter, of those in its admission, at which it has to queue again, if there is one. `mayHaveBegun`: a runner before this one died with the run in its hands. */
+  confirmPermits(run: RunRecord, mayHaveBegun: boolean): Promise<number | undefined>
   /** Gives a start to the one run that it and others become. `encode`: for payloads, once it is known which run that is. */
   coalesce(start: NewStart, encode?: EncodeStart): Promise<Coalesced>
   /** For its runner: the starts that have come for a run, or when to look again. `closes`: those that have not come yet are not waited for. */

@@ -74,6 +74,7 @@ type PassesBy =
   | 'watch'
   | 'watchReply'
   | 'standing'
+  | 'renewRate'
   | 'confirmPermits'
   | 'beginIfFull'
   | 'dispatch'

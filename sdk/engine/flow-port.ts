@@ -50,6 +50,8 @@ export interface PermitRequest {
 export interface Permits {
   /** `begin` is called when it is granted, with the time from which it may begin. */
   request(operation: Operation, begin: (at: number) => void): void
+  /** Its permit was for a moment that has passed. It is asked for again then. */
+  isLate(operation: Operation): boolean
   /** The operation goes on since an earlier visit, with the permit that it has. */
   keep(operation: Operation): void
   /** The operation has settled, its attempt has ended, or nothing waits for it any more: right behind the event that says so. */

@@ -1,6 +1,8 @@
 import type { Lease, RunRecord, World } from '../ports.ts'
 import type { InboxCursor } from './inbox-cursor.ts'
 
+const CLOCKS_APART_MS = 2_000
+
 /** Renews the lease of this visit (I7) at a third of its time. */
 export class LeaseKeeper {
   private readonly world: World
@@ -11,13 +13,13 @@ export class LeaseKeeper {
   private renewedAt: number
   private wasRefused = false
 
-  constructor(world: World, run: RunRecord, lease: Lease, inbox: InboxCursor, onNews: () => void) {
+  constructor(world: World, run: RunRecord, lease: Lease, askedAt: number, inbox: InboxCursor, onNews: () => void) {
     this.world = world
     this.run = run
     this.lease = lease
     this.inbox = inbox
     this.onNews = onNews
-    this.renewedAt = world.clock.now()
+    this.renewedAt = askedAt
   }
 
   get isLost(): boolean {
@@ -28,9 +30,9 @@ export class LeaseKeeper {
     return this.renewedAt + Math.ceil(this.lease.ms / 3)
   }
 
-  /** A process that stood still may hold a lease that has run out: another runner may have the run. */
+  /** A process that stood still may hold a lease that has run out, by the clock of another runner, which may be ahead. */
   get mayHaveRunOut(): boolean {
-    return this.world.clock.now() >= this.renewedAt + this.lease.ms
+    return this.world.clock.now() >= this.renewedAt + this.lease.ms - Math.min(CLOCKS_APART_MS, this.lease.ms / 4)
   }
 
   async renewIfDue(): Promise<void> {

@@ -59,13 +59,14 @@ const SUPERSEDED: RunOutcome = { status: 'superseded' }
 /** Claims a run, takes it as far as it goes, and says how far that was. */
 export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
   const looking = world.flow.look(world)
+  const askedAt = world.clock.now()
   const claimed = await world.store.claim(runId, options.lease)
   if (looking) await looking
   if (!claimed) return { status: 'skipped' }
   watchStrays()
   // A runner may itself have been called from a step's body; what it runs is not inside that step.
   const whose = { runId, workflow: claimed.run.workflow, log: world.log }
-  const visit = new Visit(world, claimed, options)
+  const visit = new Visit(world, claimed, options, askedAt)
   const outcome = await running.run(whose, () => go(visit, workflows)).finally(() => visit.close())
   if (outcome.status === 'superseded') await giveBack(visit)
   return outcome
@@ -153,6 +154,7 @@ class RunLoop {
       // I3: everything seen is durable before the first body begins. And nothing seen is kept back while the loop waits.
       if (buffer.isDirty && ((!stop && starts.any) || stays) && !(await visit.save())) return SUPERSEDED
       if (!stop && starts.any && !(await this.begin())) return SUPERSEDED
+      if (!stop && starts.areToAsk) continue
       if (steps.areRunning || stays) {
         await this.nextEvent(stop)
         if (lease.isLost) return SUPERSEDED

@@ -1,6 +1,9 @@
 import type { Operation } from './operation.ts'
 import type { Visit } from './visit.ts'
 
+/** A permit that was for a moment that has passed is asked for again, and not for ever. */
+const MOST_ROUNDS = 5
+
 /** The queue between "ready" and "begin". Limited operations get their permit here; the others pass through. */
 export class Starts {
   private readonly visit: Visit
@@ -51,7 +54,10 @@ export class Starts {
   /** Asks with a commit: what the run may hold is in its journal before it holds it. False: another runner has the run. */
   async ask(): Promise<boolean> {
     const { permits, buffer } = this.visit
-    await permits.ask()
-    return !buffer.isDirty || this.visit.save()
+    for (let round = 0; permits.areToAsk && round < MOST_ROUNDS; round++) {
+      await permits.ask()
+      if (buffer.isDirty && !(await this.visit.save())) return false
+    }
+    return true
   }
 }

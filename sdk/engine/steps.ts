@@ -94,7 +94,7 @@ export class Steps implements AttemptHost {
   /** Begins the bodies that are ready: only after a commit (I3). */
   begin(): void {
     for (const operation of this.starts.take()) {
-      if (operation.settled) continue
+      if (operation.settled || (operation.limit && this.permits.isLate(operation))) continue
       const attempt = new StepAttempt(operation, this)
       this.running.set(operation, attempt)
       attempt.start()

@@ -26,7 +26,8 @@ export class Visit {
   readonly begunAt: number
   private readonly unwatch: () => void
 
-  constructor(world: World, claimed: Claimed, options: RunnerOptions) {
+  /** `askedAt`: when the claim was asked for. Its lease counts from then on at the latest. */
+  constructor(world: World, claimed: Claimed, options: RunnerOptions, askedAt = world.clock.now()) {
     const { run, frames, begunAt } = claimed
     this.world = world
     this.run = run
@@ -38,7 +39,7 @@ export class Visit {
     this.replay = new Replay(run, this.journal, () => this.waker.wake())
     this.buffer = new FrameBuffer(world, run, this.journal.lastSeq, this.journal.lastAt)
     this.inbox = new InboxCursor(world, run, () => this.waker.wake())
-    this.lease = new LeaseKeeper(world, run, options.lease, this.inbox, () => this.waker.wake())
+    this.lease = new LeaseKeeper(world, run, options.lease, askedAt, this.inbox, () => this.waker.wake())
     this.permits = world.flow.permits(this)
     this.closing = new Closing(this)
     this.unwatch = world.store.watch(run.id, () => this.inbox.markStale(), run)

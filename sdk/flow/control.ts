@@ -14,8 +14,8 @@ import { pausesOf, withGate } from './pauses.ts'
 import { releasesOfRun } from './releases.ts'
 import { StepPermits } from './step-permits.ts'
 
-/** A grant is this old at most when its owner is woken by the process that granted it. Later its owner makes sure of it. */
-const TRUSTED_MS = 10_000
+/** A run that got its slot as it was made need not make sure of it, for so long. One that was queued does: its slot may have gone to another. */
+const TRUSTED_MS = 30_000
 
 /** Flow control as the engine sees it. */
 export const flowControl: FlowControl = {
@@ -44,13 +44,12 @@ async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcom
     if (outcome) return outcome
   }
   if (isInLine(run) && !isToStop(visit)) return closing.queue(run.waitingFor)
-  if (run.admission) {
-    const lost = isToStop(visit) ? undefined : await lostPermit(visit)
-    if (lost !== undefined) return requeue(visit, lost)
-    await dispatchNext(visit)
-  }
+  if (run.admission) await dispatchNext(visit)
   const pause = pauseOf(visit)
-  return pause ? closing.queue(run.waitingFor, withGate(run, pause, !visit.journal.isEmpty)) : undefined
+  if (pause) return closing.queue(run.waitingFor, withGate(run, pause, !visit.journal.isEmpty))
+  // Last: what it takes of a rate is for now.
+  const lost = run.admission && !isToStop(visit) ? await lostPermit(visit) : undefined
+  return lost === undefined ? undefined : requeue(visit, lost)
 }
 
 /** Takes the starts that become this run. An outcome, if more may come. */
@@ -64,12 +63,12 @@ async function collect({ world, run, closing, buffer, inbox, options }: Visit, w
 }
 
 /** The limiter whose permit the run has lost before it began: its slot went to another run, or its part of a rate was for another time. */
-async function lostPermit({ run, journal, world }: Visit): Promise<number | undefined> {
+async function lostPermit({ run, journal, world, claimed }: Visit): Promise<number | undefined> {
   if (!journal.isEmpty || run.generation > 0) return undefined
   const now = world.clock.now()
   const isDoubtful = ({ grant, limit }: Gate) =>
-    grant !== undefined && !isPause(limit) && ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
-  return run.admission!.gates.some(isDoubtful) ? world.store.confirmPermits(run) : undefined
+    grant !== undefined && !isPause(limit) && ((grant.until ?? now) < now || grant.from !== undefined || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
+  return run.admission!.gates.some(isDoubtful) ? world.store.confirmPermits(run, claimed.recovered) : undefined
 }
 
 /** Queues the run again at this limiter. What it got from later ones is for others. */

@@ -30,12 +30,15 @@ export interface LimiterState {
   lastAt?: number
   /** The reservation that is furthest ahead. Its owner dispatches the next ones when it begins. */
   promised?: Reservation
+  /** Starts that did not begin in time and have given their part of the rate back: whose, and for when. */
+  returned?: [holder: string, at: number][]
   /** The cooldown of this limiter: nothing is granted before. */
   restUntil?: number
   /** The fairness key that was served last, where there are no slots that would know. */
   lane?: string
-  /** When it was last checked for holders that are gone. */
+  /** When it was last checked for holders that are gone, and that it was empty then. */
   checkedAt?: number
+  wasEmpty?: true
   /** Slot holders and their average time, as earlier versions stored them. They are moved to slots when met. */
   holders?: Record<string, number>
   heldMs?: number

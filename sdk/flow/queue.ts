@@ -16,6 +16,8 @@ export interface QueueEntry {
   order: number
   /** Of a run: its epoch when it was queued. So each time that it is queued has an entry of its own. */
   nth?: number
+  /** When it was put there. Its owner's own record may say a moment later that it waits. */
+  since?: number
   /** Of a step: what it was granted, which its run has not confirmed so far; or it is not wanted any more. */
   grant?: Grant | 'withdrawn'
 }
@@ -58,11 +60,12 @@ export const laneOf = (key: string | undefined): string => (key === undefined ? 
 /** Sorts behind every entry of a fairness key. */
 export const behindLane = (lane: string): string => `${lane}0`
 
-export const writeEntry = ({ run, holder, cost, holds, lane, order, nth, grant }: QueueEntry): Json => ({
+export const writeEntry = ({ run, holder, cost, holds, lane, order, nth, since, grant }: QueueEntry): Json => ({
   run,
   lane,
   order,
   ...(nth !== undefined && { nth }),
+  ...(since !== undefined && { since }),
   ...(holder !== run && { holder }),
   ...(cost !== 1 && { cost }),
   ...(!holds && { holds }),
@@ -70,8 +73,9 @@ export const writeEntry = ({ run, holder, cost, holds, lane, order, nth, grant }
 })
 
 export function readEntry(value: Json): QueueEntry {
-  const { run, lane, order, holder = run, cost = 1, holds = true, nth, grant } = value as unknown as QueueEntry
-  return { run, lane, order, holder, cost, holds, ...(nth !== undefined && { nth }), ...(grant !== undefined && { grant }) }
+  const { run, lane, order, holder = run, cost = 1, holds = true, nth, since, grant } = value as unknown as QueueEntry
+  const rest = { ...(nth !== undefined && { nth }), ...(since !== undefined && { since }), ...(grant !== undefined && { grant }) }
+  return { run, lane, order, holder, cost, holds, ...rest }
 }
 
 /** In the order in which they are served: fairness keys in turn, beginning behind `served`. `entries`: sorted by `entryKey`. */

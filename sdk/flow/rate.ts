@@ -2,11 +2,13 @@ import type { LimitSpec } from './limit.ts'
 import type { LimiterState, Reservation, Used } from './limiter.ts'
 
 /**
- * A rate is a sliding window, counted in pieces that are forgotten whole. What is counted is what begins: a start that was
- * granted for a time may begin until the end of the next piece, so its piece is kept for one more. The rate falls short
- * by these two pieces, 4 %, and is never exceeded.
+ * A rate is a sliding window, counted in pieces that are forgotten whole, one piece later than their time. So it falls short by
+ * two pieces, 4 %. A start begins within two seconds of the time that it was granted for, or asks again and gives its part of
+ * the rate back with that.
  */
 const PIECES = 50
+/** What a runner may need from the grant of a start to its begin. */
+const BEGIN_WITHIN_MS = 2_000
 
 /** A start this far ahead is reserved at once. Further ahead one reservation is out at a time, because the limit may change. */
 export const AHEAD_MS = 1_000
@@ -20,8 +22,7 @@ function pieceOf(spec: LimitSpec, at: number): number {
 }
 
 /** Until when a start that was granted for `at` may begin. Later it has to ask the rate again. */
-export const validUntil = (spec: LimitSpec, at: number): number =>
-  spec.rate === undefined ? Number.POSITIVE_INFINITY : pieceOf(spec, at) + Math.floor(pieceMs(spec))
+export const validUntil = (at: number): number => at + BEGIN_WITHIN_MS
 
 /** The state while all keys of its limit are in a cooldown. */
 export const cooling = (state: LimiterState, until: number | undefined): LimiterState =>
@@ -58,6 +59,24 @@ export function taken(
   next.used = withUsed(inForce(state, spec, Math.min(at, now)), pieceOf(spec, at), Math.min(cost, spec.rate))
   next.lastAt = at
   return next
+}
+
+/** What one start has taken. */
+export interface Taken {
+  holder: string
+  at: number
+  cost: number
+}
+
+/** The state once a start that did not begin in time has given back what it took. Giving it back twice counts once. */
+export function givenBack(spec: LimitSpec, state: LimiterState, { holder, at, cost }: Taken, now: number): LimiterState {
+  if (spec.rate === undefined) return state
+  const returned = (state.returned ?? []).filter(([, time]) => time + 2 * spec.perMs! > now)
+  if (returned.some(([who, time]) => who === holder && time === at)) return state
+  const piece = pieceOf(spec, at)
+  const there = state.used?.find(([until]) => until === piece)
+  const used = there ? withUsed(state.used!, piece, -Math.min(cost, spec.rate, there[1])) : state.used
+  return { ...state, ...(used && { used }), returned: [...returned, [holder, at]] }
 }
 
 /** A reservation is out whose owner will dispatch the next ones. */

@@ -30,6 +30,7 @@ export class StepPermits implements Permits {
   private readonly visit: Visit
   private readonly permits = new Map<string, Permit>()
   private readonly waiting = new Map<Operation, (at: number) => void>()
+  private readonly begins = new Map<Operation, (at: number) => void>()
   private toAsk = new Set<Operation>()
   private readonly cooldowns = new Map<Operation, number>()
 
@@ -55,7 +56,15 @@ export class StepPermits implements Permits {
   request(operation: Operation, begin: (at: number) => void): void {
     this.keep(operation)
     this.waiting.set(operation, begin)
+    this.begins.set(operation, begin)
     this.toAsk.add(operation)
+  }
+
+  isLate(operation: Operation): boolean {
+    const { granted } = this.permits.get(operation.id) ?? {}
+    if (granted?.until === undefined || granted.until >= this.now()) return false
+    this.request(operation, this.begins.get(operation)!)
+    return true
   }
 
   lookAgain(): void {
@@ -83,9 +92,14 @@ export class StepPermits implements Permits {
     const permit = this.permits.get(operation.id)
     if (!permit) return
     if (!isSameLimiter(permit.limiter, operation.limit!.limiter)) return this.release(operation, 'and ask again')
-    const isBegun = permit.granted !== undefined && permit.granted.at <= this.now()
-    if (isBegun) return this.begin(operation, permit)
     const { store } = this.visit.world
+    const { granted } = permit
+    if (granted && granted.at <= this.now()) {
+      // Its part of the rate was for another time.
+      const isLate = granted.until !== undefined && granted.until < this.now()
+      const renewed = isLate ? await store.renewRate(permit.limiter, this.entryOf(operation, permit), granted.at) : granted
+      return renewed ? this.begin(operation, { ...permit, granted: { ...granted, ...renewed } }) : this.release(operation, 'and ask again')
+    }
     // A runner that died may have got a slot without having been in the queue.
     const standing = await store.standing(permit.limiter, this.entryOf(operation, permit), !permit.isKnown && this.visit.claimed.recovered)
     permit.isKnown = true
@@ -98,8 +112,8 @@ export class StepPermits implements Permits {
     const granted = permit.granted!
     this.permits.set(operation.id, permit)
     const now = this.now()
-    // Its part of the rate was for another time.
-    if (granted.until !== undefined && granted.until < now) return this.release(operation, 'and ask again')
+    // The next look renews its part of the rate.
+    if (granted.until !== undefined && granted.until < now) return void this.toAsk.add(operation)
     const begin = this.waiting.get(operation)
     if (granted.at > now) return begin?.(granted.at)
     this.waiting.delete(operation)
@@ -131,6 +145,7 @@ export class StepPermits implements Permits {
     const event = { type: operation.kind === 'task' ? ('task.queued' as const) : ('step.queued' as const), id: operation.id, ...limiter, order, nth }
     buffer.add(event)
     operation.learn(event)
+    this.toAsk.delete(operation)
     const permit: Permit = { limiter, holder: holderOf(run, idempotencyKey(run, operation.id), nth), order, isKnown: true, isQueued: true }
     this.permits.set(operation.id, permit)
     buffer.send({ kind: 'acquire', limiter, spec: spec as LimitSpec, entry: { ...this.entryOf(operation, permit), cost } })
@@ -156,6 +171,7 @@ export class StepPermits implements Permits {
     if (how) this.toAsk.add(operation)
     else {
       this.waiting.delete(operation)
+      this.begins.delete(operation)
       this.toAsk.delete(operation)
     }
     const cooldownMs = this.cooldowns.get(operation)

@@ -9,7 +9,7 @@ import { deliver } from './deliver.ts'
 import { acquireNow } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
 import { readQueue } from './limiters/entries.ts'
-import { entryOf, queueUp } from './limiters/queueing.ts'
+import { entryOf, joinNext, lookForRoomOf } from './limiters/queueing.ts'
 import { type InForce, limitOf, noteLimit } from './limiters/record.ts'
 import { release } from './limiters/release.ts'
 import { isHeld, readBlock } from './limiters/slots.ts'
@@ -28,7 +28,7 @@ export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
   if (!admission) return yield* insertPlain(storage, run)
   const there = yield* ask(storage.find(run.id))
   // Whoever asked first may have died before the run was in line.
-  if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* queueInPlace(storage, there) : [] }
+  if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* queueAgain(storage, there) : [] }
   // Its turn comes when its time has, and all of its input; its limits are known by then.
   if (run.wakeAt > storage.now() || admission.gathering) {
     for (const [limit, spec] of Object.entries(admission.specs)) yield* noteLimit(storage, { limit }, spec)
@@ -53,15 +53,22 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
   const passed = gates.length
   const admission = { ...run.admission!, gates: [...gates, ...run.admission!.gates.slice(passed)] }
   if (passed === admission.gates.length) return yield* insertPlain(storage, { ...run, admission, passed })
+  yield* joinNext(storage, { ...run, admission, passed })
   const made = yield* insertPlain(storage, { ...run, admission, passed, status: 'queued' })
   if (!made.inserted) return made
-  return { ...made, wakes: yield* queueInPlace(storage, made.run) }
+  return { ...made, wakes: yield* lookInPlace(storage, made.run) }
 }
 
-/** Into the queue, in the place of those that it is to replace. Doing it again is harmless. */
-function* queueInPlace(storage: Storage, run: StoredRun): Procedure<Wake[]> {
+/** A start that is repeated: whoever sent it first may have died before the run was in the queue. */
+function* queueAgain(storage: Storage, run: StoredRun): Procedure<Wake[]> {
+  yield* joinNext(storage, run)
+  return yield* lookInPlace(storage, run)
+}
+
+/** Looks for room, in the place of those that it is to replace. Doing it again is harmless. */
+function* lookInPlace(storage: Storage, run: StoredRun): Procedure<Wake[]> {
   const { gates, onConflict } = run.admission!
-  const wakes = yield* queueUp(storage, run)
+  const wakes = yield* lookForRoomOf(storage, run)
   const gate = gates[run.passed ?? 0]
   // One that has its key, and waits for something else, has taken that place long ago.
   return onConflict && gate && isSingleton(gate.limit) ? [...wakes, ...(yield* takeTheirPlace(storage, run, gate, onConflict))] : wakes

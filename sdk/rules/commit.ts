@@ -4,7 +4,7 @@ import type { Commit, CommitResult, Wake } from '../ports.ts'
 import { releaseRun } from './admit.ts'
 import { ABANDONED, FREE, leftUndone } from './claim.ts'
 import { forgetStarts } from './forget-starts.ts'
-import { queueUp } from './limiters/queueing.ts'
+import { joinNext, lookForRoomOf } from './limiters/queueing.ts'
 import { type Sent, sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
@@ -24,13 +24,14 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   if (!next) return { ok: true, suspended: false, wakes: sent, ...got }
   yield* tidy(storage, run, said)
 
+  if (said.next.kind === 'queue') yield* joinNext(storage, { ...run, ...next.change.set })
   const updated = yield* ask(storage.update(run, next.change))
   const { kind } = said.next
   if (updated.ok) {
     if (said.next.kind === 'gathered' && said.next.starts?.length) yield* ask(storage.removeMessages(run, said.next.starts))
     if (kind === 'end') yield* forgetStarts(storage, run, 'payloads')
     if (kind === 'keep' || kind === 'gathered') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent, ...got }
-    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* queueUp(storage, updated.run))] }
+    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* lookForRoomOf(storage, updated.run))] }
     if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* releaseRun(storage, run))] }
     return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
   }

@@ -6,7 +6,7 @@ import { releaseRun } from './admit.ts'
 import { ABANDONED } from './claim.ts'
 import { outside, parked } from './commit.ts'
 import { isLeased } from './guard.ts'
-import { queueUp } from './limiters/queueing.ts'
+import { joinNext, lookForRoomOf } from './limiters/queueing.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 import { appendOutside } from './terminate.ts'
@@ -30,9 +30,10 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
     ...(hasGates ? { status: 'queued' as const, wakeAt: undefined } : { status: 'pending' as const, wakeAt: now }),
     ...(admission && { admission, passed: 0 }),
   }
+  if (hasGates) yield* joinNext(storage, { ...run, admission, passed: 0 })
   const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
   if (!updated.ok) return NOT_REVIVED
-  return { revived: true, wakes: hasGates ? yield* queueUp(storage, updated.run) : [{ runId, at: now }] }
+  return { revived: true, wakes: hasGates ? yield* lookForRoomOf(storage, updated.run) : [{ runId, at: now }] }
 }
 
 /** True also when the word is there already: whoever wrote it died before the run itself said so. */

@@ -8,6 +8,7 @@ import type {
   Commit,
   CommitResult,
   DeliverResult,
+  GrantedPermit,
   Inbox,
   Lease,
   LimitersChecked,
@@ -30,7 +31,7 @@ import { beginIfFull, coalesce, collect, fill, reserve } from './coalesce.ts'
 import { commit } from './commit.ts'
 import { deliver } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
-import { lostPermit, standing } from './limiters/acquire.ts'
+import { lostPermit, renewRate, standing } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
 import { putOff, repair } from './limiters/repair.ts'
 import { revokeAndDispatch } from './limiters/revoke.ts'
@@ -101,8 +102,12 @@ export class Runs implements RunStore {
     return this.storage.perform(() => standing(this.storage, limiter, entry, mayHaveSlot))
   }
 
-  confirmPermits(run: RunRecord): Promise<number | undefined> {
-    return this.storage.perform(() => lostPermit(this.storage, run))
+  renewRate(limiter: LimiterId, entry: QueueEntry, grantedFor: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
+    return this.storage.perform(() => renewRate(this.storage, limiter, entry, grantedFor))
+  }
+
+  confirmPermits(run: RunRecord, mayHaveBegun: boolean): Promise<number | undefined> {
+    return this.storage.perform(() => lostPermit(this.storage, run, mayHaveBegun))
   }
 
   async coalesce(start: NewStart, encode?: EncodeStart): Promise<Coalesced> {

@@ -5,7 +5,7 @@ import type { World } from '../../sdk/ports.ts'
 import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
 import { Registry } from '../../sdk/workflow.ts'
 import type { FrameItem } from '../../sdk/worlds/aws/frames.ts'
-import { DUE, RUN, runIdOf, seqOf, timeText } from '../../sdk/worlds/aws/keys.ts'
+import { CHECKS, DUE, RUN, runIdOf, seqOf, timeText } from '../../sdk/worlds/aws/keys.ts'
 import { RUN_PAYLOADS, unpackText } from '../../sdk/worlds/aws/payloads.ts'
 import { createTableInput, TABLE } from '../../sdk/worlds/aws/table.ts'
 import { readWake } from '../../sdk/worlds/aws/wake-message.ts'
@@ -178,10 +178,14 @@ export class AwsCloud implements Cloud {
   /** functions/sweeper.ts. It asks 16 shards; where nothing is overdue that is not worth simulating. */
   private async sweep(): Promise<void> {
     const now = timeText(this.clock.now() + this.trouble.skew)
-    if (![...this.runItems()].some(({ dueShard, dueKey }) => dueShard?.S?.startsWith(DUE) && dueKey!.S! <= now)) return
+    const isDue = ({ dueShard, dueKey }: Attributes) => [DUE, CHECKS].some((prefix) => dueShard?.S?.startsWith(prefix)) && dueKey!.S! <= now
+    if (![...this.table.items()].some(({ item }) => isDue(item))) return
     const { world } = this.processes.cold()
     try {
       await world.wakeups.send(await world.store.overdue(world.clock.now(), 10_000))
+      const { wakes, failures } = await world.store.checkLimiters(world.clock.now(), 1_000)
+      for (const { error } of failures) this.unlessOfAws('the check of a limiter', error)
+      await world.wakeups.send(wakes)
     } catch (error) {
       this.unlessOfAws('the sweeper', error)
     }

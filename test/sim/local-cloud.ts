@@ -1,7 +1,8 @@
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import type { Admission } from '../../sdk/flow/admission.ts'
-import type { GateState } from '../../sdk/flow/gate.ts'
-import { gateKey, gatesOf, lineOf, ticketKey } from '../../sdk/flow/line.ts'
+import { flowControl } from '../../sdk/flow/control.ts'
+import { limiterKey, limitersOf, queueOf } from '../../sdk/flow/limiter.ts'
+import { readEntry } from '../../sdk/flow/queue.ts'
 import type { Clock, Message, RunStore, Waiting, Wake, World } from '../../sdk/ports.ts'
 import { Runs } from '../../sdk/rules/run-store.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
@@ -65,6 +66,7 @@ export class LocalCloud implements Cloud {
     const store = new Runs(this.storageOf(this.clock))
     this.sweeper = new Sweeper(this.clock, { everyMs: SWEEP_EVERY_MS, laziestMs: laziestSweepMs }, async () => {
       for (const wake of await store.overdue(this.clock.now() - trouble.skew, 1_000)) this.post(wake)
+      await this.checkLimiters()
     })
   }
 
@@ -124,17 +126,15 @@ export class LocalCloud implements Cloud {
     return problems
   }
 
-  /** Whoever is queued stands in a line, and somebody is inside who will leave. */
+  /** I10: a queued run is in a queue, and its limiter is due at some time. */
   private forgottenInLine(): string[] {
     return this.db.rows(`SELECT id, admission, coalesce(passed, 0) AS passed FROM runs WHERE status = 'queued'`).flatMap(({ id, admission, passed }) => {
-      const { gates, order } = JSON.parse(admission as string) as Admission
+      const { gates } = JSON.parse(admission as string) as Admission
       const gate = gates[passed as number]!
       const documents = new DocumentRows(this.db, this.clock)
-      const state = documents.get(gatesOf(gate.limit), gateKey(gate))?.value as unknown as GateState | undefined
-      const isInLine = documents.get(lineOf(gate), ticketKey({ lane: gate.lane ?? '', order, holder: id as string })) !== undefined
-      const holders = Object.keys(state?.holders ?? {}).filter((holder) => holder !== id)
-      const isInside = holders.some((holder) => this.db.row('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL', holder.split('/')[0]!))
-      return isInLine && isInside ? [] : [`run '${id}' is queued, ${isInLine ? 'nobody is inside' : 'not in line'}, and nothing will ever move it`]
+      const isDue = documents.get(limitersOf(gate.limit), limiterKey(gate))?.dueAt !== undefined
+      const isQueued = documents.list(queueOf(gate)).some(({ value }) => readEntry(value).holder === id)
+      return isQueued && isDue ? [] : [`run '${id}' is queued, ${isQueued ? 'its limiter is not due' : 'not in a queue'}, and nothing will ever move it`]
     })
   }
 
@@ -194,6 +194,7 @@ export class LocalCloud implements Cloud {
       ids: this.ids,
       log: () => {},
       inlineWaitMs: 1_000,
+      flow: flowControl,
     }
   }
 
@@ -216,6 +217,15 @@ export class LocalCloud implements Cloud {
         (error: unknown) => this.failures.push(`a runner threw: ${error instanceof Error ? error.stack : error}`),
       )
     })
+  }
+
+  /** What a runner does whenever it looks for what is due: in one of the processes, which may die of it. */
+  private async checkLimiters(): Promise<void> {
+    const { process, world } = this.processFor()
+    const { wakes, failures } = await currentProcess.run(process, () => world.store.checkLimiters(process.clock.now(), 1_000))
+    for (const { error } of failures) this.failures.push(`a limiter could not be checked: ${error instanceof Error ? error.stack : error}`)
+    await world.wakeups.send(wakes)
+    if (!this.processesStay) process.kill()
   }
 
   private processFor(): { process: LocalProcess; world: World } {

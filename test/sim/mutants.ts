@@ -1,6 +1,4 @@
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
-import type { Json } from '../../sdk/engine/json.ts'
-import type { GateState } from '../../sdk/flow/gate.ts'
 import type { DocumentStore, Message, RunStore } from '../../sdk/ports.ts'
 import { newRecord } from '../../sdk/rules/run-store.ts'
 import type { Storage, StoredDocuments } from '../../sdk/rules/storage.ts'
@@ -139,19 +137,19 @@ export const MUTANTS: Record<string, Mutant> = {
     storage: (storage) => replacing(storage, { record: (run) => after(storage.record(run), (record) => ({ ...record, generation: 0 })) }),
   },
 
-  /** Nobody looks who is in line when somebody leaves. On AWS the sweeper's hourly look makes up for most of it. */
-  'line overlooked': {
-    found: ['local'],
+  /** Nobody looks who is queued, and the checks of limiters do not either. */
+  'queue overlooked': {
+    found: BOTH,
     storage: (storage) =>
       replacing(storage, {
         documents: {
           ...forRules(storage.documents),
-          list: (collection, range) => (collection.startsWith('line ') && range?.limit === 1 ? [] : storage.documents.list(collection, range)),
+          list: (collection, range) => (collection.startsWith('line ') ? [] : storage.documents.list(collection, range)),
         },
       }),
   },
 
-  /** A gate forgets whom it has let in. */
+  /** A slot forgets who holds it. */
   'slot not kept': {
     found: BOTH,
     storage: (storage) =>
@@ -159,7 +157,7 @@ export const MUTANTS: Record<string, Mutant> = {
         documents: {
           ...forRules(storage.documents),
           put: (collection, key, value, options) =>
-            storage.documents.put(collection, key, collection.startsWith('gates ') ? withNobodyInside(value) : value, options),
+            storage.documents.put(collection, key, collection.startsWith('slots ') ? { ...(value as object), holder: '' } : value, options),
         },
       }),
   },
@@ -184,8 +182,6 @@ const forRules = (documents: StoredDocuments): StoredDocuments => ({
   countUp: (...asked) => documents.countUp(...asked),
   endCount: (...asked) => documents.endCount(...asked),
 })
-
-const withNobodyInside = (gate: Json): Json => ({ ...(gate as unknown as GateState), holders: {} }) as unknown as Json
 
 const isOwned = ({ sk }: Attributes): boolean => /^[DJM]#/.test(sk!.S!)
 

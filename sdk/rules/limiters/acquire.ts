@@ -1,7 +1,7 @@
 import type { LimitSpec } from '../../flow/limit.ts'
 import type { LimiterId } from '../../flow/limiter.ts'
 import type { Grant, QueueEntry } from '../../flow/queue.ts'
-import { cooling, roomFor, taken } from '../../flow/rate.ts'
+import { cooling, givenBack, roomFor, taken } from '../../flow/rate.ts'
 import { type Slot, stayOf } from '../../flow/slots.ts'
 import { isPause } from '../../flow/pause-scope.ts'
 import type { GrantedPermit, RunRecord, Standing, Wake } from '../../ports.ts'
@@ -9,7 +9,7 @@ import { type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { findEntry, nextEntries, type Queued } from './entries.ts'
 import { validFor } from './grant.ts'
-import { enqueue, entryOf } from './queueing.ts'
+import { entryOf, join, lookForRoom } from './queueing.ts'
 import { type InForce, limitOf, noteLimit } from './record.ts'
 import { free, passOn, readSlot, slotOf, takeFree } from './slots.ts'
 import { moveHolders, readState, type Seen, writeState } from './state.ts'
@@ -31,7 +31,8 @@ export function* acquire(storage: Storage, id: LimiterId, entry: QueueEntry, spe
     const { by: _, from: __, ...permit } = now
     return { permit, wakes: [] }
   }
-  const { wakes, granted } = yield* enqueue(storage, id, { ...entry, holds }, limit)
+  yield* join(storage, id, { ...entry, holds })
+  const { wakes, granted } = yield* lookForRoom(storage, id, entry.holder, limit)
   const own = granted.get(entry.holder)
   return own ? { permit: own, wakes } : { ...QUEUED, wakes }
 }
@@ -69,8 +70,10 @@ export function* standing(storage: Storage, id: LimiterId, entry: QueueEntry, ma
   if (queued?.entry.grant === 'withdrawn') return 'unknown'
   if (queued) return queued.entry.grant ? yield* confirm(storage, id, entry, queued.entry.grant) : 'queued'
   if (!mayHaveSlot) return 'unknown'
-  const { widest } = yield* limitOf(storage, id)
-  const slot = widest === 0 ? undefined : yield* slotOf(storage, id, entry.holder, widest)
+  const { widest, spec } = yield* limitOf(storage, id)
+  // It may have begun with it, and a rate counts every begin.
+  if (widest === 0 || spec.rate !== undefined) return 'unknown'
+  const slot = yield* slotOf(storage, id, entry.holder, widest)
   return slot ? { permit: { at: slot.since, slot: slot.index } } : 'unknown'
 }
 
@@ -91,16 +94,32 @@ export function* confirm(
   return moved ? { permit: { ...times, slot: moved.index } } : 'unknown'
 }
 
+/**
+ * A start that comes later than its part of the rate was for takes another, for now. Undefined where there is no room: then it has
+ * to queue again. `unused`: for when the part was that it gives back, unless it may have begun with it.
+ */
+export function* renewRate(storage: Storage, id: LimiterId, entry: QueueEntry, unused: number | undefined): Procedure<Omit<GrantedPermit, 'holder'> | undefined> {
+  for (;;) {
+    const limit = yield* limitOf(storage, id)
+    const seen = yield* readState(storage, id)
+    const now = storage.now()
+    const before = unused === undefined ? seen.state : givenBack(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
+    const hasRoom = !limit.isPaused && roomFor(limit.spec, cooling(before, limit.restUntil), entry.cost, now) <= now
+    const next = hasRoom ? taken(limit.spec, before, entry, now, now) : before
+    if (next !== seen.state && !(yield* writeState(storage, id, next, seen.found))) continue
+    return hasRoom ? { at: now, ...validFor(limit.spec, now) } : undefined
+  }
+}
+
 /** The limiter, of those that a run has passed, at which it has to queue again before it begins. */
-export function* lostPermit(storage: Storage, run: Pick<RunRecord, 'id' | 'admission' | 'epoch'>): Procedure<number | undefined> {
+export function* lostPermit(storage: Storage, run: Pick<RunRecord, 'id' | 'admission' | 'epoch'>, mayHaveBegun: boolean): Procedure<number | undefined> {
   for (const [i, { grant, ...gate }] of (run.admission?.gates ?? []).entries()) {
     if (!grant || isPause(gate.limit)) continue
     const isLate = grant.until !== undefined && grant.until < storage.now()
-    // Its part of the rate was for another time; there may be room for it now.
-    const isLost = isLate
-      ? !(yield* acquireNow(storage, gate, yield* limitOf(storage, gate), entryOf(run, gate)))
-      : (yield* confirm(storage, gate, { holder: run.id, lane: gate.lane ?? '' }, grant)) === 'unknown'
-    if (isLost) return i
+    const isKept = isLate
+      ? (yield* renewRate(storage, gate, entryOf(run, gate), mayHaveBegun ? undefined : grant.at)) !== undefined
+      : (yield* confirm(storage, gate, { holder: run.id, lane: gate.lane ?? '' }, grant)) !== 'unknown'
+    if (!isKept) return i
   }
   return undefined
 }

@@ -7,9 +7,9 @@ import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { nextEntries, type Queued } from './entries.ts'
 import { type Granting, grant } from './grant.ts'
-import { queueUp } from './queueing.ts'
+import { lookForRoomOf } from './queueing.ts'
 import { type InForce, limitOf } from './record.ts'
-import { free, takeFree } from './slots.ts'
+import { findFree, free, isHeld } from './slots.ts'
 import { readState, type Seen, writeState } from './state.ts'
 
 /**
@@ -50,13 +50,15 @@ export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, known?: 
 /** One slot, one grant: those that release others see to them. */
 function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: Slot, into: Dispatched): Procedure<void> {
   let slot: Slot | undefined = released
+  const passedOver = new Set<string>()
   while (slot) {
-    const { seen, candidates }: Look = yield* look(storage, id, limit, released.lane, released.index)
+    const { seen, candidates }: Look = yield* look(storage, id, limit, released.lane, released.index, passedOver)
     const [first] = candidates
     if (!first || !mayReserve(storage, limit, seen.state, first)) break
     for (const queued of candidates) {
       const granting: Granting = yield* grantWith(storage, id, limit, seen, queued, slot)
       if (granting.isGranted) return yield* note(storage, queued, granting, into)
+      passedOver.add(queued.key)
       slot = granting.slot
       if (!slot) return
     }
@@ -69,15 +71,19 @@ function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: 
 /** As long as there are free slots and requests. */
 function* fillSlots(storage: Storage, id: LimiterId, limit: InForce, into: Dispatched): Procedure<void> {
   let served: string | undefined
+  const passedOver = new Set<string>()
   for (;;) {
-    const { seen, candidates } = yield* look(storage, id, limit, served, 0)
+    const { seen, candidates } = yield* look(storage, id, limit, served, 0, passedOver)
     const [queued] = candidates
     if (!queued || !mayReserve(storage, limit, seen.state, queued)) return
-    const slot = yield* takeFree(storage, id, limit, queued.entry)
+    const slot = yield* findFree(storage, id, limit, queued.entry)
     if (!slot) return
     const granting = yield* grantWith(storage, id, limit, seen, queued, slot)
     if (granting.isGranted) yield* note(storage, queued, granting, into)
-    else if (granting.slot) yield* free(storage, id, granting.slot)
+    else if (granting.slot) {
+      passedOver.add(queued.key)
+      if (isHeld(granting.slot)) yield* free(storage, id, granting.slot)
+    }
     served = queued.entry.lane
   }
 }
@@ -87,10 +93,11 @@ interface Look {
   candidates: Queued[]
 }
 
-function* look(storage: Storage, id: LimiterId, limit: InForce, served: string | undefined, slot: number): Procedure<Look> {
+/** `passedOver`: requests that this dispatcher could not grant. */
+function* look(storage: Storage, id: LimiterId, limit: InForce, served: string | undefined, slot: number, passedOver: ReadonlySet<string>): Procedure<Look> {
   // Where many slots are released at the same time, not all of them are for the first in the queue.
   const width = storage.isContended ? Math.ceil(limit.spec.concurrency! / 10) : 1
-  const [seen, found] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, served, LOOK + width)])) as [Seen, Queued[]]
+  const [seen, found] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, served, LOOK + width, passedOver)])) as [Seen, Queued[]]
   const from = width > 1 ? spread(String(slot)) % Math.min(width, Math.max(1, found.length)) : 0
   return { seen, candidates: [...found.slice(from), ...found.slice(0, from)] }
 }
@@ -115,10 +122,14 @@ function* grantWith(storage: Storage, id: LimiterId, limit: InForce, seen: Seen,
 
 /** Many at once: one write reserves their starts, and then all are told. */
 function* dispatchRate(storage: Storage, id: LimiterId, limit: InForce, into: Dispatched): Procedure<void> {
+  const passedOver = new Set<string>()
   for (let tries = 0; tries < MOST_TRIES; ) {
     const seen = yield* readState(storage, id)
-    const queue = yield* nextEntries(storage, id, seen.state.lane, BATCH)
-    if (queue.length === 0) return yield* endPause(storage, id, limit)
+    const queue = yield* nextEntries(storage, id, seen.state.lane, BATCH, passedOver)
+    if (queue.length === 0) {
+      if (passedOver.size === 0) yield* endPause(storage, id, limit)
+      return
+    }
     const { state, starts } = plan(storage, limit, seen.state, queue)
     if (starts.length === 0) return
     if (state !== seen.state && !(yield* writeState(storage, id, state, seen.found))) {
@@ -126,7 +137,11 @@ function* dispatchRate(storage: Storage, id: LimiterId, limit: InForce, into: Di
       continue
     }
     const granted = yield* together(starts.map(({ queued, at }) => grant(storage, id, limit, queued, undefined, at)))
-    for (const [i, granting] of granted.entries()) if (granting.isGranted) yield* note(storage, starts[i]!.queued, granting, into)
+    for (const [i, granting] of granted.entries()) {
+      const { queued } = starts[i]!
+      if (granting.isGranted) yield* note(storage, queued, granting, into)
+      else passedOver.add(queued.key)
+    }
     if (starts.length < queue.length) return
   }
 }
@@ -159,5 +174,5 @@ function* note(storage: Storage, { entry }: Queued, granting: Granting & { isGra
   const { permit, wakes, next } = granting
   into.granted.set(entry.holder, permit)
   into.wakes.push(...wakes)
-  if (next) into.wakes.push(...(yield* queueUp(storage, next)))
+  if (next) into.wakes.push(...(yield* lookForRoomOf(storage, next)))
 }

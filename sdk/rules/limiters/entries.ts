@@ -14,20 +14,20 @@ export interface Queued {
 const PAGE = 25
 
 /** The first entries that wait for a grant, in the order of service, beginning behind the fairness key that was served last. */
-export function* nextEntries(storage: Storage, id: LimiterId, served: string | undefined, most: number): Procedure<Queued[]> {
-  const behind = served === undefined ? [] : yield* waiting(storage, id, behindLane(served), most)
+export function* nextEntries(storage: Storage, id: LimiterId, served: string | undefined, most: number, but?: ReadonlySet<string>): Procedure<Queued[]> {
+  const behind = served === undefined ? [] : yield* waiting(storage, id, behindLane(served), most, but)
   if (behind.length >= most) return behind
-  const all = yield* waiting(storage, id, undefined, most)
+  const all = yield* waiting(storage, id, undefined, most, but)
   const known = new Set(behind.map(({ key }) => key))
   return [...behind, ...all.filter(({ key }) => !known.has(key))].slice(0, most)
 }
 
-function* waiting(storage: Storage, id: LimiterId, after: string | undefined, most: number): Procedure<Queued[]> {
+function* waiting(storage: Storage, id: LimiterId, after: string | undefined, most: number, but?: ReadonlySet<string>): Procedure<Queued[]> {
   const found: Queued[] = []
   const limit = Math.max(most, PAGE)
   for (let from = after; ; ) {
     const page = yield* ask(storage.documents.list(queueOf(id), { limit, ...(from !== undefined && { after: from }) }))
-    found.push(...page.map(toQueued).filter(({ entry }) => entry.grant === undefined))
+    found.push(...page.map(toQueued).filter(({ entry, key }) => entry.grant === undefined && !but?.has(key)))
     if (found.length >= most || page.length < limit) return found.slice(0, most)
     from = page.at(-1)!.key
   }

@@ -1,6 +1,6 @@
 import type { Gate } from '../../flow/admission.ts'
 import type { LimitSpec } from '../../flow/limit.ts'
-import { isSameLimiter, type LimiterId } from '../../flow/limiter.ts'
+import { BEING_MADE_MS, isSameLimiter, type LimiterId } from '../../flow/limiter.ts'
 import { type Grant, isOfStep, type QueueEntry } from '../../flow/queue.ts'
 import { validUntil } from '../../flow/rate.ts'
 import { type Slot, stayOf } from '../../flow/slots.ts'
@@ -9,6 +9,7 @@ import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
 import { changeEntry, type Queued, removeEntry } from './entries.ts'
+import { joinNext } from './queueing.ts'
 import type { InForce } from './record.ts'
 import { passOn } from './slots.ts'
 
@@ -57,7 +58,8 @@ function* grantRun(storage: Storage, id: LimiterId, limit: InForce, queued: Queu
   const { entry, key } = queued
   const told = yield* tellRun(storage, id, limit, entry.run, granted)
   if (!told) {
-    yield* removeEntry(storage, id, key)
+    // Its owner may be about to say that it waits.
+    if (storage.now() - (entry.since ?? 0) >= BEING_MADE_MS) yield* removeEntry(storage, id, key)
     return notGranted(slot)
   }
   const own = slot && (yield* handOver(storage, id, slot, entry))
@@ -78,7 +80,7 @@ const permitOf = ({ at, until }: Grant, slot: Slot | undefined): Omit<GrantedPer
 })
 
 /** A part of a rate is for its time. */
-export const validFor = (spec: LimitSpec, at: number): { until?: number } => (spec.rate === undefined ? {} : { until: validUntil(spec, at) })
+export const validFor = (spec: LimitSpec, at: number): { until?: number } => (spec.rate === undefined ? {} : { until: validUntil(at) })
 
 /** A slot that was taken for this very request has its holder. */
 function* handOver(storage: Storage, id: LimiterId, slot: Slot, entry: QueueEntry): Procedure<Slot | undefined> {
@@ -101,6 +103,7 @@ function* tellRun(storage: Storage, id: LimiterId, limit: InForce, runId: string
     const gates: readonly Gate[] = admission?.gates ?? []
     if (run?.status !== 'queued' || !isSameLimiter(gates[before], id)) return undefined
     const isLast = before + 1 === gates.length
+    if (!isLast) yield* joinNext(storage, { ...run, passed: before + 1 })
     // Paused again while it was in the queue, it has waited for that too.
     const gate = { ...gates[before]!, grant: granted, ...(limit.round !== undefined && { round: limit.round }) }
     // One that was cancelled is looked at earlier.

@@ -1,6 +1,6 @@
+import type { Admission, Gate } from '../../flow/admission.ts'
 import { CHECK_EVERY_MS, type LimiterId } from '../../flow/limiter.ts'
 import type { QueueEntry } from '../../flow/queue.ts'
-import type { Admission, Gate } from '../../flow/admission.ts'
 import type { Wake } from '../../ports.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
@@ -9,23 +9,56 @@ import { nextEntries, putEntry, type Queued } from './entries.ts'
 import type { InForce } from './record.ts'
 import { checkBy, readState, type Seen } from './state.ts'
 
-/** Queues a request, and grants it where there is room. Doing it again is harmless. */
-export function* enqueue(storage: Storage, id: LimiterId, entry: QueueEntry, known?: InForce): Procedure<Dispatched> {
-  yield* putEntry(storage, id, entry)
+/**
+ * I10. A request is queued in this order: its limiter is due, its entry is there, its owner's record says that it waits, and then
+ * its owner looks for room. Whoever dies in between has left something behind that the next check of the limiter finds.
+ */
+
+/** Puts a request into the queue. Doing it again is harmless. */
+export function* join(storage: Storage, id: LimiterId, entry: QueueEntry): Procedure<void> {
+  yield* checkBy(storage, id, storage.now() + CHECK_EVERY_MS)
+  yield* putEntry(storage, id, { ...entry, since: storage.now() })
+}
+
+/** Looks for room, for a request that is in the queue and whose owner says so. */
+export function* lookForRoom(storage: Storage, id: LimiterId, holder: string, known?: InForce): Procedure<Dispatched> {
   const [seen, [first]] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, undefined, 1)])) as [Seen, Queued[]]
+  // A process that stood still for long has to do it again: a check may have come in between.
   yield* checkBy(storage, id, storage.now() + CHECK_EVERY_MS, seen)
-  // Whoever put another request there has looked for free slots since, and every slot released after that goes to the queue.
-  const isBehind = storage.isContended && first !== undefined && first.entry.holder !== entry.holder
+  // The owner of another request has looked for room since, and every slot released after that goes to the queue.
+  const isBehind = storage.isContended && first !== undefined && first.entry.holder !== holder
   return isBehind ? { wakes: [], granted: new Map() } : yield* dispatch(storage, id, undefined, known)
 }
 
-/** Queues a run at the limiter that it has to pass next. */
+/** The limiter that a run has to pass next. */
+export const nextGate = ({ admission, passed = 0 }: { admission?: Admission | undefined; passed?: number | undefined }): Gate | undefined =>
+  admission?.gates[passed]
+
+/** Queues a run at the limiter that it has to pass next, before its record says so. */
+export function* joinNext(storage: Storage, run: Requesting & { passed?: number | undefined }): Procedure<void> {
+  const gate = nextGate(run)
+  if (gate) yield* join(storage, gate, entryOf(run, gate))
+}
+
+/** Has a run that says that it is queued look for room. */
+export function* lookForRoomOf(storage: Storage, run: StoredRun): Procedure<Wake[]> {
+  const gate = nextGate(run)
+  return gate ? (yield* lookForRoom(storage, gate, run.id)).wakes : []
+}
+
+/** Both, for a run that may not be in the queue although it says so. */
 export function* queueUp(storage: Storage, run: StoredRun): Procedure<Wake[]> {
-  const gate = run.admission?.gates[run.passed ?? 0]
-  return gate ? (yield* enqueue(storage, gate, entryOf(run, gate))).wakes : []
+  yield* joinNext(storage, run)
+  return yield* lookForRoomOf(storage, run)
+}
+
+interface Requesting {
+  id: string
+  admission?: Admission | undefined
+  epoch?: number
 }
 
 /** The request of a run. Each time that it is queued has an entry of its own. */
-export function entryOf({ id, epoch = 0, admission }: { id: string; admission?: Admission | undefined; epoch?: number }, { lane = '', holds }: Gate): QueueEntry {
+export function entryOf({ id, epoch = 0, admission }: Requesting, { lane = '', holds }: Gate): QueueEntry {
   return { run: id, holder: id, cost: 1, holds: holds === true, lane, order: admission!.order, ...(epoch > 0 && { nth: epoch }) }
 }

@@ -137,12 +137,16 @@ function* setNextCheck(storage: Storage, id: LimiterId): Procedure<void> {
     const now = storage.now()
     const [first] = yield* readQueue(storage, id, 1)
     const inUse = (yield* readSlots(storage, id, limit.widest)).some(isHeld)
-    const next = { ...state, checkedAt: now }
+    const { wasEmpty, ...rest } = state
+    const isEmpty = !first && !inUse
+    const next: LimiterState = { ...rest, checkedAt: now, ...(isEmpty && { wasEmpty: true }) }
+    // Empty twice: a process that was about to queue something has done so, or never will.
+    const isUnused = isEmpty && wasEmpty === true
     const written = first
       ? yield* writeState(storage, id, next, found, now + CHECK_EVERY_MS)
-      : inUse
-        ? yield* writeState(storage, id, next, found, now + CHECK_IDLE_EVERY_MS)
-        : yield* retire(storage, id, next, found, unusedFrom(limit.spec, state, now) + KEPT_MS)
+      : isUnused
+        ? yield* retire(storage, id, next, found, unusedFrom(limit.spec, state, now) + KEPT_MS)
+        : yield* writeState(storage, id, next, found, now + CHECK_IDLE_EVERY_MS)
     if (!written) continue
     // A request that came meanwhile saw the earlier time.
     if (!first && (yield* readQueue(storage, id, 1)).length > 0) yield* checkBy(storage, id, now + CHECK_EVERY_MS)

@@ -81,6 +81,17 @@ function stay({ holder, lane }: Pick<QueueEntry, 'holder' | 'lane'>, since: numb
 
 /** Takes a free slot for this request; the one that it has already, where it asks again. Undefined: none is free. */
 export function* takeFree(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<Slot | undefined> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const found = yield* findFree(storage, id, limit, entry, tries)
+    if (!found || found.holder === entry.holder) return found
+    const taken = yield* writeSlot(storage, id, found, stay(entry, storage.now(), found.heldMs))
+    if (taken) return taken
+  }
+  return undefined
+}
+
+/** A free slot for this request, as it is; or the one that it has already. Undefined: none is free. */
+export function* findFree(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry, tries = 0): Procedure<Slot | undefined> {
   const concurrency = limit.spec.concurrency!
   if (limit.widest > concurrency && (yield* hasSurplus(storage, id, limit))) return undefined
   const blocks = blocksOf(concurrency)
@@ -91,13 +102,8 @@ export function* takeFree(storage: Storage, id: LimiterId, limit: InForce, entry
     const own = there.find(({ holder }) => holder === entry.holder)
     if (own) return own
     const free = freeIn(block, there, concurrency)
-    for (let tries = 0; tries < MOST_TRIES && free.length > 0; tries++) {
-      // Where others write at the same time, not all of them begin with the first.
-      const at = storage.isContended ? spread(`${entry.holder} ${tries}`) % free.length : 0
-      const [slot] = free.splice(at, 1)
-      const taken = yield* writeSlot(storage, id, slot!, stay(entry, storage.now(), slot!.heldMs))
-      if (taken) return taken
-    }
+    // Where others write at the same time, not all of them begin with the first.
+    if (free.length > 0) return free[storage.isContended ? spread(`${entry.holder} ${tries}`) % free.length : 0]
   }
   return undefined
 }

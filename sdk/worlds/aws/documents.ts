@@ -63,7 +63,7 @@ export class DynamoDocuments implements DocumentStore {
   async delete(collection: string, key: string, ifVersion?: number): Promise<boolean> {
     const now = this.aws.clock.now()
     const condition = ifVersion === undefined ? isAlive(now) : all(isAlive(now), isAt(ifVersion))
-    return this.write(collection, key, { value: NOTHING, expiresAt: now, ttl: ttlOf(now), ...NOT_DUE }, condition)
+    return this.write(collection, key, { ...GONE, ttl: ttlOf(now) }, condition)
   }
 
   /** Counting up is an update without a version in its condition, so of many at once none is refused. */
@@ -81,7 +81,7 @@ export class DynamoDocuments implements DocumentStore {
   async endCount(collection: string, key: string, value: Json, version: number): Promise<boolean> {
     const now = this.aws.clock.now()
     const isThisOne: Expression = { text: '#value = :value', values: { ':value': pack(value) } }
-    return this.write(collection, key, { value: NOTHING, expiresAt: now, ttl: ttlOf(now) }, all(isAlive(now), isAt(version), isThisOne))
+    return this.write(collection, key, { ...GONE, ttl: ttlOf(now) }, all(isAlive(now), isAt(version), isThisOne))
   }
 
   /** What expired stays until DynamoDB gets round to it, and a list reads over it; this does not. */
@@ -137,6 +137,7 @@ export class DynamoDocuments implements DocumentStore {
   }
 }
 
-const NOTHING = 'null'
 const NOT_DUE = { dueShard: undefined, dueKey: undefined }
+/** Expired for every clock, also one that is behind. */
+const GONE = { value: 'null', expiresAt: 0, ...NOT_DUE }
 const ttlOf = (expiresAt: number | undefined): number | undefined => (expiresAt === undefined ? undefined : Math.ceil(expiresAt / 1_000))

@@ -9,27 +9,29 @@ import { canaryOf } from './workflows.ts'
 const LONGEST_EXPIRY_MS = 31 * 86_400_000
 
 /** When all is done, limiters and queues are empty, nothing is paused, and every document that was made for a run goes some time. */
-export async function checkEmpty(cloud: Cloud, witness: FlowWitness): Promise<void> {
+export async function leftovers(cloud: Cloud): Promise<string[]> {
+  const found: string[] = []
   const client = new Client(cloud.observer(), cloud.workflows)
   for (const { name, gates } of await client.limits.list()) {
     for (const { key, inside, holders, waiting, next } of gates) {
       const which = key === undefined ? `limit '${name}'` : `limit '${name}' of '${key}'`
-      if (inside > 0) witness.fail('left', `everything has ended, and ${which} still counts ${holders.join(', ')}`)
+      if (inside > 0) found.push(`everything has ended, and ${which} still counts ${holders.join(', ')}`)
       if (waiting.count > 0)
-        witness.fail('left', `everything has ended, and ${next.join(', ')} is in the queue of ${which}`)
+        found.push(`everything has ended, and ${next.join(', ')} is in the queue of ${which}`)
     }
   }
   // Whoever looks forgets the pauses of runs that have ended.
   for (const { scope } of await client.pauses())
-    witness.fail('left', `everything was resumed, and ${JSON.stringify(scope)} is paused`)
+    found.push(`everything was resumed, and ${JSON.stringify(scope)} is paused`)
   const latest = cloud.clock.now() + LONGEST_EXPIRY_MS
   const staying = cloud.stored
     .documents()
     .filter((document) => (document.expiresAt ?? Infinity) > latest && !mayStay(document))
   if (staying.length > 0) {
     const names = staying.map(({ collection, key }) => `'${collection.replaceAll('\u0001', '|')} ${key}'`)
-    witness.fail('left', `everything has ended, and these documents stay for ever: ${names.slice(0, 5).join(', ')}`)
+    found.push(`everything has ended, and these documents stay for ever: ${names.slice(0, 5).join(', ')}`)
   }
+  return found
 }
 
 /** After an erase, nothing of a payload is anywhere. */

@@ -5,14 +5,16 @@ import type { Mutant } from '../mutants.ts'
 import type { WorldName } from '../simulate.ts'
 import { after, replacing } from '../spies.ts'
 import {
-  holdersOf,
+  holderOf,
   isLimiter,
   isLimitRecord,
   isPauseRecord,
   isQueue,
-  isStartLog,
+  isSeries,
+  isSlot,
+  isStart,
   resumedAt,
-  withoutHolders,
+  withoutHolder,
   withoutUse,
 } from './stored.ts'
 
@@ -104,9 +106,9 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
     const isTime = every(3)
     return (documents) => ({
       put: (collection, key, value, options) => {
-        if (!isLimiter(collection)) return documents.put(collection, key, value, options)
+        if (!isSlot(collection)) return documents.put(collection, key, value, options)
         return after(documents.get(collection, key), (before) => {
-          const isRelease = holdersOf(before?.value).length > holdersOf(value).length
+          const isRelease = holderOf(before?.value) !== '' && holderOf(value) !== holderOf(before?.value)
           return isRelease && isTime()
             ? asIfWritten(key, value, options)
             : documents.put(collection, key, value, options)
@@ -144,7 +146,7 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
       const documents = (storage: Storage): StoredDocuments =>
         replacing(storage.documents, {
           put: (collection, key, value, options) => {
-            if (isLimiter(collection) && holdersOf(value).length > 0) isGranted = true
+            if (isSlot(collection) && holderOf(value) !== '') isGranted = true
             return storage.documents.put(collection, key, value, options)
           },
         })
@@ -164,8 +166,8 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
     },
   },
 
-  /** Of two who take the last permit at once, both get it. */
-  'a limiter is written over': inDocuments(WITHOUT_TRANSACTIONS, ['limit', 'rate'], ignoringVersions(isLimiter)),
+  /** Of two who take one slot at once, both get it. */
+  'a slot is written over': inDocuments(WITHOUT_TRANSACTIONS, ['limit', 'rate'], ignoringVersions((collection) => isSlot(collection) || isLimiter(collection))),
 
   /** Runners do not see that anything is paused. Whoever looks for one pause finds it. */
   'a pause is not seen': inDocuments(BOTH, ['pause'], () => (documents) => ({
@@ -179,28 +181,43 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
     writing(isPauseRecord, (record) => resumedAt(record, 1_000)),
   ),
 
-  /** Of two starts that come at once, the second takes the place of the first. */
-  'a start is written over': inDocuments(BOTH, ['starts', 'stands', 'a runner threw'], ignoringVersions(isStartLog)),
+  /** Every third start is confirmed and never written. */
+  'a start is lost': {
+    found: BOTH,
+    shows: ['starts', 'stands', 'a runner threw'],
+    plant: () => {
+      const isTime = every(3)
+      return {
+        storage: (storage) =>
+          replacing(storage, {
+            putMessage: (run, message) => (isStart(message.id) && isTime() ? 'new' : storage.putMessage(run, message)),
+          }),
+      }
+    },
+  },
 
-  /** The places of starts are not cleared when their run has them. */
-  'starts are not cleared': inDocuments(BOTH, ['left', 'erased'], () => (documents) => ({
-    put: (collection, key, value, options = {}) =>
-      isStartLog(collection) && (options.ifVersion ?? 0) > 0
-        ? asIfWritten(key, value, options)
-        : documents.put(collection, key, value, options),
-  })),
+  /** A series counts every second start as the one before it. */
+  'a start is not counted': inDocuments(BOTH, ['starts', 'stands', 'a runner threw'], () => {
+    const isTime = every(2)
+    return (documents) => ({
+      countUp: (collection, key, ifNew, expiresAt) =>
+        isSeries(collection) && isTime()
+          ? after(documents.get(collection, key), (found) => found ?? documents.countUp(collection, key, ifNew, expiresAt))
+          : documents.countUp(collection, key, ifNew, expiresAt),
+    })
+  }),
 
   /** A limiter does not know what it let in lately. */
   'a rate is forgotten': inDocuments(BOTH, ['rate'], writing(isLimiter, withoutUse)),
 
-  /** A limiter forgets whom it has let in. */
-  'a permit is forgotten': inDocuments(BOTH, ['limit'], writing(isLimiter, withoutHolders)),
+  /** A slot forgets who holds it. */
+  'a permit is forgotten': inDocuments(BOTH, ['limit'], writing(isSlot, withoutHolder)),
 
   /** What should go some time never does. */
   'an expiry is forgotten': inDocuments(BOTH, ['left'], () => (documents) => ({
     put: (collection, key, value, options = {}) => {
       const { expiresAt: _, ...rest } = options
-      return documents.put(collection, key, value, isStartLog(collection) || isLimiter(collection) ? rest : options)
+      return documents.put(collection, key, value, isSlot(collection) || isLimiter(collection) ? rest : options)
     },
   })),
 }

@@ -1,6 +1,6 @@
 import { inflateRawSync } from 'node:zlib'
 import type { RunStatus, RunStore } from '../../../sdk/ports.ts'
-import { runKey } from '../../../sdk/worlds/aws/keys.ts'
+import { runKey, timeOf } from '../../../sdk/worlds/aws/keys.ts'
 import type { Database } from '../../../sdk/worlds/local/database.ts'
 import type { Table } from '../aws/dynamodb/table.ts'
 import type { ObjectStore } from '../aws/objects.ts'
@@ -14,23 +14,23 @@ import { after, replacing } from '../spies.ts'
 
 /** Collections of documents, by what they are for. */
 export const isLimiter = (collection: string): boolean => collection.startsWith('gates ')
+/** One slot of a limiter. */
+export const isSlot = (collection: string): boolean => collection.startsWith('slots ')
 export const isQueue = (collection: string): boolean => collection.startsWith('line ')
 export const isLimitRecord = (collection: string): boolean => collection === 'limits'
 export const isPauseRecord = (collection: string): boolean => collection === 'pauses'
-/** The log in which the starts of a debounced or batched workflow are collected. */
-export const isStartLog = (collection: string): boolean => collection.startsWith('starts ')
+/** The record that counts such starts. */
+export const isSeries = (collection: string): boolean => collection.startsWith('series of starts ')
+/** The message that holds a start of a debounced or batched workflow, in the inbox of its run. */
+export const isStart = (messageId: string): boolean => messageId.startsWith('start ')
 
-/** Documents whose number does not grow with the number of runs, keys or pauses: what is known of a limit, and its limiter. */
-export function mayStay({ collection, key }: StoredDocument): boolean {
-  const isOfAPause = isLimiter(collection) && collection.includes(' pause:')
-  return isLimitRecord(collection) || (isLimiter(collection) && key === '\u0001' && !isOfAPause)
-}
+/** Documents that do not stay: a limiter that is checked at some time goes then, if it is not in use. Records of limits do stay. */
+export const mayStay = ({ collection, dueAt }: StoredDocument): boolean => isLimitRecord(collection) || dueAt !== undefined
 
-/** Who has a permit of a limiter. */
-export const holdersOf = (limiter: unknown): string[] =>
-  Object.keys((limiter as { holders?: object } | null)?.holders ?? {})
-/** A limiter as if nobody had a permit of it. */
-export const withoutHolders = (limiter: object): object => ({ ...limiter, holders: {} })
+/** Who holds a slot. */
+export const holderOf = (slot: unknown): string => (slot as { holder?: string } | null)?.holder ?? ''
+/** A slot as if nobody held it. */
+export const withoutHolder = (slot: object): object => ({ ...slot, holder: '' })
 /** A limiter that has forgotten what it let in lately. */
 export function withoutUse(limiter: object): object {
   const { used: _, lastAt: __, ...rest } = limiter as { used?: unknown; lastAt?: unknown }
@@ -52,6 +52,7 @@ export interface StoredDocument {
   collection: string
   key: string
   expiresAt: number | undefined
+  dueAt: number | undefined
 }
 
 /** What is really stored, past every process and network. */
@@ -88,10 +89,11 @@ export function localStored(db: Database): Stored {
       }
     },
     documents: () =>
-      db.rows('SELECT collection, key, expires_at FROM documents').map(({ collection, key, expires_at: at }) => ({
+      db.rows('SELECT collection, key, expires_at, due_at FROM documents').map(({ collection, key, expires_at: at, due_at: due }) => ({
         collection: collection as string,
         key: key as string,
         expiresAt: at === null ? undefined : Number(at),
+        dueAt: due === null ? undefined : Number(due),
       })),
     *texts() {
       for (const table of tables())
@@ -118,7 +120,8 @@ export function awsStored(table: Table, objects: ObjectStore): Stored {
       for (const { item } of table.items()) {
         if (!item.pk!.S!.startsWith(DOCUMENT)) continue
         const expiresAt = item.expiresAt?.N === undefined ? undefined : Number(item.expiresAt.N)
-        found.push({ collection: item.pk!.S!.slice(DOCUMENT.length), key: item.sk!.S!, expiresAt })
+        const dueAt = item.dueKey?.S === undefined ? undefined : timeOf(item.dueKey.S)
+        found.push({ collection: item.pk!.S!.slice(DOCUMENT.length), key: item.sk!.S!, expiresAt, dueAt })
       }
       return found
     },

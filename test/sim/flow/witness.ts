@@ -306,7 +306,8 @@ export class FlowWitness {
           `run '${run.id}' began while ${list(others)} were inside ${gateText(gate)}, which takes ${concurrency}`,
         )
       // A run that was retried began long ago.
-      if (run.steps.size === 0) this.checkRate(gate, 1, `run '${run.id}'`)
+      // A run that is to stop does not wait for that.
+      if (run.steps.size === 0 && !this.forced.isToStop(run.id)) this.checkRate(gate, 1, `run '${run.id}'`)
     }
   }
 
