@@ -18,14 +18,17 @@ export interface LoggedPermit {
 type Requesting = EventOf<'step.queued' | 'task.queued' | 'step.admitted' | 'task.admitted'>
 type OfRun = Pick<RunRecord, 'id' | 'format' | 'generation'>
 
-const isRequest = (event: JournalEvent): event is Requesting =>
-  event.type === 'step.queued' || event.type === 'task.queued' || event.type === 'step.admitted' || event.type === 'task.admitted'
+/** In journals of earlier versions a permit was first heard of when it was granted; otherwise that says nothing new of it. */
+function isRequest(event: JournalEvent, open: ReadonlyMap<string, unknown>): event is Requesting {
+  if (event.type === 'step.queued' || event.type === 'task.queued') return true
+  return (event.type === 'step.admitted' || event.type === 'task.admitted') && !open.has(event.id)
+}
 
 /** Permits that may be held, or in the queue, behind these events of one generation. */
 export function openPermits(run: OfRun, events: readonly JournalEvent[]): LoggedPermit[] {
   const open = new Map<string, LoggedPermit>()
   for (const event of events) {
-    if (isRequest(event)) open.set(event.id, permitOf(run, event))
+    if (isRequest(event, open)) open.set(event.id, permitOf(run, event))
     else for (const op of releasedBy(event, open)) open.delete(op)
   }
   return [...open.values()]
@@ -37,7 +40,7 @@ export function releasedSince(run: OfRun, frames: readonly Frame[], lastGoodEpoc
   const released: LoggedPermit[] = []
   for (const { epoch, events } of frames) {
     for (const event of events) {
-      if (isRequest(event)) {
+      if (isRequest(event, open)) {
         const before = open.get(event.id)
         // The same step asks anew: its earlier permit was given back.
         if (before && epoch > lastGoodEpoch) released.push(before)

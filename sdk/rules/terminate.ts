@@ -29,12 +29,14 @@ function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, f
   const { seq } = frames.at(-1)!
   const events = frames.flatMap((frame) => frame.events)
   // Before the run itself, as in every commit: an end that nobody was told of would never be told.
-  const { wakes } = yield* sendOutgoing(storage, run, [...outgoingAtEnd(run, event, seq, events), ...allReleases(run, events)])
+  const { wakes } = yield* sendOutgoing(storage, run, outgoingAtEnd(run, event, seq, events))
   if (isFinal(event)) yield* ask(storage.clearMail(run, 'all'))
   // Whoever holds the run has lost it.
   const updated = yield* ask(storage.update(run, { when: { open: true }, set: ended(event, storage.now()), bump: ['epoch'], frame: seq }))
   if (updated.ok) yield* forgetStarts(storage, run, 'payloads')
-  return { ended: updated.ok, wakes }
+  // Behind the run itself: nobody would look at one that says that it is queued, and is in no queue any more. What is left here, the check of its limiter finds.
+  const released = yield* sendOutgoing(storage, run, allReleases(run, events))
+  return { ended: updated.ok, wakes: [...wakes, ...released.wakes] }
 }
 
 /** Takes the next slot of the journal for something that does not come from a runner; undefined if it was taken. */

@@ -3,8 +3,9 @@ import { FORMAT } from '../../sdk/engine/names.ts'
 import type { Gate, NewAdmission } from '../../sdk/flow/admission.ts'
 import type { LimitSpec } from '../../sdk/flow/limit.ts'
 import { Limits } from '../../sdk/flow/limits.ts'
-import { laneOf } from '../../sdk/flow/line.ts'
-import type { NewRun, RunStatus, Wake } from '../../sdk/ports.ts'
+import { laneOf, type QueueEntry } from '../../sdk/flow/queue.ts'
+import { releasesOfRun } from '../../sdk/flow/releases.ts'
+import type { GrantedPermit, NewRun, Outgoing, RunStatus, Wake } from '../../sdk/ports.ts'
 import type { WorldUnderTest } from './contract.ts'
 
 /** What sdk/ports.ts promises of limits, for every world. */
@@ -42,18 +43,45 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
     async function end(runId: string): Promise<Wake[]> {
       const claimed = await store().claim(runId, LEASE)
       if (!claimed) throw new Error(`claim of ${runId} was refused`)
-      const { admission, epoch } = claimed.run
+      const { epoch } = claimed.run
       const event = { type: 'run.completed' as const }
-      const leaving = admission!.gates.map((gate) => ({ kind: 'leave' as const, gate, holder: runId, lane: gate.lane ?? '', order: admission!.order }))
       const result = await store().commit({
         runId,
         epoch,
         frame: { seq: 1, at: now(), epoch, events: [event] },
-        outgoing: leaving,
+        outgoing: releasesOfRun(claimed.run),
         next: { kind: 'end', event },
       })
       if (!result.ok) throw new Error(`the end of ${runId} was refused`)
       return result.wakes
+    }
+
+    /** A run without limits of its own, in the hands of a runner: its steps ask. */
+    async function claimedRun() {
+      const { admission: _, ...plain } = newRun({ gates: [], order: 0, specs: {} })
+      const { id } = plain
+      await store().create(plain)
+      const { epoch } = (await store().claim(id, LEASE))!.run
+      const send = async (...outgoing: Outgoing[]): Promise<{ permits: GrantedPermit[]; wakes: Wake[] }> => {
+        const result = await store().commit({ runId: id, epoch, outgoing, next: { kind: 'keep' } })
+        if (!result.ok) throw new Error(`a commit of ${id} was refused`)
+        return { permits: result.permits ?? [], wakes: result.wakes }
+      }
+      const suspend = async () => {
+        const { stimulus: seen } = await store().inbox(id)
+        const next = { kind: 'suspend' as const, status: 'waiting' as const, waitingFor: [], seen }
+        expect(await store().commit({ runId: id, epoch, next })).toMatchObject({ ok: true, suspended: true })
+      }
+      return { id, send, suspend }
+    }
+    /** The first permit of a step, or of a run itself. */
+    const ofStep = (run: string, later = 0): QueueEntry => ({ ...ofRun(run), holder: `${run}/ask#1`, order: now() + later })
+    const ofRun = (run: string): QueueEntry => ({ run, holder: run, cost: 1, holds: true, lane: '', order: now() })
+    const asking = (limit: string, entry: QueueEntry): Outgoing => {
+      return { kind: 'acquire', limiter: { limit }, spec: { concurrency: 1 }, entry }
+    }
+    const releasing = (limit: string, { holder, lane, order }: QueueEntry): Extract<Outgoing, { kind: 'release' }> => {
+      return { kind: 'release', limiter: { limit }, holder, lane, order }
     }
 
     it('starts that come at once fill one batch after the other, and their runner gets each of them once', async () => {
@@ -163,7 +191,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect(promised).toBeGreaterThanOrEqual(now() + 60_000)
       expect(promised).toBeLessThanOrEqual(now() + 60_000 * 1.05)
       under.clock.moveTo(promised)
-      expect(await store().attend([{ limit }])).toMatchObject([{ runId: ids[3], at: now() }])
+      expect(await store().dispatch([{ limit }])).toMatchObject([{ runId: ids[3], at: now() }])
     })
 
     it('through several gates one after the other', async () => {
@@ -203,36 +231,82 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       await expect(limits.set('nobody', { concurrency: 3 })).rejects.toThrow("no limit is named 'nobody'; known: ")
     })
 
-    it('a step asks for a turn, asks again and is told the same, and its run is woken when the turn comes', async () => {
+    it('a step asks for a permit, again and again, and is told the same; its run is woken when it is granted', async () => {
       const { limit } = limitOf({ concurrency: 1 })
-      const { admission: _, ...plain } = newRun({ gates: [], order: 0, specs: {} })
-      const [a, b] = [`step-a-${serial}`, `step-b-${serial}`]
-      for (const id of [a, b]) await store().create({ ...plain, id })
-      const ticket = (run: string) => ({ run, holder: `${run}/ask`, cost: 1, holds: true, lane: '', order: now() })
-      const spec = { concurrency: 1 }
-      expect((await store().enter({ limit }, ticket(a), spec)).at).toBe(now())
-      expect((await store().enter({ limit }, ticket(a), spec)).at).toBe(now())
-      expect((await store().enter({ limit }, ticket(b), spec)).at).toBeUndefined()
-      const claimed = (await store().claim(b, LEASE))!
-      await store().commit({ runId: b, epoch: claimed.run.epoch, next: { kind: 'suspend', status: 'waiting', waitingFor: [], seen: claimed.run.stimulus } })
-      const { run } = (await store().claim(a, LEASE))!
-      const left = await store().commit({
-        runId: a,
-        epoch: run.epoch,
-        outgoing: [{ kind: 'leave', gate: { limit }, holder: `${a}/ask`, lane: '', order: now() }],
-        next: { kind: 'keep' },
-      })
-      expect(left).toMatchObject({ ok: true, wakes: [{ runId: b }] })
-      expect((await store().enter({ limit }, ticket(b), spec)).at).toBe(now())
+      const [a, b, c] = [await claimedRun(), await claimedRun(), await claimedRun()]
+      const [ofA, ofB] = [ofStep(a.id), ofStep(b.id)]
+      const granted = [{ holder: ofA.holder, at: now(), slot: 0 }]
+      expect((await a.send(asking(limit, ofA))).permits).toEqual(granted)
+      expect((await a.send(asking(limit, ofA))).permits).toEqual(granted)
+      expect((await b.send(asking(limit, ofB))).permits).toEqual([])
+      expect((await b.send(asking(limit, ofB))).permits).toEqual([])
+      expect(await store().standing({ limit }, ofB, true)).toBe('queued')
+      await b.suspend()
+      expect((await a.send({ ...releasing(limit, ofA), slot: 0 })).wakes).toMatchObject([{ runId: b.id }])
+      expect(await store().standing({ limit }, ofB, false)).toEqual({ permit: { at: now(), slot: 0 } })
+      // Released twice, it is not taken from the next holder.
+      expect((await a.send({ ...releasing(limit, ofA), isQueued: true })).wakes).toEqual([])
+      expect((await c.send(asking(limit, ofStep(c.id)))).permits).toEqual([])
+      expect(await store().standing({ limit }, ofB, false)).toEqual({ permit: { at: now(), slot: 0 } })
     })
 
-    it('a holder that is nowhere to be found gives its place back while others wait', async () => {
+    it('a permit that was granted in the queue and is in use has no entry there, and keeps its slot', async () => {
+      const { limit } = limitOf({ concurrency: 1 })
+      const [a, b] = [await claimedRun(), await claimedRun()]
+      const [ofA, ofB] = [ofStep(a.id), ofStep(b.id)]
+      await a.send(asking(limit, ofA))
+      await b.send(asking(limit, ofB))
+      await a.send(releasing(limit, ofA))
+      const view = async () => (await new Limits(under.world).get(limit)).gates[0]!
+      expect(await view()).toMatchObject({ inside: 1, waiting: { count: 1 } })
+      await b.send({ kind: 'confirm', limiter: { limit }, entry: ofB })
+      expect(await view()).toMatchObject({ inside: 1, holders: [`${b.id}/ask`], waiting: { count: 0 } })
+      expect(await store().standing({ limit }, ofB, false)).toBe('unknown')
+      // Whoever recovers the run finds it by its holder.
+      expect(await store().standing({ limit }, ofB, true)).toEqual({ permit: { at: now(), slot: 0 } })
+    })
+
+    it('a request that is withdrawn is not granted: the next one is', async () => {
+      const { limit } = limitOf({ concurrency: 1 })
+      const [a, b, c] = [await claimedRun(), await claimedRun(), await claimedRun()]
+      const [ofA, ofB, ofC] = [ofStep(a.id), ofStep(b.id, 1), ofStep(c.id, 2)]
+      await a.send(asking(limit, ofA))
+      await b.send(asking(limit, ofB))
+      await c.send(asking(limit, ofC))
+      await c.suspend()
+      await b.send({ ...releasing(limit, ofB), isQueued: true })
+      expect((await a.send(releasing(limit, ofA))).wakes).toMatchObject([{ runId: c.id }])
+      expect(await store().standing({ limit }, ofB, true)).toBe('unknown')
+    })
+
+    it('nothing begins in a cooldown: the next request is granted for the time behind it', async () => {
+      const { limit } = limitOf({ concurrency: 1 })
+      const [a, b, c] = [await claimedRun(), await claimedRun(), await claimedRun()]
+      const [ofA, ofB] = [ofStep(a.id), ofStep(b.id)]
+      await a.send(asking(limit, ofA))
+      await b.send(asking(limit, ofB))
+      await a.send({ ...releasing(limit, ofA), cooldownMs: 30_000 })
+      expect(await store().standing({ limit }, ofB, false)).toEqual({ permit: { at: now() + 30_000, slot: 0 } })
+      // And where all keys of the limit cool down, nothing of any key.
+      await a.send({ kind: 'coolDown', limit, spec: { concurrency: 1 }, ms: 60_000 })
+      const ofC = { ...asking(limit, ofStep(c.id)), limiter: { limit, key: 'k' } } as Outgoing
+      const { permits } = await c.send(ofC)
+      expect(permits).toEqual([{ holder: `${c.id}/ask#1`, at: now() + 60_000, slot: 0 }])
+    })
+
+    it('a holder that is nowhere to be found releases its slot at the next check, a minute later', async () => {
       const { limit, admission } = limitOf({ concurrency: 1 })
-      await store().enter({ limit }, { run: 'never-made', holder: 'never-made', cost: 1, holds: true, lane: '', order: now() }, { concurrency: 1 })
+      const asker = await claimedRun()
+      expect((await asker.send(asking(limit, ofRun(`never-made-${serial}`)))).permits).toHaveLength(1)
       const waits = await create(admission())
+      // It may be about to be made.
+      await store().checkLimiters(now() + 60_000, 1_000)
       expect(await states([waits])).toEqual(['queued'])
       under.clock.moveTo(now() + 61_000)
-      expect(await store().attend([{ limit }])).toMatchObject([{ runId: waits }])
+      const { wakes, failures } = await store().checkLimiters(now(), 1_000)
+      expect(wakes).toContainEqual({ runId: waits, at: now() })
+      expect(failures).toEqual([])
+      expect(await states([waits])).toEqual(['pending'])
     })
   })
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { Closing, deadly } from '../../sdk/engine/closing.ts'
+import { deadly } from '../../sdk/engine/closing.ts'
 import { CancelledError, FatalError, UnknownWorkflowError } from '../../sdk/engine/errors.ts'
 import type { Delivery, JournalEvent, TerminalEvent } from '../../sdk/engine/events.ts'
-import { FrameBuffer } from '../../sdk/engine/frame-buffer.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
-import type { CodeEnd, Replay } from '../../sdk/engine/replay.ts'
+import type { CodeEnd } from '../../sdk/engine/replay.ts'
 import type { Waits } from '../../sdk/engine/waits.ts'
-import type { Commit, RunRecord, World } from '../../sdk/ports.ts'
+import type { RunRecord } from '../../sdk/ports.ts'
 import { type AnyWorkflow, workflow } from '../../sdk/workflow.ts'
+import { visitOf } from './visit-fixture.ts'
 
 const NOW = 1_000_000
 const plain = workflow('order', async () => 1)
@@ -31,54 +31,27 @@ interface Setting {
 
 /** The ways out of a run, and what is committed and said on each. */
 function closing({ end, run, ok = true, stop, journaled = [], terminal, operations = [], fresh = [], notes = [], because = [], opened }: Setting) {
-  const commits: Commit[] = []
-  const said: unknown[][] = []
   const openedIds: string[] = []
-  const world = {
-    clock: { now: () => NOW },
-    ids: { random: () => 1 },
-    log: (...each: unknown[]) => void said.push(each),
-    wakeups: { send: async () => {} },
-    store: {
-      async commit(commit: Commit) {
-        commits.push(commit)
-        return ok ? { ok, suspended: true, wakes: [] } : { ok }
-      },
-    },
-  } as unknown as World
-  const record = {
-    id: 'run',
-    workflow: 'order',
-    version: 3,
-    format: 2,
-    generation: 0,
-    attempt: 1,
-    epoch: 5,
-    createdAt: 1,
-    input: { n: 1 },
-    parsed: { n: 2 },
-    ...run,
-  } as RunRecord
-  const replay = {
-    requests: { refuseOpen: () => [] },
-    run: record,
-    journal: { terminal, lastSeq: 7, lastAt: 900 },
-    end,
-    stopRequested: stop,
-    operations: new Map(operations.map((operation) => [operation.id, operation])),
-    takeFresh: () => fresh,
-    takeNotes: () => notes,
-    origins: { behind: () => because },
-  } as unknown as Replay
-  const buffer = new FrameBuffer(world, record, 7, 900)
-  const frames = [{ seq: 7, at: 900, epoch: 4, events: journaled }]
+  const events = terminal ? [...journaled, terminal] : journaled
+  const { visit, commits, said, stops } = visitOf({
+    now: NOW,
+    run: { version: 3, format: 2, attempt: 1, epoch: 5, createdAt: 1, input: { n: 1 }, parsed: { n: 2 }, ...run },
+    claimed: { frames: [{ seq: 7, at: 900, epoch: 4, events }] },
+    commit: () => (ok ? { ok, suspended: true, wakes: [] } : { ok }),
+  })
+  const { replay, buffer, closing: ways } = visit
+  if (stop) stops.push(stop)
+  for (const operation of operations) replay.operations.set(operation.id, operation)
+  Object.defineProperty(replay, 'end', { get: () => end })
+  replay.takeFresh = () => fresh
+  replay.takeNotes = () => notes
+  replay.origins.behind = () => because
   const waits = {
     async open({ id }: Operation) {
       openedIds.push(id)
       return opened
     },
   } as unknown as Waits
-  const ways = new Closing(world, { frames, recovered: false }, replay, buffer)
   const finish = (of: AnyWorkflow = plain, hasCompensated = false) => ways.finish(of, waits, hasCompensated)
   return { ways, buffer, commits, said, openedIds, finish }
 }

@@ -29,7 +29,7 @@ function attempt(body: (tools: StepTools) => unknown, options: StepOptions = {},
       if (saved) durable.push(saved)
     },
     heartbeat: (_operation, details) => void beats.push(details),
-    rest: () => {},
+    coolDown: () => {},
   }
   const operation = new Operation('pay', { kind: 'step', body, options, timeoutMs }, facts && { kind: 'step', failures: 0, ...facts }, 1, 0)
   return { step: new StepAttempt(operation, host), clock, reports, beats, durable }

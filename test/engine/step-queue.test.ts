@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { StepOptions, StepTools } from '../../sdk/context.ts'
 import { CancelledError } from '../../sdk/engine/errors.ts'
-import type { JournalEvent } from '../../sdk/engine/events.ts'
-import type { FrameBuffer } from '../../sdk/engine/frame-buffer.ts'
 import type { Facts } from '../../sdk/engine/journal.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
-import type { Passes } from '../../sdk/engine/passes.ts'
-import type { Replay } from '../../sdk/engine/replay.ts'
+import { Starts } from '../../sdk/engine/starts.ts'
 import { Steps } from '../../sdk/engine/steps.ts'
 import type { Waits } from '../../sdk/engine/waits.ts'
-import type { World } from '../../sdk/ports.ts'
-import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
+import { visitOf } from './visit-fixture.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
 /** No request to stop is meant for it. */
@@ -22,36 +18,16 @@ const fail = () => {
 
 /** The steps of a run, and all that they journal and watch. */
 function steps() {
-  const clock = new VirtualClock(START)
-  const operations = new Map<string, Operation>()
-  const journaled: JournalEvent[] = []
-  const durable: (() => void)[] = []
+  const { visit, clock, journaled, stops, beats, wakes } = visitOf({ now: START })
+  const { operations } = visit.replay
   const watched = new Map<Operation, number>()
-  const stops: Error[] = []
-  const beats: unknown[] = []
-  let reported = 0
-  const replay = {
-    run: { id: 'run', workflow: 'order', format: 2, generation: 0 },
-    operations,
-    get stopRequested() {
-      return stops.at(-1)
-    },
-    get stopsRequested() {
-      return stops.length
-    },
-  } as unknown as Replay
-  const add = (event: JournalEvent, saved?: () => void) => {
-    journaled.push(event)
-    if (saved) durable.push(saved)
-  }
   const waits = {
     resumeLater: (operation: Operation, until: number) => void watched.set(operation, until),
     forget: (operation: Operation) => void watched.delete(operation),
     dueSteps: (now: number) => [...watched].filter(([, until]) => until <= now).map(([operation]) => operation),
   } as unknown as Waits
-  const world = { clock, ids: { random: () => 1 }, log: () => {} } as unknown as World
-  const owner = { onReport: () => void reported++, onHeartbeat: (beat: unknown) => void beats.push(beat) }
-  const all = new Steps(world, replay, { add } as unknown as FrameBuffer, waits, {} as Passes, owner)
+  const starts = new Starts(visit)
+  const all = new Steps(visit, waits, starts)
   const called = (
     id: string,
     body: (tools: StepTools) => unknown = () => 7,
@@ -67,28 +43,28 @@ function steps() {
     all.prepare(operation)
     return operation
   }
-  return { all, called, prepared, clock, journaled, durable, watched, stops, beats, operations, reports: () => reported }
+  return { all, starts, visit, called, prepared, clock, journaled, watched, stops, beats, operations, reports: wakes }
 }
 
 describe('a step that the code asks for', () => {
   it('runs once it is started, and not before', () => {
-    const { all, prepared, reports } = steps()
+    const { all, starts, prepared, reports } = steps()
     let runs = 0
     prepared('a', () => ++runs)
-    expect([runs, all.areToStart, all.areRunning, all.haveReported]).toEqual([0, true, false, false])
-    all.startQueued()
-    expect([runs, all.areToStart, all.areRunning, all.haveReported, reports()]).toEqual([1, false, true, true, 1])
+    expect([runs, starts.any, all.areRunning, all.haveReported]).toEqual([0, true, false, false])
+    all.begin()
+    expect([runs, starts.any, all.areRunning, all.haveReported, reports()]).toEqual([1, false, true, true, 1])
     expect(all.nextSettled()).toEqual({ type: 'step.completed', id: 'a', result: 1 })
     expect([all.areRunning, all.haveReported]).toEqual([false, false])
     expect(all.nextSettled()).toBeUndefined()
-    all.startQueued()
+    all.begin()
     expect(runs).toBe(1)
   })
 
   it('is not started when it is over by then', () => {
     const { all, prepared } = steps()
     prepared('a').resolve(undefined)
-    all.startQueued()
+    all.begin()
     expect(all.areRunning).toBe(false)
   })
 
@@ -107,25 +83,25 @@ describe('a step that the code asks for', () => {
   })
 
   it('at most once that was under way when its runner died is interrupted (I4)', () => {
-    const { all, prepared } = steps()
+    const { all, starts, prepared } = steps()
     prepared('a', () => 7, { facts: { underWay: 2 } })
-    expect(all.areToStart).toBe(false)
+    expect(starts.any).toBe(false)
     expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'a', attempt: 2, error: { name: 'StepInterruptedError' } })
   })
 
   it('that has to wait for its time is watched, and then runs', () => {
-    const { all, prepared, clock, watched } = steps()
+    const { all, starts, prepared, clock, watched } = steps()
     const operation = prepared('a', () => 7, { facts: { until: START + 5 } })
     expect([...watched]).toEqual([[operation, START + 5]])
     all.queueDue()
-    expect(all.areToStart).toBe(false)
+    expect(starts.any).toBe(false)
     clock.moveTo(START + 5)
     all.queueDue()
-    expect(all.areToStart).toBe(true)
+    expect(starts.any).toBe(true)
   })
 
   it('after the run was asked to stop has failed, unless it is a clean-up or was called since', () => {
-    const { all, prepared, stops } = steps()
+    const { all, starts, prepared, stops } = steps()
     stops.push(new CancelledError('enough'))
     prepared('a', () => 7, { facts: { failures: 1 } })
     prepared('b')
@@ -134,7 +110,7 @@ describe('a step that the code asks for', () => {
     expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'a', attempt: 1, error: { name: 'CancelledError', message: 'enough' } })
     expect(all.nextSettled()).toMatchObject({ id: 'b', attempt: 0 })
     expect(all.nextSettled()).toBeUndefined()
-    expect(all.areToStart).toBe(true)
+    expect(starts.any).toBe(true)
   })
 })
 
@@ -142,7 +118,7 @@ describe('what bodies report', () => {
   it('is journaled on the way to the next end, and learnt', () => {
     const { all, prepared, journaled, watched } = steps()
     const operation = prepared('a', fail)
-    all.startQueued()
+    all.begin()
     expect(all.nextSettled()).toBeUndefined()
     expect(journaled).toMatchObject([{ type: 'step.retrying', id: 'a', attempt: 1, until: START + 1_000 }])
     expect(watched.get(operation)).toBe(START + 1_000)
@@ -151,18 +127,20 @@ describe('what bodies report', () => {
   })
 
   it('as a checkpoint leaves the body running, and tells it when that is durable', async () => {
-    const { all, prepared, journaled, durable, watched } = steps()
+    const { all, visit, prepared, journaled, watched } = steps()
     let isSaved = false
     const operation = prepared('a', async ({ checkpoint }) => {
       await checkpoint({ page: 3 })
       isSaved = true
       await hang()
     })
-    all.startQueued()
+    all.begin()
     expect(all.nextSettled()).toBeUndefined()
     expect(journaled).toMatchObject([{ type: 'step.checkpoint', data: { page: 3 } }])
     expect([all.areRunning, watched.size, operation.facts?.checkpoint]).toEqual([true, 0, { page: 3 }])
-    durable[0]!()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isSaved).toBe(false)
+    await visit.save()
     await new Promise((resolve) => setImmediate(resolve))
     expect(isSaved).toBe(true)
   })
@@ -184,7 +162,7 @@ describe('what bodies report', () => {
 
 describe('a request to stop', () => {
   it('reaches running bodies by their signal, and ends steps between two attempts at once', () => {
-    const { all, prepared, stops, watched, operations, called } = steps()
+    const { all, starts, prepared, stops, watched, operations, called } = steps()
     const signals: AbortSignal[] = []
     const running = ({ signal }: StepTools) => {
       signals.push(signal)
@@ -192,7 +170,7 @@ describe('a request to stop', () => {
     }
     prepared('running', running)
     prepared('undo', running, CLEAN_UP)
-    all.startQueued()
+    all.begin()
     prepared('queued')
     prepared('kept', () => 7, CLEAN_UP)
     prepared('waiting', () => 7, { facts: { until: START + 5, failures: 2 } })
@@ -205,8 +183,8 @@ describe('a request to stop', () => {
     expect(signals[0]!.reason).toMatchObject({ name: 'CancelledError', message: 'enough', cause: reason })
     expect([all.nextSettled(), all.nextSettled(), all.nextSettled()]).toMatchObject([{ id: 'queued', attempt: 0 }, { id: 'waiting', attempt: 2 }, undefined])
     expect(watched.size).toBe(0)
-    expect(all.areToStart).toBe(true)
-    all.startQueued()
+    expect(starts.any).toBe(true)
+    all.begin()
     expect(all.nextSettled()).toMatchObject({ id: 'kept', type: 'step.completed' })
   })
 
@@ -221,7 +199,7 @@ describe('a request to stop', () => {
     all.stop(stops[1]!)
     expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'since', error: { message: 'really' } })
     expect(all.nextSettled()).toBeUndefined()
-    all.startQueued()
+    all.begin()
     expect([all.nextSettled(), all.nextSettled(), all.nextSettled()]).toMatchObject([{ id: 'later' }, { id: 'clean' }, undefined])
   })
 
@@ -240,7 +218,7 @@ describe('a runner that lets go', () => {
     const { all, prepared, journaled } = steps()
     prepared('a', hang)
     prepared('b', hang, { options: { retry: { attempts: 1 } } })
-    all.startQueued()
+    all.begin()
     all.cutOff(0)
     expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'b' })
     expect(all.nextSettled()).toBeUndefined()
@@ -257,7 +235,7 @@ describe('a runner that lets go', () => {
       signal = tools.signal
       return hang()
     })
-    all.startQueued()
+    all.begin()
     all.abandon('let go')
     expect(signal.reason).toMatchObject({ name: 'CancelledError', message: 'let go' })
     expect([all.areRunning, reports()]).toEqual([false, 0])

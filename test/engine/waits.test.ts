@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { CancelledError } from '../../sdk/engine/errors.ts'
-import type { JournalEvent } from '../../sdk/engine/events.ts'
-import type { FrameBuffer } from '../../sdk/engine/frame-buffer.ts'
 import { changeKey, type Facts } from '../../sdk/engine/journal.ts'
 import { digest, FORMAT } from '../../sdk/engine/names.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
-import type { Passes } from '../../sdk/engine/passes.ts'
-import type { Replay } from '../../sdk/engine/replay.ts'
 import { Waits } from '../../sdk/engine/waits.ts'
-import type { Outgoing, World } from '../../sdk/ports.ts'
-import { Registry, signal, workflow } from '../../sdk/workflow.ts'
+import type { World } from '../../sdk/ports.ts'
+import { type AnyWorkflow, Registry, signal, workflow } from '../../sdk/workflow.ts'
+import { visitOf } from './visit-fixture.ts'
 
 const NOW = 1_000_000
 const DAY = 86_400_000
@@ -31,39 +28,17 @@ interface Setting {
 
 /** The waits of a run, and all that they journal, send and say. */
 function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutMs, handOutAgainMs, refusal }: Setting = {}) {
-  const operations = new Map<string, Operation>()
-  const journaled: JournalEvent[] = []
-  const sent: Outgoing[] = []
-  const warnings: unknown[][] = []
-  const stops: Error[] = []
-  const journal = { retries, isJustRetried, startedBefore: new Set<string>(), reported: new Set<string>(), consumed: new Set<string>() }
-  const replay = {
-    run: { id: 'run', workflow: 'order', format: FORMAT, generation: 2, createdAt: NOW - 500, startedAt: NOW - 100 },
-    journal,
-    operations,
-    get stopRequested() {
-      return stops.at(-1)
-    },
-  } as unknown as Replay
-  const buffer = {
-    add: (event: JournalEvent) => void journaled.push(event),
-    send: (item: Outgoing) => void sent.push(item),
-    consume: () => {},
-  } as unknown as FrameBuffer
-  const world = {
-    clock: { now: () => NOW },
-    ids: { secret: () => 'secret' },
-    tasks: { refusal: () => refusal, handOutAgainMs },
-    log: (...said: unknown[]) => void warnings.push(said),
-  } as unknown as World
-  const all = new Waits(world, replay, buffer, { lineOf: () => undefined } as unknown as Passes, {
-    recovered,
-    lastGoodEpoch: LAST_GOOD_EPOCH,
-    countsFrom: NOW - 100,
-    timeoutMs,
-    tasks: undefined,
-    workflows: new Registry([child]),
+  const tasks = { refusal: () => refusal, handOutAgainMs } as unknown as World['tasks']
+  const { visit, journaled, sent, said, stops } = visitOf({
+    now: NOW,
+    run: { generation: 2, createdAt: NOW - 500, startedAt: NOW - 100 },
+    claimed: { recovered, lastGoodEpoch: LAST_GOOD_EPOCH },
+    world: { tasks },
   })
+  const { journal } = visit
+  const { operations } = visit.replay
+  Object.assign(journal, { retries, isJustRetried })
+  const all = new Waits(visit, { timeoutMs, options: {} } as AnyWorkflow, new Registry([child]))
   const called = (id: string, request: object, facts?: Partial<Facts>): Operation => {
     const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), 1, 0)
     operations.set(id, operation)
@@ -73,7 +48,7 @@ function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutM
     const operation = called(id, request, facts)
     return { operation, delivery: await all.open(operation) }
   }
-  return { all, called, open, journaled, sent, warnings, stops, journal }
+  return { all, called, open, journaled, sent, warnings: said, stops, journal }
 }
 
 describe('a sleep', () => {

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { expectedAt } from '../../sdk/flow/expected.ts'
-import { type GateState, letIn } from '../../sdk/flow/gate.ts'
-import { inOrderOfService, lineOf, type Ticket, ticketKey, writeTicket } from '../../sdk/flow/line.ts'
+import { expectedAt, type Occupied } from '../../sdk/flow/expected.ts'
+import { queueOf } from '../../sdk/flow/limiter.ts'
+import { entryKey, inOrderOfService, type QueueEntry, writeEntry } from '../../sdk/flow/queue.ts'
+import { taken } from '../../sdk/flow/rate.ts'
 import { workflow } from '../../sdk/index.ts'
 import { type RunHandle, type TestEnv, testEnv } from '../../sdk/testing/index.ts'
 
 const MINUTE = 60_000
-const ticket = (lane: string, order: number): Ticket => ({ run: `${lane}${order}`, holder: `${lane}${order}`, cost: 1, holds: true, lane, order })
-const line = [ticket('a', 1), ticket('a', 2), ticket('a', 3), ticket('b', 1), ticket('c', 1), ticket('c', 2)]
+const entry = (lane: string, order: number): QueueEntry => ({ run: `${lane}${order}`, holder: `${lane}${order}`, cost: 1, holds: true, lane, order })
+const queue = [entry('a', 1), entry('a', 2), entry('a', 3), entry('b', 1), entry('c', 1), entry('c', 2)]
 
 describe('who is let in next', () => {
   test.each([
@@ -18,7 +19,7 @@ describe('who is let in next', () => {
     // Its lane may be empty by now.
     ['ab', 'b1 c1 a1 c2 a2 a3'],
   ])('is the next lane behind the one that was served last, which was %s', (served, holders) => {
-    expect(inOrderOfService(line, served).map(({ holder }) => holder)).toEqual(holders.split(' '))
+    expect(inOrderOfService(queue, served).map(({ holder }) => holder)).toEqual(holders.split(' '))
   })
 
   test('is said as it comes: by the place of a run, and by the first in line of a limit', async () => {
@@ -62,14 +63,14 @@ describe('when one is expected to be let in', () => {
 
   test('goes by what those before it cost', () => {
     const spec = { rate: 100, perMs: MINUTE }
-    const used = letIn(spec, { holders: {} }, { holder: 'x', order: 0, cost: 60, holds: false }, 0, '', 0)
+    const used = { ...taken(spec, {}, { holder: 'x', order: 0, cost: 60 }, 0, 0), since: [] }
     expect(expectedAt(spec, used, [{ cost: 30 }, { cost: 10 }], 0)).toBe(0)
     expect(expectedAt(spec, used, [{ cost: 30 }, { cost: 20 }], 0)).toBe(MINUTE + 2_400)
     expect(expectedAt(spec, used, [{ cost: 500 }, { cost: 20 }], 0)).toBe(MINUTE)
   })
 
   test('goes by who is inside: each leaves when those before did, and slots go round', () => {
-    const state: GateState = { holders: { x: 0, y: -4 * MINUTE }, heldMs: 10 * MINUTE }
+    const state: Occupied = { since: [0, -4 * MINUTE], heldMs: 10 * MINUTE }
     const at = (place: number, concurrency = 2, now = 5 * MINUTE) => expectedAt({ concurrency }, state, Array(place).fill({ cost: 1 }), now)! / MINUTE
     expect([1, 2, 3, 4].map((place) => at(place))).toEqual([6, 10, 16, 20])
     // A free slot is there at once, and nobody comes for one that is too many.
@@ -81,7 +82,7 @@ describe('when one is expected to be let in', () => {
   })
 
   test('is not said where nobody knows how long others stay', () => {
-    expect(expectedAt({ concurrency: 1, rate: 5, perMs: MINUTE }, { holders: { x: 0 } }, [{ cost: 1 }], 0)).toBeUndefined()
+    expect(expectedAt({ concurrency: 1, rate: 5, perMs: MINUTE }, { since: [0] }, [{ cost: 1 }], 0)).toBeUndefined()
   })
 })
 
@@ -96,14 +97,14 @@ describe('a long line', () => {
     for (let i = 1; i <= count; i++) await join(env, { run: `r${i}`, holder: `r${i}`, cost: 1, holds: true, lane: lane(i), order: i })
     return env
   }
-  const join = (env: TestEnv, each: Ticket) => env.client.world.documents.put(lineOf(GATE), ticketKey(each), writeTicket(each))
+  const join = (env: TestEnv, each: QueueEntry) => env.client.world.documents.put(queueOf(GATE), entryKey(each), writeEntry(each))
 
   test('of exactly 1,000 is not said to have more; one of 1,001 is', async () => {
     const env = await inLine(1_000)
     const waiting = async () => (await env.client.limits.get(GATE.limit)).gates[0]!.waiting
     expect(await waiting()).toEqual({ count: 1_000 })
     expect((await env.client.limits.placeOf(GATE, { id: 'r1000', workflow: 'busy' })).place).toEqual({ count: 1_000 })
-    await join(env, ticket('', 1_001))
+    await join(env, entry('', 1_001))
     expect(await waiting()).toEqual({ count: 1_000, isMore: true })
     expect((await env.client.limits.placeOf(GATE, { id: 'r1000', workflow: 'busy' })).place).toEqual({ count: 1_000 })
     expect(await env.client.limits.placeOf(GATE, { id: '1001', workflow: 'busy' })).toEqual({ place: { count: 1_000, isMore: true }, paused: false })

@@ -7,8 +7,11 @@ import { decide, NOW, script, stored } from './scripted-storage.ts'
 const from = stored({ id: 'parent' })
 const parent: ParentLink = { runId: 'parent', op: 'kid', generation: 1 }
 const newChild = (changes: Partial<NewRun> = {}) => ({ id: 'child', workflow: 'order', input: { b: 1, a: 2 }, wakeAt: NOW + 5, parent, ...changes }) as NewRun
-const sending = (item: Outgoing, answers: Partial<Record<keyof Storage, unknown>>) =>
-  decide((storage) => sendOutgoing(storage, from, [item]), { find: from, putMessage: 'new', update: { ok: true, run: from }, ...answers })
+const sending = (item: Outgoing, answers: Partial<Record<keyof Storage, unknown>>) => {
+  const usual = { find: from, putMessage: 'new', update: { ok: true, run: from } }
+  const { result, ...rest } = decide((storage) => sendOutgoing(storage, from, [item]), { ...usual, ...answers })
+  return { result: result.wakes, ...rest }
+}
 const starting = (there: Parameters<typeof stored>[0], child: Partial<NewRun>, answers: Partial<Record<keyof Storage, unknown>> = {}) =>
   sending({ kind: 'start', run: newChild(child) }, { insert: { inserted: false, run: stored({ id: 'child', ...there }) }, ...answers })
 
@@ -163,13 +166,15 @@ describe('what a commit causes elsewhere', () => {
 
   it('tells of the wakes of what it delivers and terminates, in order', () => {
     const deliver: Outgoing = { kind: 'deliver', to: 'other', message: { id: 'm1', kind: 'signal', name: 'go' } }
-    const { result } = decide((storage) => sendOutgoing(storage, from, [deliver, { kind: 'start', run: newChild() }]), {
+    const {
+      result: { wakes },
+    } = decide((storage) => sendOutgoing(storage, from, [deliver, { kind: 'start', run: newChild() }]), {
       find: asleep,
       putMessage: 'new',
       update: { ok: true, run: asleep },
       insert: { inserted: true, run: stored() },
     })
-    expect(result).toEqual([
+    expect(wakes).toEqual([
       { runId: 'other', at: NOW },
       { runId: 'child', at: NOW + 5 },
     ])

@@ -8,7 +8,7 @@ const run = stored({ baseSeq: 4 })
 const frame = (seq: number, ...events: JournalEvent[]): Frame => ({ seq, at: NOW - 10, epoch: 5, events })
 const done: JournalEvent = { type: 'step.completed', id: 'a', result: 1 }
 const terminating = (answers: Partial<Record<keyof Storage, unknown>>) =>
-  decide((storage) => terminate(storage, 'run', 'enough'), { find: run, record: {}, frames: [], append: true, update: { ok: true, run }, ...answers })
+  decide((storage) => terminate(storage, 'run', 'enough'), { find: run, frames: [], append: true, update: { ok: true, run }, ...answers })
 
 describe('terminating', () => {
   it('does nothing to a run that is missing or has ended', () => {
@@ -25,7 +25,6 @@ describe('terminating', () => {
     expect(calls.slice(1)).toStrictEqual([
       ['frames', run, 5],
       ['append', run, { seq: 6, at: NOW, epoch: 6, events: [{ type: 'run.terminated', reason: 'enough' }] }],
-      ['record', run],
       ['clearMail', run, 'all'],
       ['update', run, { when: { open: true }, set: expect.objectContaining({ status: 'terminated', endedAt: NOW }), bump: ['epoch'], frame: 6 }],
     ])
@@ -57,7 +56,7 @@ describe('terminating', () => {
   it('tells the children that the journal knows of, before the run itself says anything', () => {
     const child: JournalEvent = { type: 'child.started', id: 'kid', run: 'child', workflow: 'order', version: 1, onParentEnd: 'cancel' }
     const { calls } = terminating({ find: script(run, stored({ id: 'child' })), frames: [frame(5, child)], putMessage: 'new' })
-    expect(calls.map(([name]) => name)).toEqual(['find', 'frames', 'append', 'record', 'find', 'putMessage', 'update', 'clearMail', 'update'])
+    expect(calls.map(([name]) => name)).toEqual(['find', 'frames', 'append', 'find', 'putMessage', 'update', 'clearMail', 'update'])
   })
 })
 

@@ -82,7 +82,8 @@ function* fillSlots(storage: Storage, id: LimiterId, limit: InForce, into: Dispa
     if (granting.isGranted) yield* note(storage, queued, granting, into)
     else if (granting.slot) {
       passedOver.add(queued.key)
-      if (isHeld(granting.slot)) yield* free(storage, id, granting.slot)
+      // One that the request had before may be in use: its owner does not wait any more.
+      if (isHeld(granting.slot) && !isHeld(slot)) yield* free(storage, id, granting.slot)
     }
     served = queued.entry.lane
   }

@@ -24,7 +24,7 @@ interface Held {
   mail: Map<string, { body: Mail | undefined; at: number; reply?: Reply }>
 }
 
-class MemoryStorage implements Storage {
+export class MemoryStorage implements Storage {
   private readonly runs = new Map<string, Held>()
   readonly tasks = new Map<string, { task: Task; input: Json | undefined }>()
   private readonly watchers = new Map<string, Set<() => void>>()
@@ -236,8 +236,7 @@ class MemoryStorage implements Storage {
   }
 }
 
-export function memoryWorld(clock: Clock): World {
-  const storage = new MemoryStorage(clock)
+export function memoryWorld(clock: Clock, storage = new MemoryStorage(clock)): World {
   const told = new Map<string, number>()
   const tasks: TaskStore = {
     isOpenToWorkers: false,

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import type { LimitSpec } from '../../sdk/flow/limit.ts'
+import type { LimiterState } from '../../sdk/flow/limiter.ts'
+import { cooling, isReserved, roomFor, taken, unusedFrom, validUntil, withoutReservation } from '../../sdk/flow/rate.ts'
+
+const START = Date.parse('2026-01-01T00:00:00.123Z')
+const MINUTE = 60_000
+const request = (cost = 1, holder = 'run', order = 1) => ({ holder, order, cost })
+
+interface Start {
+  at: number
+  until: number
+  cost: number
+}
+
+/** Takes these one after the other, each as soon as it may be; `wait` is the time between two requests. */
+function startsOf(spec: LimitSpec, costs: readonly number[], wait: (i: number) => number = () => 0) {
+  const starts: Start[] = []
+  let state: LimiterState = {}
+  let now = START
+  for (const [i, cost] of costs.entries()) {
+    now += wait(i)
+    const at = roomFor(spec, state, cost, now)
+    state = taken(spec, state, request(cost), at, now)
+    starts.push({ at, until: validUntil(spec, at), cost: Math.min(cost, spec.rate!) })
+  }
+  return { starts, state }
+}
+
+/** The most that may begin within any period of this length: each start begins anywhere between its time and its end. */
+function mostWithin(starts: readonly Start[], perMs: number): number {
+  const from = starts.map(({ until }) => until)
+  const within = (begin: number) => starts.filter(({ at, until }) => until >= begin && at < begin + perMs)
+  return Math.max(...from.map((begin) => within(begin).reduce((sum, { cost }) => sum + cost, 0)))
+}
+
+/** The same numbers every time. */
+function numbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+describe('a rate', () => {
+  it.each([
+    ['10 a second', { rate: 10, perMs: 1_000 }],
+    ['7 in 1,234 ms, which no piece divides', { rate: 7, perMs: 1_234 }],
+    ['100 a minute', { rate: 100, perMs: MINUTE }],
+    ['3 a day', { rate: 3, perMs: 86_400_000 }],
+    ['1 in 31 days', { rate: 1, perMs: 31 * 86_400_000 }],
+  ])('of %s is kept over any period, also by starts that begin as late as they may', (_, spec) => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const next = numbers(seed)
+      const costs = Array.from({ length: spec.rate * 4 }, () => (seed % 2 ? 1 : 1 + Math.floor(next() * spec.rate)))
+      const bursts = (i: number) =>
+        i % spec.rate === 0 ? Math.floor(next() * 2 * spec.perMs) : Math.floor(next() * 20)
+      const { starts } = startsOf(spec, costs, seed <= 10 ? () => 0 : bursts)
+      expect(mostWithin(starts, spec.perMs)).toBeLessThanOrEqual(spec.rate)
+    }
+  })
+
+  it.each([
+    { rate: 10, perMs: 1_000 },
+    { rate: 1_000, perMs: MINUTE },
+    { rate: 1, perMs: 3_600_000 },
+  ])('of %j falls short by less than 5 %', (spec) => {
+    const periods = 30
+    const { starts } = startsOf(spec, Array(spec.rate * periods).fill(1))
+    const ms = starts.at(-1)!.at - START
+    // The first of them begin at once.
+    expect(ms / spec.perMs).toBeLessThan((periods - 1) * 1.05)
+    expect(ms / spec.perMs).toBeGreaterThan((periods - 1) * 0.95)
+  })
+
+  it('lets all of it begin at once, and nothing more before the period is over', () => {
+    const spec = { rate: 5, perMs: MINUTE }
+    const { starts, state } = startsOf(spec, Array(5).fill(1))
+    expect(starts.map(({ at }) => at)).toEqual(Array(5).fill(START))
+    const next = roomFor(spec, state, 1, START)
+    expect(next).toBeGreaterThanOrEqual(START + MINUTE)
+    expect(next).toBeLessThanOrEqual(START + MINUTE * 1.05)
+    expect(roomFor(spec, state, 1, next)).toBe(next)
+  })
+
+  it('counts what a start costs; one that costs more than there ever is waits for all of it', () => {
+    const spec = { rate: 10, perMs: MINUTE }
+    const { state } = startsOf(spec, [6])
+    expect(roomFor(spec, state, 4, START)).toBe(START)
+    expect(roomFor(spec, state, 5, START)).toBeGreaterThanOrEqual(START + MINUTE)
+    expect(roomFor(spec, {}, 50, START)).toBe(START)
+    const all = taken(spec, {}, request(50), START, START)
+    expect(roomFor(spec, all, 1, START)).toBeGreaterThanOrEqual(START + MINUTE)
+    expect(roomFor(spec, all, 1, START)).toBeLessThanOrEqual(START + MINUTE * 1.05)
+  })
+
+  it('serves in order: what costs less is not let begin before what waits for more', () => {
+    const spec = { rate: 10, perMs: MINUTE }
+    const { state } = startsOf(spec, [6])
+    const at = roomFor(spec, state, 8, START)
+    const reserved = taken(spec, state, request(8), at, START)
+    expect(roomFor(spec, reserved, 1, START)).toBeGreaterThanOrEqual(at)
+  })
+
+  it('has a start begin until the end of the next piece, two pieces later at most, and then not any more', () => {
+    const spec = { rate: 10, perMs: 50_000 }
+    for (const at of [START, START + 1, START + 499, START + 999]) {
+      const until = validUntil(spec, at)
+      expect(until - at).toBeGreaterThanOrEqual(1_000)
+      expect(until - at).toBeLessThanOrEqual(2_000)
+    }
+    expect(validUntil({ concurrency: 3 }, START)).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('remembers no more pieces than count', () => {
+    const spec = { rate: 50, perMs: MINUTE }
+    const { state } = startsOf(spec, Array(5_000).fill(1), () => 1_300)
+    expect(state.used!.length).toBeLessThan(60)
+  })
+
+  it('that is changed while it is in use counts what has begun by its new numbers', () => {
+    const { state } = startsOf({ rate: 10, perMs: MINUTE }, Array(10).fill(1))
+    const [more, fewer] = [
+      { rate: 20, perMs: MINUTE },
+      { rate: 5, perMs: MINUTE },
+    ]
+    expect(roomFor(more, state, 10, START)).toBe(START)
+    expect(roomFor(more, state, 11, START)).toBeGreaterThan(START)
+    expect(roomFor(fewer, state, 1, START + MINUTE / 2)).toBeGreaterThanOrEqual(START + MINUTE)
+    // A longer period counts the same starts for longer.
+    expect(roomFor({ rate: 10, perMs: 60 * MINUTE }, state, 1, START)).toBeGreaterThanOrEqual(START + 60 * MINUTE)
+  })
+})
+
+describe('a reservation', () => {
+  const spec = { rate: 2, perMs: MINUTE }
+  const { state: full } = startsOf(spec, [1, 1])
+  const at = roomFor(spec, full, 1, START)
+
+  it('is a start for a time to come, and is out until then', () => {
+    const reserved = taken(spec, full, request(1, 'late', 7), at, START)
+    expect(reserved.promised).toEqual({ to: 'late', at, order: 7 })
+    expect([isReserved(reserved, at - 1), isReserved(reserved, at)]).toEqual([true, false])
+    expect(isReserved(full, START)).toBe(false)
+    expect(taken(spec, full, request(2.5, 'late', 7), at, START).promised).toMatchObject({ cost: 2.5 })
+  })
+
+  it('has its part of the rate at its time, not when it was made', () => {
+    const reserved = taken(spec, full, request(), at, START)
+    // One more begins beside it, and the third has to wait for both.
+    expect(roomFor(spec, reserved, 1, START)).toBe(at)
+    const both = taken(spec, reserved, request(), at, START)
+    expect(roomFor(spec, both, 1, START)).toBeGreaterThanOrEqual(at + MINUTE)
+  })
+
+  it('that is revoked while its owner waits again gives its part back, and holds nobody up', () => {
+    const [big, { state: busy }] = [{ rate: 10, perMs: MINUTE }, startsOf({ rate: 10, perMs: MINUTE }, [6])]
+    const later = roomFor(big, busy, 8, START)
+    const reserved = taken(big, busy, request(8, 'late'), later, START)
+    const revoked = withoutReservation(big, reserved, true)
+    expect(revoked).toEqual({ used: busy.used })
+    expect(roomFor(big, revoked, 4, START)).toBe(START)
+    expect(isReserved(revoked, START)).toBe(false)
+  })
+
+  it('that has begun, or whose owner is gone, keeps its part: something may have begun', () => {
+    const reserved = taken(spec, full, request(), at, START)
+    const { lastAt: _, promised: __, ...kept } = reserved
+    expect(withoutReservation(spec, reserved, false)).toEqual(kept)
+  })
+
+  it('beside others of the same piece gives back its own part alone', () => {
+    const one = taken(spec, full, request(1, 'first'), at, START)
+    const two = taken(spec, one, request(1, 'second'), at, START)
+    expect(withoutReservation(spec, two, true).used).toEqual(one.used)
+  })
+
+  it('behind a cooldown needs no rate', () => {
+    const slots = { concurrency: 1 }
+    const reserved = taken(slots, { restUntil: START + 9 }, request(), START + 9, START)
+    expect(reserved).toEqual({ restUntil: START + 9, promised: { to: 'run', at: START + 9, order: 1 } })
+    expect(withoutReservation(slots, reserved, true)).toEqual({ restUntil: START + 9 })
+  })
+})
+
+describe('a cooldown', () => {
+  it('has nothing begin before it is over, with a rate or without', () => {
+    for (const spec of [{ concurrency: 1 }, { rate: 5, perMs: MINUTE }]) {
+      expect(roomFor(spec, { restUntil: START + 500 }, 1, START)).toBe(START + 500)
+      expect(roomFor(spec, { restUntil: START + 500 }, 1, START + 600)).toBe(START + 600)
+    }
+  })
+
+  it('of all keys counts where it is the later one', () => {
+    expect(cooling({ restUntil: 5 }, 7)).toEqual({ restUntil: 7 })
+    expect(cooling({ restUntil: 9 }, 7)).toEqual({ restUntil: 9 })
+    expect(cooling({}, undefined)).toEqual({})
+  })
+})
+
+it('a state matters until its cooldown is over and all that has begun is forgotten', () => {
+  const spec = { rate: 2, perMs: MINUTE }
+  const { state } = startsOf(spec, [1, 1])
+  const from = unusedFrom(spec, state, START)
+  expect(from).toBeGreaterThan(START)
+  expect(roomFor(spec, state, 2, from)).toBe(from)
+  expect(unusedFrom(spec, { restUntil: START + 5 }, START)).toBe(START + 5)
+  expect(unusedFrom({ concurrency: 1 }, {}, START)).toBe(START)
+})
