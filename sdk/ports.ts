@@ -246,6 +246,7 @@ export interface ReleaseOfPermit {
   slot?: number
   isQueued?: boolean
   mayHold?: boolean
+  isReserved?: boolean
   cooldownMs?: number
 }
 

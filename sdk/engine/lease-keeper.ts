@@ -12,6 +12,7 @@ export class LeaseKeeper {
   private readonly onNews: () => void
   private renewedAt: number
   private wasRefused = false
+  private isInDoubt = false
 
   constructor(world: World, run: RunRecord, lease: Lease, askedAt: number, inbox: InboxCursor, onNews: () => void) {
     this.world = world
@@ -32,7 +33,12 @@ export class LeaseKeeper {
 
   /** A process that stood still may hold a lease that has run out, by the clock of another runner, which may be ahead. */
   get mayHaveRunOut(): boolean {
-    return this.world.clock.now() >= this.renewedAt + this.lease.ms - Math.min(CLOCKS_APART_MS, this.lease.ms / 4)
+    return this.isInDoubt || this.world.clock.now() >= this.renewedAt + this.lease.ms - Math.min(CLOCKS_APART_MS, this.lease.ms / 4)
+  }
+
+  /** Before the next body begins, this process makes sure that the run is still its own. */
+  doubt(): void {
+    this.isInDoubt = true
   }
 
   async renewIfDue(): Promise<void> {
@@ -41,6 +47,7 @@ export class LeaseKeeper {
 
   async renew(heartbeat?: RunRecord['heartbeat']): Promise<void> {
     this.renewedAt = this.world.clock.now()
+    this.isInDoubt = false
     const renewed = await this.world.store.renew(this.run.id, this.run.epoch, this.lease, heartbeat)
     if (!renewed) this.wasRefused = true
     else if (renewed.stimulus !== this.inbox.seen) this.inbox.isStale = true

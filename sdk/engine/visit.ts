@@ -9,6 +9,9 @@ import { Replay } from './replay.ts'
 import type { RunnerOptions } from './run-loop.ts'
 import { Waker } from './waker.ts'
 
+/** A commit that takes so long was held up, or this process was: much may have happened meanwhile. */
+const LONG_MS = 1_000
+
 /** One claim of a run, and all that its holder works with. */
 export class Visit {
   readonly world: World
@@ -53,7 +56,9 @@ export class Visit {
 
   /** Saves what has happened and keeps the run. False: another runner has it. */
   async save(): Promise<boolean> {
+    const begunAt = this.world.clock.now()
     const result = await this.buffer.commit({ kind: 'keep' })
+    if (this.world.clock.now() - begunAt >= LONG_MS) this.lease.doubt()
     if (result.ok && result.permits) this.permits.granted(result.permits)
     return this.inbox.note(result)
   }

@@ -68,7 +68,7 @@ export function limiterAt({ collection, key }: { collection: string; key: string
 
 /** A run may have a slot before it is stored: its creator needs less than this from one to the other. */
 export const BEING_MADE_MS = 60_000
-/** A limiter that has a queue is checked this often (I10). */
-export const CHECK_EVERY_MS = 60_000
+/** A limiter that has a queue is checked this often (I10): by every sweep, which comes once a minute. */
+export const CHECK_EVERY_MS = 50_000
 /** One that is in use and has no queue: only slots that nobody waits for can be wrong. */
 export const CHECK_IDLE_EVERY_MS = 3_600_000

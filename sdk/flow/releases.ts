@@ -19,6 +19,7 @@ export function releasesOfRun({ id, admission, passed = 0 }: Pick<OfRun, 'id' | 
     order: admission.order,
     isQueued: i === passed,
     ...(grant?.slot !== undefined && { slot: grant.slot }),
+    ...(grant && grant.at > grant.by && { isReserved: true }),
     // A slot may have been taken for it in the queue.
     mayHold: holds === true,
   }))

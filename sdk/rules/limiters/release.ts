@@ -1,5 +1,6 @@
 import type { LimiterId } from '../../flow/limiter.ts'
 import { type Identified, isOfStep } from '../../flow/queue.ts'
+import { givenBack, type Taken } from '../../flow/rate.ts'
 import { type Slot, stayOf } from '../../flow/slots.ts'
 import type { Wake } from '../../ports.ts'
 import { type Procedure, together } from '../procedure.ts'
@@ -18,19 +19,22 @@ export interface Release extends Identified {
   isQueued?: boolean
   /** It may have a slot. */
   mayHold?: boolean
+  /** A rate had reserved a start for it, for which others may wait. */
+  isReserved?: boolean
   /** The service behind the limit asked for a rest: for so long nothing is granted. */
   cooldownMs?: number
 }
 
 /** Gives the permit back and dispatches the next. Doing it again is harmless. */
 export function* release(storage: Storage, id: LimiterId, permit: Release): Procedure<Wake[]> {
+  if (permit.isReserved) yield* unreserve(storage, id, permit.holder)
   if (permit.cooldownMs !== undefined) yield* coolDownKey(storage, id, permit.cooldownMs)
   const queued = permit.isQueued ? yield* leaveQueue(storage, id, permit) : undefined
-  if (permit.mayHold === false && !queued) return []
+  if (permit.mayHold === false && !queued && !permit.isReserved && !permit.isQueued) return []
   const limit = yield* limitOf(storage, id)
   const slot = queued ?? (yield* heldSlot(storage, id, limit, permit))
   // Without slots there is nothing to pass on. A request that left the queue may have kept others from looking.
-  if (!slot && !permit.isQueued) return []
+  if (!slot && !permit.isQueued && !permit.isReserved) return []
   return (yield* dispatch(storage, id, slot, limit)).wakes
 }
 
@@ -50,12 +54,28 @@ function* leaveQueue(storage: Storage, id: LimiterId, permit: Release): Procedur
       if (!(yield* changeEntry(storage, id, queued, { ...entry, grant: 'withdrawn' }))) continue
     } else if (entry.grant !== 'withdrawn' && entry.grant.slot !== undefined) {
       const slot = yield* readSlot(storage, id, entry.grant.slot)
+      yield* unreserve(storage, id, entry.holder, { ...entry, at: entry.grant.at })
       yield* removeEntry(storage, id, key)
       // Also a slot whose hand-over is not complete: whoever does it finds the slot changed.
       return slot.holder === permit.holder || stayOf(slot) === entry.grant.from ? slot : undefined
     }
+    if (typeof entry.grant === 'object') yield* unreserve(storage, id, entry.holder, { ...entry, at: entry.grant.at })
     yield* removeEntry(storage, id, key)
     return undefined
+  }
+}
+
+/** A start that was reserved does not begin: others need not wait for it. `unused`: what it gives back of the rate. */
+function* unreserve(storage: Storage, id: LimiterId, holder: string, unused?: Taken): Procedure<void> {
+  for (;;) {
+    const { spec } = yield* limitOf(storage, id)
+    const { state, found } = yield* readState(storage, id)
+    const { promised, ...rest } = state
+    const isReserved = promised?.to === holder
+    if (!found || (!isReserved && (!unused || spec.rate === undefined))) return
+    const before = isReserved ? rest : state
+    const next = unused ? givenBack(spec, before, unused, storage.now()) : before
+    if (next === state || (yield* writeState(storage, id, next, found))) return
   }
 }
 
