@@ -60,7 +60,8 @@ function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: 
       if (granting.isGranted) return yield* note(storage, queued, granting, into)
       passedOver.add(queued.key)
       slot = granting.slot
-      if (!slot) return
+      // The slot went another way, and the request looks for room again.
+      if (!slot) return yield* fillSlots(storage, id, limit, into)
     }
   }
   if (slot) yield* free(storage, id, slot)

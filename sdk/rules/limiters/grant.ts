@@ -1,7 +1,7 @@
 import type { Gate } from '../../flow/admission.ts'
 import type { LimitSpec } from '../../flow/limit.ts'
 import { BEING_MADE_MS, isSameLimiter, type LimiterId } from '../../flow/limiter.ts'
-import { type Grant, isOfStep, type QueueEntry } from '../../flow/queue.ts'
+import { entryKey, type Grant, isOfStep, type QueueEntry } from '../../flow/queue.ts'
 import { validUntil } from '../../flow/rate.ts'
 import { type Slot, stayOf } from '../../flow/slots.ts'
 import { type GrantedPermit, hasEnded, type Wake } from '../../ports.ts'
@@ -9,7 +9,7 @@ import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
 import { changeEntry, type Queued, removeEntry } from './entries.ts'
-import { joinNext } from './queueing.ts'
+import { entryOf, joinNext } from './queueing.ts'
 import type { InForce } from './record.ts'
 import { passOn } from './slots.ts'
 
@@ -64,7 +64,7 @@ function* grantRun(storage: Storage, id: LimiterId, limit: InForce, queued: Queu
   }
   const own = slot && (yield* handOver(storage, id, slot, entry))
   if (slot && !own) {
-    yield* takeBack(storage, told)
+    yield* takeBack(storage, id, told, key)
     return notGranted()
   }
   yield* removeEntry(storage, id, key)
@@ -119,12 +119,18 @@ function* tellRun(storage: Storage, id: LimiterId, limit: InForce, runId: string
   }
 }
 
-/** The slot went to another request: the run, which was not woken, waits on. */
-function* takeBack(storage: Storage, { run, before }: Told): Procedure<void> {
+/**
+ * The slot went to another request: the run, which was not woken, waits on. Others have seen that it did not wait any more, and
+ * may remove its entry, now or later: it gets a new one, in a new epoch, before it says that it waits.
+ */
+function* takeBack(storage: Storage, id: LimiterId, { run, before }: Told, key: string): Procedure<void> {
   const { gates } = run.admission!
   const { grant: _, ...gate } = gates[before]!
   const admission = { ...run.admission!, gates: gates.with(before, gate) }
+  const again = { ...run, admission, passed: before, epoch: run.epoch + 1 }
+  yield* joinNext(storage, again)
   const when = { status: [run.status], passed: before + 1, stimulus: run.stimulus }
   const set = { passed: before, status: 'queued' as const, wakeAt: undefined, admission }
-  yield* ask(storage.update(run, { when, set }))
+  const updated = yield* ask(storage.update(run, { when, set, bump: ['epoch'] }))
+  yield* removeEntry(storage, id, updated.ok ? key : entryKey(entryOf(again, gate)))
 }
