@@ -12,8 +12,8 @@ import type { RunCounts, RunFilter, RunPage } from './run-lists.ts'
 import type { NewTask, Task } from './tasks/task.ts'
 
 export type { Document, DocumentRange, DocumentStore, PutOptions } from './document-store.ts'
-export type { Count, RunCounts, RunFilter, RunPage, RunSummary, ShortError } from './run-lists.ts'
 export type { GrantedPermit, LimitersChecked, QueuePlace, ReleaseOfPermit, Standing } from './flow/permits.ts'
+export type { Count, RunCounts, RunFilter, RunPage, RunSummary, ShortError } from './run-lists.ts'
 
 /**
  * What the engine needs from the outside, and all it knows of it. A world implements every port; the
