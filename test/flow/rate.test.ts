@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { LimitSpec } from '../../sdk/flow/limit.ts'
 import type { LimiterState } from '../../sdk/flow/limiter.ts'
-import { cooling, isReserved, roomFor, taken, unusedFrom, validUntil, withoutReservation } from '../../sdk/flow/rate.ts'
+import {
+  cooling,
+  givenBack,
+  isReserved,
+  roomFor,
+  taken,
+  unusedFrom,
+  validUntil,
+  withoutReservation,
+} from '../../sdk/flow/rate.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.123Z')
 const MINUTE = 60_000
@@ -22,12 +31,12 @@ function startsOf(spec: LimitSpec, costs: readonly number[], wait: (i: number) =
     now += wait(i)
     const at = roomFor(spec, state, cost, now)
     state = taken(spec, state, request(cost), at, now)
-    starts.push({ at, until: at, cost: Math.min(cost, spec.rate!) })
+    starts.push({ at, until: at + Math.floor(spec.perMs! / 50), cost: Math.min(cost, spec.rate!) })
   }
   return { starts, state }
 }
 
-/** The most that may begin within any period of this length: each start begins anywhere between its time and its end. */
+/** The most that may begin within any period of this length: each start begins at its time, or up to a piece later. */
 function mostWithin(starts: readonly Start[], perMs: number): number {
   const from = starts.map(({ until }) => until)
   const within = (begin: number) => starts.filter(({ at, until }) => until >= begin && at < begin + perMs)
@@ -50,7 +59,7 @@ describe('a rate', () => {
     ['100 a minute', { rate: 100, perMs: MINUTE }],
     ['3 a day', { rate: 3, perMs: 86_400_000 }],
     ['1 in 31 days', { rate: 1, perMs: 31 * 86_400_000 }],
-  ])('of %s is kept over any period', (_, spec) => {
+  ])('of %s is kept over any period, also by starts that begin a piece of it late', (_, spec) => {
     for (let seed = 1; seed <= 20; seed++) {
       const next = numbers(seed)
       const costs = Array.from({ length: spec.rate * 4 }, () => (seed % 2 ? 1 : 1 + Math.floor(next() * spec.rate)))
@@ -103,7 +112,7 @@ describe('a rate', () => {
     expect(roomFor(spec, reserved, 1, START)).toBeGreaterThanOrEqual(at)
   })
 
-  it('has a start begin within two seconds of its grant, and then not any more', () => {
+  it('has a start begin within two seconds of its time, and not later', () => {
     expect(validUntil(START)).toBe(START + 2_000)
   })
 
@@ -175,6 +184,46 @@ describe('a reservation', () => {
     const reserved = taken(slots, { restUntil: START + 9 }, request(), START + 9, START)
     expect(reserved).toEqual({ restUntil: START + 9, promised: { to: 'run', at: START + 9, order: 1 } })
     expect(withoutReservation(slots, reserved, true)).toEqual({ restUntil: START + 9 })
+  })
+})
+
+describe('a start that did not begin in time', () => {
+  const spec = { rate: 10, perMs: MINUTE }
+  const start = (at: number, cost = 1, holder = 'late') => ({ holder, at, cost })
+
+  it('gives its part back, for others or for itself', () => {
+    const { state } = startsOf(spec, [4, 6])
+    expect(roomFor(spec, state, 6, START + 3_000)).toBeGreaterThan(START + 3_000)
+    const after = givenBack(spec, state, start(START, 6), START + 3_000)
+    expect(roomFor(spec, after, 6, START + 3_000)).toBe(START + 3_000)
+    expect(roomFor(spec, after, 7, START + 3_000)).toBeGreaterThan(START + 3_000)
+  })
+
+  it('gives it back once, however often it says so', () => {
+    const { state } = startsOf(spec, [5, 5])
+    const once = givenBack(spec, state, start(START, 5), START + 3_000)
+    expect(givenBack(spec, once, start(START, 5), START + 4_000)).toBe(once)
+    // Another one, or another time, is another part.
+    expect(givenBack(spec, once, start(START, 5, 'other'), START + 4_000).used ?? []).toEqual([])
+  })
+
+  it('gives back no more than is there, and leaves other times alone', () => {
+    const { state } = startsOf(spec, [3, 3], () => 20_000)
+    const [first, second] = state.used!
+    expect(givenBack(spec, state, start(START + 20_000, 50), START + 50_000).used).toEqual([second])
+    expect(givenBack(spec, state, start(START - 50_000, 3), START + 50_000).used).toEqual([first, second])
+  })
+
+  it('is remembered as long as its part counts', () => {
+    const { state } = startsOf(spec, [5])
+    const once = givenBack(spec, state, start(START), START + 3_000)
+    const later = START + 3 * MINUTE
+    expect(givenBack(spec, once, start(later, 1, 'other'), later).returned).toEqual([['other', later]])
+  })
+
+  it('has nothing to give back where there is no rate', () => {
+    const state = { restUntil: START }
+    expect(givenBack({ concurrency: 1 }, state, start(START), START)).toBe(state)
   })
 })
 

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { LIMITS } from '../../../sdk/flow/limit-record.ts'
+import { limiterKey, limitersOf, queueOf } from '../../../sdk/flow/limiter.ts'
+import { entryKey, type Grant, writeEntry } from '../../../sdk/flow/queue.ts'
+import { stayOf } from '../../../sdk/flow/slots.ts'
+import { confirm, lostPermit, standing } from '../../../sdk/rules/limiters/acquire.ts'
+import { release } from '../../../sdk/rules/limiters/release.ts'
+import { writeSlot } from '../../../sdk/rules/limiters/slots.ts'
+import { LIMIT, LimiterWorld } from './limiter-world.ts'
+
+/** A limiter whose slots are held so. */
+function slots(...holders: string[]): LimiterWorld {
+  const at = new LimiterWorld()
+  at.setLimit({ concurrency: holders.length })
+  for (const [index, holder] of holders.entries()) put(at, index, holder)
+  return at
+}
+const put = (at: LimiterWorld, index: number, holder: string) =>
+  at.do((storage) =>
+    writeSlot(storage, LIMIT, { holder: '', since: 0, index, version: 0 }, { holder, since: at.now() }),
+  )
+const granted = (at: LimiterWorld, from?: string): Grant => ({
+  at: at.now(),
+  by: at.now(),
+  slot: 0,
+  ...(from !== undefined && { from: stayOf({ holder: from, since: at.now() }) }),
+})
+const confirmed = (at: LimiterWorld, holder: string, grant: Grant) =>
+  at.do((storage) => confirm(storage, LIMIT, { holder, lane: '' }, grant))
+
+describe('a permit that is confirmed', () => {
+  it('is there where its slot shows its holder', () => {
+    const at = slots('me')
+    expect(confirmed(at, 'me', granted(at, 'before'))).toEqual({ permit: { at: at.now(), slot: 0 } })
+  })
+
+  it('has its hand-over completed, whoever broke that off', () => {
+    const at = slots('before')
+    expect(confirmed(at, 'me', granted(at, 'before'))).toEqual({ permit: { at: at.now(), slot: 0 } })
+    expect(at.slots()).toEqual({ 0: 'me' })
+    const free = slots('')
+    expect(confirmed(free, 'me', granted(free, ''))).toEqual({ permit: { at: free.now(), slot: 0 } })
+    expect(free.slots()).toEqual({ 0: 'me' })
+  })
+
+  it('is lost where the slot has gone to another, who keeps it', () => {
+    const at = slots('other')
+    expect(confirmed(at, 'me', granted(at, 'before'))).toBe('unknown')
+    expect(at.slots()).toEqual({ 0: 'other' })
+    // The same holder as before, at another time.
+    expect(confirmed(at, 'me', { ...granted(at), from: `other@${at.now() - 1}` })).toBe('unknown')
+  })
+
+  it('is found where a lowered limit has moved it to', () => {
+    const at = slots('other', 'me')
+    expect(confirmed(at, 'me', granted(at, 'before'))).toEqual({ permit: { at: at.now(), slot: 1 } })
+  })
+
+  it('of a rate alone needs no slot', () => {
+    const at = new LimiterWorld()
+    const permit = { at: at.now(), until: at.now() + 2_000 }
+    expect(confirmed(at, 'me', { ...permit, by: at.now() })).toEqual({ permit })
+  })
+})
+
+describe('where a request stands', () => {
+  const entry = (at: LimiterWorld, grant?: Grant | 'withdrawn') =>
+    at.entry('run', { holder: 'run/a#1', ...(grant && { grant }) })
+  const queue = (at: LimiterWorld, grant?: Grant | 'withdrawn') =>
+    at.storage.documents.put(queueOf(LIMIT), entryKey(entry(at)), writeEntry(entry(at, grant)))
+  const stands = (at: LimiterWorld, mayHaveSlot = false) =>
+    at.do((storage) => standing(storage, LIMIT, entry(at), mayHaveSlot))
+
+  it('is in the queue, or granted there, or not known', () => {
+    const at = slots('other')
+    expect(stands(at)).toBe('unknown')
+    queue(at)
+    expect(stands(at)).toBe('queued')
+    queue(at, 'withdrawn')
+    expect(stands(at)).toBe('unknown')
+    queue(at, granted(at, 'other'))
+    expect(stands(at)).toEqual({ permit: { at: at.now(), slot: 0 } })
+    expect(at.slots()).toEqual({ 0: 'run/a#1' })
+  })
+
+  it('is in a slot without having queued, where a runner that died may have got one', () => {
+    const at = slots('run/a#1')
+    expect(stands(at)).toBe('unknown')
+    expect(stands(at, true)).toEqual({ permit: { at: at.now(), slot: 0 } })
+  })
+})
+
+describe('a run that is about to begin', () => {
+  const begin = (at: LimiterWorld, id: string, mayHaveBegun = false) =>
+    at.do((storage) => lostPermit(storage, at.storage.record(at.storage.find(id)!), mayHaveBegun))
+
+  it('goes on with the slot that it was granted', async () => {
+    const at = new LimiterWorld()
+    await at.create('a', at.admission({ concurrency: 1 }))
+    expect(begin(at, 'a')).toBeUndefined()
+    expect(at.slots()).toEqual({ 0: 'a' })
+  })
+
+  it('has to queue again at the limiter whose slot it has lost', async () => {
+    const at = new LimiterWorld()
+    await at.create('a', at.admission({ concurrency: 1 }))
+    const slot = { holder: 'a', since: at.now(), index: 0, version: 1 }
+    at.do((storage) => writeSlot(storage, LIMIT, slot, { holder: 'thief', since: at.now() }))
+    expect(begin(at, 'a')).toBe(0)
+    expect(at.slots()).toEqual({ 0: 'thief' })
+  })
+
+  it('later than its part of a rate was for takes another, or queues again where there is none', async () => {
+    const at = new LimiterWorld()
+    const spec = { rate: 1, perMs: 60_000 }
+    await at.create('a', at.admission(spec))
+    expect(begin(at, 'a')).toBeUndefined()
+    const used = () =>
+      (at.storage.documents.get(limitersOf(LIMIT.limit), limiterKey(LIMIT))!.value as { used: [number, number][] }).used
+    const before = used()
+    at.clock.moveTo(at.now() + 10_000)
+    // It gives back what it did not use.
+    expect(begin(at, 'a')).toBeUndefined()
+    expect(used().map(([, amount]) => amount)).toEqual([1])
+    expect(used()).not.toEqual(before)
+    at.clock.moveTo(at.now() + 10_000)
+    // What may have begun counts.
+    expect(begin(at, 'a', true)).toBe(0)
+  })
+})
+
+describe('a permit that is released', () => {
+  const releasing = (at: LimiterWorld, holder: string, more = {}) =>
+    at.do((storage) => release(storage, LIMIT, { holder, lane: '', order: at.now(), ...more }))
+
+  it('is not another’s, whatever slot its holder says it has', () => {
+    const at = slots('other')
+    releasing(at, 'me', { slot: 0, isQueued: true })
+    expect(at.slots()).toEqual({ 0: 'other' })
+  })
+
+  it('gives back the slot that was granted in the queue, also where the hand-over is not complete', () => {
+    const at = slots('before')
+    const entry = at.entry('run', { holder: 'run/a#1', grant: granted(at, 'before') })
+    at.storage.documents.put(queueOf(LIMIT), entryKey(entry), writeEntry(entry))
+    releasing(at, 'run/a#1', { isQueued: true })
+    expect([at.slots(), at.queue()]).toEqual([{}, []])
+  })
+
+  it('of a run takes every entry of it along, and no others', async () => {
+    const at = slots('other')
+    for (const nth of [0, 3, 7]) {
+      const entry = at.entry('run', nth > 0 ? { nth } : {})
+      at.storage.documents.put(queueOf(LIMIT), entryKey(entry), writeEntry(entry))
+    }
+    await at.create('run2', at.admission({ concurrency: 1 }))
+    releasing(at, 'run', { isQueued: true })
+    expect(at.queue().map(({ holder }) => holder)).toEqual(['run2'])
+  })
+
+  it('twice does the same as once', async () => {
+    const at = new LimiterWorld()
+    for (const [i, id] of ['a', 'b', 'c'].entries()) await at.create(id, at.admission({ concurrency: 1 }, at.now() + i))
+    releasing(at, 'a')
+    releasing(at, 'a')
+    expect([at.slots(), at.status('b'), at.status('c')]).toEqual([{ 0: 'b' }, 'pending', 'queued'])
+    expect(at.storage.documents.get(LIMITS, LIMIT.limit)?.value).toEqual({ code: { concurrency: 1 } })
+  })
+})
