@@ -3,12 +3,14 @@ import type { LimiterState, Reservation, Used } from './limiter.ts'
 
 /**
  * A rate is a sliding window, counted in pieces that are forgotten whole, one piece later than their time. So it falls short by
- * two pieces, 4 %. A start begins within two seconds of the time that it was granted for, or asks again and gives its part of
- * the rate back with that.
+ * two pieces, 4 %. A start begins within two seconds of the time that it was granted for (of a period under five seconds, within one
+ * piece of it), or asks again and gives its part of the rate back with that.
  */
 const PIECES = 50
 /** What a runner may need from the grant of a start to its begin. */
 const BEGIN_WITHIN_MS = 2_000
+/** Two seconds would be much of a shorter period: there a start begins within one piece of it. */
+const SHORT_PERIOD_MS = 5_000
 
 /** A start this far ahead is reserved at once. Further ahead one reservation is out at a time, because the limit may change. */
 export const AHEAD_MS = 1_000
@@ -22,7 +24,8 @@ function pieceOf(spec: LimitSpec, at: number): number {
 }
 
 /** Until when a start that was granted for `at` may begin. Later it has to ask the rate again. */
-export const validUntil = (at: number): number => at + BEGIN_WITHIN_MS
+export const validUntil = (spec: LimitSpec, at: number): number =>
+  at + (spec.perMs! < SHORT_PERIOD_MS ? Math.floor(pieceMs(spec)) : BEGIN_WITHIN_MS)
 
 /** The state while all keys of its limit are in a cooldown. */
 export const cooling = (state: LimiterState, until: number | undefined): LimiterState =>

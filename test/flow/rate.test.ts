@@ -113,7 +113,9 @@ describe('a rate', () => {
   })
 
   it('has a start begin within two seconds of its time, and not later', () => {
-    expect(validUntil(START)).toBe(START + 2_000)
+    expect(validUntil({ rate: 1, perMs: 5_000 }, START)).toBe(START + 2_000)
+    // Of a short period, within one piece of it.
+    expect(validUntil({ rate: 1, perMs: 1_000 }, START)).toBe(START + 20)
   })
 
   it('remembers no more pieces than count', () => {

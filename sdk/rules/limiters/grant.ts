@@ -78,7 +78,7 @@ const permitOf = ({ at, until }: Grant, slot: Slot | undefined): Omit<GrantedPer
 })
 
 /** A part of a rate is for its time. */
-export const validFor = (spec: LimitSpec, at: number): { until?: number } => (spec.rate === undefined ? {} : { until: validUntil(at) })
+export const validFor = (spec: LimitSpec, at: number): { until?: number } => (spec.rate === undefined ? {} : { until: validUntil(spec, at) })
 
 /** A slot that was taken for this very request has its holder. */
 function* handOver(storage: Storage, id: LimiterId, slot: Slot, entry: QueueEntry): Procedure<Slot | undefined> {

@@ -31,8 +31,10 @@ export function* release(storage: Storage, id: LimiterId, permit: Release): Proc
   if (permit.cooldownMs !== undefined) yield* coolDownKey(storage, id, permit.cooldownMs)
   const queued = permit.isQueued ? yield* leaveQueue(storage, id, permit) : undefined
   if (permit.mayHold === false && !queued && !permit.isReserved && !permit.isQueued) return []
-  const limit = yield* limitOf(storage, id)
-  const slot = queued ?? (yield* heldSlot(storage, id, limit, permit))
+  // Together: every call is time in which the slot is of no use to anybody.
+  const reads = [limitOf(storage, id), ...(permit.slot === undefined || queued ? [] : [readSlot(storage, id, permit.slot)])]
+  const [limit, known] = (yield* together<unknown>(reads)) as [InForce, Slot | undefined]
+  const slot = queued ?? (known?.holder === permit.holder ? known : yield* heldSlot(storage, id, limit, permit))
   // Without slots there is nothing to pass on. A request that left the queue may have kept others from looking.
   if (!slot && !permit.isQueued && !permit.isReserved) return []
   return (yield* dispatch(storage, id, slot, limit)).wakes
