@@ -1,6 +1,6 @@
-import { flowControl } from '../../sdk/flow/control.ts'
 import { describe, expect, it } from 'vitest'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
+import { flowControl } from '../../sdk/flow/control.ts'
 import { Client, Registry, signal, workflow } from '../../sdk/index.ts'
 import type { Commit, RunStore, World } from '../../sdk/ports.ts'
 import { seededIds, type testEnv, VirtualClock } from '../../sdk/testing/index.ts'
@@ -24,7 +24,17 @@ function byHand(workflows: Parameters<typeof testEnv>[0]['workflows'], intercept
       return typeof member === 'function' ? member.bind(target) : member
     },
   })
-  const world: World = { store, documents: base.documents, tasks: base.tasks, wakeups: base.wakeups, clock, ids: base.ids, log: base.log, inlineWaitMs: -1, flow: flowControl }
+  const world: World = {
+    store,
+    documents: base.documents,
+    tasks: base.tasks,
+    wakeups: base.wakeups,
+    clock,
+    ids: base.ids,
+    log: base.log,
+    inlineWaitMs: -1,
+    flow: flowControl,
+  }
   const registry = new Registry(workflows)
   const run = (runId: string, owner = 'a') => runOnce(world, registry, runId, { lease: { owner, ms: 30_000 } })
   return { clock, store: base.store, documents: base.documents, tasks: base.tasks, client: new Client(world, registry), run, commits }
@@ -159,7 +169,8 @@ describe('a runner near its deadline', () => {
       clock,
       ids: seededIds(2),
       log: () => {},
-      inlineWaitMs: -1, flow: flowControl,
+      inlineWaitMs: -1,
+      flow: flowControl,
     }
     await client.start(w, undefined, { id: 'r' })
     const hurried = await runOnce(world, registry, 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + 4_000 })
@@ -175,7 +186,17 @@ describe('a runner near its deadline', () => {
     })
     const { client, store, documents, tasks, clock } = byHand([w])
     const registry = new Registry([w])
-    const world: World = { store, documents, tasks, wakeups: { send: async () => {} }, clock, ids: seededIds(2), log: () => {}, inlineWaitMs: -1, flow: flowControl }
+    const world: World = {
+      store,
+      documents,
+      tasks,
+      wakeups: { send: async () => {} },
+      clock,
+      ids: seededIds(2),
+      log: () => {},
+      inlineWaitMs: -1,
+      flow: flowControl,
+    }
     await client.start(w, undefined, { id: 'r' })
     const visit = (timeMs: number) => runOnce(world, registry, 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + timeMs, mostDeaths: 3 })
     const hurried = async (times: number) => {
@@ -206,7 +227,17 @@ describe('a runner near its deadline', () => {
       return ctx.step('short', ({ attempt }) => short(attempt), { retry: { attempts: 1 } })
     })
     const { client, store, documents, tasks, clock } = byHand([w])
-    const world: World = { store, documents, tasks, wakeups: { send: async () => {} }, clock, ids: seededIds(2), log: () => {}, inlineWaitMs: -1, flow: flowControl }
+    const world: World = {
+      store,
+      documents,
+      tasks,
+      wakeups: { send: async () => {} },
+      clock,
+      ids: seededIds(2),
+      log: () => {},
+      inlineWaitMs: -1,
+      flow: flowControl,
+    }
     await client.start(w, undefined, { id: 'r' })
     const run = async () => {
       let outcome: unknown
@@ -236,7 +267,17 @@ describe('a runner near its deadline', () => {
         return clock.at(time, callback)
       },
     }
-    const world: World = { store, documents, tasks, wakeups: { send: async () => {} }, clock: counting, ids: seededIds(2), log: () => {}, inlineWaitMs: 1_000, flow: flowControl }
+    const world: World = {
+      store,
+      documents,
+      tasks,
+      wakeups: { send: async () => {} },
+      clock: counting,
+      ids: seededIds(2),
+      log: () => {},
+      inlineWaitMs: 1_000,
+      flow: flowControl,
+    }
     await client.start(w, undefined, { id: 'r' })
     const hurried = await runOnce(world, new Registry([w]), 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + 900 })
     expect(hurried).toEqual({ status: 'suspended' })

@@ -1,7 +1,7 @@
-import { flowControl } from '../../sdk/flow/control.ts'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
+import { flowControl } from '../../sdk/flow/control.ts'
 import { type AnyWorkflow, Client, Registry, signal, workflow } from '../../sdk/index.ts'
 import type { RunStore, World } from '../../sdk/ports.ts'
 import { seededIds, testEnv, VirtualClock } from '../../sdk/testing/index.ts'
@@ -27,7 +27,17 @@ function halfCommitting(workflows: AnyWorkflow[], dieAfterFrame: (type: string) 
       return typeof member === 'function' ? member.bind(target) : member
     },
   })
-  const world: World = { store, documents: base.documents, tasks: base.tasks, wakeups: base.wakeups, clock, ids: base.ids, log: base.log, inlineWaitMs: -1, flow: flowControl }
+  const world: World = {
+    store,
+    documents: base.documents,
+    tasks: base.tasks,
+    wakeups: base.wakeups,
+    clock,
+    ids: base.ids,
+    log: base.log,
+    inlineWaitMs: -1,
+    flow: flowControl,
+  }
   const registry = new Registry(workflows)
   const run = (runId: string) => runOnce(world, registry, runId, { lease: { owner: 'x', ms: 30_000 } })
   return { clock, store: base.store, documents: base.documents, tasks: base.tasks, world, registry, client: new Client(world, registry), run }
@@ -150,7 +160,8 @@ describe('journal time', () => {
       clock: { now: () => clock.now() - 5_000, at: (time, callback) => clock.at(time, callback) },
       ids: seededIds(2),
       log: () => {},
-      inlineWaitMs: -1, flow: flowControl,
+      inlineWaitMs: -1,
+      flow: flowControl,
     }
     await runOnce(behind, new Registry([w]), 'r', { lease: { owner: 'y', ms: 30_000 } })
     expect(await client.result('r')).toBe(0)
