@@ -6,11 +6,14 @@ import type { Admission, NewAdmission } from './flow/admission.ts'
 import type { Coalesced, CoalescingTimes, Collected, EncodeStart, NewStart } from './flow/coalescing.ts'
 import type { LimitSpec } from './flow/limit.ts'
 import type { LimiterId } from './flow/limiter.ts'
+import type { GrantedPermit, LimitersChecked, ReleaseOfPermit, Standing } from './flow/permits.ts'
 import type { QueueEntry } from './flow/queue.ts'
+import type { RunCounts, RunFilter, RunPage } from './run-lists.ts'
 import type { NewTask, Task } from './tasks/task.ts'
-import type { Fingerprint } from './views/fingerprint.ts'
 
 export type { Document, DocumentRange, DocumentStore, PutOptions } from './document-store.ts'
+export type { GrantedPermit, LimitersChecked, QueuePlace, ReleaseOfPermit, Standing } from './flow/permits.ts'
+export type { Count, RunCounts, RunFilter, RunPage, RunSummary, ShortError } from './run-lists.ts'
 
 /**
  * What the engine needs from the outside, and all it knows of it. A world implements every port; the
@@ -237,34 +240,6 @@ export type Outgoing =
   /** A reserved start has begun, and those behind it wait for it. */
   | { kind: 'dispatchNext'; limiter: LimiterId }
 
-export interface ReleaseOfPermit {
-  kind: 'release'
-  limiter: LimiterId
-  holder: string
-  lane: string
-  order: number
-  slot?: number
-  isQueued?: boolean
-  mayHold?: boolean
-  isReserved?: boolean
-  cooldownMs?: number
-}
-
-/** Where a run is to queue: before which limiters, and how many of them it has passed. */
-export interface QueuePlace {
-  admission: Admission
-  passed: number
-}
-
-/** What a commit got from limiters. */
-export interface GrantedPermit {
-  holder: string
-  at: number
-  /** Until when it may begin; later it has to ask again. */
-  until?: number
-  slot?: number
-}
-
 export interface Commit {
   runId: string
   epoch: number
@@ -296,59 +271,6 @@ export interface Inbox {
   /** Where the world has an order of arrival: behind which of them to look next time. */
   last?: number
 }
-
-/** A run as lists show it: never with a payload, which may be large and lie elsewhere. */
-export type RunSummary = Pick<
-  RunRecord,
-  'workflow' | 'version' | 'status' | 'generation' | 'attempt' | 'wakeAt' | 'waitingFor' | 'parent' | 'tags' | 'createdAt' | 'startedAt' | 'endedAt'
-> & {
-  runId: string
-  /** Why it failed or is stuck. */
-  error?: ShortError
-  /** When it got stuck, if it is. */
-  stuckAt?: number
-}
-
-/** An error as lists show it, and what it has in common with others of its kind. */
-export type ShortError = Pick<ErrorRecord, 'name' | 'message'> & { incident?: Omit<Fingerprint, 'workflow'> }
-
-/** How many runs there are; `isMore` where no more were counted. */
-export interface Count {
-  count: number
-  isMore?: true
-}
-export type RunCounts = Partial<Record<RunStatus, Count>>
-
-export interface RunFilter {
-  workflow?: string
-  /** What its id begins with. */
-  idPrefix?: string
-  status?: RunStatus
-  /** Only runs that have not ended. */
-  isOpen?: true
-  tag?: string
-  /** Created at or after, and before. */
-  from?: number
-  to?: number
-  cursor?: string
-  limit: number
-}
-
-/** `cursor`: there may be more behind. A world reads no more for one page than it has set itself, so a page may be short, or empty. */
-export interface RunPage {
-  runs: RunSummary[]
-  cursor?: string
-}
-
-export interface LimitersChecked {
-  wakes: Wake[]
-  isMore: boolean
-  checked: number
-  failures: { limiter: LimiterId; error: unknown }[]
-}
-
-/** `unknown`: it has to be asked for anew. */
-export type Standing = { permit: Omit<GrantedPermit, 'holder'> } | 'queued' | 'unknown'
 
 export type Parked = 'parked' | 'leased' | 'moved-on' | 'unclaimed'
 

@@ -32,6 +32,12 @@ describe('architecture', () => {
     }
   })
 
+  it('the engine knows nothing of flow control but its port', () => {
+    for (const { file, text } of sources('sdk/engine')) expect([file, /from '\.\.\/flow\//.test(text)]).toEqual([file, false])
+    const loop = sources('sdk/engine').find(({ file }) => file.endsWith('run-loop.ts'))!
+    expect(loop.text.split('\n').length).toBeLessThan(220)
+  })
+
   it('no source file is one a reader must scroll through twice', () => {
     const long = sources('sdk').filter(({ text }) => text.split('\n').length > 450)
     expect(long.map(({ file }) => file)).toEqual([])

@@ -22,22 +22,17 @@ import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
 import { deadly, type RunOutcome } from './closing.ts'
 import { Drain, type Stop } from './drain.ts'
-import { outgoingAtCancel } from './ending.ts'
 import { InvalidInputError } from './errors.ts'
-import type { Delivery } from './events.ts'
 import { findWorkflow } from './find-workflow.ts'
 import { inputOf } from './input-of.ts'
-import { isDetached, type Operation } from './operation.ts'
 import type { StepBody } from './run-context.ts'
 import { running, watchStrays } from './running.ts'
 import { Starts } from './starts.ts'
 import { Steps } from './steps.ts'
+import { Turns } from './turns.ts'
 import { Visit } from './visit.ts'
 import { Waits } from './waits.ts'
 import { type BodyState, runBody, sharedWith } from './workflow-body.ts'
-
-/** The next thing to tell the code; a promise where it has to be looked for. */
-type Next = Delivery | undefined | Promise<Delivery | undefined>
 
 export interface RunnerOptions {
   lease: { owner: string; ms: number }
@@ -101,10 +96,9 @@ class RunLoop {
   private readonly waits: Waits
   private readonly starts: Starts
   private readonly steps: Steps
+  private readonly turns: Turns
   private readonly drain: Drain
   private body!: BodyState
-  /** Operations that were over as soon as they were opened. */
-  private readonly settledAtOpening: Delivery[] = []
 
   constructor(visit: Visit, workflow: AnyWorkflow, workflows: WorkflowSource) {
     this.visit = visit
@@ -112,6 +106,7 @@ class RunLoop {
     this.starts = new Starts(visit)
     this.waits = new Waits(visit, workflow, workflows)
     this.steps = new Steps(visit, this.waits, this.starts)
+    this.turns = new Turns(visit, this.waits, this.steps, this.starts)
     this.drain = new Drain(visit, this.steps, this.starts)
   }
 
@@ -135,10 +130,10 @@ class RunLoop {
       if (looking) await looking
       const { stop } = drain
       if (stop?.isOver()) return this.handOver(stop)
-      const opening = stop?.opensNothing ? undefined : this.open()
+      const opening = stop?.opensNothing ? undefined : this.turns.open()
       if (opening) await opening
       if (waits.refusal) return this.saveAndPark(waits.refusal)
-      const delivering = this.deliverAll()
+      const delivering = this.turns.deliverAll()
       if (delivering && (await delivering)) continue
       if (lease.isLost) return SUPERSEDED
       if (replay.violation) continue
@@ -177,75 +172,6 @@ class RunLoop {
     return true
   }
 
-  private open(): Promise<void> | undefined {
-    const { replay, closing } = this.visit
-    closing.noteDecisions()
-    const fresh = replay.takeFresh()
-    if (fresh.some(({ kind }) => kind !== 'step')) return this.openInOrder(fresh)
-    for (const operation of fresh) if (!operation.settled) this.steps.prepare(operation)
-    return undefined
-  }
-
-  private async openInOrder(fresh: readonly Operation[]): Promise<void> {
-    for (const operation of fresh) {
-      if (operation.kind === 'step') {
-        if (!operation.settled) this.steps.prepare(operation)
-      } else if (!operation.settled || isDetached(operation)) {
-        const delivery = await this.waits.open(operation)
-        if (delivery) this.settledAtOpening.push(delivery)
-      }
-    }
-  }
-
-  /** Hands the code everything that has happened, one turn each. True when the code has moved. */
-  private deliverAll(): false | Promise<boolean> {
-    const first = this.nextDelivery()
-    return first !== undefined && this.deliverFrom(first, () => this.nextDelivery())
-  }
-
-  private async deliverFrom(first: Next, nextAfter: () => Next): Promise<boolean> {
-    const { replay, buffer, closing } = this.visit
-    let hasMoved = false
-    let next = first
-    for (;;) {
-      const delivery = next instanceof Promise ? await next : next
-      if (!delivery) return hasMoved
-      await replay.deliver(delivery, buffer.add(delivery))
-      // Right behind what it was decided after: that is where a replay looks for it.
-      if (closing.noteDecisions()) this.steps.dropWithdrawn()
-      if (delivery.type === 'run.cancelRequested' || delivery.type === 'run.timedOut') this.stop()
-      hasMoved = true
-      if (replay.end || replay.violation) return true
-      next = this.nextSettled()
-      // The code may now wait for a message that is older than those the open waits are for: open that wait first.
-      if (!next && replay.hasFresh) return true
-      next ??= nextAfter()
-    }
-  }
-
-  /** At once where it can be: a promise for every step of every run is most of the garbage this loop makes. */
-  private nextDelivery(): Next {
-    const settled = this.nextSettled()
-    if (settled) return settled
-    const { inbox, world } = this.visit
-    return inbox.isStale ? this.readInbox().then(() => this.waits.next(world.clock.now())) : this.waits.next(world.clock.now())
-  }
-
-  private nextSettled(): Delivery | undefined {
-    return this.settledAtOpening.shift() ?? this.steps.nextSettled()
-  }
-
-  private async readInbox(): Promise<void> {
-    this.waits.receive(await this.visit.inbox.read())
-    this.starts.lookAgain()
-  }
-
-  private stop(): void {
-    const { run, replay, closing, buffer } = this.visit
-    this.steps.stop(replay.stopRequested!)
-    for (const message of outgoingAtCancel(run, replay.stopsRequested, closing.allEvents())) buffer.send(message)
-  }
-
   /** Until a body reports, a timer is due, something comes from outside, or the lease wants renewing. */
   private async nextEvent(stop: Stop | undefined): Promise<void> {
     const { inbox, lease, waker, replay } = this.visit
@@ -279,8 +205,7 @@ class RunLoop {
     if (stop.place) return closing.queue(this.waits.describe(), stop.place)
     this.steps.cutOff(world.clock.now() - begunAt)
     // One turn each, as ever: the first may be the end of the code, and then the others were never heard of.
-    const settled = this.steps.nextSettled()
-    if (settled) await this.deliverFrom(settled, () => undefined)
+    await this.turns.deliverSettled()
     if (replay.violation) return closing.park(replay.violation)
     if (replay.end) return this.finish()
     this.steps.abandon('the runner has to stop; the step will run again elsewhere')

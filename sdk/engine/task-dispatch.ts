@@ -29,7 +29,15 @@ export function refusalOfTask(tasks: TaskStore, declared: readonly string[] | un
 }
 
 /** What a run hands out. `round`: how often an operator has let it go on. */
-export function taskOf(run: RunRecord, op: string, { type, policy }: TaskRequest, input: Json | undefined, round: number, now: number, inside?: NewTask['inside']): NewTask {
+export function taskOf(
+  run: RunRecord,
+  op: string,
+  { type, policy }: TaskRequest,
+  input: Json | undefined,
+  round: number,
+  now: number,
+  inside?: NewTask['inside'],
+): NewTask {
   return {
     id: taskId(run, op),
     runId: run.id,

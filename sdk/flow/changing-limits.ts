@@ -52,11 +52,7 @@ function limitsOfCode(workflows: readonly AnyWorkflow[]): Map<string, LimitSpec>
 }
 
 /** A limit may have thousands of keys. */
-async function dispatchAll(
-  { store, wakeups }: World,
-  limiters: readonly LimiterId[],
-  revoking: { endsCooldown: boolean } | undefined,
-): Promise<void> {
+async function dispatchAll({ store, wakeups }: World, limiters: readonly LimiterId[], revoking: { endsCooldown: boolean } | undefined): Promise<void> {
   for (let i = 0; i < limiters.length; i += AT_ONCE) await wakeups.send(await store.dispatch(limiters.slice(i, i + AT_ONCE), revoking))
 }
 const AT_ONCE = 100

@@ -3,8 +3,8 @@ import { type Duration, milliseconds } from '../engine/duration.ts'
 import { InvalidInputError } from '../engine/errors.ts'
 import { checkName } from '../engine/names.ts'
 import { specInWords } from '../views/limit-words.ts'
-import { type LimiterId, limiterOf } from './limiter.ts'
 import { LONGEST_PER_MS, MOST_CONCURRENCY, MOST_RATE, SHORTEST_PER_MS } from './bounds.ts'
+import { type LimiterId, limiterOf } from './limiter.ts'
 
 export interface LimitOptions {
   /** How many may be under way at once. */
@@ -71,9 +71,7 @@ function limitOf(name: string, spec: LimitSpec, key?: string): Limit {
 
 function checkedCost(cost: unknown, name: string, spec: LimitSpec, what: string): number {
   if (typeof cost !== 'number' || !(cost > 0 && cost <= MOST_RATE))
-    throw new InvalidInputError(
-      `${what}: its cost must be a number above 0 and at most ${MOST_RATE.toLocaleString('en')}, got ${inspect(cost)}`,
-    )
+    throw new InvalidInputError(`${what}: its cost must be a number above 0 and at most ${MOST_RATE.toLocaleString('en')}, got ${inspect(cost)}`)
   if (spec.rate === undefined || cost <= spec.rate) return cost
   const has = specInWords({ rate: spec.rate, perMs: spec.perMs! })
   throw new InvalidInputError(

@@ -83,11 +83,7 @@ export function givenBack(spec: LimitSpec, state: LimiterState, { holder, at, co
 export const isReserved = ({ promised }: LimiterState, now: number): boolean => promised !== undefined && promised.at > now
 
 /** Other numbers count: what was reserved by the old ones is given back, if its owner waits again. */
-export function withoutReservation(
-  spec: LimitSpec,
-  { lastAt: _, promised, ...state }: LimiterState,
-  isWaitingAgain: boolean,
-): LimiterState {
+export function withoutReservation(spec: LimitSpec, { lastAt: _, promised, ...state }: LimiterState, isWaitingAgain: boolean): LimiterState {
   if (!promised || !isWaitingAgain || spec.rate === undefined || !state.used) return state
   return { ...state, used: withUsed(state.used, state.used.at(-1)![0], -Math.min(costOf(promised), spec.rate)) }
 }

@@ -2,7 +2,7 @@ import type { Frame, JournalEvent } from '../engine/events.ts'
 import type { Outgoing, RunRecord } from '../ports.ts'
 import type { Admission } from './admission.ts'
 import { limiterOf } from './limiter.ts'
-import { openPermits, type LoggedPermit, releasedSince } from './permit-log.ts'
+import { type LoggedPermit, openPermits, releasedSince } from './permit-log.ts'
 
 /** What a run gives back, worked out from what is stored of it. Giving back twice is harmless. */
 type Releasing = Extract<Outgoing, { kind: 'release' }>

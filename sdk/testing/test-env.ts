@@ -63,6 +63,9 @@ const REAL_GRACE_MS = 30
 /** Nobody else wants the runs here, and renewing leases would only be more timers to skip over. */
 const FOREVER_MS = 1_000 * 86_400_000
 
+/** Checks of limiters in a row that change nothing: from then on nothing will. The second check of each finds what the first has freed. */
+const MOST_CHECKS = 5
+
 export class TestEnv {
   readonly clock: VirtualClock
   /** Everything that was logged, replays excluded. */
@@ -212,6 +215,7 @@ export class TestEnv {
       done = true
     }
     promise.then(mark, mark)
+    let vain = 0
     while (!done) {
       await this.settle()
       await new Promise<void>((resolve) => setImmediate(resolve))
@@ -221,9 +225,16 @@ export class TestEnv {
         if (!this.isIdle()) continue
         throw new Error(`nothing will ever wake what the test waits for: ${await this.whatWaits()}`)
       }
+      // Limiters with a queue are checked again and again, whether or not anything can ever move.
+      vain = this.onlyLimitersAreDue() ? vain + 1 : 0
+      if (vain > MOST_CHECKS) throw new Error(`nothing will ever wake what the test waits for: ${await this.whatWaits()}`)
       this.clock.moveTo(next)
     }
     return promise
+  }
+
+  private onlyLimitersAreDue(): boolean {
+    return this.isIdle() && this.clock.timerCount === 1 && this.origin.residence.nextRun(this.clock.now()) === undefined
   }
 
   private isIdle(): boolean {

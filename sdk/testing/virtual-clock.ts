@@ -26,6 +26,10 @@ export class VirtualClock implements Clock {
     return () => this.timers.delete(id)
   }
 
+  get timerCount(): number {
+    return this.timers.size
+  }
+
   /** When the earliest timer is due. */
   next(): number | undefined {
     let earliest: number | undefined

@@ -30,9 +30,10 @@ test('where it is not asked for, nothing is read or written', async () => {
 test('one that dies between the pause and the mark leaves the pause, and the next one carries on', async () => {
   const { world } = (await testEnv({ workflows: [order] })).client
   let isBroken = true
-  const { documents, clock } = world
-  const dying: Pick<World, 'documents' | 'clock'> = {
+  const { documents, clock, ids } = world
+  const dying: Pick<World, 'documents' | 'clock' | 'ids'> = {
     clock,
+    ids,
     documents: {
       get: (...asked) => documents.get(...asked),
       list: (...asked) => documents.list(...asked),

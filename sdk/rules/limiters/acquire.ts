@@ -1,9 +1,9 @@
 import type { LimitSpec } from '../../flow/limit.ts'
 import type { LimiterId } from '../../flow/limiter.ts'
+import { isPause } from '../../flow/pause-scope.ts'
 import type { Grant, QueueEntry } from '../../flow/queue.ts'
 import { cooling, givenBack, roomFor, taken } from '../../flow/rate.ts'
 import { type Slot, stayOf } from '../../flow/slots.ts'
-import { isPause } from '../../flow/pause-scope.ts'
 import type { GrantedPermit, RunRecord, Standing, Wake } from '../../ports.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
@@ -55,7 +55,8 @@ export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, ent
     if (!isFree || (limit.spec.concurrency !== undefined && !slot)) break
     const isNoted = limit.spec.rate === undefined && seen.found?.dueAt !== undefined
     const next = taken(limit.spec, seen.state, entry, now, now)
-    if (isNoted || (yield* writeState(storage, id, next, seen.found))) return { at: now, by: now, ...validFor(limit.spec, now), ...(slot && { slot: slot.index }) }
+    if (isNoted || (yield* writeState(storage, id, next, seen.found)))
+      return { at: now, by: now, ...validFor(limit.spec, now), ...(slot && { slot: slot.index }) }
     // Without a rate the state only says that the limiter is in use, and another process has just said so.
     if (limit.spec.rate === undefined) return { at: now, by: now, slot: slot!.index }
   }
@@ -98,7 +99,12 @@ export function* confirm(
  * A start that comes later than its part of the rate was for takes another, for now. Undefined where there is no room: then it has
  * to queue again. `unused`: for when the part was that it gives back, unless it may have begun with it.
  */
-export function* renewRate(storage: Storage, id: LimiterId, entry: QueueEntry, unused: number | undefined): Procedure<Omit<GrantedPermit, 'holder'> | undefined> {
+export function* renewRate(
+  storage: Storage,
+  id: LimiterId,
+  entry: QueueEntry,
+  unused: number | undefined,
+): Procedure<Omit<GrantedPermit, 'holder'> | undefined> {
   for (;;) {
     const limit = yield* limitOf(storage, id)
     const seen = yield* readState(storage, id)

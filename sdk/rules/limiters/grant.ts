@@ -32,9 +32,7 @@ export const isOut = ({ status }: StoredRun): boolean => hasEnded(status) || sta
 
 export function* grant(storage: Storage, id: LimiterId, limit: InForce, queued: Queued, slot: Slot | undefined, at: number): Procedure<Granting> {
   const granted: Grant = { at, by: storage.now(), ...validFor(limit.spec, at), ...(slot && { slot: slot.index, from: stayOf(slot) }) }
-  return isOfStep(queued.entry.holder)
-    ? yield* grantStep(storage, id, queued, slot, granted)
-    : yield* grantRun(storage, id, limit, queued, slot, granted)
+  return isOfStep(queued.entry.holder) ? yield* grantStep(storage, id, queued, slot, granted) : yield* grantRun(storage, id, limit, queued, slot, granted)
 }
 
 function* grantStep(storage: Storage, id: LimiterId, queued: Queued, slot: Slot | undefined, granted: Grant): Procedure<Granting> {

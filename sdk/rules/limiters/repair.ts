@@ -1,3 +1,4 @@
+import type { Json } from '../../engine/json.ts'
 import {
   BEING_MADE_MS,
   CHECK_EVERY_MS,
@@ -12,7 +13,6 @@ import { openPermits } from '../../flow/permit-log.ts'
 import { isOfStep, runOf } from '../../flow/queue.ts'
 import { unusedFrom } from '../../flow/rate.ts'
 import { type Slot, stayOf } from '../../flow/slots.ts'
-import type { Json } from '../../engine/json.ts'
 import type { Document, Wake } from '../../ports.ts'
 import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
@@ -43,10 +43,7 @@ export function* repair(storage: Storage, id: LimiterId): Procedure<Wake[]> {
   if (before.state.holders) yield* moveHolders(storage, id, before)
   const limit = yield* limitOf(storage, id)
   const { state } = before
-  const [slots, queue] = (yield* together<unknown>([
-    readSlots(storage, id, limit.widest),
-    readQueue(storage, id, MOST_ENTRIES),
-  ])) as [Slot[], Queued[]]
+  const [slots, queue] = (yield* together<unknown>([readSlots(storage, id, limit.widest), readQueue(storage, id, MOST_ENTRIES)])) as [Slot[], Queued[]]
   const wakes: Wake[] = []
   const kept = yield* checkEntries(storage, id, slots, queue, wakes)
   const queued = new Set(kept.map(({ entry }) => entry.holder))
@@ -87,15 +84,7 @@ function* checkEntries(storage: Storage, id: LimiterId, slots: readonly Slot[], 
   return kept
 }
 
-function* checkSlot(
-  storage: Storage,
-  id: LimiterId,
-  slot: Slot,
-  all: readonly Slot[],
-  isQueued: boolean,
-  checkedAt: number,
-  wakes: Wake[],
-): Procedure<void> {
+function* checkSlot(storage: Storage, id: LimiterId, slot: Slot, all: readonly Slot[], isQueued: boolean, checkedAt: number, wakes: Wake[]): Procedure<void> {
   const run = yield* ask(storage.find(runOf(slot.holder)))
   const isTwice = all.some((other) => other.holder === slot.holder && other.index < slot.index)
   if (isTwice || (yield* isLeftOver(storage, id, slot, run, isQueued, checkedAt))) return void (yield* free(storage, id, slot))
@@ -106,14 +95,7 @@ function* checkSlot(
 const isAt = ({ admission, passed = 0 }: StoredRun, id: LimiterId): boolean => isSameLimiter(admission?.gates[passed], id)
 
 /** A request that has a slot and waits in the queue: a start that was repeated, say, whose first sender died. */
-function* tellOwners(
-  storage: Storage,
-  id: LimiterId,
-  limit: InForce,
-  held: readonly Slot[],
-  queue: readonly Queued[],
-  wakes: Wake[],
-): Procedure<void> {
+function* tellOwners(storage: Storage, id: LimiterId, limit: InForce, held: readonly Slot[], queue: readonly Queued[], wakes: Wake[]): Procedure<void> {
   for (const queued of queue) {
     const slot = held.find(({ holder }) => holder === queued.entry.holder)
     if (!slot || queued.entry.grant !== undefined) continue

@@ -1,17 +1,7 @@
 import type { Json } from '../../engine/json.ts'
 import { type LimiterId, slotsOf } from '../../flow/limiter.ts'
 import type { QueueEntry } from '../../flow/queue.ts'
-import {
-  averageHeld,
-  blockOf,
-  blocksOf,
-  FREE_SLOT_KEPT_MS,
-  SLOTS_PER_BLOCK,
-  type Slot,
-  type SlotState,
-  slotKey,
-  spread,
-} from '../../flow/slots.ts'
+import { averageHeld, blockOf, blocksOf, FREE_SLOT_KEPT_MS, SLOTS_PER_BLOCK, type Slot, type SlotState, slotKey, spread } from '../../flow/slots.ts'
 import type { Document } from '../../ports.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
@@ -55,9 +45,7 @@ export function* slotOf(storage: Storage, id: LimiterId, holder: string, widest:
 /** Undefined where the slot is not as it was read. */
 export function* writeSlot(storage: Storage, id: LimiterId, { index, version }: Slot, next: SlotState): Procedure<Slot | undefined> {
   const options = { ifVersion: version, ...(!isHeld(next) && { expiresAt: storage.now() + FREE_SLOT_KEPT_MS }) }
-  const written = yield* ask(
-    storage.documents.put(slotsOf(id, blockOf(index)), slotKey(index), next as unknown as Json, options),
-  )
+  const written = yield* ask(storage.documents.put(slotsOf(id, blockOf(index)), slotKey(index), next as unknown as Json, options))
   return written && { ...next, index, version: written.version }
 }
 

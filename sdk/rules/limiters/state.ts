@@ -68,4 +68,3 @@ function* widen(storage: Storage, limit: string, widest: number): Procedure<void
   const record = { ...(found.value as unknown as LimitRecord), widest }
   yield* ask(storage.documents.put(LIMITS, limit, record as unknown as Json, { ifVersion: found.version }))
 }
-

@@ -89,7 +89,12 @@ export class DynamoDocuments implements DocumentStore {
     await this.aws.db.send(new DeleteCommand({ TableName: this.aws.table, Key: documentKey(collection, key) }))
   }
 
-  private async write(collection: string, key: string, attributes: { [K in keyof DocumentItem]?: DocumentItem[K] | undefined }, condition: Expression): Promise<boolean> {
+  private async write(
+    collection: string,
+    key: string,
+    attributes: { [K in keyof DocumentItem]?: DocumentItem[K] | undefined },
+    condition: Expression,
+  ): Promise<boolean> {
     const writer = newToken()
     const update = change({ ...attributes, writer }, { text: '#writerBefore = if_not_exists(#writer, :nobody)', values: { ':nobody': '' } })
     const written = await updateIf<DocumentItem>(this.aws, documentKey(collection, key), update, condition)

@@ -70,7 +70,7 @@ export function documentDueIndex(collection: string, key: string, at: number): {
   return { dueShard: `${CHECKS}${shardOf(name, CHECK_SHARDS)}`, dueKey: timeKey(at, name) }
 }
 export const CHECKS = 'CHECK#'
-export const CHECK_SHARDS = 4
+export const CHECK_SHARDS = 2
 /** Of an item that holds a document. */
 export const collectionOf = (pk: string): string => pk.slice('DOC#'.length)
 

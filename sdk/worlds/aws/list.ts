@@ -5,7 +5,23 @@ import { inShort, summaryOf } from '../../rules/summary.ts'
 import type { Aws } from './context.ts'
 import { all, type Expression } from './expressions.ts'
 import { getItems } from './items.ts'
-import { ALL, createdKey, DUE, LIST, LIST_SHARDS, listOf, partition, runIdOf, runKey, tagPartition, timeText, trouble, CHECK_SHARDS, CHECKS, collectionOf } from './keys.ts'
+import {
+  ALL,
+  CHECK_SHARDS,
+  CHECKS,
+  collectionOf,
+  createdKey,
+  DUE,
+  LIST,
+  LIST_SHARDS,
+  listOf,
+  partition,
+  runIdOf,
+  runKey,
+  tagPartition,
+  timeText,
+  trouble,
+} from './keys.ts'
 import { formerWorkflows, type Listed, listing } from './listed-workflows.ts'
 import { unpack } from './payloads.ts'
 import { type RunItem, shownWakeAt } from './run-item.ts'

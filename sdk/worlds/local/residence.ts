@@ -57,11 +57,16 @@ export class SqliteResidence implements Residence {
   }
 
   nextWake(now: number): number | undefined {
-    const sql = 'SELECT min(coalesce(lease_until, wake_at)) AS at FROM runs WHERE coalesce(lease_until, wake_at) > ? AND wake_at IS NOT NULL'
-    const run = this.parts.db.row(sql, now)?.at as number | null
-    const document = this.parts.db.row('SELECT min(due_at) AS at FROM documents WHERE due_at > ?', now)?.at as number | null
-    const next = Math.min(run ?? Number.POSITIVE_INFINITY, document ?? Number.POSITIVE_INFINITY)
+    const run = this.nextRun(now) ?? Number.POSITIVE_INFINITY
+    const limiter = this.parts.db.row('SELECT min(due_at) AS at FROM documents WHERE due_at > ?', now)?.at as number | null
+    const next = Math.min(run, limiter ?? Number.POSITIVE_INFINITY)
     return Number.isFinite(next) ? next : undefined
+  }
+
+  /** When the next run is due, whatever limiters are. */
+  nextRun(now: number): number | undefined {
+    const sql = 'SELECT min(coalesce(lease_until, wake_at)) AS at FROM runs WHERE coalesce(lease_until, wake_at) > ? AND wake_at IS NOT NULL'
+    return (this.parts.db.row(sql, now)?.at as number | null) ?? undefined
   }
 
   stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[] {

@@ -16,8 +16,7 @@ export async function leftovers(cloud: Cloud): Promise<string[]> {
     for (const { key, inside, holders, waiting, next } of gates) {
       const which = key === undefined ? `limit '${name}'` : `limit '${name}' of '${key}'`
       if (inside > 0) found.push(`everything has ended, and ${which} still counts ${holders.join(', ')}`)
-      if (waiting.count > 0)
-        found.push(`everything has ended, and ${next.join(', ')} is in the queue of ${which}`)
+      if (waiting.count > 0) found.push(`everything has ended, and ${next.join(', ')} is in the queue of ${which}`)
     }
   }
   // Whoever looks forgets the pauses of runs that have ended.

@@ -167,7 +167,11 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
   },
 
   /** Of two who take one slot at once, both get it. */
-  'a slot is written over': inDocuments(WITHOUT_TRANSACTIONS, ['limit', 'rate'], ignoringVersions((collection) => isSlot(collection) || isLimiter(collection))),
+  'a slot is written over': inDocuments(
+    WITHOUT_TRANSACTIONS,
+    ['limit', 'rate'],
+    ignoringVersions((collection) => isSlot(collection) || isLimiter(collection)),
+  ),
 
   /** Runners do not see that anything is paused. Whoever looks for one pause finds it. */
   'a pause is not seen': inDocuments(BOTH, ['pause'], () => (documents) => ({
@@ -202,7 +206,10 @@ export const FLOW_MUTANTS: Record<string, FlowMutant> = {
     return (documents) => ({
       countUp: (collection, key, ifNew, expiresAt) =>
         isSeries(collection) && isTime()
-          ? after(documents.get(collection, key), (found) => found ?? documents.countUp(collection, key, ifNew, expiresAt))
+          ? after(
+              documents.get(collection, key),
+              (found) => found ?? documents.countUp(collection, key, ifNew, expiresAt),
+            )
           : documents.countUp(collection, key, ifNew, expiresAt),
     })
   }),

@@ -98,7 +98,8 @@ class Play {
     if (!(await this.untilAllHasEnded())) return 0
     const checked = await this.checkRuns()
     // A slot that nobody waits for is found by the idle check of its limiter (I10).
-    if ((await leftovers(cloud)).length > 0) await this.until(cloud.clock.now() + CHECK_IDLE_EVERY_MS + 2 * SWEEP_MS, () => false)
+    if ((await leftovers(cloud)).length > 0)
+      await this.until(cloud.clock.now() + CHECK_IDLE_EVERY_MS + 2 * SWEEP_MS, () => false)
     for (const problem of await leftovers(cloud)) witness.fail('left', problem)
     checkStarts(witness, outside)
     const ended = cloud.runIds('all').filter((id) => hasEnded(cloud.stored.run(id)!.status))

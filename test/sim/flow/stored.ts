@@ -25,7 +25,8 @@ export const isSeries = (collection: string): boolean => collection.startsWith('
 export const isStart = (messageId: string): boolean => messageId.startsWith('start ')
 
 /** Documents that do not stay: a limiter that is checked at some time goes then, if it is not in use. Records of limits do stay. */
-export const mayStay = ({ collection, dueAt }: StoredDocument): boolean => isLimitRecord(collection) || dueAt !== undefined
+export const mayStay = ({ collection, dueAt }: StoredDocument): boolean =>
+  isLimitRecord(collection) || dueAt !== undefined
 
 /** Who holds a slot. */
 export const holderOf = (slot: unknown): string => (slot as { holder?: string } | null)?.holder ?? ''
@@ -89,12 +90,14 @@ export function localStored(db: Database): Stored {
       }
     },
     documents: () =>
-      db.rows('SELECT collection, key, expires_at, due_at FROM documents').map(({ collection, key, expires_at: at, due_at: due }) => ({
-        collection: collection as string,
-        key: key as string,
-        expiresAt: at === null ? undefined : Number(at),
-        dueAt: due === null ? undefined : Number(due),
-      })),
+      db
+        .rows('SELECT collection, key, expires_at, due_at FROM documents')
+        .map(({ collection, key, expires_at: at, due_at: due }) => ({
+          collection: collection as string,
+          key: key as string,
+          expiresAt: at === null ? undefined : Number(at),
+          dueAt: due === null ? undefined : Number(due),
+        })),
     *texts() {
       for (const table of tables())
         for (const row of db.rows(`SELECT * FROM ${table}`))

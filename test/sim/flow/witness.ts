@@ -88,6 +88,7 @@ export class FlowWitness {
   isQuiet = false
   readonly scenario: Scenario
   readonly skew: number
+  readonly latency: number
   private readonly said = new Set<string>()
   private readonly began = new Map<string, Begin[]>()
   /** By limit, or limit and key: until when a service asked for a rest. */
@@ -99,6 +100,7 @@ export class FlowWitness {
 
   constructor(scenario: Scenario, { skew, latency }: Pick<Trouble, 'skew' | 'latency'>) {
     this.slowMs = 6 * Math.max(0, latency - USUAL_LATENCY_MS)
+    this.latency = latency
     this.scenario = scenario
     this.skew = skew
   }

@@ -1,0 +1,44 @@
+import type { Wake } from '../ports.ts'
+import type { Admission } from './admission.ts'
+import type { LimiterId } from './limiter.ts'
+
+/** What runs, the store and limiters say to each other of permits. */
+
+/** A permit that is given back, as part of a commit. */
+export interface ReleaseOfPermit {
+  kind: 'release'
+  limiter: LimiterId
+  holder: string
+  lane: string
+  order: number
+  slot?: number
+  isQueued?: boolean
+  mayHold?: boolean
+  isReserved?: boolean
+  cooldownMs?: number
+}
+
+/** Where a run is to queue: before which limiters, and how many of them it has passed. */
+export interface QueuePlace {
+  admission: Admission
+  passed: number
+}
+
+/** What a commit got from limiters. */
+export interface GrantedPermit {
+  holder: string
+  at: number
+  /** Until when it may begin; later it has to ask again. */
+  until?: number
+  slot?: number
+}
+
+export interface LimitersChecked {
+  wakes: Wake[]
+  isMore: boolean
+  checked: number
+  failures: { limiter: LimiterId; error: unknown }[]
+}
+
+/** `unknown`: it has to be asked for anew. */
+export type Standing = { permit: Omit<GrantedPermit, 'holder'> } | 'queued' | 'unknown'
