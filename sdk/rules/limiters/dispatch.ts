@@ -10,7 +10,7 @@ import { type Granting, grant } from './grant.ts'
 import { lookForRoomOf } from './queueing.ts'
 import { type InForce, limitOf } from './record.ts'
 import { findFree, free, isHeld } from './slots.ts'
-import { readState, type Seen, writeState } from './state.ts'
+import { moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /**
  * Grants whatever there is room for, in the order of the queue. Nobody watches a queue: whoever joins it, releases a slot or
@@ -100,6 +100,10 @@ function* look(storage: Storage, id: LimiterId, limit: InForce, served: string |
   // Where many slots are released at the same time, not all of them are for the first in the queue.
   const width = storage.isContended ? Math.ceil(limit.spec.concurrency! / 10) : 1
   const [seen, found] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, served, LOOK + width, passedOver)])) as [Seen, Queued[]]
+  if (seen.state.holders) {
+    yield* moveHolders(storage, id, seen)
+    return yield* look(storage, id, limit, served, slot, passedOver)
+  }
   const from = width > 1 ? spread(String(slot)) % Math.min(width, Math.max(1, found.length)) : 0
   return { seen, candidates: [...found.slice(from), ...found.slice(0, from)] }
 }
