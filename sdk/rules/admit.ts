@@ -53,22 +53,21 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
   const passed = gates.length
   const admission = { ...run.admission!, gates: [...gates, ...run.admission!.gates.slice(passed)] }
   if (passed === admission.gates.length) return yield* insertPlain(storage, { ...run, admission, passed })
-  yield* joinNext(storage, { ...run, admission, passed })
+  const joinedAt = yield* joinNext(storage, { ...run, admission, passed })
   const made = yield* insertPlain(storage, { ...run, admission, passed, status: 'queued' })
   if (!made.inserted) return made
-  return { ...made, wakes: yield* lookInPlace(storage, made.run) }
+  return { ...made, wakes: yield* lookInPlace(storage, made.run, joinedAt) }
 }
 
 /** A start that is repeated: whoever sent it first may have died before the run was in the queue. */
 function* queueAgain(storage: Storage, run: StoredRun): Procedure<Wake[]> {
-  yield* joinNext(storage, run)
-  return yield* lookInPlace(storage, run)
+  return yield* lookInPlace(storage, run, yield* joinNext(storage, run))
 }
 
 /** Looks for room, in the place of those that it is to replace. Doing it again is harmless. */
-function* lookInPlace(storage: Storage, run: StoredRun): Procedure<Wake[]> {
+function* lookInPlace(storage: Storage, run: StoredRun, joinedAt: number): Procedure<Wake[]> {
   const { gates, onConflict } = run.admission!
-  const wakes = yield* lookForRoomOf(storage, run)
+  const wakes = yield* lookForRoomOf(storage, run, joinedAt)
   const gate = gates[run.passed ?? 0]
   // One that has its key, and waits for something else, has taken that place long ago.
   return onConflict && gate && isSingleton(gate.limit) ? [...wakes, ...(yield* takeTheirPlace(storage, run, gate, onConflict))] : wakes

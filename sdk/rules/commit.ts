@@ -24,14 +24,14 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   if (!next) return { ok: true, suspended: false, wakes: sent, ...got }
   yield* tidy(storage, run, said)
 
-  if (said.next.kind === 'queue') yield* joinNext(storage, { ...run, ...next.change.set })
+  const joinedAt = said.next.kind === 'queue' ? yield* joinNext(storage, { ...run, ...next.change.set }) : 0
   const updated = yield* ask(storage.update(run, next.change))
   const { kind } = said.next
   if (updated.ok) {
     if (said.next.kind === 'gathered' && said.next.starts?.length) yield* ask(storage.removeMessages(run, said.next.starts))
     if (kind === 'end') yield* forgetStarts(storage, run, 'payloads')
     if (kind === 'keep' || kind === 'gathered') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent, ...got }
-    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* lookForRoomOf(storage, updated.run))] }
+    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* lookForRoomOf(storage, updated.run, joinedAt))] }
     if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* releaseRun(storage, run))] }
     return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
   }

@@ -30,10 +30,10 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
     ...(hasGates ? { status: 'queued' as const, wakeAt: undefined } : { status: 'pending' as const, wakeAt: now }),
     ...(admission && { admission, passed: 0 }),
   }
-  if (hasGates) yield* joinNext(storage, { ...run, admission, passed: 0 })
+  const joinedAt = hasGates ? yield* joinNext(storage, { ...run, admission, passed: 0 }) : 0
   const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
   if (!updated.ok) return NOT_REVIVED
-  return { revived: true, wakes: hasGates ? yield* lookForRoomOf(storage, updated.run) : [{ runId, at: now }] }
+  return { revived: true, wakes: hasGates ? yield* lookForRoomOf(storage, updated.run, joinedAt) : [{ runId, at: now }] }
 }
 
 /** True also when the word is there already: whoever wrote it died before the run itself said so. */

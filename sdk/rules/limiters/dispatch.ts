@@ -180,5 +180,5 @@ function* note(storage: Storage, { entry }: Queued, granting: Granting & { isGra
   const { permit, wakes, next } = granting
   into.granted.set(entry.holder, permit)
   into.wakes.push(...wakes)
-  if (next) into.wakes.push(...(yield* lookForRoomOf(storage, next)))
+  if (next) into.wakes.push(...(yield* lookForRoomOf(storage, next, storage.now())))
 }

@@ -1,5 +1,5 @@
 import type { Admission, Gate } from '../../flow/admission.ts'
-import { CHECK_EVERY_MS, type LimiterId } from '../../flow/limiter.ts'
+import { BEING_MADE_MS, CHECK_EVERY_MS, type LimiterId } from '../../flow/limiter.ts'
 import type { QueueEntry } from '../../flow/queue.ts'
 import type { Wake } from '../../ports.ts'
 import { type Procedure, together } from '../procedure.ts'
@@ -34,22 +34,27 @@ export function* lookForRoom(storage: Storage, id: LimiterId, holder: string, kn
 export const nextGate = ({ admission, passed = 0 }: { admission?: Admission | undefined; passed?: number | undefined }): Gate | undefined =>
   admission?.gates[passed]
 
-/** Queues a run at the limiter that it has to pass next, before its record says so. */
-export function* joinNext(storage: Storage, run: Requesting & { passed?: number | undefined }): Procedure<void> {
+/** Queues a run at the limiter that it has to pass next, before its record says so. Gives the time. */
+export function* joinNext(storage: Storage, run: Requesting & { passed?: number | undefined }): Procedure<number> {
   const gate = nextGate(run)
+  const joinedAt = storage.now()
   if (gate) yield* join(storage, gate, entryOf(run, gate))
+  return joinedAt
 }
 
-/** Has a run that says that it is queued look for room. */
-export function* lookForRoomOf(storage: Storage, run: StoredRun): Procedure<Wake[]> {
+/**
+ * Has a run that says that it is queued look for room. `joinedAt`: when its entry was put there. A process that stood still since has
+ * to put it there again: the entry of a run that did not say so for a minute is removed.
+ */
+export function* lookForRoomOf(storage: Storage, run: StoredRun, joinedAt: number): Procedure<Wake[]> {
   const gate = nextGate(run)
+  if (storage.now() - joinedAt >= BEING_MADE_MS / 2) yield* joinNext(storage, run)
   return gate ? (yield* lookForRoom(storage, gate, run.id)).wakes : []
 }
 
 /** Both, for a run that may not be in the queue although it says so. */
 export function* queueUp(storage: Storage, run: StoredRun): Procedure<Wake[]> {
-  yield* joinNext(storage, run)
-  return yield* lookForRoomOf(storage, run)
+  return yield* lookForRoomOf(storage, run, yield* joinNext(storage, run))
 }
 
 interface Requesting {

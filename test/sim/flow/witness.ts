@@ -336,7 +336,8 @@ export class FlowWitness {
         this.fail('limit', `${who} began while ${inside} were inside ${gateText(gate)}, which takes ${concurrency}`)
       }
       // A task that is handed out again has its permit still.
-      if (!isWorkers || !this.bodies.some((other) => other.step === step)) this.checkRate(gate, plan.cost, who)
+      // A task takes its part of a rate when it is handed out, and a worker may come for it later.
+      if (!isWorkers) this.checkRate(gate, plan.cost, who)
     }
     this.bodies.push(body)
   }
