@@ -24,8 +24,7 @@ function pieceOf(spec: LimitSpec, at: number): number {
 }
 
 /** Until when a start that was granted for `at` may begin. Later it has to ask the rate again. */
-export const validUntil = (spec: LimitSpec, at: number): number =>
-  at + (spec.perMs! < SHORT_PERIOD_MS ? Math.floor(pieceMs(spec)) : BEGIN_WITHIN_MS)
+export const validUntil = (spec: LimitSpec, at: number): number => at + (spec.perMs! < SHORT_PERIOD_MS ? Math.floor(pieceMs(spec)) : BEGIN_WITHIN_MS)
 
 /** The state while all keys of its limit are in a cooldown. */
 export const cooling = (state: LimiterState, until: number | undefined): LimiterState =>
