@@ -7,6 +7,5 @@ Object.assign(process.env, NO_AWS, { NO_COLOR: '1' })
 /** Test files share processes: what one of them has left in the environment must not reach the next. */
 const shared = globalThis as { environmentOfTests?: NodeJS.ProcessEnv }
 shared.environmentOfTests ??= { ...process.env }
-for (const name of Object.keys(process.env))
-  if (!(name in shared.environmentOfTests) && !name.startsWith('VITEST')) delete process.env[name]
+for (const name of Object.keys(process.env)) if (!(name in shared.environmentOfTests) && !name.startsWith('VITEST')) delete process.env[name]
 for (const [name, value] of Object.entries(shared.environmentOfTests)) if (!name.startsWith('VITEST')) process.env[name] = value
