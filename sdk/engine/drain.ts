@@ -34,20 +34,23 @@ export class Drain {
     return this.visit.world.flow.look(this.visit.world)
   }
 
-  get stop(): Stop | undefined {
+  /** Why the visit has to stop, if it has to. A run that is paused leaves the queues of its steps to others. */
+  check(): Stop | undefined {
     const { visit, steps, starts } = this
     const place = visit.world.flow.pauseOf(visit)
-    if (place) starts.stepBack()
-    if (place) return { opensNothing: true, place, isOver: () => !steps.areRunning && !steps.haveReported }
+    if (place) {
+      starts.stepBack()
+      return { opensNothing: true, place, isOver: () => !steps.areRunning && !steps.haveReported }
+    }
     if (visit.options.deadline === undefined || visit.timeLeft() > STOP_STARTING_MS) return undefined
     return { opensNothing: false, isOver: () => (steps.areRunning ? visit.timeLeft() <= LET_GO_MS : starts.any || starts.areToAsk) }
   }
 
   /** A timer that is this close is waited for here. */
-  waitsFor(due: number | undefined): boolean {
+  waitsFor(due: number | undefined, stop: Stop | undefined): boolean {
     const { world } = this.visit
     if (due === undefined || due - world.clock.now() > world.inlineWaitMs) return false
-    return this.visit.timeLeft() > LET_GO_MS && !this.stop?.opensNothing
+    return this.visit.timeLeft() > LET_GO_MS && !stop?.opensNothing
   }
 
   /** When bodies that still run are cut off. */

@@ -31,8 +31,8 @@ export type JournalEvent =
   /** Only for at-most-once steps: the attempt is on record before its body runs. */
   | { type: 'step.started'; id: string; attempt: number }
   /**
-   * It asks a limiter for its nth permit. Journaled before it does, so that whoever ends or recovers the run knows what the
-   * run may hold. `order`: its place in the queue.
+   * It asks a limiter for its nth permit. Journaled before it does, so that the runner that ends or recovers the run knows what
+   * the run may hold. `order`: its place in the queue.
    */
   | { type: 'step.queued'; id: string; limit: string; key?: string; order: number; nth: number }
   | { type: 'task.queued'; id: string; limit: string; key?: string; order: number; nth: number }

@@ -14,7 +14,7 @@
  * I7 One runner at a time, by lease; correct without it.
  * I8 Nothing of an open run can expire. Whatever it may still read outlives every wait it may be in.
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
- * I10 Nothing stands still. Whatever waits for others is itself due at a stated time, and whoever looks at it then
+ * I10 Nothing stands still. Whatever waits for others is itself due at a stated time. The process that looks at it then
  *    repairs what a crash has left undone (`rules/limiters/repair.ts`).
  */
 import type { CommitResult, World } from '../ports.ts'
@@ -128,7 +128,7 @@ class RunLoop {
       if (replay.end) return this.finish()
       const looking = drain.look()
       if (looking) await looking
-      const { stop } = drain
+      const stop = drain.check()
       if (stop?.isOver()) return this.handOver(stop)
       const opening = stop?.opensNothing ? undefined : this.turns.open()
       if (opening) await opening
@@ -145,7 +145,7 @@ class RunLoop {
         steps.announce()
       }
       // In the very last seconds this runner does not wait for a timer either: another one will.
-      const stays = steps.areRunning || drain.waitsFor(waits.nextDue())
+      const stays = steps.areRunning || drain.waitsFor(waits.nextDue(), stop)
       // I3: everything seen is durable before the first body begins. And nothing seen is kept back while the loop waits.
       if (buffer.isDirty && ((!stop && starts.any) || stays) && !(await visit.save())) return SUPERSEDED
       if (!stop && starts.any && !(await this.begin())) return SUPERSEDED

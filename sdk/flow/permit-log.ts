@@ -5,8 +5,8 @@ import { type LimiterId, limiterOf } from './limiter.ts'
 import { holderOf } from './queue.ts'
 
 /**
- * What a run's journal says of the permits of its steps and tasks. A request is journaled before it is made, so whoever
- * ends, recovers or checks the run knows everything that it may hold.
+ * What a run's journal says of the permits of its steps and tasks. A request is journaled before it is made, so the
+ * process that ends, recovers or checks the run knows everything that it may hold.
  */
 export interface LoggedPermit {
   op: string

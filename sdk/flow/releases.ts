@@ -26,7 +26,7 @@ export function releasesOfRun({ id, admission, passed = 0 }: Pick<OfRun, 'id' | 
 }
 
 /** What the steps and tasks of a generation may hold, or have in queues, at its end. */
-export const releasesAtEnd = (run: OfRun, events: readonly JournalEvent[]): Releasing[] => openPermits(run, events).map(released)
+const releasesAtEnd = (run: OfRun, events: readonly JournalEvent[]): Releasing[] => openPermits(run, events).map(released)
 
 /** Everything that a run may hold at its end. */
 export const allReleases = (run: OfRun, events: readonly JournalEvent[]): Releasing[] => [...releasesOfRun(run), ...releasesAtEnd(run, events)]

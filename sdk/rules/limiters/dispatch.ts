@@ -13,8 +13,8 @@ import { findFree, free, isHeld } from './slots.ts'
 import { moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /**
- * Grants whatever there is room for, in the order of the queue. Nobody watches a queue: whoever joins it, releases a slot or
- * changes the limit dispatches. No request is overlooked: a request is in the queue before its owner looks for a free slot,
+ * Grants whatever there is room for, in the order of the queue. No process watches a queue: a process dispatches when it
+ * joins one, releases a slot or changes the limit. No request is overlooked: a request is in the queue before its owner looks for a free slot,
  * and a slot is free before its former holder looks at the queue, so one of the two sees the other. What a crash leaves
  * undone, the next check of the limiter does (I10, `repair.ts`).
  */
@@ -171,7 +171,7 @@ function plan(storage: Storage, { spec, restUntil }: InForce, before: LimiterSta
   return { state, starts }
 }
 
-/** A pause that was resumed is over once its queue is empty: whoever comes to it from now on passes. */
+/** A pause that was resumed is over once its queue is empty: runs that come to it from now on pass. */
 function* endPause(storage: Storage, { limit: name }: LimiterId, { ends }: InForce): Procedure<void> {
   if (ends !== undefined) yield* ask(storage.documents.delete(recordsOf(name), name, ends))
 }

@@ -11,7 +11,7 @@ import { checkBy, readState, type Seen } from './state.ts'
 
 /**
  * I10. A request is queued in this order: its limiter is due, its entry is there, its owner's record says that it waits, and then
- * its owner looks for room. Whoever dies in between has left something behind that the next check of the limiter finds.
+ * its owner looks for room. A process that dies in between has left something behind that the next check of the limiter finds.
  */
 
 /** Puts a request into the queue. Doing it again is harmless. */
@@ -31,8 +31,7 @@ export function* lookForRoom(storage: Storage, id: LimiterId, holder: string, kn
 }
 
 /** The limiter that a run has to pass next. */
-export const nextGate = ({ admission, passed = 0 }: { admission?: Admission | undefined; passed?: number | undefined }): Gate | undefined =>
-  admission?.gates[passed]
+const nextGate = ({ admission, passed = 0 }: { admission?: Admission | undefined; passed?: number | undefined }): Gate | undefined => admission?.gates[passed]
 
 /** Queues a run at the limiter that it has to pass next, before its record says so. Gives the time. */
 export function* joinNext(storage: Storage, run: Requesting & { passed?: number | undefined }): Procedure<number> {
