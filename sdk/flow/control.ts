@@ -9,14 +9,11 @@ import type { WorkflowSource } from '../workflow.ts'
 import { admissionFor, type Gate, isInLine } from './admission.ts'
 import { acceptBatch, soleStart } from './coalescing.ts'
 import { collectStarts } from './collect-starts.ts'
-import { limiterOf } from './limiter.ts'
+import { limiterOf, TRUSTED_MS } from './limiter.ts'
 import { isPause } from './pause-scope.ts'
 import { pausesOf, withGate } from './pauses.ts'
 import { releasesOfRun } from './releases.ts'
 import { StepPermits } from './step-permits.ts'
-
-/** A run that got its slot as it was made need not make sure of it, for so long. One that was queued does: its slot may have gone to another. */
-const TRUSTED_MS = 30_000
 
 /** Flow control as the engine sees it. */
 export const flowControl: FlowControl = {
@@ -71,7 +68,7 @@ async function lostPermit({ run, journal, world, claimed }: Visit): Promise<numb
   const isDoubtful = ({ grant, limit }: Gate) =>
     grant !== undefined &&
     !isPause(limit) &&
-    ((grant.until ?? now) < now || grant.from !== undefined || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
+    ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
   return run.admission!.gates.some(isDoubtful) ? world.store.confirmPermits(run, claimed.recovered) : undefined
 }
 

@@ -30,8 +30,6 @@ export interface Grant {
   /** Of a rate: until when it may begin. */
   until?: number
   slot?: number
-  /** The stay in the slot that this one follows. As long as the slot shows it, the hand-over is not complete. */
-  from?: string
 }
 
 /** The nth permit that a step or task asks for. Each has an identity of its own. Requests of earlier versions have no number. */

@@ -24,9 +24,6 @@ export const blockOf = (index: number): number => Math.floor(index / SLOTS_PER_B
 export const blocksOf = (concurrency: number): number => Math.ceil(concurrency / SLOTS_PER_BLOCK)
 export const slotKey = (index: number): string => String(index).padStart(4, '0')
 
-/** Tells one stay in a slot from every other: the same holder may have it again, at another time. */
-export const stayOf = ({ holder, since }: Pick<SlotState, 'holder' | 'since'>): string => (holder === '' ? '' : `${holder}@${since}`)
-
 /** A number that is the same for the same text and spreads different ones. */
 export function spread(text: string): number {
   let hash = 0x811c9dc5

@@ -27,6 +27,7 @@ export function holds(guard: Guard, run: StoredRun): boolean {
   if (guard.free !== undefined && isLeased(run, guard.free)) return false
   if (guard.leased !== undefined && !isLeased(run, guard.leased)) return false
   if (guard.heldBy !== undefined && !(run.epoch === guard.heldBy && run.status === 'running')) return false
+  if (guard.epoch !== undefined && run.epoch !== guard.epoch) return false
   if (guard.format !== undefined && run.format > guard.format) return false
   if (guard.passed !== undefined && (run.passed ?? 0) !== guard.passed) return false
   return guard.stimulus === undefined || run.stimulus === guard.stimulus

@@ -62,6 +62,8 @@ export interface Guard {
   leased?: number
   /** Fences every write of a runner: nobody has claimed, ended or freed the run since (I7). */
   heldBy?: number
+  /** Nobody has claimed, ended or freed the run since, whoever holds it. */
+  epoch?: number
   /** I6: nothing has come in that the runner has not seen. */
   stimulus?: number
   /** Written in this format or an older one. */
@@ -159,6 +161,9 @@ export interface Storage {
   insert(run: NewRun): Answer<{ inserted: boolean; run: StoredRun }>
   /** Returns the run as it is afterwards, or as it was when the guard refused. By its id where nobody has looked at it yet. */
   update(run: StoredRun | string, change: Change): Answer<Updated>
+
+  /** Sends wake-ups at once where nothing has to be committed first. Gives back those that the caller has to send. */
+  wake(wakes: Wake[]): Answer<Wake[]>
 
   /** I1: false when the slot is taken. */
   append(run: StoredRun, frame: Frame): Answer<boolean>

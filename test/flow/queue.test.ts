@@ -73,7 +73,7 @@ describe('a queue', () => {
     entry(),
     entry({ holder: 'run/a#1', cost: 2.5, holds: false, lane: 'l', nth: 3 }),
     entry({ grant: 'withdrawn' }),
-    entry({ grant: { at: 1, by: 2, until: 3, slot: 0, from: 'x@1' } }),
+    entry({ grant: { at: 1, by: 2, until: 3, slot: 0 } }),
   ])('gives an entry back as it was put: %j', (given) => {
     expect(readEntry(writeEntry(given))).toStrictEqual(given)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { averageHeld, blockOf, blocksOf, SLOTS_PER_BLOCK, slotKey, spread, stayOf } from '../../sdk/flow/slots.ts'
+import { averageHeld, blockOf, blocksOf, SLOTS_PER_BLOCK, slotKey, spread } from '../../sdk/flow/slots.ts'
 
 describe('slots', () => {
   it('are in blocks of 100, so that a limit of 1,000 has ten', () => {
@@ -12,16 +12,6 @@ describe('slots', () => {
     const keys = Array.from({ length: 10_000 }, (_, i) => slotKey(i))
     expect(keys.toSorted()).toEqual(keys)
     expect(keys.map(Number)).toEqual(keys.map((_, i) => i))
-  })
-
-  it('tell one stay from every other, and a free slot from all of them', () => {
-    const stays = [
-      { holder: 'a', since: 1 },
-      { holder: 'a', since: 2 },
-      { holder: 'b', since: 1 },
-    ]
-    expect(new Set([...stays.map(stayOf), '']).size).toBe(4)
-    expect(stayOf({ holder: '', since: 5 })).toBe('')
   })
 
   it('are spread evenly over blocks', () => {

@@ -1,9 +1,9 @@
 import type { LimitSpec } from '../../flow/limit.ts'
-import type { LimiterId } from '../../flow/limiter.ts'
+import { type LimiterId, TRUSTED_MS } from '../../flow/limiter.ts'
 import { isPause } from '../../flow/pause-scope.ts'
 import type { Grant, QueueEntry } from '../../flow/queue.ts'
 import { cooling, givenBack, roomFor, taken } from '../../flow/rate.ts'
-import { type Slot, stayOf } from '../../flow/slots.ts'
+import type { Slot } from '../../flow/slots.ts'
 import type { GrantedPermit, RunRecord, Standing, Wake } from '../../ports.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
@@ -11,7 +11,7 @@ import { findEntry, nextEntries, type Queued } from './entries.ts'
 import { validFor } from './grant.ts'
 import { entryOf, join, lookForRoom } from './queueing.ts'
 import { type InForce, limitOf, noteLimit } from './record.ts'
-import { free, passOn, readSlot, slotOf, takeFree } from './slots.ts'
+import { free, passOn, readSlot, slotOf, type TakenSlot, takeFree } from './slots.ts'
 import { moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /** What a request got: a permit, from `at` on; or a place in the queue, and then its run is woken. */
@@ -28,7 +28,7 @@ export function* acquire(storage: Storage, id: LimiterId, entry: QueueEntry, spe
   const holds = limit.spec.concurrency !== undefined
   const now = yield* acquireNow(storage, id, limit, { ...entry, holds })
   if (now) {
-    const { by: _, from: __, ...permit } = now
+    const { by: _, ...permit } = now
     return { permit, wakes: [] }
   }
   yield* join(storage, id, { ...entry, holds })
@@ -42,7 +42,7 @@ const MOST_TRIES = 2
 
 export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<Grant | undefined> {
   if (limit.isPaused) return undefined
-  let slot: Slot | undefined
+  let got: TakenSlot | undefined
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const [seen, [first]] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, undefined, 1)])) as [Seen, Queued[]]
     if (seen.state.holders) {
@@ -51,17 +51,17 @@ export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, ent
     }
     const now = storage.now()
     const isFree = !first && roomFor(limit.spec, cooling(seen.state, limit.restUntil), entry.cost, now) <= now
-    if (isFree && limit.spec.concurrency !== undefined) slot ??= yield* takeFree(storage, id, limit, entry)
-    if (!isFree || (limit.spec.concurrency !== undefined && !slot)) break
+    if (isFree && limit.spec.concurrency !== undefined) got ??= yield* takeFree(storage, id, limit, entry)
+    if (!isFree || (limit.spec.concurrency !== undefined && !got)) break
     const isNoted = limit.spec.rate === undefined && seen.found?.dueAt !== undefined
     const next = taken(limit.spec, seen.state, entry, now, now)
     if (isNoted || (yield* writeState(storage, id, next, seen.found)))
-      return { at: now, by: now, ...validFor(limit.spec, now), ...(slot && { slot: slot.index }) }
+      return { at: now, by: now, ...validFor(limit.spec, now), ...(got && { slot: got.slot.index }) }
     // Without a rate the state only says that the limiter is in use, and another process has just said so.
-    if (limit.spec.rate === undefined) return { at: now, by: now, slot: slot!.index }
+    if (limit.spec.rate === undefined) return { at: now, by: now, slot: got!.slot.index }
   }
   // Others come and go faster than this one can write: the queue serves many at a time.
-  if (slot) yield* free(storage, id, slot)
+  if (got?.isNew) yield* free(storage, id, got.slot)
   return undefined
 }
 
@@ -74,25 +74,29 @@ export function* standing(storage: Storage, id: LimiterId, entry: QueueEntry, ma
   const { widest, spec } = yield* limitOf(storage, id)
   // It may have begun with it, and a rate counts every begin.
   if (widest === 0 || spec.rate !== undefined) return 'unknown'
-  const slot = yield* slotOf(storage, id, entry.holder, widest)
+  const slot = yield* ownSlot(storage, id, entry, widest)
   return slot ? { permit: { at: slot.since, slot: slot.index } } : 'unknown'
 }
 
-/** Makes sure that a holder has the slot that it was granted, and completes a hand-over that was broken off. */
+/** Makes sure that a holder has the slot that it was granted: a check may have taken it from one that did not begin for long. */
 export function* confirm(
   storage: Storage,
   id: LimiterId,
   holder: Pick<QueueEntry, 'holder' | 'lane'>,
-  { at, until, slot: index, from = '' }: Grant,
+  { by, ...permit }: Grant,
 ): Procedure<Standing> {
-  const times = { at, ...(until !== undefined && { until }) }
-  if (index === undefined) return { permit: times }
-  const slot = yield* readSlot(storage, id, index)
-  const own = slot.holder === holder.holder ? slot : stayOf(slot) === from ? yield* passOn(storage, id, slot, holder) : undefined
-  if (own) return { permit: { ...times, slot: own.index } }
+  if (permit.slot === undefined || storage.now() - by <= TRUSTED_MS) return { permit }
+  const slot = yield* readSlot(storage, id, permit.slot)
+  if (slot.holder === holder.holder) return { permit }
   const { widest } = yield* limitOf(storage, id)
-  const moved = yield* slotOf(storage, id, holder.holder, widest)
-  return moved ? { permit: { ...times, slot: moved.index } } : 'unknown'
+  const other = yield* ownSlot(storage, id, holder, widest)
+  return other ? { permit: { ...permit, slot: other.index } } : 'unknown'
+}
+
+/** A slot that has this holder, of which the holder was not told: whoever was about to tell it must not pass the slot on. */
+function* ownSlot(storage: Storage, id: LimiterId, holder: Pick<QueueEntry, 'holder' | 'lane'>, widest: number): Procedure<Slot | undefined> {
+  const slot = yield* slotOf(storage, id, holder.holder, widest)
+  return slot && (yield* passOn(storage, id, slot, holder))
 }
 
 /**

@@ -5,8 +5,8 @@ import { type Slot, spread } from '../../flow/slots.ts'
 import type { GrantedPermit, Wake } from '../../ports.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
-import { nextEntries, type Queued } from './entries.ts'
-import { type Granting, grant } from './grant.ts'
+import { nextEntries, type Queued, removeEntry } from './entries.ts'
+import { type Granted, type Granting, grant } from './grant.ts'
 import { lookForRoomOf } from './queueing.ts'
 import { type InForce, limitOf } from './record.ts'
 import { findFree, free, isHeld } from './slots.ts'
@@ -23,8 +23,9 @@ import { moveHolders, readState, type Seen, writeState } from './state.ts'
 const BATCH = 100
 /** How often a dispatcher that meets others at the rate's window tries again. The others dispatch, too. */
 const MOST_TRIES = 5
-/** How many candidates for one slot are read. */
-const LOOK = 5
+/** How many candidates for one slot are read, and over how many of them slots that are released at once are spread. */
+const LOOK = 25
+const MOST_SPREAD = 20
 
 export interface Dispatched {
   wakes: Wake[]
@@ -32,8 +33,8 @@ export interface Dispatched {
   granted: Map<string, Omit<GrantedPermit, 'holder'>>
 }
 
-/** `slot`: of a holder that has released it, for the next one. */
-export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, known?: InForce): Procedure<Dispatched> {
+/** `slot`: of a holder that has released it, for the next one. `ahead`: what was seen of the queue along with it. */
+export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, known?: InForce, ahead?: Look): Procedure<Dispatched> {
   const limit = known ?? (yield* limitOf(storage, id))
   const into: Dispatched = { wakes: [], granted: new Map() }
   const hasSlots = limit.spec.concurrency !== undefined
@@ -41,23 +42,24 @@ export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, known?: 
   const isForNext = hasSlots && !limit.isPaused && limit.widest === limit.spec.concurrency
   if (slot && !isForNext) yield* free(storage, id, slot)
   if (limit.isPaused) return into
-  if (slot && isForNext) yield* passToNext(storage, id, limit, slot, into)
+  if (slot && isForNext) yield* passToNext(storage, id, limit, slot, into, ahead)
   else if (hasSlots) yield* fillSlots(storage, id, limit, into)
   else yield* dispatchRate(storage, id, limit, into)
   return into
 }
 
 /** One slot, one grant: those that release others see to them. */
-function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: Slot, into: Dispatched): Procedure<void> {
+function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: Slot, into: Dispatched, ahead?: Look): Procedure<void> {
   let slot: Slot | undefined = released
   const passedOver = new Set<string>()
-  while (slot) {
-    const { seen, candidates }: Look = yield* look(storage, id, limit, released.lane, released.index, passedOver)
+  for (let seen = ahead; slot; seen = undefined) {
+    seen ??= yield* look(storage, id, released.lane, passedOver)
+    const candidates: Queued[] = spreadOut(storage, limit, seen.waiting, released.index)
     const [first] = candidates
     if (!first || !mayReserve(storage, limit, seen.state, first)) break
     for (const queued of candidates) {
       const granting: Granting = yield* grantWith(storage, id, limit, seen, queued, slot)
-      if (granting.isGranted) return yield* note(storage, queued, granting, into)
+      if (granting.isGranted) return yield* note(storage, id, queued, { ...granting, isUrgent: true }, into)
       passedOver.add(queued.key)
       slot = granting.slot
       // The slot went another way, and the request looks for room again.
@@ -74,38 +76,40 @@ function* fillSlots(storage: Storage, id: LimiterId, limit: InForce, into: Dispa
   let served: string | undefined
   const passedOver = new Set<string>()
   for (;;) {
-    const { seen, candidates } = yield* look(storage, id, limit, served, 0, passedOver)
-    const [queued] = candidates
+    const seen = yield* look(storage, id, served, passedOver)
+    const [queued] = spreadOut(storage, limit, seen.waiting, 0)
     if (!queued || !mayReserve(storage, limit, seen.state, queued)) return
+    served = queued.entry.lane
     const slot = yield* findFree(storage, id, limit, queued.entry)
     if (!slot) return
-    const granting = yield* grantWith(storage, id, limit, seen, queued, slot)
-    if (granting.isGranted) yield* note(storage, queued, granting, into)
-    else if (granting.slot) {
-      passedOver.add(queued.key)
-      // One that the request had before may be in use: its owner does not wait any more.
-      if (isHeld(granting.slot) && !isHeld(slot)) yield* free(storage, id, granting.slot)
-    }
-    served = queued.entry.lane
+    // Another process has taken it for this request, and is about to tell its owner.
+    const isTaken = isHeld(slot)
+    const granting: Granting = isTaken ? { isGranted: false, slot } : yield* grantWith(storage, id, limit, seen, queued, slot)
+    if (granting.isGranted) yield* note(storage, id, queued, granting, into)
+    else passedOver.add(queued.key)
+    if (!granting.isGranted && granting.slot && !isTaken) yield* free(storage, id, granting.slot)
   }
 }
 
-interface Look {
-  seen: Seen
-  candidates: Queued[]
+/** A limiter's state, and the first of its queue. */
+export interface Look extends Seen {
+  waiting: Queued[]
 }
 
-/** `passedOver`: requests that this dispatcher could not grant. */
-function* look(storage: Storage, id: LimiterId, limit: InForce, served: string | undefined, slot: number, passedOver: ReadonlySet<string>): Procedure<Look> {
-  // Where many slots are released at the same time, not all of them are for the first in the queue.
-  const width = storage.isContended ? Math.ceil(limit.spec.concurrency! / 10) : 1
-  const [seen, found] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, served, LOOK + width, passedOver)])) as [Seen, Queued[]]
-  if (seen.state.holders) {
-    yield* moveHolders(storage, id, seen)
-    return yield* look(storage, id, limit, served, slot, passedOver)
-  }
-  const from = width > 1 ? spread(String(slot)) % Math.min(width, Math.max(1, found.length)) : 0
-  return { seen, candidates: [...found.slice(from), ...found.slice(0, from)] }
+/** `served`: the fairness key that was served last. `passedOver`: requests that this dispatcher could not grant. */
+export function* look(storage: Storage, id: LimiterId, served: string | undefined, passedOver?: ReadonlySet<string>): Procedure<Look> {
+  const reads = [readState(storage, id), nextEntries(storage, id, served, LOOK, passedOver)]
+  const [seen, waiting] = (yield* together<unknown>(reads)) as [Seen, Queued[]]
+  if (!seen.state.holders) return { ...seen, waiting }
+  yield* moveHolders(storage, id, seen)
+  return yield* look(storage, id, served, passedOver)
+}
+
+/** Where many slots are released at the same time, not all of them are for the first in the queue. */
+function spreadOut(storage: Storage, limit: InForce, waiting: readonly Queued[], slot: number): Queued[] {
+  const width = storage.isContended ? Math.min(MOST_SPREAD, Math.ceil(limit.spec.concurrency! / 10), waiting.length) : 1
+  const from = width > 1 ? spread(String(slot)) % width : 0
+  return [...waiting.slice(from), ...waiting.slice(0, from)]
 }
 
 /** Nothing is reserved far ahead while another reservation is out: the limit may change. */
@@ -145,7 +149,7 @@ function* dispatchRate(storage: Storage, id: LimiterId, limit: InForce, into: Di
     const granted = yield* together(starts.map(({ queued, at }) => grant(storage, id, limit, queued, undefined, at)))
     for (const [i, granting] of granted.entries()) {
       const { queued } = starts[i]!
-      if (granting.isGranted) yield* note(storage, queued, granting, into)
+      if (granting.isGranted) yield* note(storage, id, queued, granting, into)
       else passedOver.add(queued.key)
     }
     if (starts.length < queue.length) return
@@ -176,9 +180,19 @@ function* endPause(storage: Storage, { limit: name }: LimiterId, { ends }: InFor
   if (ends !== undefined) yield* ask(storage.documents.delete(recordsOf(name), name, ends))
 }
 
-function* note(storage: Storage, { entry }: Queued, granting: Granting & { isGranted: true }, into: Dispatched): Procedure<void> {
-  const { permit, wakes, next } = granting
+/** What is left to do once the owner is told. `isUrgent`: a slot stands empty until its owner is woken. */
+function* note(
+  storage: Storage,
+  id: LimiterId,
+  { entry, key }: Queued,
+  { permit, wakes, next, isEntryLeft, isUrgent }: Granted & { isUrgent?: boolean },
+  into: Dispatched,
+): Procedure<void> {
   into.granted.set(entry.holder, permit)
-  into.wakes.push(...wakes)
+  const [left] = yield* together<unknown>([
+    ask(isUrgent ? storage.wake(wakes) : wakes),
+    ...(isEntryLeft ? [removeEntry(storage, id, key)] : []),
+  ])
+  into.wakes.push(...(left as Wake[]))
   if (next) into.wakes.push(...(yield* lookForRoomOf(storage, next, storage.now())))
 }

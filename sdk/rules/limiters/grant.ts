@@ -1,134 +1,156 @@
-import type { Gate } from '../../flow/admission.ts'
+import { type Gate, isInLine } from '../../flow/admission.ts'
 import type { LimitSpec } from '../../flow/limit.ts'
 import { BEING_MADE_MS, isSameLimiter, type LimiterId } from '../../flow/limiter.ts'
-import { entryKey, type Grant, isOfStep, type QueueEntry } from '../../flow/queue.ts'
+import { type Grant, isOfStep, type QueueEntry } from '../../flow/queue.ts'
 import { validUntil } from '../../flow/rate.ts'
-import { type Slot, stayOf } from '../../flow/slots.ts'
+import type { Slot } from '../../flow/slots.ts'
 import { type GrantedPermit, hasEnded, type Wake } from '../../ports.ts'
 import { wakeUp } from '../deliver.ts'
-import { ask, type Procedure } from '../procedure.ts'
-import type { Storage, StoredRun } from '../storage.ts'
-import { changeEntry, type Queued, removeEntry } from './entries.ts'
-import { entryOf, joinNext } from './queueing.ts'
+import { ask, type Procedure, together } from '../procedure.ts'
+import type { Storage, StoredRun, Updated } from '../storage.ts'
+import { changeEntry, findEntry, type Queued, removeEntry } from './entries.ts'
+import { joinNext } from './queueing.ts'
 import type { InForce } from './record.ts'
 import { passOn } from './slots.ts'
 
 /**
- * Grants a request in three writes, whose order is what holds. First its owner is told, in the owner's own record: of several
- * that grant at once one succeeds. Then the slot gets its new holder. Then the entry goes (a step's own commit removes it).
- * The owner is woken last. Where a process dies in between, the owner's record says which slot it follows in: it completes the
- * hand-over when it begins, or finds the slot taken and queues again.
+ * Grants a request in three writes, whose order is what holds. First the slot gets its new holder: nobody is told of a
+ * slot that is not its own. Then the owner is told, in the run's record or in the step's queue entry, on condition that
+ * it still waits. Last the owner is woken, and a run's entry removed (a step's own commit removes its entry). A process
+ * that cannot tell the owner has the slot for another request, unless somebody has written it since. Where a process
+ * dies in between, the next check of the limiter finds a request with a slot, and tells its owner (I10).
  */
 
-/** `next`: a run that has more limiters to pass. Where nothing was granted, `slot` is what is still there for another request. */
-export type Granting =
-  | { isGranted: true; permit: Omit<GrantedPermit, 'holder'>; wakes: Wake[]; next?: StoredRun }
-  | { isGranted: false; slot: Slot | undefined }
+/** `next`: a run that has more limiters to pass. Where nothing was granted, `slot` is what is there for another request. */
+export type Granting = Granted | { isGranted: false; slot: Slot | undefined }
 
-const notGranted = (slot?: Slot): Granting => ({ isGranted: false, slot })
+export interface Granted {
+  isGranted: true
+  permit: Omit<GrantedPermit, 'holder'>
+  wakes: Wake[]
+  next?: StoredRun
+  /** The entry is of no use any more. */
+  isEntryLeft: boolean
+}
+
+/** A slot that was taken for a request in vain is nobody's: it was not held. */
+const notGranted = (slot?: Slot): Granting => ({ isGranted: false, slot: slot && { ...slot, holder: '' } })
 
 /** Nothing waits for this run: it has ended, or waits for people. */
 export const isOut = ({ status }: StoredRun): boolean => hasEnded(status) || status === 'stuck'
 
-export function* grant(storage: Storage, id: LimiterId, limit: InForce, queued: Queued, slot: Slot | undefined, at: number): Procedure<Granting> {
-  const granted: Grant = { at, by: storage.now(), ...validFor(limit.spec, at), ...(slot && { slot: slot.index, from: stayOf(slot) }) }
-  return isOfStep(queued.entry.holder) ? yield* grantStep(storage, id, queued, slot, granted) : yield* grantRun(storage, id, limit, queued, slot, granted)
-}
-
-function* grantStep(storage: Storage, id: LimiterId, queued: Queued, slot: Slot | undefined, granted: Grant): Procedure<Granting> {
+/** `slot`: a free one, or one whose holder has released it. Without: the limit has none. */
+export function* grant(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  queued: Queued,
+  slot: Slot | undefined,
+  at: number,
+): Procedure<Granting> {
   const { entry } = queued
-  // Another process has granted it, or its run has withdrawn it.
-  if (!(yield* changeEntry(storage, id, queued, { ...entry, grant: granted }))) return notGranted(slot)
-  const own = slot && (yield* handOver(storage, id, slot, entry))
-  if (slot && !own) {
-    // Another process has done something else with the slot; the request waits on.
-    const { grant: _, ...waiting } = entry
-    yield* changeEntry(storage, id, { ...queued, version: queued.version + 1 }, waiting)
-    return notGranted()
-  }
-  const run = yield* ask(storage.find(entry.run))
-  if (run && !isOut(run)) return { isGranted: true, permit: permitOf(granted, own), wakes: yield* wakeUp(storage, run) }
-  yield* removeEntry(storage, id, queued.key)
-  return notGranted(own)
+  const slotIndex = slot && { slot: slot.index }
+  const granted: Grant = { at, by: storage.now(), ...validFor(limit.spec, at), ...slotIndex }
+  const [own, run] = (yield* together<unknown>([
+    slot ? passOn(storage, id, slot, entry) : ask(undefined),
+    ask(storage.find(entry.run)),
+  ])) as [Slot | undefined, StoredRun | undefined]
+  // Another process has done something else with the slot.
+  if (slot && !own) return notGranted()
+  return isOfStep(entry.holder)
+    ? yield* grantStep(storage, id, queued, run, own, granted)
+    : yield* grantRun(storage, id, limit, queued, run, own, granted)
 }
 
-function* grantRun(storage: Storage, id: LimiterId, limit: InForce, queued: Queued, slot: Slot | undefined, granted: Grant): Procedure<Granting> {
+function* grantStep(
+  storage: Storage,
+  id: LimiterId,
+  queued: Queued,
+  run: StoredRun | undefined,
+  own: Slot | undefined,
+  granted: Grant,
+): Procedure<Granting> {
   const { entry, key } = queued
-  const told = yield* tellRun(storage, id, limit, entry.run, granted)
-  if (!told) {
-    // Its owner may be about to say that it waits.
-    if (storage.now() - (entry.since ?? 0) >= BEING_MADE_MS) yield* removeEntry(storage, id, key)
-    return notGranted(slot)
+  if (!run || isOut(run)) {
+    yield* removeEntry(storage, id, key)
+    return notGranted(own)
   }
-  const own = slot && (yield* handOver(storage, id, slot, entry))
-  if (slot && !own) {
-    yield* takeBack(storage, id, told, key)
-    return notGranted()
-  }
-  yield* removeEntry(storage, id, key)
-  const { run, wakeAt } = told
-  const result = { isGranted: true as const, permit: permitOf(granted, own) }
-  return wakeAt === undefined ? { ...result, wakes: [], next: run } : { ...result, wakes: [{ runId: run.id, at: wakeAt }] }
+  if (yield* changeEntry(storage, id, queued, { ...entry, grant: granted }))
+    return { isGranted: true, permit: permitOf(granted), wakes: yield* wakeUp(storage, run), isEntryLeft: false }
+  // Another process has granted it, with this slot or another one, or its run has withdrawn it.
+  const there = (yield* findEntry(storage, id, entry))?.entry.grant
+  const isTheirs = own && typeof there === 'object' && there.slot === own.index
+  return notGranted(isTheirs ? undefined : own)
 }
 
-const permitOf = ({ at, until }: Grant, slot: Slot | undefined): Omit<GrantedPermit, 'holder'> => ({
-  at,
-  ...(until !== undefined && { until }),
-  ...(slot && { slot: slot.index }),
-})
+function* grantRun(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  { entry, key }: Queued,
+  found: StoredRun | undefined,
+  own: Slot | undefined,
+  granted: Grant,
+): Procedure<Granting> {
+  const { isTold, run } = yield* tellRun(storage, id, limit, entry, found, granted)
+  if (isTold) {
+    const result = { isGranted: true as const, permit: permitOf(granted), isEntryLeft: true }
+    const isNext = isInLine(run)
+    return isNext ? { ...result, wakes: [], next: run } : { ...result, wakes: [{ runId: run.id, at: run.wakeAt! }] }
+  }
+  // Its owner may be about to say that it waits.
+  if (storage.now() - (entry.since ?? 0) >= BEING_MADE_MS) yield* removeEntry(storage, id, key)
+  return notGranted(own && run && isToldOf(run, id, own) ? undefined : own)
+}
+
+/** Another process has told the run of this very slot. */
+const isToldOf = (run: StoredRun, id: LimiterId, { index }: Slot): boolean =>
+  !isOut(run) && run.admission!.gates.some((gate) => isSameLimiter(gate, id) && gate.grant?.slot === index)
+
+const permitOf = ({ by: _, ...permit }: Grant): Omit<GrantedPermit, 'holder'> => permit
 
 /** A part of a rate is for its time. */
-export const validFor = (spec: LimitSpec, at: number): { until?: number } => (spec.rate === undefined ? {} : { until: validUntil(spec, at) })
+export const validFor = (spec: LimitSpec, at: number): { until?: number } =>
+  spec.rate === undefined ? {} : { until: validUntil(spec, at) }
 
-/** A slot that was taken for this very request has its holder. */
-function* handOver(storage: Storage, id: LimiterId, slot: Slot, entry: QueueEntry): Procedure<Slot | undefined> {
-  return slot.holder === entry.holder ? slot : yield* passOn(storage, id, slot, entry)
-}
+type Told = { isTold: true; run: StoredRun } | { isTold: false; run: StoredRun | undefined }
 
-interface Told {
-  run: StoredRun
-  /** How many limiters it had passed before. */
-  before: number
-  /** When it starts, if this was the last of its limiters. */
-  wakeAt: number | undefined
-}
-
-/** A run has passed one of its limiters: it goes to the next, or it starts. Undefined: it does not wait for this one any more. */
-function* tellRun(storage: Storage, id: LimiterId, limit: InForce, runId: string, granted: Grant): Procedure<Told | undefined> {
-  for (;;) {
-    const run = yield* ask(storage.find(runId))
-    const { admission, passed: before = 0 } = run ?? {}
-    const gates: readonly Gate[] = admission?.gates ?? []
-    if (run?.status !== 'queued' || !isSameLimiter(gates[before], id)) return undefined
+/** A run has passed one of its limiters: it goes to the next, or it starts. */
+function* tellRun(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  entry: QueueEntry,
+  found: StoredRun | undefined,
+  granted: Grant,
+): Procedure<Told> {
+  let run = found
+  while (run && waitsWith(storage, run, entry, id)) {
+    const { admission, passed: before = 0 } = run
+    const gates: readonly Gate[] = admission!.gates
     const isLast = before + 1 === gates.length
     if (!isLast) yield* joinNext(storage, { ...run, passed: before + 1 })
     // Paused again while it was in the queue, it has waited for that too.
     const gate = { ...gates[before]!, grant: granted, ...(limit.round !== undefined && { round: limit.round }) }
     // One that was cancelled is looked at earlier.
-    const wakeAt = isLast ? Math.min(granted.at, run.wakeAt ?? granted.at) : undefined
+    const wakeAt = Math.min(granted.at, run.wakeAt ?? granted.at)
     const set = {
       passed: before + 1,
       admission: { ...admission!, gates: gates.with(before, gate) },
       ...(isLast && { status: 'pending' as const, wakeAt }),
     }
-    const when = { status: ['queued' as const], passed: before, stimulus: run.stimulus }
-    const updated = yield* ask(storage.update(run, { when, set }))
-    if (updated.ok) return { run: updated.run, before, wakeAt }
+    const when = { status: ['queued' as const], passed: before, epoch: run.epoch, stimulus: run.stimulus }
+    const updated: Updated = yield* ask(storage.update(run, { when, set }))
+    if (updated.ok) return { isTold: true, run: updated.run }
+    run = updated.run
   }
+  return { isTold: false, run }
 }
 
-/**
- * The slot went to another request: the run, which was not woken, waits on. Others have seen that it did not wait any more, and
- * may remove its entry, now or later: it gets a new one, in a new epoch, before it says that it waits.
- */
-function* takeBack(storage: Storage, id: LimiterId, { run, before }: Told, key: string): Procedure<void> {
-  const { gates } = run.admission!
-  const { grant: _, ...gate } = gates[before]!
-  const admission = { ...run.admission!, gates: gates.with(before, gate) }
-  const again = { ...run, admission, passed: before, epoch: run.epoch + 1 }
-  yield* joinNext(storage, again)
-  const when = { status: [run.status], passed: before + 1, stimulus: run.stimulus }
-  const set = { passed: before, status: 'queued' as const, wakeAt: undefined, admission }
-  const updated = yield* ask(storage.update(run, { when, set, bump: ['epoch'] }))
-  yield* removeEntry(storage, id, updated.ok ? key : entryKey(entryOf(again, gate)))
+/** The run waits for this limiter, and has not left its queue since the entry was put there. */
+function waitsWith(storage: Storage, run: StoredRun, { nth = 0 }: QueueEntry, id: LimiterId): boolean {
+  const { status, admission, passed = 0, epoch } = run
+  if (status !== 'queued' || !isSameLimiter(admission?.gates[passed], id)) return false
+  // Where nobody writes between two calls, a rerun begins with an epoch of its own.
+  return !storage.isContended || epoch === nth
 }

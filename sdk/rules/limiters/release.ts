@@ -1,11 +1,11 @@
 import type { LimiterId } from '../../flow/limiter.ts'
 import { type Identified, isOfStep } from '../../flow/queue.ts'
 import { givenBack, type Taken } from '../../flow/rate.ts'
-import { type Slot, stayOf } from '../../flow/slots.ts'
+import type { Slot } from '../../flow/slots.ts'
 import type { Wake } from '../../ports.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
-import { dispatch } from './dispatch.ts'
+import { dispatch, type Look, look } from './dispatch.ts'
 import { changeEntry, entriesOfRun, findEntry, removeEntry } from './entries.ts'
 import { type InForce, limitOf } from './record.ts'
 import { readSlot, slotOf } from './slots.ts'
@@ -32,12 +32,12 @@ export function* release(storage: Storage, id: LimiterId, permit: Release): Proc
   const queued = permit.isQueued ? yield* leaveQueue(storage, id, permit) : undefined
   if (permit.mayHold === false && !queued && !permit.isReserved && !permit.isQueued) return []
   // Together: every call is time in which the slot is of no use to anybody.
-  const reads = [limitOf(storage, id), ...(permit.slot === undefined || queued ? [] : [readSlot(storage, id, permit.slot)])]
-  const [limit, known] = (yield* together<unknown>(reads)) as [InForce, Slot | undefined]
+  const reads = permit.slot === undefined || queued ? [] : [readSlot(storage, id, permit.slot), look(storage, id, permit.lane || undefined)]
+  const [limit, known, ahead] = (yield* together<unknown>([limitOf(storage, id), ...reads])) as [InForce, Slot?, Look?]
   const slot = queued ?? (known?.holder === permit.holder ? known : yield* heldSlot(storage, id, limit, permit))
   // Without slots there is nothing to pass on. A request that left the queue may have kept others from looking.
   if (!slot && !permit.isQueued && !permit.isReserved) return []
-  return (yield* dispatch(storage, id, slot, limit)).wakes
+  return (yield* dispatch(storage, id, slot, limit, ahead)).wakes
 }
 
 /** Takes a request out of the queue; the slot that it was granted meanwhile. */
@@ -58,8 +58,7 @@ function* leaveQueue(storage: Storage, id: LimiterId, permit: Release): Procedur
       const slot = yield* readSlot(storage, id, entry.grant.slot)
       yield* unreserve(storage, id, entry.holder, { ...entry, at: entry.grant.at })
       yield* removeEntry(storage, id, key)
-      // Also a slot whose hand-over is not complete: whoever does it finds the slot changed.
-      return slot.holder === permit.holder || stayOf(slot) === entry.grant.from ? slot : undefined
+      return slot.holder === permit.holder ? slot : undefined
     }
     if (typeof entry.grant === 'object') yield* unreserve(storage, id, entry.holder, { ...entry, at: entry.grant.at })
     yield* removeEntry(storage, id, key)

@@ -12,7 +12,7 @@ import {
 import { openPermits } from '../../flow/permit-log.ts'
 import { isOfStep, runOf } from '../../flow/queue.ts'
 import { unusedFrom } from '../../flow/rate.ts'
-import { type Slot, stayOf } from '../../flow/slots.ts'
+import type { Slot } from '../../flow/slots.ts'
 import type { Document, Wake } from '../../ports.ts'
 import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
@@ -22,7 +22,7 @@ import { type Queued, readQueue, removeEntry } from './entries.ts'
 import { grant, isOut } from './grant.ts'
 import { queueUp } from './queueing.ts'
 import { type InForce, limitOf } from './record.ts'
-import { free, hasSurplus, isHeld, passOn, readSlots } from './slots.ts'
+import { free, hasSurplus, isHeld, readSlots, writeSlot } from './slots.ts'
 import { checkBy, moveHolders, readState, writeState } from './state.ts'
 
 /**
@@ -45,7 +45,7 @@ export function* repair(storage: Storage, id: LimiterId): Procedure<Wake[]> {
   const { state } = before
   const [slots, queue] = (yield* together<unknown>([readSlots(storage, id, limit.widest), readQueue(storage, id, MOST_ENTRIES)])) as [Slot[], Queued[]]
   const wakes: Wake[] = []
-  const kept = yield* checkEntries(storage, id, slots, queue, wakes)
+  const kept = yield* checkEntries(storage, id, queue, wakes)
   const queued = new Set(kept.map(({ entry }) => entry.holder))
   const held = slots.filter(isHeld)
   yield* together(held.map((slot) => checkSlot(storage, id, slot, held, queued.has(slot.holder), state.checkedAt ?? 0, wakes)))
@@ -56,7 +56,7 @@ export function* repair(storage: Storage, id: LimiterId): Procedure<Wake[]> {
   return wakes
 }
 
-function* checkEntries(storage: Storage, id: LimiterId, slots: readonly Slot[], queue: readonly Queued[], wakes: Wake[]): Procedure<Queued[]> {
+function* checkEntries(storage: Storage, id: LimiterId, queue: readonly Queued[], wakes: Wake[]): Procedure<Queued[]> {
   const now = storage.now()
   const kept: Queued[] = []
   const runs = new Map<string, StoredRun | undefined>()
@@ -73,8 +73,6 @@ function* checkEntries(storage: Storage, id: LimiterId, slots: readonly Slot[], 
     }
     kept.push(each)
     if (!isOfStep(entry.holder) || granted === undefined || now - granted.by < TOLD_WITHIN_MS) continue
-    const slot = slots.find(({ index }) => index === granted.slot)
-    if (slot && slot.holder !== entry.holder && stayOf(slot) === granted.from) yield* passOn(storage, id, slot, entry)
     // A request that the run has made anew since has left this one behind.
     if (now - granted.by >= CHECK_EVERY_MS && !(yield* isWanted(storage, run, entry.holder))) {
       kept.pop()
@@ -86,10 +84,24 @@ function* checkEntries(storage: Storage, id: LimiterId, slots: readonly Slot[], 
 
 function* checkSlot(storage: Storage, id: LimiterId, slot: Slot, all: readonly Slot[], isQueued: boolean, checkedAt: number, wakes: Wake[]): Procedure<void> {
   const run = yield* ask(storage.find(runOf(slot.holder)))
-  const isTwice = all.some((other) => other.holder === slot.holder && other.index < slot.index)
-  if (isTwice || (yield* isLeftOver(storage, id, slot, run, isQueued, checkedAt))) return void (yield* free(storage, id, slot))
+  const isLeft = (yield* hasAnother(storage, id, slot, all)) || (yield* isLeftOver(storage, id, slot, run, isQueued, checkedAt))
+  if (isLeft) return void (yield* free(storage, id, slot))
   // It has a slot, and is not in the queue that would tell it so.
   if (run?.status === 'queued' && !isQueued && !isOfStep(slot.holder) && isAt(run, id)) wakes.push(...(yield* queueUp(storage, run)))
+}
+
+/**
+ * Its holder has two slots: two processes were about to grant one request. One that is still about to do it is younger than a minute.
+ * The holder keeps the first slot, which is written, so that neither of the processes passes it on.
+ */
+function* hasAnother(storage: Storage, id: LimiterId, slot: Slot, all: readonly Slot[]): Procedure<boolean> {
+  const now = storage.now()
+  const isOld = ({ since }: Slot): boolean => now - since >= BEING_MADE_MS
+  const first = all.find((other) => other.holder === slot.holder && other.index < slot.index)
+  if (!first || !isOld(first) || !isOld(slot)) return false
+  const { holder, since, lane, heldMs } = first
+  const kept = { holder, since, ...(lane !== undefined && { lane }), ...(heldMs !== undefined && { heldMs }) }
+  return (yield* writeSlot(storage, id, first, kept)) !== undefined
 }
 
 const isAt = ({ admission, passed = 0 }: StoredRun, id: LimiterId): boolean => isSameLimiter(admission?.gates[passed], id)
@@ -98,9 +110,11 @@ const isAt = ({ admission, passed = 0 }: StoredRun, id: LimiterId): boolean => i
 function* tellOwners(storage: Storage, id: LimiterId, limit: InForce, held: readonly Slot[], queue: readonly Queued[], wakes: Wake[]): Procedure<void> {
   for (const queued of queue) {
     const slot = held.find(({ holder }) => holder === queued.entry.holder)
-    if (!slot || queued.entry.grant !== undefined) continue
+    // A process that has just taken it for the request is about to tell its owner.
+    if (!slot || queued.entry.grant !== undefined || storage.now() - slot.since < TOLD_WITHIN_MS) continue
     const granting = yield* grant(storage, id, limit, queued, slot, storage.now())
     if (!granting.isGranted) continue
+    if (granting.isEntryLeft) yield* removeEntry(storage, id, queued.key)
     wakes.push(...granting.wakes)
     if (granting.next) wakes.push(...(yield* queueUp(storage, granting.next)))
   }

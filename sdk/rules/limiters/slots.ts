@@ -49,33 +49,43 @@ export function* writeSlot(storage: Storage, id: LimiterId, { index, version }: 
   return written && { ...next, index, version: written.version }
 }
 
-/** The slot with its next holder. */
+/** The slot with its next holder. One that the request has already is written too: no other process passes it on then. */
 export function* passOn(storage: Storage, id: LimiterId, slot: Slot, entry: Pick<QueueEntry, 'holder' | 'lane'>): Procedure<Slot | undefined> {
   const now = storage.now()
-  const heldMs = isHeld(slot) ? averageHeld(slot.heldMs, slot.since, now) : slot.heldMs
+  const heldMs = slot.holder === entry.holder ? slot.heldMs : heldUntil(slot, now)
   return yield* writeSlot(storage, id, slot, stay(entry, now, heldMs))
 }
 
 /** The slot without a holder. */
 export function* free(storage: Storage, id: LimiterId, slot: Slot): Procedure<boolean> {
   const now = storage.now()
-  const next = { holder: '', since: now, heldMs: averageHeld(slot.heldMs, slot.since, now) }
+  const heldMs = heldUntil(slot, now)
+  const next = { holder: '', since: now, ...(heldMs !== undefined && { heldMs }) }
   return (yield* writeSlot(storage, id, slot, next)) !== undefined
 }
+
+const heldUntil = (slot: Slot, now: number): number | undefined => (isHeld(slot) ? averageHeld(slot.heldMs, slot.since, now) : slot.heldMs)
 
 function stay({ holder, lane }: Pick<QueueEntry, 'holder' | 'lane'>, since: number, heldMs: number | undefined): SlotState {
   return { holder, since, ...(lane !== '' && { lane }), ...(heldMs !== undefined && { heldMs }) }
 }
 
 /** Takes a free slot for this request; the one that it has already, where it asks again. Undefined: none is free. */
-export function* takeFree(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<Slot | undefined> {
+export function* takeFree(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<TakenSlot | undefined> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const found = yield* findFree(storage, id, limit, entry, tries)
-    if (!found || found.holder === entry.holder) return found
-    const taken = yield* writeSlot(storage, id, found, stay(entry, storage.now(), found.heldMs))
-    if (taken) return taken
+    if (!found) return undefined
+    if (found.holder === entry.holder) return { slot: found, isNew: false }
+    const slot = yield* writeSlot(storage, id, found, stay(entry, storage.now(), found.heldMs))
+    if (slot) return { slot, isNew: true }
   }
   return undefined
+}
+
+export interface TakenSlot {
+  slot: Slot
+  /** The request did not have it before. Otherwise another process may have told its owner of it. */
+  isNew: boolean
 }
 
 /** A free slot for this request, as it is; or the one that it has already. Undefined: none is free. */

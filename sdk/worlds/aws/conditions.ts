@@ -12,6 +12,7 @@ export function conditionOf(guard: Guard): Expression {
     parts.push(any({ text: 'attribute_not_exists(#leaseUntil)' }, { text: '#leaseUntil <= :free', values: { ':free': guard.free } }))
   if (guard.leased !== undefined) parts.push({ text: '#leaseUntil > :leased', values: { ':leased': guard.leased } })
   if (guard.heldBy !== undefined) parts.push({ text: '#epoch = :held AND #status = :running', values: { ':held': guard.heldBy, ':running': 'running' } })
+  if (guard.epoch !== undefined) parts.push({ text: '#epoch = :epoch', values: { ':epoch': guard.epoch } })
   if (guard.stimulus !== undefined) parts.push({ text: '#stimulus = :seen', values: { ':seen': guard.stimulus } })
   if (guard.passed !== undefined) parts.push(passedSo(guard.passed))
   if (guard.format !== undefined)

@@ -11,6 +11,8 @@ export interface Aws {
   clock: Clock
   payloads: Payloads
   thresholds: Thresholds
+  /** Sends wake-ups. */
+  wake(wakes: Wake[]): Promise<void>
   /** Takes back wake-ups that were armed and are not wanted any more. */
   disarm(wakes: Wake[]): Promise<void>
   queues: TaskQueues

@@ -79,6 +79,7 @@ export class AwsWorld implements World {
       payloads: new Payloads(db, config.objects ?? new Objects(signedFetch, config.bucket), config.table),
       thresholds,
       queues: new TaskQueues(sqs, this.clock, config.taskQueues ?? {}),
+      wake: (wakes) => this.wakeups.send(wakes),
       disarm: (wakes) => this.wakeups.cancel(wakes),
     }
     this.documents = new DynamoDocuments(this.aws)

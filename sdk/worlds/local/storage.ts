@@ -90,6 +90,11 @@ export class SqliteStorage implements Storage {
     return inOneGo(procedure())
   }
 
+  /** After the transaction, by whoever began it. */
+  wake(wakes: Wake[]): Wake[] {
+    return wakes
+  }
+
   find(runId: string, whole?: 'whole'): Row | undefined {
     const row = this.row(runId, whole)
     return row && !isGone(row, this.now()) ? row : undefined

@@ -43,6 +43,8 @@ export class MemoryStorage implements Storage {
   perform = async <T>(procedure: () => Procedure<T>): Promise<T> => inOneGo(procedure())
   read = this.perform
 
+  wake = (wakes: Wake[]): Wake[] => wakes
+
   find(runId: string): StoredRun | undefined {
     const state = this.runs.get(runId)?.state
     return state && !isGone(state, this.now()) ? state : undefined

@@ -4,9 +4,8 @@ import { FORMAT, idempotencyKey } from '../../../sdk/engine/names.ts'
 import { LIMITS } from '../../../sdk/flow/limit-record.ts'
 import { CHECK_EVERY_MS, queueOf } from '../../../sdk/flow/limiter.ts'
 import { entryKey, holderOf, type QueueEntry, writeEntry } from '../../../sdk/flow/queue.ts'
-import { stayOf } from '../../../sdk/flow/slots.ts'
 import { repair } from '../../../sdk/rules/limiters/repair.ts'
-import { readSlot, writeSlot } from '../../../sdk/rules/limiters/slots.ts'
+import { passOn, readSlot, writeSlot } from '../../../sdk/rules/limiters/slots.ts'
 import { checkBy } from '../../../sdk/rules/limiters/state.ts'
 import { LEASE, LIMIT, LimiterWorld } from './limiter-world.ts'
 
@@ -105,8 +104,17 @@ describe('a check frees a slot', () => {
     const [first] = Object.keys(at.slots()).map(Number) as [number]
     const other = first === 2 ? 1 : 2
     hold(at, other, 'run')
+    const kept = Math.min(first, other)
+    const seen = at.do((storage) => readSlot(storage, LIMIT, kept))
     check(at)
-    expect(at.slots()).toEqual({ [Math.min(first, other)]: 'run' })
+    // Two processes may be about to grant one request: one of them will pass its slot on.
+    expect(at.slots()).toEqual({ [first]: 'run', [other]: 'run' })
+    wait(at, MINUTE)
+    check(at)
+    expect(at.slots()).toEqual({ [kept]: 'run' })
+    // One that comes too late finds the slot written.
+    const late = at.entry('late')
+    expect(at.do((storage) => passOn(storage, LIMIT, seen, late))).toBeUndefined()
   })
 })
 
@@ -134,7 +142,7 @@ describe('a check removes an entry', () => {
     hold(at, 0, stepOf('run', 'go', 1))
     queue(
       at,
-      at.entry('run', { holder: stepOf('run', 'go', 1), grant: { at: at.now(), by: at.now(), slot: 0, from: '' } }),
+      at.entry('run', { holder: stepOf('run', 'go', 1), grant: { at: at.now(), by: at.now(), slot: 0 } }),
     )
     use(at)
     wait(at, 2 * MINUTE)
@@ -146,18 +154,28 @@ describe('a check removes an entry', () => {
 })
 
 describe('a check tells again', () => {
-  it('a step of its grant that its run may not have heard of, and completes the hand-over', async () => {
+  it('a step of its grant that its run may not have heard of', async () => {
     const at = limiter()
     await waiting(at, 'run', asked())
-    await at.create('before')
-    hold(at, 0, 'before')
-    const from = stayOf({ holder: 'before', since: at.now() })
-    queue(at, at.entry('run', { holder: stepOf('run'), grant: { at: at.now(), by: at.now(), slot: 0, from } }))
+    hold(at, 0, stepOf('run'))
+    queue(at, at.entry('run', { holder: stepOf('run'), grant: { at: at.now(), by: at.now(), slot: 0 } }))
     wait(at, 9_999)
     expect(check(at)).toEqual([])
     wait(at, 1)
     expect(check(at)).toEqual([{ runId: 'run', at: at.now() }])
     expect(at.slots()).toEqual({ 0: stepOf('run') })
+  })
+
+  it('a step that has a slot and waits for it, once nobody else is about to', async () => {
+    const at = limiter()
+    await waiting(at, 'run', asked())
+    hold(at, 0, stepOf('run'))
+    queue(at, at.entry('run', { holder: stepOf('run') }))
+    wait(at, 9_999)
+    expect(check(at)).toEqual([])
+    wait(at, 1)
+    expect(check(at)).toEqual([{ runId: 'run', at: at.now() }])
+    expect(at.queue()).toMatchObject([{ grant: { slot: 0 } }])
   })
 
   it('a run that has a slot and waits, in the queue or out of it', async () => {

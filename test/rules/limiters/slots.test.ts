@@ -26,8 +26,8 @@ describe('a slot', () => {
   it('is taken once; the same request gets the same one again', async () => {
     const at = await held(2, [])
     const [first, again, second] = [take(at, 'a'), take(at, 'a'), take(at, 'b')]
-    expect(again).toEqual(first)
-    expect(new Set([first!.index, second!.index])).toEqual(new Set([0, 1]))
+    expect(again).toEqual({ slot: first!.slot, isNew: false })
+    expect(new Set([first!.slot.index, second!.slot.index])).toEqual(new Set([0, 1]))
     expect(take(at, 'c')).toBeUndefined()
   })
 
@@ -46,7 +46,7 @@ describe('a slot', () => {
     expect(at.do((storage) => free(storage, LIMIT, stale))).toBe(true)
     at.clock.moveTo(at.now() + FREE_SLOT_KEPT_MS - 1)
     expect(at.do((storage) => passOn(storage, LIMIT, stale, at.entry('late')))).toBeUndefined()
-    expect(take(at, 'b')!.version).toBeGreaterThan(stale.version)
+    expect(take(at, 'b')!.slot.version).toBeGreaterThan(stale.version)
   })
 
   it('tells how long it is held, and keeps that for the next', async () => {
@@ -66,7 +66,7 @@ describe('a slot', () => {
     const blocks = new Set<number>()
     const indexes = new Set<number>()
     for (let i = 0; i < 1_000; i++) {
-      const { index } = take(at, `run-${i}`)!
+      const { index } = take(at, `run-${i}`)!.slot
       indexes.add(index)
       if (i < 100) blocks.add(blockOf(index))
     }
