@@ -79,12 +79,7 @@ export function* standing(storage: Storage, id: LimiterId, entry: QueueEntry, ma
 }
 
 /** Makes sure that a holder has the slot that it was granted: a check may have taken it from one that did not begin for long. */
-export function* confirm(
-  storage: Storage,
-  id: LimiterId,
-  holder: Pick<QueueEntry, 'holder' | 'lane'>,
-  { by, ...permit }: Grant,
-): Procedure<Standing> {
+export function* confirm(storage: Storage, id: LimiterId, holder: Pick<QueueEntry, 'holder' | 'lane'>, { by, ...permit }: Grant): Procedure<Standing> {
   if (permit.slot === undefined || storage.now() - by <= TRUSTED_MS) return { permit }
   const slot = yield* readSlot(storage, id, permit.slot)
   if (slot.holder === holder.holder) return { permit }

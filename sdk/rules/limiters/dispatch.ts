@@ -105,11 +105,11 @@ export function* look(storage: Storage, id: LimiterId, served: string | undefine
   return yield* look(storage, id, served, passedOver)
 }
 
-/** Where many slots are released at the same time, not all of them are for the first in the queue. */
+/** Where many slots are released at the same time, each has the first in the queue in an order of its own: two seldom meet. */
 function spreadOut(storage: Storage, limit: InForce, waiting: readonly Queued[], slot: number): Queued[] {
-  const width = storage.isContended ? Math.min(MOST_SPREAD, Math.ceil(limit.spec.concurrency! / 10), waiting.length) : 1
-  const from = width > 1 ? spread(String(slot)) % width : 0
-  return [...waiting.slice(from), ...waiting.slice(0, from)]
+  const width = storage.isContended ? Math.min(MOST_SPREAD, Math.ceil(limit.spec.concurrency! / 4)) : 1
+  const first = waiting.slice(0, width).map((queued) => ({ queued, place: spread(`${slot} ${queued.key}`) }))
+  return [...first.sort((a, b) => a.place - b.place).map(({ queued }) => queued), ...waiting.slice(width)]
 }
 
 /** Nothing is reserved far ahead while another reservation is out: the limit may change. */
@@ -189,10 +189,7 @@ function* note(
   into: Dispatched,
 ): Procedure<void> {
   into.granted.set(entry.holder, permit)
-  const [left] = yield* together<unknown>([
-    ask(isUrgent ? storage.wake(wakes) : wakes),
-    ...(isEntryLeft ? [removeEntry(storage, id, key)] : []),
-  ])
+  const [left] = yield* together<unknown>([ask(isUrgent ? storage.wake(wakes) : wakes), ...(isEntryLeft ? [removeEntry(storage, id, key)] : [])])
   into.wakes.push(...(left as Wake[]))
   if (next) into.wakes.push(...(yield* lookForRoomOf(storage, next, storage.now())))
 }
