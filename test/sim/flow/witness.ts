@@ -65,6 +65,8 @@ interface Begin {
   at: number
   amount: number
   who: string
+  /** It took its part of the rate when it was handed out, some time before. */
+  isTask: boolean
 }
 
 const USUAL_LATENCY_MS = 300
@@ -272,10 +274,15 @@ export class FlowWitness {
 
   /** How much of a rate has begun in the last so many milliseconds. */
   begunWithin(gate: Gate, ms: number): number {
-    const since = this.now - ms
-    return (this.began.get(gateText(gate)) ?? [])
-      .filter(({ at }) => at > since)
-      .reduce((sum, { amount }) => sum + amount, 0)
+    return this.lately(gate, ms).reduce((sum, { amount }) => sum + amount, 0)
+  }
+
+  private lately(gate: Gate, ms: number): Begin[] {
+    return (this.began.get(gateText(gate)) ?? []).filter(({ at }) => at > this.now - ms)
+  }
+
+  private noteBegin(gate: Gate, begin: Begin): void {
+    this.began.set(gateText(gate), [...(this.began.get(gateText(gate)) ?? []), begin])
   }
 
   restsUntil(gate: Gate): number {
@@ -337,7 +344,8 @@ export class FlowWitness {
       }
       // A task that is handed out again has its permit still.
       // A task takes its part of a rate when it is handed out, and a worker may come for it later.
-      if (!isWorkers) this.checkRate(gate, plan.cost, who)
+      if (isWorkers) this.noteBegin(gate, { at: this.now, amount: plan.cost, who, isTask: true })
+      else this.checkRate(gate, plan.cost, who)
     }
     this.bodies.push(body)
   }
@@ -349,13 +357,13 @@ export class FlowWitness {
   private checkRate(gate: Gate, amount: number, who: string): void {
     const { rate } = this.forced.most(gate, this.now)
     if (rate === undefined) return
-    const began = this.began.get(gateText(gate)) ?? []
-    this.began.set(gateText(gate), [...began, { at: this.now, amount, who }])
+    this.noteBegin(gate, { at: this.now, amount, who, isTask: false })
     const period = gate.perMs! - this.skew - BEGIN_SLACK_MS - this.slowMs
     if (period <= 0) return
-    const sum = this.begunWithin(gate, period)
+    const begun = this.lately(gate, period).filter(({ isTask }) => !isTask)
+    const sum = begun.reduce((all, one) => all + one.amount, 0)
     if (sum > rate) {
-      const lately = [...began.filter(({ at }) => at > this.now - period).map((one) => one.who), who]
+      const lately = begun.map((one) => one.who)
       this.fail(
         'rate',
         `${sum} of ${gateText(gate)} began within ${period} ms, which takes ${rate} in ${gate.perMs}: ${lately.join(', ')}`,
