@@ -25,6 +25,9 @@ import type { Trouble } from './trouble.ts'
 const DAY = 86_400_000
 const SWEEP_EVERY_MS = 60_000
 const TIMEOUT_MS = 30_000
+/** Where calls take longer than this, functions and leases have five times as long: by the second, a visit would end before its work. */
+const SLOW_CALLS_MS = 800
+const slowness = ({ latency }: Trouble): number => (latency > SLOW_CALLS_MS ? 5 : 1)
 /** As the construct has it: after so many receives a message goes to the dead letters. */
 export const MOST_RECEIVES = 5
 const MOST_DEATHS = 5
@@ -42,6 +45,7 @@ export class AwsCloud implements Cloud {
   private readonly chores: Queue
   private readonly fortune: Fortune
   private readonly trouble: Trouble
+  private readonly timeoutMs: number
   private readonly codes: Registry[]
   private readonly processes: AwsProcesses
   private readonly sweeper: Sweeper
@@ -51,13 +55,14 @@ export class AwsCloud implements Cloud {
   constructor({ seed, trouble, deployments, mutant, laziestSweepMs = 600_000, processesStay = false }: CloudOptions) {
     this.fortune = new Fortune(`trouble ${seed}`)
     this.trouble = trouble
+    this.timeoutMs = TIMEOUT_MS * slowness(trouble)
     this.codes = deployments(this).map((workflows) => new Registry(workflows))
     const lifecycle = [{ prefix: RUN_PAYLOADS, afterMs: 800 * DAY, lagMs: [0, 2 * DAY] as const }]
     this.aws = new AwsInMemory({ seed, clock: this.clock, habits: trouble.habits, lifecycle })
     this.table = this.aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
     this.stored = awsStored(this.table, this.aws.objects)
     const dead = this.aws.sqs.createQueue('dead', { visibilityTimeoutS: 120 })
-    this.wakes = this.aws.sqs.createQueue('wakes', { maxReceiveCount: MOST_RECEIVES, deadLetters: dead, visibilityTimeoutS: (6 * TIMEOUT_MS) / 1_000 })
+    this.wakes = this.aws.sqs.createQueue('wakes', { maxReceiveCount: MOST_RECEIVES, deadLetters: dead, visibilityTimeoutS: (6 * this.timeoutMs) / 1_000 })
     this.chores = this.aws.sqs.createQueue('chores')
     this.chores.onChange(() => this.onDispatch?.())
     this.watchTable(mutant?.write)
@@ -73,7 +78,7 @@ export class AwsCloud implements Cloud {
       queues: { wakes: this.wakes, chores: this.chores },
       codeOfNow: () => this.codeOfNew(),
     })
-    const once = { batchSize: 1, maxConcurrency: 10, timeoutMs: TIMEOUT_MS }
+    const once = { batchSize: 1, maxConcurrency: 10, timeoutMs: this.timeoutMs }
     this.aws.eventSource(this.wakes, { ...once, handler: (messages) => this.invoke(messages, (process, message) => this.takeUp(process, message)) })
     this.aws.eventSource(dead, { ...once, handler: (messages) => this.invoke(messages, (process, message) => this.park(process, message)) })
     this.sweeper = new Sweeper(this.clock, { everyMs: SWEEP_EVERY_MS, laziestMs: laziestSweepMs }, () => this.sweep())
@@ -145,7 +150,7 @@ export class AwsCloud implements Cloud {
     if (fortune.strikes(trouble.loseWake)) return []
     if (fortune.strikes(trouble.noRoom)) throw new Error('no room')
     const process = this.processes.warmOrCold()
-    const stopTimer = this.clock.at(this.clock.now() + TIMEOUT_MS, () => {
+    const stopTimer = this.clock.at(this.clock.now() + this.timeoutMs, () => {
       // One that stands still is not noticed, and goes on when it can.
       if (!process.isFrozen) process.kill()
     })
@@ -157,11 +162,15 @@ export class AwsCloud implements Cloud {
 
   /** functions/runner.ts */
   private async takeUp({ world, clock, id, code }: AwsProcess, { body }: Received): Promise<void> {
-    const deadline = clock.now() + TIMEOUT_MS
+    const deadline = clock.now() + this.timeoutMs
     try {
       const wake = readWake(body)
       if (!(await world.wakeups.isDue(wake))) return
-      await runOnce(world, this.codes[code]!, wake.runId, { lease: { owner: `process ${id}`, ms: LEASE_MS }, deadline, mostDeaths: MOST_DEATHS })
+      await runOnce(world, this.codes[code]!, wake.runId, {
+        lease: { owner: `process ${id}`, ms: LEASE_MS * slowness(this.trouble) },
+        deadline,
+        mostDeaths: MOST_DEATHS,
+      })
     } catch (error) {
       this.unlessOfAws('a runner', error)
       throw error
