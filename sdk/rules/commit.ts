@@ -112,7 +112,8 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
       return { change: change({ ...set, ...(trace !== undefined && { trace }) }, { bump: ['generation'] }), wakes: wakeAt(next.wakeAt) }
     }
     case 'end':
-      return { change: change(ended(next.event, now)), wakes: [] }
+      // The journal's own time: the runs that this end lets in begin after it.
+      return { change: change(ended(next.event, frame?.at ?? now)), wakes: [] }
     case 'park':
       return { change: change({ ...parked(next.error, now), ...(next.effectsPending ? leftUndone(run) : FREE), ...outside(run) }), wakes: [] }
   }

@@ -1,3 +1,4 @@
+import { vi } from 'vitest'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
 import { type WorldUnderTest, worldContract } from '../contract/contract.ts'
@@ -10,9 +11,15 @@ async function onAws(): Promise<WorldUnderTest> {
   const resources = await makeResources({ taskTypes: TASK_TYPES })
   const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
   const world = new AwsWorld({ ...resources, clock })
+  const send = vi.spyOn(world.wakeups, 'send')
   return {
     world,
     clock,
+    takeSent: () => {
+      const sent = send.mock.calls.flatMap(([wakes]) => wakes)
+      send.mockClear()
+      return sent
+    },
     close: async () => {
       await resources.remove()
       world.close()

@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
 import type { Json } from '../../sdk/engine/json.ts'
 import { FORMAT } from '../../sdk/engine/names.ts'
-import type { Claimed, Commit, Lease, NewRun, Next, RunFilter, RunStatus, World } from '../../sdk/ports.ts'
+import type { Claimed, Commit, Lease, NewRun, Next, RunFilter, RunStatus, Wake, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 
 export interface WorldUnderTest {
   world: World
   clock: VirtualClock
+  /** The wake-ups that the world has sent by itself, instead of handing them to the caller, since the last question. */
+  takeSent?(): Wake[]
   close(): Promise<void>
 }
 

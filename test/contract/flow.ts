@@ -22,6 +22,13 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
     })
     afterAll(() => under.close())
 
+    /** All wake-ups that `act` causes: those that the world sends by itself, and those that it leaves to the caller. */
+    async function wakesOf(act: () => Promise<{ wakes: Wake[] }>): Promise<Wake[]> {
+      under.takeSent?.()
+      const { wakes } = await act()
+      return [...(under.takeSent?.() ?? []), ...wakes]
+    }
+
     /** A limit of its own for each test. */
     function limitOf(spec: LimitSpec) {
       const limit = `limit-${++serial}`
@@ -45,15 +52,17 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       if (!claimed) throw new Error(`claim of ${runId} was refused`)
       const { epoch } = claimed.run
       const event = { type: 'run.completed' as const }
-      const result = await store().commit({
-        runId,
-        epoch,
-        frame: { seq: 1, at: now(), epoch, events: [event] },
-        outgoing: releasesOfRun(claimed.run),
-        next: { kind: 'end', event },
+      return wakesOf(async () => {
+        const result = await store().commit({
+          runId,
+          epoch,
+          frame: { seq: 1, at: now(), epoch, events: [event] },
+          outgoing: releasesOfRun(claimed.run),
+          next: { kind: 'end', event },
+        })
+        if (!result.ok) throw new Error(`the end of ${runId} was refused`)
+        return result
       })
-      if (!result.ok) throw new Error(`the end of ${runId} was refused`)
-      return result.wakes
     }
 
     /** A run without limits of its own, in the hands of a runner: its steps ask. */
@@ -167,8 +176,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       const { admission } = limitOf({ concurrency: 1 })
       const ids = [await create(admission({}, now())), await create(admission({}, now() + 1)), await create(admission({}, now() + 2))]
       await store().terminate(ids[1]!, 'x')
-      const { wakes } = await store().terminate(ids[0]!, 'x')
-      expect(wakes).toMatchObject([{ runId: ids[2] }])
+      expect(await wakesOf(() => store().terminate(ids[0]!, 'x'))).toMatchObject([{ runId: ids[2] }])
       expect(await states(ids)).toEqual(['terminated', 'terminated', 'pending'])
     })
 
@@ -191,7 +199,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect(promised).toBeGreaterThanOrEqual(now() + 60_000)
       expect(promised).toBeLessThanOrEqual(now() + 60_000 * 1.05)
       under.clock.moveTo(promised)
-      expect(await store().dispatch([{ limit }])).toMatchObject([{ runId: ids[3], at: now() }])
+      expect(await wakesOf(async () => ({ wakes: await store().dispatch([{ limit }]) }))).toMatchObject([{ runId: ids[3], at: now() }])
     })
 
     it('through several gates one after the other', async () => {
@@ -242,10 +250,10 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect((await b.send(asking(limit, ofB))).permits).toEqual([])
       expect(await store().standing({ limit }, ofB, true)).toBe('queued')
       await b.suspend()
-      expect((await a.send({ ...releasing(limit, ofA), slot: 0 })).wakes).toMatchObject([{ runId: b.id }])
+      expect(await wakesOf(() => a.send({ ...releasing(limit, ofA), slot: 0 }))).toMatchObject([{ runId: b.id }])
       expect(await store().standing({ limit }, ofB, false)).toEqual({ permit: { at: now(), slot: 0 } })
       // Released twice, it is not taken from the next holder.
-      expect((await a.send({ ...releasing(limit, ofA), isQueued: true })).wakes).toEqual([])
+      expect(await wakesOf(() => a.send({ ...releasing(limit, ofA), isQueued: true }))).toEqual([])
       expect((await c.send(asking(limit, ofStep(c.id)))).permits).toEqual([])
       expect(await store().standing({ limit }, ofB, false)).toEqual({ permit: { at: now(), slot: 0 } })
     })
@@ -275,7 +283,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       await c.send(asking(limit, ofC))
       await c.suspend()
       await b.send({ ...releasing(limit, ofB), isQueued: true })
-      expect((await a.send(releasing(limit, ofA))).wakes).toMatchObject([{ runId: c.id }])
+      expect(await wakesOf(() => a.send(releasing(limit, ofA)))).toMatchObject([{ runId: c.id }])
       expect(await store().standing({ limit }, ofB, true)).toBe('unknown')
     })
 
@@ -303,9 +311,12 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       await store().checkLimiters(now() + 60_000, 1_000)
       expect(await states([waits])).toEqual(['queued'])
       under.clock.moveTo(now() + 61_000)
-      const { wakes, failures } = await store().checkLimiters(now(), 1_000)
-      expect(wakes).toContainEqual({ runId: waits, at: now() })
-      expect(failures).toEqual([])
+      const checked = await wakesOf(async () => {
+        const { wakes, failures } = await store().checkLimiters(now(), 1_000)
+        expect(failures).toEqual([])
+        return { wakes }
+      })
+      expect(checked).toContainEqual({ runId: waits, at: now() })
       expect(await states([waits])).toEqual(['pending'])
     })
   })
