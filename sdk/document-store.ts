@@ -1,4 +1,5 @@
 import type { Json } from './engine/json.ts'
+import type { Unreadable } from './flow/readable.ts'
 
 /** A small named record that is not a run. */
 export interface Document<T = Json> {
@@ -10,6 +11,8 @@ export interface Document<T = Json> {
   expiresAt?: number
   /** When it is to be looked at: until then, or until it is put without, it is among the due ones. */
   dueAt?: number
+  /** Of a limiter's document that cannot be read: `value` is one that grants nothing. */
+  unreadable?: Unreadable
 }
 
 export interface PutOptions {

@@ -2,6 +2,7 @@ import { ConflictError } from '../engine/errors.ts'
 import type { Gate } from '../flow/admission.ts'
 import { BEING_MADE_MS, type LimiterId } from '../flow/limiter.ts'
 import { isSingleton } from '../flow/options.ts'
+import { UNKNOWN } from '../flow/readable.ts'
 import { releasesOfRun } from '../flow/releases.ts'
 import type { Slot } from '../flow/slots.ts'
 import { hasEnded, type NewRun, type Wake } from '../ports.ts'
@@ -112,9 +113,9 @@ function* limitFor(storage: Storage, { admission }: NewRun, id: LimiterId): Proc
   return spec ? yield* noteLimit(storage, id, spec) : yield* limitOf(storage, id)
 }
 
-/** Of a singleton, which has one slot. */
+/** Of a singleton, which has one slot. Who holds one that cannot be read is not known. */
 function* heldSlots(storage: Storage, id: LimiterId): Procedure<Slot[]> {
-  return (yield* readBlock(storage, id, 0)).filter(isHeld)
+  return (yield* readBlock(storage, id, 0)).filter((slot) => isHeld(slot) && slot.holder !== UNKNOWN)
 }
 
 /** The last to come is the one that counts: the others in the queue are cancelled, and with `cancel-running` the one that runs. */

@@ -33,6 +33,7 @@ import { deliver } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
 import { lostPermit, renewRate, standing } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
+import { UnreadableLimiterError } from './limiters/failed-check.ts'
 import { putOff, repair } from './limiters/repair.ts'
 import { revokeAndDispatch } from './limiters/revoke.ts'
 import { ask, inParallel, type Procedure } from './procedure.ts'
@@ -152,7 +153,14 @@ export class Runs implements RunStore {
     const wakes = await inParallel(due, async (document) => {
       const limiter = limiterAt(document)
       try {
-        return await this.storage.perform(() => repair(this.storage, limiter))
+        const damage: string[] = []
+        const woken = await this.storage.perform(() => {
+          // A transaction that is repeated begins anew.
+          damage.length = 0
+          return repair(this.storage, limiter, damage)
+        })
+        if (damage.length > 0) failures.push({ limiter, error: new UnreadableLimiterError(limiter, damage) })
+        return woken
       } catch (error) {
         // Its own trouble must not keep the others from being checked.
         failures.push({ limiter, error })

@@ -73,6 +73,9 @@ export function remediesAtLine(
   return [{ what: `raise the limit, which is ${specInWords(spec)}`, command: `overwinter limits set ${name}${numbers}` }, look]
 }
 
+/** What drops all that cannot be read of a limit or a pause, so that it goes on. */
+export const dropCommand = (limit: string): string => (isPause(limit) ? resumeCommand(scopeOf(limit)) : `overwinter limits reset ${quoted(limit)}`)
+
 export const resumeLimitCommand = (limit: string): string => `overwinter limits resume ${quoted(limit)}`
 
 /** Names of workflows are anybody's, and what is printed here is pasted into a shell. */

@@ -2,6 +2,7 @@ import type { Json } from '../../engine/json.ts'
 import { isSameSpec, type LimitSpec } from '../../flow/limit.ts'
 import { isOver, LIMITS, type LimitRecord, recordsOf, rememberingSlots, specInForce } from '../../flow/limit-record.ts'
 import type { LimiterId } from '../../flow/limiter.ts'
+import { inWords } from '../../flow/readable.ts'
 import type { Document } from '../../ports.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
@@ -17,22 +18,26 @@ export interface InForce {
   restUntil?: number
   /** Slots up to this number may be held. */
   widest: number
+  /** The record cannot be read: nothing is granted. Says what is wrong. */
+  unreadable?: string
 }
 
 export function* limitOf(storage: Storage, id: LimiterId): Procedure<InForce> {
   const found = yield* ask(storage.documents.get(recordsOf(id.limit), id.limit))
-  return isOver(id, found?.value as LimitRecord | undefined) ? NO_LIMIT : inForce(found)
+  const isRead = !found?.unreadable
+  return isRead && isOver(id, found?.value as LimitRecord | undefined) ? NO_LIMIT : inForce(id.limit, found)
 }
 
 /** Puts the limit of the code on record, for processes without the code, and for people. */
 export function* noteLimit(storage: Storage, id: LimiterId, code: LimitSpec): Procedure<InForce> {
   const found = yield* ask(storage.documents.get(LIMITS, id.limit))
   const record = found?.value as LimitRecord | undefined
-  if (record && isSameSpec(record.code, code)) return inForce(found)
+  // A record that cannot be read is left to people: what an operator had set may be in it.
+  if (record && (found!.unreadable || isSameSpec(record.code, code))) return inForce(id.limit, found)
   const noted = record ? rememberingSlots(record, { ...record, code }) : { code }
   const options = { ifVersion: found?.version ?? 0 }
   const written = yield* ask(storage.documents.put(LIMITS, id.limit, noted as unknown as Json, options))
-  return written ? inForce(written) : yield* limitOf(storage, id)
+  return written ? inForce(id.limit, written) : yield* limitOf(storage, id)
 }
 
 /** The service behind the limit asked for a rest: for so long nothing is granted, whatever the key. */
@@ -42,7 +47,7 @@ export function* coolDown(storage: Storage, limit: string, spec: LimitSpec, ms: 
     const found = yield* ask(storage.documents.get(LIMITS, limit))
     const record = found?.value as LimitRecord | undefined
     const restUntil = storage.now() + ms
-    if (!found || (record!.restUntil ?? 0) >= restUntil) return
+    if (!found || found.unreadable || (record!.restUntil ?? 0) >= restUntil) return
     const options = { ifVersion: found.version }
     if (yield* ask(storage.documents.put(LIMITS, limit, { ...record, restUntil } as unknown as Json, options))) return
   }
@@ -50,13 +55,14 @@ export function* coolDown(storage: Storage, limit: string, spec: LimitSpec, ms: 
 
 const NO_LIMIT: InForce = { spec: {}, isPaused: false, widest: 0 }
 
-function inForce(found: Document | undefined): InForce {
+function inForce(limit: string, found: Document | undefined): InForce {
   const record = found?.value as LimitRecord | undefined
   const spec = specInForce(record)
   return {
     spec,
     isPaused: record?.paused === true,
     widest: Math.max(record?.widest ?? 0, spec.concurrency ?? 0),
+    ...(found?.unreadable && { unreadable: inWords(recordsOf(limit), found) }),
     ...(found && record!.ends && { ends: found.version }),
     ...(record?.round !== undefined && { round: record.round }),
     ...(record?.restUntil !== undefined && { restUntil: record.restUntil }),

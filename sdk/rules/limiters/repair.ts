@@ -8,11 +8,14 @@ import {
   type LimiterState,
   limiterKey,
   limitersOf,
+  queueOf,
+  slotsOf,
 } from '../../flow/limiter.ts'
 import { openPermits } from '../../flow/permit-log.ts'
 import { isOfStep, runOf } from '../../flow/queue.ts'
 import { unusedFrom } from '../../flow/rate.ts'
-import type { Slot } from '../../flow/slots.ts'
+import { inWords, UNKNOWN } from '../../flow/readable.ts'
+import { blocksOf, type Slot } from '../../flow/slots.ts'
 import type { Document, Wake } from '../../ports.ts'
 import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
@@ -23,7 +26,7 @@ import { grant, isOut } from './grant.ts'
 import { queueUp } from './queueing.ts'
 import { type InForce, limitOf } from './record.ts'
 import { free, hasSurplus, isHeld, readSlots, writeSlot } from './slots.ts'
-import { checkBy, moveHolders, readState, writeState } from './state.ts'
+import { checkBy, moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /**
  * I10. Checks a limiter that is due: everything that a process may have left undone is done here, and then the limiter is due
@@ -38,22 +41,41 @@ const MOST_ENTRIES = 1_000
 /** A limiter that is not in use any more is shown for so long. */
 const KEPT_MS = 3_600_000
 
-export function* repair(storage: Storage, id: LimiterId): Procedure<Wake[]> {
+/** `damage`: gets what of the limiter cannot be read, in words. Everything else of it is checked all the same. */
+export function* repair(storage: Storage, id: LimiterId, damage: string[] = []): Procedure<Wake[]> {
   const before = yield* readState(storage, id)
+  const record = yield* limitOf(storage, id)
+  if (before.found?.unreadable) damage.push(inWords(limitersOf(id.limit), before.found))
+  if (record.unreadable !== undefined) damage.push(record.unreadable)
+  // Nothing is granted, so there is nothing to repair for.
+  if (damage.length > 0) {
+    yield* putOff(storage, id, before)
+    return []
+  }
   if (before.state.holders) yield* moveHolders(storage, id, before)
-  const limit = yield* limitOf(storage, id)
+  const limit = before.state.holders ? yield* limitOf(storage, id) : record
   const { state } = before
   const [slots, queue] = (yield* together<unknown>([readSlots(storage, id, limit.widest), readQueue(storage, id, MOST_ENTRIES)])) as [Slot[], Queued[]]
   const wakes: Wake[] = []
-  const kept = yield* checkEntries(storage, id, queue, wakes)
+  const requests = queue.filter(({ entry }) => entry.run !== UNKNOWN)
+  const known = slots.filter(({ holder }) => holder !== UNKNOWN)
+  if (requests.length < queue.length) damage.push(...(yield* problemsIn(storage, queueOf(id), MOST_ENTRIES)))
+  if (known.length < slots.length) for (let block = 0; block < blocksOf(limit.widest); block++) damage.push(...(yield* problemsIn(storage, slotsOf(id, block))))
+  const kept = yield* checkEntries(storage, id, requests, wakes)
   const queued = new Set(kept.map(({ entry }) => entry.holder))
-  const held = slots.filter(isHeld)
+  const held = known.filter(isHeld)
   yield* together(held.map((slot) => checkSlot(storage, id, slot, held, queued.has(slot.holder), state.checkedAt ?? 0, wakes)))
   yield* tellOwners(storage, id, limit, held, kept, wakes)
   if (limit.spec.concurrency !== undefined && limit.widest > limit.spec.concurrency) yield* hasSurplus(storage, id, limit)
   wakes.push(...(yield* dispatch(storage, id, undefined, limit)).wakes)
-  yield* setNextCheck(storage, id)
+  yield* setNextCheck(storage, id, damage.length > 0)
   return wakes
+}
+
+/** What cannot be read of a collection. It is read again for this, because the rules have seen something else in its place. */
+function* problemsIn(storage: Storage, collection: string, limit?: number): Procedure<string[]> {
+  const found = yield* ask(storage.documents.list(collection, limit === undefined ? {} : { limit }))
+  return found.filter(({ unreadable }) => unreadable).map((document) => inWords(collection, document))
 }
 
 function* checkEntries(storage: Storage, id: LimiterId, queue: readonly Queued[], wakes: Wake[]): Procedure<Queued[]> {
@@ -151,7 +173,7 @@ function* isWanted(storage: Storage, run: StoredRun, holder: string): Procedure<
   return openPermits(run, events).some((permit) => permit.holder === holder)
 }
 
-function* setNextCheck(storage: Storage, id: LimiterId): Procedure<void> {
+function* setNextCheck(storage: Storage, id: LimiterId, isDamaged: boolean): Procedure<void> {
   for (;;) {
     const { state, found } = yield* readState(storage, id)
     if (!found) return
@@ -164,11 +186,12 @@ function* setNextCheck(storage: Storage, id: LimiterId): Procedure<void> {
     const next: LimiterState = { ...rest, checkedAt: now, ...(isEmpty && { wasEmpty: true }) }
     // Empty twice: a process that was about to queue something has done so, or never will.
     const isUnused = isEmpty && wasEmpty === true
-    const written = first
-      ? yield* writeState(storage, id, next, found, now + CHECK_EVERY_MS)
-      : isUnused
-        ? yield* retire(storage, id, next, found, unusedFrom(limit.spec, state, now) + KEPT_MS)
-        : yield* writeState(storage, id, next, found, now + CHECK_IDLE_EVERY_MS)
+    const written =
+      first || isDamaged
+        ? yield* writeState(storage, id, next, found, now + CHECK_EVERY_MS)
+        : isUnused
+          ? yield* retire(storage, id, next, found, unusedFrom(limit.spec, state, now) + KEPT_MS)
+          : yield* writeState(storage, id, next, found, now + CHECK_IDLE_EVERY_MS)
     if (!written) continue
     // A request that came meanwhile saw the earlier time.
     if (!first && (yield* readQueue(storage, id, 1)).length > 0) yield* checkBy(storage, id, now + CHECK_EVERY_MS)
@@ -183,7 +206,7 @@ function* retire(storage: Storage, id: LimiterId, state: LimiterState, found: Do
 }
 
 /** A limiter that cannot be checked is due again in a minute, as it is. */
-export function* putOff(storage: Storage, id: LimiterId): Procedure<void> {
-  const { state, found } = yield* readState(storage, id)
+export function* putOff(storage: Storage, id: LimiterId, seen?: Seen): Procedure<void> {
+  const { state, found } = seen ?? (yield* readState(storage, id))
   if (found) yield* writeState(storage, id, state, found, storage.now() + CHECK_EVERY_MS)
 }

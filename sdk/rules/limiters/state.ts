@@ -1,6 +1,6 @@
 import type { Json } from '../../engine/json.ts'
 import { LIMITS, type LimitRecord } from '../../flow/limit-record.ts'
-import { CHECK_IDLE_EVERY_MS, type LimiterId, type LimiterState, limiterKey, limitersOf } from '../../flow/limiter.ts'
+import { CHECK_EVERY_MS, CHECK_IDLE_EVERY_MS, type LimiterId, type LimiterState, limiterKey, limitersOf } from '../../flow/limiter.ts'
 import type { Document } from '../../ports.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
@@ -23,9 +23,18 @@ export function* readState(storage: Storage, id: LimiterId): Procedure<Seen> {
  * one than before.
  */
 export function* writeState(storage: Storage, id: LimiterId, next: LimiterState, found: Document | undefined, dueAt?: number): Procedure<Document | undefined> {
+  if (found?.unreadable) return yield* keepDue(storage, id, found, dueAt)
   const due = dueAt ?? found?.dueAt ?? storage.now() + CHECK_IDLE_EVERY_MS
   const options = { ifVersion: found?.version ?? 0, dueAt: due }
   return yield* ask(storage.documents.put(limitersOf(id.limit), limiterKey(id), next as unknown as Json, options))
+}
+
+/** A state that cannot be read stays as it is stored, for a person to look at. Only the time of its next check moves. */
+function* keepDue(storage: Storage, id: LimiterId, found: Document, dueAt: number | undefined): Procedure<Document | undefined> {
+  const due = dueAt ?? found.dueAt ?? storage.now() + CHECK_EVERY_MS
+  if (due === found.dueAt) return found
+  const options = { ifVersion: found.version, dueAt: due }
+  return yield* ask(storage.documents.put(limitersOf(id.limit), limiterKey(id), found.unreadable!.stored, options))
 }
 
 /** I10: the limiter is due at `by` at the latest. One write for the first that waits, none for the others. */
@@ -64,7 +73,7 @@ function* intoSlots(storage: Storage, id: LimiterId, limit: InForce, holders: re
 
 function* widen(storage: Storage, limit: string, widest: number): Procedure<void> {
   const found = yield* ask(storage.documents.get(LIMITS, limit))
-  if (!found) return
+  if (!found || found.unreadable) return
   const record = { ...(found.value as unknown as LimitRecord), widest }
   yield* ask(storage.documents.put(LIMITS, limit, record as unknown as Json, { ifVersion: found.version }))
 }

@@ -1,12 +1,13 @@
 import { DeleteCommand, QueryCommand } from '#aws/documents'
 import type { Json } from '../../engine/json.ts'
+import { isOfLimiters, parsed, readable } from '../../flow/readable.ts'
 import type { Document, DocumentRange, DocumentStore, PutOptions } from '../../ports.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { type Aws, newToken } from './context.ts'
 import { absent, all, any, change, type Expression, exists } from './expressions.ts'
 import { getItem, updateIf } from './items.ts'
 import { documentDueIndex, documentKey, type Key, timeOf } from './keys.ts'
-import { type Packed, pack } from './payloads.ts'
+import { isObject, type Packed, pack, unpackText } from './payloads.ts'
 
 /** A document as the table holds it. */
 interface DocumentItem extends Key {
@@ -37,11 +38,11 @@ export class DynamoDocuments implements DocumentStore {
 
   async get(collection: string, key: string): Promise<Document | undefined> {
     const item = await this.find(collection, key)
-    return item && this.toDocument(item)
+    return item && this.toDocument(collection, item)
   }
 
   async list(collection: string, range: DocumentRange = {}): Promise<Document[]> {
-    return inParallel(await this.query(collection, range), (item) => this.toDocument(item))
+    return inParallel(await this.query(collection, range), (item) => this.toDocument(collection, item))
   }
 
   async put(collection: string, key: string, value: Json, options: PutOptions = {}): Promise<Document | undefined> {
@@ -72,7 +73,7 @@ export class DynamoDocuments implements DocumentStore {
     for (;;) {
       const update = change({ expiresAt, ttl }, { text: '#version = #version + :one', values: { ':one': 1 } })
       const counted = await updateIf<DocumentItem>(this.aws, documentKey(collection, key), update, isAlive(this.aws.clock.now()))
-      if (counted.ok) return this.toDocument(counted.item)
+      if (counted.ok) return this.toDocument(collection, counted.item)
       const first = await this.put(collection, key, ifNew, { ifVersion: 0, expiresAt })
       if (first) return first
     }
@@ -131,14 +132,28 @@ export class DynamoDocuments implements DocumentStore {
     return expiresAt === undefined || expiresAt > this.aws.clock.now()
   }
 
-  private async toDocument({ sk, value, version, expiresAt, dueKey }: DocumentItem): Promise<Document> {
-    return {
+  private async toDocument(collection: string, { sk, value, version, expiresAt, dueKey }: DocumentItem): Promise<Document> {
+    return readable(collection, {
       key: sk,
-      value: await this.aws.payloads.load('', value),
+      value: isOfLimiters(collection) ? await this.anyValue(collection, value) : await this.aws.payloads.load('', value),
       version,
       ...(expiresAt !== undefined && { expiresAt }),
       ...(dueKey !== undefined && { dueAt: timeOf(dueKey) }),
-    }
+    })
+  }
+
+  /** Of a limiter: somebody may have put anything there. What is no JSON is read as a text, which no limiter has for a value. */
+  private async anyValue(collection: string, stored: unknown): Promise<Json> {
+    if (isObject(stored)) return this.aws.payloads.load('', stored)
+    return parsed(collection, typeof stored === 'string' ? stored : stored instanceof Uint8Array ? textOf(stored) : String(JSON.stringify(stored)))
+  }
+}
+
+function textOf(stored: Uint8Array): string {
+  try {
+    return unpackText(stored)
+  } catch {
+    return `${stored.length} bytes that cannot be inflated`
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Json } from '../../engine/json.ts'
+import { parsed, readable } from '../../flow/readable.ts'
 import type { Clock, Document, DocumentRange, DocumentStore, PutOptions } from '../../ports.ts'
 import type { StoredDocuments } from '../../rules/storage.ts'
 import { BOUND, type Database, type Value } from './database.ts'
@@ -20,7 +21,7 @@ export class DocumentRows implements StoredDocuments {
 
   get(collection: string, key: string): Document | undefined {
     const values = this.db.values(`SELECT ${COLUMNS} FROM documents WHERE collection = ? AND key = ? AND ${ALIVE}`, collection, key, this.clock.now())
-    return values && toDocument(values)
+    return values && toDocument(collection, values)
   }
 
   list(collection: string, { after, limit, backwards = false }: DocumentRange = {}): Document[] {
@@ -28,7 +29,7 @@ export class DocumentRows implements StoredDocuments {
     const behind = after === undefined ? { sql: '', values: [] } : { sql: ` AND key ${beyond} ?`, values: [after] }
     const most = limit === undefined ? { sql: '', values: [] } : { sql: ` LIMIT ${BOUND}`, values: [limit] }
     const sql = `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE}${behind.sql} ORDER BY key ${order}${most.sql}`
-    return this.db.allValues(sql, collection, this.clock.now(), ...behind.values, ...most.values).map(toDocument)
+    return this.db.allValues(sql, collection, this.clock.now(), ...behind.values, ...most.values).map((values) => toDocument(collection, values))
   }
 
   put(collection: string, key: string, value: Json, { ifVersion, expiresAt, dueAt }: PutOptions = {}): Document | undefined {
@@ -114,12 +115,12 @@ export class SqliteDocuments implements DocumentStore {
   }
 }
 
-function toDocument([key, value, version, expiresAt, dueAt]: Value[]): Document {
-  return {
+function toDocument(collection: string, [key, value, version, expiresAt, dueAt]: Value[]): Document {
+  return readable(collection, {
     key: key as string,
-    value: JSON.parse(value as string) as Json,
+    value: parsed(collection, value as string),
     version: version as number,
     ...(expiresAt !== null && { expiresAt: expiresAt as number }),
     ...(dueAt !== null && { dueAt: dueAt as number }),
-  }
+  })
 }

@@ -1,4 +1,5 @@
 import type { Json } from '../../../sdk/engine/json.ts'
+import { readable } from '../../../sdk/flow/readable.ts'
 import type { Clock, Document, DocumentRange, DocumentStore, PutOptions } from '../../../sdk/ports.ts'
 import type { StoredDocuments } from '../../../sdk/rules/storage.ts'
 
@@ -16,7 +17,7 @@ export class MemoryRows implements StoredDocuments {
     const found = this.all.get(`${collection}\n${key}`)
     if (!found || (found.expiresAt !== undefined && found.expiresAt <= this.clock.now())) return undefined
     const { collection: _, ...document } = copy(found)
-    return document
+    return readable(collection, document)
   }
 
   list(collection: string, { after, limit, backwards = false }: DocumentRange = {}): Document[] {
