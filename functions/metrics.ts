@@ -63,6 +63,8 @@ export const METRIC = {
   oldestOverdueRun: 'OldestOverdueRun',
   /** For how long the oldest run is past its retention and still there. */
   oldestOverdueRemoval: 'OldestOverdueRemoval',
+  /** Limiters that the sweeper could not check, because something of them cannot be read, for example. Written while there are any. */
+  uncheckedLimiters: 'UncheckedLimiters',
   /** Schedules that EventBridge Scheduler refused, by its quota for example. The sweeper wakes their runs. */
   schedulerRefusals: 'SchedulerRefusals',
 } as const

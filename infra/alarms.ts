@@ -61,6 +61,13 @@ export class Alarms extends Construct {
     this.watchRuns(overwinter, props.failedRunsAlarm ?? 1)
     this.watchQueues(overwinter, longestVisit)
     for (const [name, handler] of Object.entries(overwinter.functions)) this.watchFunction(name, handler)
+    this.add('LimitersUnchecked', {
+      metric: ownMetric(overwinter, METRIC.uncheckedLimiters, 'Maximum'),
+      at: 1,
+      // One check in vain, by a throttled call for example, is made good a minute later.
+      periods: 2,
+      says: "The sweeper cannot check a limiter, usually because a record of it cannot be read. Its runs and steps wait; all others go on. `overwinter doctor` and the sweeper's log name the document. Put it right, or `overwinter limits reset <name>`.",
+    })
     this.add('SchedulerRefusals', {
       metric: ownMetric(overwinter, METRIC.schedulerRefusals, 'Sum'),
       at: 1,

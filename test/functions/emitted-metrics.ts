@@ -42,11 +42,17 @@ export async function aTroubledWorld(onCall?: () => void) {
   return { ...opened, outcomes }
 }
 
+/** A limiter that is due and cannot be read. */
+export async function spoilLimiter({ documents }: AwsWorld, dueAt: number): Promise<void> {
+  await documents.put('gates broken', 'tenant', 'no state', { dueAt })
+}
+
 /** What the functions write while they meet all kinds of trouble, with these variables. */
 export async function emittedMetrics(variables: Record<string, unknown>): Promise<Emitted[]> {
   vi.resetModules()
   for (const [name, value] of Object.entries(variables)) if (name !== 'OVERWINTER_PUBLIC_URL') vi.stubEnv(name, typeof value === 'string' ? value : 'x')
-  const { world, outcomes } = await aTroubledWorld()
+  const { world, clock, outcomes } = await aTroubledWorld()
+  await spoilLimiter(world, clock.now())
   const lines: string[] = []
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0)
   try {

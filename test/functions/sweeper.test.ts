@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { AwsWorld } from '../../sdk/worlds/aws/world.ts'
-import { aTroubledWorld } from './emitted-metrics.ts'
+import { aTroubledWorld, spoilLimiter } from './emitted-metrics.ts'
 
 const MINUTE = 60_000
 
@@ -31,6 +31,19 @@ describe('the gauges of the sweeper', () => {
     clock.moveTo(clock.now() + 10 * MINUTE)
     const { _aws, service, ...counted } = await sweep()
     expect(counted).toEqual({ Rescues: 0 })
+  })
+
+  it('tell of limiters that cannot be checked in every minute, until they can be', async () => {
+    const { world, clock } = await aTroubledWorld()
+    const { sweep } = await sweeperOn(world)
+    expect(await sweep()).not.toHaveProperty('UncheckedLimiters')
+    await spoilLimiter(world, clock.now())
+    for (let minute = 0; minute < 3; minute++) {
+      expect(await sweep()).toMatchObject({ UncheckedLimiters: 1 })
+      clock.moveTo(clock.now() + MINUTE)
+    }
+    await world.documents.put('gates broken', 'tenant', {}, { dueAt: clock.now() })
+    expect(await sweep()).not.toHaveProperty('UncheckedLimiters')
   })
 
   it('take 20 queries every ten minutes, and none in between', async () => {

@@ -94,7 +94,17 @@ describe.each([
 
   it('are there for all that people must look after', () => {
     const names = alarmsOf(stack).map(([name]) => name)
-    const expected = ['RunsParked', 'RunsStuck', 'RunsFailed', 'RunsOverdue', 'RemovalsOverdue', 'SchedulerRefusals', 'DeadLetters', 'QueueAge']
+    const expected = [
+      'RunsParked',
+      'RunsStuck',
+      'RunsFailed',
+      'RunsOverdue',
+      'RemovalsOverdue',
+      'LimitersUnchecked',
+      'SchedulerRefusals',
+      'DeadLetters',
+      'QueueAge',
+    ]
     expected.push('LifecycleDeadLetters', 'LifecycleAge', 'EventsremovedAge', 'EventDeadLetters', 'TableThrottles', 'ApiServerErrors', 'SweeperSilent')
     for (const name of ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer'])
       expected.push(`${name}Errors`, `${name}Throttles`)
@@ -139,6 +149,15 @@ describe('an alarm', () => {
       expect([DatapointsToAlarm, Statistic]).toEqual([1, 'Maximum'])
       expect((Period as number) * (EvaluationPeriods as number)).toBeGreaterThanOrEqual(minutes * 60)
     }
+  })
+
+  it('of limiters that cannot be checked outlasts one check in vain, and is over when none is told of', () => {
+    expect(alarm(synthesise(), 'LimitersUnchecked')).toMatchObject({
+      Statistic: 'Maximum',
+      Threshold: 1,
+      EvaluationPeriods: 2,
+      TreatMissingData: 'notBreaching',
+    })
   })
 
   it('of failed runs goes off at the number that was asked for, or never', () => {

@@ -88,18 +88,22 @@ export class AwsWorld implements World {
     this.store = new Runs(this.storage)
   }
 
-  /** Sends runs that nobody has looked at in time to the runners again, at most so many, and removes those that have to go; see `sweeping.ts`. */
-  sweep(limit: number): Promise<Wake[]> {
+  /**
+   * Sends runs that nobody has looked at in time to the runners again, at most so many, and removes those that have to go; see `sweeping.ts`.
+   * `onUnchecked`: how many limiters could not be checked, if any.
+   */
+  sweep(limit: number, onUnchecked?: (limiters: number) => void): Promise<Wake[]> {
     const { aws, storage, wakeups, log } = this
     const erase = (run: AwsRun) => callByCall(eraseEnded(storage, run))
-    return sweep(aws, { tell: (overdue) => wakeups.send(overdue), checkLimiters: () => this.checkLimiters(), erase, log }, limit)
+    return sweep(aws, { tell: (overdue) => wakeups.send(overdue), checkLimiters: () => this.checkLimiters(onUnchecked), erase, log }, limit)
   }
 
   /** I10: checks the limiters that are due. */
-  private async checkLimiters(): Promise<void> {
+  private async checkLimiters(onUnchecked?: (limiters: number) => void): Promise<void> {
     const { wakes, failures } = await this.store.checkLimiters(this.clock.now(), MOST_LIMITERS)
-    await this.wakeups.send(wakes)
     for (const { limiter, error } of failures) this.log('error', cannotCheck(limiter, error), { limit: limiter.limit })
+    if (failures.length > 0) onUnchecked?.(failures.length)
+    await this.wakeups.send(wakes)
   }
 
   /** How things stand now; see `gauges.ts`. */
