@@ -1,7 +1,7 @@
 import type { GateView, LimitView } from '../sdk/index.ts'
-import { countInWords, inForceInWords, keysInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
+import { countInWords, damageOf, inForceInWords, keysInWords, specInWords, totalsOf } from '../sdk/views/limit-words.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
-import { quoted } from '../sdk/views/turn.ts'
+import { dropCommand, quoted } from '../sdk/views/turn.ts'
 import { paint } from './terminal.ts'
 import { textTable } from './text-table.ts'
 
@@ -14,7 +14,7 @@ export function limitTable(limits: readonly LimitView[]): string {
       limit.isSet ? 'yes' : '',
       countInWords(inside) + keysInWords(limit),
       countInWords(waiting),
-      limit.paused ? 'yes' : restsInWords(limit),
+      damageOf(limit).length > 0 ? 'cannot be read' : limit.paused ? 'yes' : restsInWords(limit),
     ]
   })
   return textTable(['LIMIT', 'IN FORCE', 'SET', 'INSIDE', 'WAITING', 'PAUSED'], rows)
@@ -22,9 +22,12 @@ export function limitTable(limits: readonly LimitView[]): string {
 
 const restsInWords = ({ gates }: LimitView): string => (gates.some(({ restUntil }) => restUntil !== undefined) ? 'rests' : '')
 /** One limit, key by key. */
-export function limitText({ name, code, inForce, isSet, paused, gates, hasMore }: LimitView, now: number): string {
+export function limitText(limit: LimitView, now: number): string {
+  const { name, code, isSet, paused, gates, hasMore } = limit
   const set = isSet ? `, as was set (the code has ${specInWords(code)}; \`overwinter limits reset ${quoted(name)}\`)` : ''
-  const lines = [`${paint('bold', name)}  ${inForceInWords({ inForce, gates })}${set}`]
+  const lines = [`${paint('bold', name)}  ${inForceInWords(limit)}${set}`]
+  for (const problem of damageOf(limit)) lines.push(`  ${paint('red', 'cannot be read')}: ${problem}`)
+  if (damageOf(limit).length > 0) lines.push(`  put it right, or drop it: \`${dropCommand(name)}\``)
   if (paused) lines.push(`  ${paint('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${quoted(name)}\``)
   for (const gate of gates) lines.push(...gateLines(gate, now))
   if (gates.length === 0) lines.push('  nobody has come to it of late')

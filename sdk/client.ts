@@ -15,6 +15,7 @@ import type { JournalEvent } from './engine/events.ts'
 import { checkName, isInternal, keyedMessageId } from './engine/names.ts'
 import { OWN_KEY } from './engine/own-key.ts'
 import { encode } from './engine/values.ts'
+import { limitsOfCode } from './flow/changing-limits.ts'
 import { Limits } from './flow/limits.ts'
 import { checkedScope, listPauses, type PauseScope, type PauseView, pause, resume } from './flow/pauses.ts'
 import { eventAt, type HistoryEvent, type HistoryOptions, historyOf } from './history.ts'
@@ -102,7 +103,7 @@ export class Client {
     this.registry = registry
     this.definitions = new Catalogue(world, registry, handlers)
     this.callbacks = new Callbacks(world, this.definitions)
-    this.limits = new Limits(world)
+    this.limits = new Limits(world, (name) => limitsOfCode(registry.all()).get(name))
     this.starting = new Starting(world, this.definitions)
   }
 

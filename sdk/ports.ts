@@ -6,13 +6,13 @@ import type { Admission, NewAdmission } from './flow/admission.ts'
 import type { Coalesced, CoalescingTimes, Collected, EncodeStart, NewStart } from './flow/coalescing.ts'
 import type { LimitSpec } from './flow/limit.ts'
 import type { LimiterId } from './flow/limiter.ts'
-import type { GrantedPermit, LimitersChecked, ReleaseOfPermit, Standing } from './flow/permits.ts'
+import type { GrantedPermit, LimitersChecked, ReleaseOfPermit, Revoking, Standing } from './flow/permits.ts'
 import type { QueueEntry } from './flow/queue.ts'
 import type { RunCounts, RunFilter, RunPage } from './run-lists.ts'
 import type { NewTask, Task } from './tasks/task.ts'
 
 export type { Document, DocumentRange, DocumentStore, PutOptions } from './document-store.ts'
-export type { GrantedPermit, LimitersChecked, QueuePlace, ReleaseOfPermit, Standing } from './flow/permits.ts'
+export type { GrantedPermit, LimitersChecked, QueuePlace, ReleaseOfPermit, Revoking, Standing } from './flow/permits.ts'
 export type { Count, RunCounts, RunFilter, RunPage, RunSummary, ShortError } from './run-lists.ts'
 
 /**
@@ -308,7 +308,7 @@ export interface RunStore {
   /** Has a batch begin that was filled while its runner gave it up. */
   beginIfFull(runId: string): Promise<Wake[]>
   /** Grants what these limiters have room for. `revoking`: other numbers count, so reservations by the old ones are taken back first. */
-  dispatch(limiters: readonly LimiterId[], revoking?: { endsCooldown: boolean }): Promise<Wake[]>
+  dispatch(limiters: readonly LimiterId[], revoking?: Revoking): Promise<Wake[]>
   /** I10: checks the limiters that are due, at most so many. `isMore`: others are due, too. One that cannot be checked is due again in a minute. */
   checkLimiters(before: number, limit: number): Promise<LimitersChecked>
   /** Prolongs the lease; undefined when it is lost. */

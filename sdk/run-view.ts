@@ -53,6 +53,8 @@ export interface QueueView {
   paused: boolean
   /** What else is paused: everything, its workflow or the run itself. It is held back by that when its turn has come. */
   pause?: PauseScope
+  /** What is stored of the limiter and cannot be read, document by document. The run waits until somebody puts it right or drops it. */
+  unreadable?: string[]
 }
 
 export async function queueOf(limits: Limits, run: RunRecord): Promise<QueueView | undefined> {

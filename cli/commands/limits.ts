@@ -7,7 +7,11 @@ import { Failure } from '../failure.ts'
 import { limitTable, limitText } from '../limit-text.ts'
 import { Session } from '../session.ts'
 
-const SUMMARIES = { pause: 'let nobody in', resume: 'let those in line in again', reset: 'let the numbers of the code count again' } as const
+const SUMMARIES = {
+  pause: 'let nobody in',
+  resume: 'let those in line in again',
+  reset: 'let the numbers of the code count again, and drop what cannot be read',
+} as const
 const DONE = {
   pause: () => 'lets nobody in until it is resumed; whoever is inside stays there',
   resume: () => 'lets those in line in again',

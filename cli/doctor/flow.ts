@@ -1,8 +1,8 @@
 import type { LimitView, PauseView } from '../../sdk/index.ts'
 import type { RunPage } from '../../sdk/ports.ts'
-import { runsInWords, totalsOf } from '../../sdk/views/limit-words.ts'
+import { damageOf, runsInWords, totalsOf } from '../../sdk/views/limit-words.ts'
 import { span } from '../../sdk/views/moments.ts'
-import { resumeCommand, resumeLimitCommand, scopeInWords, stateInWords } from '../../sdk/views/turn.ts'
+import { dropCommand, resumeCommand, resumeLimitCommand, scopeInWords, stateInWords } from '../../sdk/views/turn.ts'
 import type { Check } from './checks.ts'
 
 interface Flow {
@@ -24,6 +24,7 @@ export function checkFlow({ pauses, limits, queued }: Flow, now = Date.now()): C
     ...widestFirst.slice(0, MOST_NAMED).map((pause) => ofPause(pause, now)),
     ...(left > 0 ? [ofOthers(left)] : []),
     ...closed.map(ofLimit),
+    ...limits.filter((limit) => damageOf(limit).length > 0).map(ofDamaged),
     ...(pauses.length + closed.length === 0 ? [{ name: 'pauses', state: 'ok', text: 'nothing is paused' } as const] : []),
     ofQueued(queued, isHeldBack),
   ]
@@ -50,6 +51,13 @@ function ofLimit(limit: LimitView): Check {
   const { count, isMore } = totalsOf(limit).waiting
   const text = `limit '${limit.name}' is paused, ${count.toLocaleString('en')}${isMore ? ' or more' : ''} in line; \`${resumeLimitCommand(limit.name)}\` lets them in`
   return { name: 'limits', state: 'warn', text }
+}
+
+function ofDamaged(limit: LimitView): Check {
+  const [first, ...others] = damageOf(limit)
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  const text = `limit '${limit.name}' cannot be read: ${first}${more}; put it right, or drop it with \`${dropCommand(limit.name)}\``
+  return { name: 'limits', state: 'bad', text }
 }
 
 /** To be queued is what limits are for; it is worth a warning where something is paused. */

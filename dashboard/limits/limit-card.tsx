@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { asWritten, runIdAsWritten } from '../../sdk/views/as-written.ts'
-import { countInWords, inForceInWords, keysInWords, specInWords, takenBy, totalsOf } from '../../sdk/views/limit-words.ts'
+import { countInWords, damageOf, inForceInWords, keysInWords, specInWords, takenBy, totalsOf } from '../../sdk/views/limit-words.ts'
 import { type LimitView, steerLimit } from '../api.ts'
 import { duration } from '../format.ts'
 import { Ago } from '../parts/time.tsx'
@@ -28,6 +28,11 @@ export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlon
           {isSet && <span class="muted"> set here; the code has {specInWords(code)}</span>}
         </p>
         {paused && <span class="status is-stuck">paused: nobody is let in</span>}
+        {damageOf(limit).map((problem) => (
+          <p key={problem} class="trouble">
+            Cannot be read: {problem}. Put it right, or reset the limit to drop it.
+          </p>
+        ))}
         <p class="muted number">
           {countInWords(inside)} inside{keysInWords(limit)}, {countInWords(waiting)} waiting
         </p>
@@ -98,7 +103,7 @@ function holderAsWritten(name: string): string {
 const WORDS = {
   pause: { verb: 'Pause', text: 'Nobody is let in until it is resumed. Whoever is inside stays there; whoever comes waits in line.' },
   resume: { verb: 'Resume', text: 'Those in line are let in again, as far as the limit allows.' },
-  reset: { verb: 'Reset', text: 'The numbers of the code count again. Whoever is inside stays there.' },
+  reset: { verb: 'Reset', text: 'The numbers of the code count again, and what cannot be read is dropped. Whoever is inside stays there.' },
 } as const
 
 function Steering({ limit }: { limit: LimitView }) {
@@ -109,7 +114,7 @@ function Steering({ limit }: { limit: LimitView }) {
   const actions: [Action, string][] = [
     ...(takes.concurrency || takes.rate ? [['set', 'Set'] as [Action, string]] : []),
     paused ? ['resume', 'Resume'] : ['pause', 'Pause'],
-    ...(isSet ? [['reset', 'Reset'] as [Action, string]] : []),
+    ...(isSet || damageOf(limit).length > 0 ? [['reset', 'Reset'] as [Action, string]] : []),
   ]
   return (
     <div class="actions">

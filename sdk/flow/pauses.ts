@@ -4,8 +4,10 @@ import { checkName, checkRunId } from '../engine/names.ts'
 import { type Count, type DocumentStore, hasEnded, type RunRecord, type World } from '../ports.ts'
 import type { Admission, Gate } from './admission.ts'
 import { MOST_PAUSES, MOST_PER_SECOND, USUAL_PER_SECOND } from './bounds.ts'
+import { limitersInUse } from './changing-limits.ts'
 import { type LimitRecord, PAUSES, serialOf } from './limit-record.ts'
 import { isPause, nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
+import { inWords } from './readable.ts'
 import { countOf, readLine } from './reading-queues.ts'
 
 export type { PauseScope } from './pause-scope.ts'
@@ -18,6 +20,8 @@ export interface PauseView {
   perSecond?: number
   /** How many runs are left in its line. Only the list of pauses tells. */
   waiting?: Count
+  /** Its record cannot be read, so it lets nobody go: what is wrong with it. */
+  unreadable?: string
 }
 
 /** How long a runner goes by what it has seen: a read unit each time, on AWS. */
@@ -91,7 +95,8 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
   const name = nameOf(scope)
   for (;;) {
     const found = await world.documents.get(PAUSES, name)
-    const there = found?.value as unknown as LimitRecord | undefined
+    // One that cannot be read is replaced: its runs come to the new pause.
+    const there = found?.unreadable ? undefined : (found?.value as unknown as LimitRecord | undefined)
     if (!found && 'run' in scope && (await pausedRuns(world)) >= MOST_PAUSES)
       throw new ConflictError(
         `${MOST_PAUSES} runs are paused already; pause the workflow, or everything, instead of run by run. \`overwinter pauses\` lists them, and forgets those that have ended`,
@@ -132,7 +137,9 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
       ...(round !== undefined && { round }),
     }
     if (!(await world.documents.put(PAUSES, name, record as unknown as Json, { ifVersion: found.version }))) continue
-    await world.wakeups.send(await world.store.dispatch([{ limit: name, key: serialOf(record) }]))
+    // Whose pause it was before nobody can tell: all that wait for one of this name go on.
+    const others = found.unreadable ? await limitersInUse(world, name) : []
+    await world.wakeups.send(await world.store.dispatch([{ limit: name, key: serialOf(record) }, ...others]))
     await pausesOf(world).read()
     return viewOf(name, record)
   }
@@ -141,9 +148,10 @@ export async function resume(world: World, scope: PauseScope, { perSecond = USUA
 export async function listPauses(world: World): Promise<PauseView[]> {
   const { documents, store } = world
   const views: PauseView[] = []
-  for (const { key, value, version } of await documents.list(PAUSES)) {
+  for (const document of await documents.list(PAUSES)) {
+    const { key, value, version, unreadable } = document
     const record = value as unknown as LimitRecord
-    const view = viewOf(key, record)
+    const view = { ...viewOf(key, record), ...(unreadable && { unreadable: inWords(PAUSES, document), since: world.clock.now() }) }
     const state = 'run' in view.scope ? await store.state(view.scope.run) : undefined
     // A run that has ended takes its pause along, and whoever looks next sees to it.
     if ('run' in view.scope && (!state || hasEnded(state.status))) await documents.delete(PAUSES, key, version)

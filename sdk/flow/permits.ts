@@ -33,6 +33,13 @@ export interface GrantedPermit {
   slot?: number
 }
 
+/** What else is done to a limiter whose limit has changed. */
+export interface Revoking {
+  endsCooldown: boolean
+  /** What is stored of it and cannot be read is dropped. */
+  dropsUnreadable?: boolean
+}
+
 export interface LimitersChecked {
   wakes: Wake[]
   isMore: boolean

@@ -1,6 +1,7 @@
-import type { Count, World } from '../ports.ts'
+import type { Count, Document, World } from '../ports.ts'
 import { type LimiterId, queueOf } from './limiter.ts'
 import { behindLane, type QueueEntry, readEntry } from './queue.ts'
+import { inWords, UNKNOWN } from './readable.ts'
 
 /** Lines as people look at them. Nobody is let in by what is read here. */
 
@@ -13,13 +14,16 @@ export interface Line {
   /** Sorted by lane. */
   tickets: QueueEntry[]
   isMore?: true
+  /** Requests that cannot be read, and where they are. They are counted, and not among the tickets. */
+  unreadable?: { key: string; problem: string }[]
 }
 
 /** As far as it is counted. */
 export async function readLine({ documents }: Pick<World, 'documents'>, gate: LimiterId): Promise<Line> {
   const found = await documents.list(queueOf(gate), { limit: MOST_COUNTED + 1 })
-  const tickets = found.slice(0, MOST_COUNTED).map(({ value }) => readEntry(value))
-  return { tickets, ...(found.length > MOST_COUNTED && { isMore: true }) }
+  const counted = found.slice(0, MOST_COUNTED)
+  const unreadable = counted.filter((document) => document.unreadable).map((document) => ({ key: document.key, problem: inWords(queueOf(gate), document) }))
+  return { tickets: ticketsOf(counted), ...(found.length > MOST_COUNTED && { isMore: true }), ...(unreadable.length > 0 && { unreadable }) }
 }
 
 /**
@@ -33,7 +37,7 @@ export async function readLanes({ documents }: Pick<World, 'documents'>, gate: L
   let isFromStart = after === undefined
   while (lanes.size < most && count < MOST_COUNTED) {
     const found = await documents.list(queueOf(gate), { limit: each, ...(after !== undefined && { after }) })
-    const tickets = found.map(({ value }) => readEntry(value))
+    const tickets = ticketsOf(found)
     const lane = tickets[0]?.lane
     if (lane === undefined && !isFromStart) {
       isFromStart = true
@@ -60,7 +64,7 @@ interface Lanes {
 /** What of a long line is before one in this lane: nobody of another lane who stands further back there. */
 export async function readFor(world: Pick<World, 'documents'>, gate: LimiterId, lane: string, holder: string, served: string | undefined): Promise<Line> {
   const found = await world.documents.list(queueOf(gate), { after: `${lane}/`, limit: MOST_COUNTED })
-  const own = found.map(({ value }) => readEntry(value)).filter((ticket) => ticket.lane === lane)
+  const own = ticketsOf(found).filter((ticket) => ticket.lane === lane)
   const depth = own.findIndex((ticket) => ticket.holder === holder) + 1
   if (depth === 0) return { tickets: own, isMore: true }
   const line = await readLanes(world, gate, { served, each: depth, most: MOST_LANES })
@@ -69,7 +73,9 @@ export async function readFor(world: Pick<World, 'documents'>, gate: LimiterId, 
 
 export const hasLanes = ({ tickets }: Pick<Line, 'tickets'>): boolean => tickets.at(-1)?.lane !== ''
 
-export const countOf = ({ tickets, isMore }: Line): Count => ({ count: tickets.length, ...(isMore && { isMore }) })
+const ticketsOf = (found: readonly Document[]): QueueEntry[] => found.map(({ value }) => readEntry(value)).filter(({ run }) => run !== UNKNOWN)
+
+export const countOf = ({ tickets, isMore, unreadable = [] }: Line): Count => ({ count: tickets.length + unreadable.length, ...(isMore && { isMore }) })
 
 /** Of a line that is not seen as a whole, lanes that are not seen are served in between. */
 export function placeAt(at: number, { tickets, isMore }: Line): Count {

@@ -16,6 +16,7 @@ import type {
   NewRun,
   Parked,
   Reply,
+  Revoking,
   RunCounts,
   RunFilter,
   RunPage,
@@ -33,6 +34,7 @@ import { deliver } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
 import { lostPermit, renewRate, standing } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
+import { dropUnreadable } from './limiters/drop-unreadable.ts'
 import { UnreadableLimiterError } from './limiters/failed-check.ts'
 import { putOff, repair } from './limiters/repair.ts'
 import { revokeAndDispatch } from './limiters/revoke.ts'
@@ -141,10 +143,9 @@ export class Runs implements RunStore {
     return this.storage.perform(() => beginIfFull(this.storage, runId))
   }
 
-  async dispatch(limiters: readonly LimiterId[], revoking?: { endsCooldown: boolean }): Promise<Wake[]> {
-    const serve = (id: LimiterId) => (revoking ? revokeAndDispatch(this.storage, id, revoking) : dispatch(this.storage, id))
-    const dispatched = await Promise.all(limiters.map((id) => this.storage.perform(() => serve(id))))
-    return dispatched.flatMap(({ wakes }) => wakes)
+  async dispatch(limiters: readonly LimiterId[], revoking?: Revoking): Promise<Wake[]> {
+    const dispatched = await Promise.all(limiters.map((id) => this.storage.perform(() => serve(this.storage, id, revoking))))
+    return dispatched.flat()
   }
 
   async checkLimiters(before: number, limit: number): Promise<LimitersChecked> {
@@ -216,6 +217,12 @@ export class Runs implements RunStore {
 function* getRecord(storage: Storage, runId: string): Procedure<RunRecord | undefined> {
   const run = yield* ask(storage.find(runId, 'whole'))
   return run && (yield* ask(storage.record(run)))
+}
+
+function* serve(storage: Storage, id: LimiterId, revoking: Revoking | undefined): Procedure<Wake[]> {
+  const dropped = revoking?.dropsUnreadable ? yield* dropUnreadable(storage, id) : []
+  const { wakes } = revoking ? yield* revokeAndDispatch(storage, id, revoking) : yield* dispatch(storage, id)
+  return [...dropped, ...wakes]
 }
 
 function* create(storage: Storage, run: NewRun): Procedure<{ created: boolean; run: RunRecord; wakes: Wake[] }> {

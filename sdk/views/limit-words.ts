@@ -13,8 +13,14 @@ export function specInWords({ concurrency, rate, perMs = 0 }: LimitSpec): string
 }
 
 /** Each key has the whole limit to itself. */
-export const inForceInWords = ({ inForce, gates }: Pick<LimitView, 'inForce' | 'gates'>): string =>
-  `${specInWords(inForce)}${isKeyed(gates) ? ' for each key' : ''}`
+export const inForceInWords = ({ inForce, gates, unreadable }: Pick<LimitView, 'inForce' | 'gates' | 'unreadable'>): string =>
+  unreadable === undefined ? `${specInWords(inForce)}${isKeyed(gates) ? ' for each key' : ''}` : 'its record cannot be read'
+
+/** All that is stored of the limit and cannot be read. */
+export const damageOf = ({ gates, unreadable }: Pick<LimitView, 'gates' | 'unreadable'>): string[] => [
+  ...(unreadable === undefined ? [] : [unreadable]),
+  ...gates.flatMap((gate) => gate.unreadable ?? []),
+]
 
 /** ` for 3 keys`: without it, what is inside of all of them reads as more than the limit allows. */
 export function keysInWords({ gates, hasMore }: Pick<LimitView, 'gates' | 'hasMore'>): string {

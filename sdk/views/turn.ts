@@ -16,14 +16,17 @@ export interface Place {
   restUntil?: number
   /** What else is paused, behind the line. */
   pause?: PauseScope
+  /** What is stored of the limiter and cannot be read. */
+  unreadable?: string[]
 }
 
 /** What a queued run waits for, as one says it. */
 export function turnOf(queue: QueueView, now: number): string {
-  const { limit, key, paused, pause } = queue
-  const where = `(${placeInWords(queue, now)})${pause ? `, while ${scopeInWords(pause)} is paused` : ''}`
-  if (isPause(limit)) return `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ${scopeInWords(scopeOf(limit))} ${where}`
-  return `its turn at limit '${limit}'${key === undefined ? '' : ` for '${key}'`}${paused ? ', which is paused' : ''} ${where}`
+  const { limit, key, paused, pause, unreadable } = queue
+  const damage = unreadable ? ', of which something cannot be read' : ''
+  const where = `${damage} (${placeInWords(queue, now)})${pause ? `, while ${scopeInWords(pause)} is paused` : ''}`
+  if (isPause(limit)) return `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ${scopeInWords(scopeOf(limit))}${where}`
+  return `its turn at limit '${limit}'${key === undefined ? '' : ` for '${key}'`}${paused ? ', which is paused' : ''}${where}`
 }
 
 /** `place 12, expected in about 3 min`. */
@@ -38,7 +41,8 @@ export function scopeInWords(scope: PauseScope): string {
 }
 
 /** What is paused, or let go: one run goes on at once, whatever the rate. */
-export function stateInWords({ scope, perSecond }: Pick<PauseView, 'scope' | 'perSecond'>): string {
+export function stateInWords({ scope, perSecond, unreadable }: Pick<PauseView, 'scope' | 'perSecond' | 'unreadable'>): string {
+  if (unreadable !== undefined) return 'is paused, and its record cannot be read'
   if (perSecond === undefined) return 'is paused'
   return 'run' in scope ? 'goes on' : `goes on, ${runsInWords({ count: perSecond })} a second`
 }
@@ -52,11 +56,13 @@ const endOf = (scope: PauseScope): Remedy => ({ what: `let ${scopeInWords(scope)
 
 /** What somebody can do who does not want to wait. `spec`: the numbers of the limit, where they are known. */
 export function remediesAtLine(
-  { limit, paused, pause, restUntil }: Pick<QueueView, 'limit' | 'paused' | 'pause'> & { restUntil?: number },
+  { limit, paused, pause, restUntil, unreadable }: Pick<QueueView, 'limit' | 'paused' | 'pause' | 'unreadable'> & { restUntil?: number },
   spec: LimitSpec | undefined,
 ): Remedy[] {
   const isOfPause = isPause(limit)
   const name = quoted(limit)
+  // Nothing else helps, and nothing else can be told of it.
+  if (unreadable) return [{ what: 'put right what is stored, and it goes on within a minute; or drop it', command: dropCommand(limit) }]
   const ends = [
     ...(pause ? [endOf(pause)] : []),
     ...(paused && isOfPause ? [endOf(scopeOf(limit))] : []),

@@ -125,7 +125,7 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
     if (!found) return []
     const paused = [...(found.paused ? [`limit '${on}'`] : []), ...(found.pause ? [scopeInWords(found.pause)] : [])]
     const rests = found.restUntil === undefined ? [] : [`it rests until ${clockTime(found.restUntil, now)}, because the service behind it asked for that`]
-    return [[...paused.map((what) => `${what} is paused`), ...rests, placeInWords(found, now)].join('; ')]
+    return [...damageOf(found), [...paused.map((what) => `${what} is paused`), ...rests, placeInWords(found, now)].join('; ')]
   },
   callback: ({ id }, { events }) => {
     const last = lastOf('callback.rejected', id, events)
@@ -170,15 +170,18 @@ function remediesFor({ kind, id, on = id, overdueMs }: WaitReason, { runId, queu
 }
 
 function turn({ queue }: RunView, now: number): WaitReason[] {
-  return queue ? [{ kind: 'queue', id: '', on: queue.limit, what: turnOf(queue, now), evidence: [] }] : []
+  return queue ? [{ kind: 'queue', id: '', on: queue.limit, what: turnOf(queue, now), evidence: damageOf(queue) }] : []
 }
+
+/** What keeps its limiter from granting anything. */
+const damageOf = ({ unreadable = [] }: Pick<Place, 'unreadable'>): string[] => unreadable.map((problem) => `cannot be read: ${problem}`)
 
 function startOf(run: RunView, now: number): WaitReason[] {
   if (run.wakeAt === undefined || run.waitingFor?.some(({ kind }) => kind === 'code')) return []
   const overdueMs = now - run.wakeAt
   const what = run.attempt > 1 ? `attempt ${run.attempt} of the whole run` : 'its start'
   const [promised = { kind: 'start' as const, id: '', what }] = turn(run, now)
-  return [{ ...promised, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }), evidence: [] }]
+  return [{ evidence: [], ...promised, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }) }]
 }
 
 function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {

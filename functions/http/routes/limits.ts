@@ -63,7 +63,7 @@ export const limits = [
   setLimit,
   steer('pause', 'Let nobody in until it is resumed. Whoever is inside stays there.'),
   steer('resume', 'Let those in line in again.'),
-  steer('reset', 'The numbers of the code count again.'),
+  steer('reset', 'The numbers of the code count again, and what is stored of the limit and cannot be read is dropped.'),
 ]
 
 /** A workflow's name and what is behind it. */
