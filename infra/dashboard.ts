@@ -26,6 +26,7 @@ export function createDashboard(overwinter: Overwinter, props: OverwinterProps):
     graph('Stuck now', ownMetric(overwinter, METRIC.stuckRuns, 'Maximum')),
     graph('Oldest overdue run (s)', ownMetric(overwinter, METRIC.oldestOverdueRun, 'Maximum')),
     graph('Oldest run past its retention (s)', ownMetric(overwinter, METRIC.oldestOverdueRemoval, 'Maximum')),
+    graph('Limiters that could not be checked', ownMetric(overwinter, METRIC.uncheckedLimiters, 'Maximum')),
   )
   dashboard.addWidgets(
     graph('Steps tried again, failed', ownMetric(overwinter, METRIC.stepRetries, 'Sum'), ownMetric(overwinter, METRIC.stepFailures, 'Sum')),

@@ -66,9 +66,7 @@ async function lostPermit({ run, journal, world, claimed }: Visit): Promise<numb
   if (!journal.isEmpty || run.generation > 0) return undefined
   const now = world.clock.now()
   const isDoubtful = ({ grant, limit }: Gate) =>
-    grant !== undefined &&
-    !isPause(limit) &&
-    ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
+    grant !== undefined && !isPause(limit) && ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
   return run.admission!.gates.some(isDoubtful) ? world.store.confirmPermits(run, claimed.recovered) : undefined
 }
 

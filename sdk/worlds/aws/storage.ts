@@ -55,10 +55,12 @@ export class DynamoStorage implements Storage {
 
   async wake(wakes: Wake[]): Promise<Wake[]> {
     // Whoever sends what is left tries once more, and knows what to do then.
-    return wakes.length === 0 ? wakes : this.aws.wake(wakes).then(
-      () => [],
-      () => wakes,
-    )
+    return wakes.length === 0
+      ? wakes
+      : this.aws.wake(wakes).then(
+          () => [],
+          () => wakes,
+        )
   }
 
   async find(runId: string): Promise<AwsRun | undefined> {

@@ -140,10 +140,7 @@ describe('a check removes an entry', () => {
     const at = limiter(2)
     await waiting(at, 'run', asked('go', 1), asked('go', 2))
     hold(at, 0, stepOf('run', 'go', 1))
-    queue(
-      at,
-      at.entry('run', { holder: stepOf('run', 'go', 1), grant: { at: at.now(), by: at.now(), slot: 0 } }),
-    )
+    queue(at, at.entry('run', { holder: stepOf('run', 'go', 1), grant: { at: at.now(), by: at.now(), slot: 0 } }))
     use(at)
     wait(at, 2 * MINUTE)
     check(at)
