@@ -1,7 +1,6 @@
-import { vi } from 'vitest'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
-import { type WorldUnderTest, worldContract } from '../contract/contract.ts'
+import { takeSentBy, type WorldUnderTest, worldContract } from '../contract/contract.ts'
 import { documentsContract } from '../contract/documents.ts'
 import { flowContract } from '../contract/flow.ts'
 import { TASK_TYPES, tasksContract } from '../contract/tasks.ts'
@@ -11,15 +10,10 @@ async function onAws(): Promise<WorldUnderTest> {
   const resources = await makeResources({ taskTypes: TASK_TYPES })
   const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'))
   const world = new AwsWorld({ ...resources, clock })
-  const send = vi.spyOn(world.wakeups, 'send')
   return {
     world,
     clock,
-    takeSent: () => {
-      const sent = send.mock.calls.flatMap(([wakes]) => wakes)
-      send.mockClear()
-      return sent
-    },
+    takeSent: takeSentBy(world.wakeups),
     close: async () => {
       await resources.remove()
       world.close()

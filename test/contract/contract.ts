@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
 import type { Json } from '../../sdk/engine/json.ts'
 import { FORMAT } from '../../sdk/engine/names.ts'
 import type { Claimed, Commit, Lease, NewRun, Next, RunFilter, RunStatus, Wake, World } from '../../sdk/ports.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
+import type { AwsWakeups } from '../../sdk/worlds/aws/wakeups.ts'
 
 export interface WorldUnderTest {
   world: World
@@ -11,6 +12,16 @@ export interface WorldUnderTest {
   /** The wake-ups that the world has sent by itself, instead of handing them to the caller, since the last question. */
   takeSent?(): Wake[]
   close(): Promise<void>
+}
+
+/** For worlds that send the wake-ups of permits by themselves. */
+export function takeSentBy(wakeups: AwsWakeups): () => Wake[] {
+  const send = vi.spyOn(wakeups, 'send')
+  return () => {
+    const sent = send.mock.calls.flatMap(([wakes]) => wakes)
+    send.mockClear()
+    return sent
+  }
 }
 
 /** What sdk/ports.ts promises. Every world passes this, or it is not a world. */
