@@ -1,4 +1,5 @@
 import type { QueuePlace } from '../ports.ts'
+import type { KnownPauses } from './flow-port.ts'
 import type { Starts } from './starts.ts'
 import type { Steps } from './steps.ts'
 import type { Visit } from './visit.ts'
@@ -20,24 +21,26 @@ export interface Stop {
 /** A deadline and a pause are one thing to the loop: begin nothing new, let bodies end, hand the run over. */
 export class Drain {
   private readonly visit: Visit
+  private readonly pauses: KnownPauses
   private readonly steps: Steps
   private readonly starts: Starts
 
   constructor(visit: Visit, steps: Steps, starts: Starts) {
     this.visit = visit
+    this.pauses = visit.world.flow.pauses(visit.world)
     this.steps = steps
     this.starts = starts
   }
 
   /** Looks whether the run was paused, unless this process has looked a moment ago. */
   look(): Promise<void> | undefined {
-    return this.visit.world.flow.look(this.visit.world)
+    return this.pauses.look()
   }
 
   /** Why the visit has to stop, if it has to. A run that is paused leaves the queues of its steps to others. */
   check(): Stop | undefined {
     const { visit, steps, starts } = this
-    const place = visit.world.flow.pauseOf(visit)
+    const place = this.pauses.placeOf(visit)
     if (place) {
       starts.stepBack()
       return { opensNothing: true, place, isOver: () => !steps.areRunning && !steps.haveReported }

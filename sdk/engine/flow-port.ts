@@ -9,16 +9,14 @@ import type { Visit } from './visit.ts'
 
 /**
  * All that the engine knows of flow control. `sdk/flow` implements it and every world brings it along. The loop meets it in
- * four places: before it begins (`admit`), when the run has to stop (`pauseOf`), between a step that is ready and its body
+ * four places: before it begins (`admit`), when the run has to stop (`pauses`), between a step that is ready and its body
  * (`Permits`), and where runs are made (`childOf`, `nextInput`).
  */
 export interface FlowControl {
-  /** Looks which pauses there are, unless this process has looked a moment ago. */
-  look(world: World): Promise<void> | undefined
+  /** What this process knows of the pauses in force. */
+  pauses(world: World): KnownPauses
   /** Whether this visit may go on. An outcome ends it; no workflow code has run by then. */
   admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcome | undefined>
-  /** Where the run has to queue, if it is paused now. */
-  pauseOf(visit: Visit): QueuePlace | undefined
   permits(visit: Visit): Permits
   /** What the run itself gives back when it ends. */
   releasesOf(run: RunRecord): ReleaseOfPermit[]
@@ -29,6 +27,13 @@ export interface FlowControl {
   childOf(workflow: AnyWorkflow, accepted: Accepted, now: number): Promise<Accepted & Pick<NewRun, 'admission'>>
   /** The input of the next generation. */
   nextInput(workflow: AnyWorkflow, given: unknown, what: string): Promise<Accepted>
+}
+
+export interface KnownPauses {
+  /** Looks which pauses there are, unless this process has looked a moment ago. */
+  look(): Promise<void> | undefined
+  /** Where the run has to queue, if it is paused now. */
+  placeOf(visit: Visit): QueuePlace | undefined
 }
 
 export type LimitOfStep = NonNullable<StepOptions['limit']>

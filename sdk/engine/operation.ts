@@ -46,6 +46,8 @@ export interface CallbackRequest {
 export class Operation {
   readonly id: string
   readonly request: Request
+  /** What it needs a permit of. */
+  readonly limit: PermitRequest | undefined
   /** In which turn it was called: what is called later knows more. */
   readonly turn: number
   readonly promise: Promise<unknown>
@@ -63,6 +65,7 @@ export class Operation {
   constructor(id: string, request: Request, facts: Facts | undefined, turn: number, stopsBefore: number) {
     this.id = id
     this.request = request
+    this.limit = request.kind === 'step' || request.kind === 'task' ? request.limit : undefined
     this.known = facts
     this.turn = turn
     this.stopsBefore = stopsBefore
@@ -74,11 +77,6 @@ export class Operation {
 
   get kind(): OpKind {
     return this.request.kind
-  }
-
-  /** What it needs a permit of. */
-  get limit(): PermitRequest | undefined {
-    return this.request.kind === 'step' || this.request.kind === 'task' ? this.request.limit : undefined
   }
 
   get settled(): boolean {

@@ -53,7 +53,7 @@ const SUPERSEDED: RunOutcome = { status: 'superseded' }
 
 /** Claims a run, takes it as far as it goes, and says how far that was. */
 export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
-  const looking = world.flow.look(world)
+  const looking = world.flow.pauses(world).look()
   const askedAt = world.clock.now()
   const claimed = await world.store.claim(runId, options.lease)
   if (looking) await looking
@@ -148,11 +148,18 @@ class RunLoop {
       const stays = steps.areRunning || drain.waitsFor(waits.nextDue(), stop)
       // I3: everything seen is durable before the first body begins. And nothing seen is kept back while the loop waits.
       if (buffer.isDirty && ((!stop && starts.any) || stays) && !(await visit.save())) return SUPERSEDED
-      if (!stop && starts.any && !(await this.begin())) return SUPERSEDED
+      if (!stop && starts.any) {
+        // A process that stood still first makes sure that the run is still its own (I7).
+        if (lease.mayHaveRunOut) await lease.renew()
+        if (lease.isLost) return SUPERSEDED
+        steps.begin()
+      }
       if (!stop && starts.areToAsk) continue
       if (steps.areRunning || stays) {
         if (buffer.isDirty) continue
-        await this.nextEvent(stop)
+        // Most bodies have ended by then; the others are worth a timer.
+        if (!steps.haveReported) await microtasksAreDone()
+        if (!steps.haveReported) await this.nextEvent(stop)
         if (lease.isLost) return SUPERSEDED
         continue
       }
@@ -163,21 +170,10 @@ class RunLoop {
     }
   }
 
-  /** Begins bodies, after a commit (I3). A process that stood still first makes sure that the run is still its own (I7). */
-  private async begin(): Promise<boolean> {
-    const { lease } = this.visit
-    if (lease.mayHaveRunOut) await lease.renew()
-    if (lease.isLost) return false
-    this.steps.begin()
-    return true
-  }
-
   /** Until a body reports, a timer is due, something comes from outside, or the lease wants renewing. */
   private async nextEvent(stop: Stop | undefined): Promise<void> {
     const { inbox, lease, waker, replay } = this.visit
-    // Most bodies have ended by then; the others are worth a timer.
-    if (!this.steps.haveReported) await microtasksAreDone()
-    if (this.steps.haveReported || replay.violation || inbox.isStale) return
+    if (replay.violation || inbox.isStale) return
     const due = stop?.opensNothing ? undefined : this.waits.nextDue()
     await waker.sleep(Math.min(due ?? Number.POSITIVE_INFINITY, lease.renewAt, this.drain.lastMoment))
     await lease.renewIfDue()

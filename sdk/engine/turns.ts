@@ -49,7 +49,7 @@ export class Turns {
   /** Hands the code everything that has happened, one turn each. True when the code has moved. */
   deliverAll(): false | Promise<boolean> {
     const first = this.nextDelivery()
-    return first !== undefined && this.deliverFrom(first, () => this.nextDelivery())
+    return first !== undefined && this.deliverFrom(first, this.nextDelivery)
   }
 
   private async deliverFrom(first: Next, nextAfter: () => Next): Promise<boolean> {
@@ -73,7 +73,7 @@ export class Turns {
   }
 
   /** At once where it can be: a promise for every step of every run is most of the garbage this loop makes. */
-  private nextDelivery(): Next {
+  private readonly nextDelivery = (): Next => {
     const settled = this.nextSettled()
     if (settled) return settled
     const { inbox, world } = this.visit

@@ -1,9 +1,9 @@
 import type { RunOutcome } from '../engine/closing.ts'
 import { EVENT_ROLE } from '../engine/events.ts'
 import { findWorkflow } from '../engine/find-workflow.ts'
-import type { FlowControl } from '../engine/flow-port.ts'
+import type { FlowControl, KnownPauses } from '../engine/flow-port.ts'
 import type { Visit } from '../engine/visit.ts'
-import type { Message } from '../ports.ts'
+import type { Message, World } from '../ports.ts'
 import { accept } from '../schema.ts'
 import type { WorkflowSource } from '../workflow.ts'
 import { admissionFor, type Gate, isInLine } from './admission.ts'
@@ -17,12 +17,8 @@ import { StepPermits } from './step-permits.ts'
 
 /** Flow control as the engine sees it. */
 export const flowControl: FlowControl = {
-  look: (world) => pausesOf(world).look(),
+  pauses,
   admit,
-  pauseOf: (visit) => {
-    const pause = pauseOf(visit)
-    return pause && withGate(visit.run, pause, true)
-  },
   permits: (visit) => new StepPermits(visit),
   releasesOf: (run) => releasesOfRun(run),
   countsFrom: ({ run: { startedAt, createdAt, admission, generation }, claimed, begunAt }) =>
@@ -87,9 +83,20 @@ function dispatchNext({ run, journal, world, buffer }: Visit): void {
   for (const gate of rated) buffer.send({ kind: 'dispatchNext', limiter: limiterOf(gate) })
 }
 
+function pauses(world: World): KnownPauses {
+  const known = pausesOf(world)
+  return {
+    look: () => known.look(),
+    placeOf: (visit) => {
+      const pause = pauseOf(visit, known)
+      return pause && withGate(visit.run, pause, true)
+    },
+  }
+}
+
 /** The pause that blocks this run. A run that is being cancelled ignores pauses. */
-function pauseOf(visit: Visit): Gate | undefined {
-  const pause = pausesOf(visit.world).over(visit.run)
+function pauseOf(visit: Visit, known = pausesOf(visit.world)): Gate | undefined {
+  const pause = known.over(visit.run)
   return pause && !isToStop(visit) ? pause : undefined
 }
 

@@ -19,9 +19,8 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   if (!run) return { ok: false }
   if (said.frame && !((yield storage.append(run, said.frame)) as boolean)) return { ok: false }
   const { wakes: sent, permits } = said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said) : NOTHING_SENT
-  const got = permits.length > 0 ? { permits } : {}
   const next = afterCommit(run, said, storage.now())
-  if (!next) return { ok: true, suspended: false, wakes: sent, ...got }
+  if (!next) return withPermits({ ok: true, suspended: false, wakes: sent }, permits)
   yield* tidy(storage, run, said)
 
   const joinedAt = said.next.kind === 'queue' ? yield* joinNext(storage, { ...run, ...next.change.set }) : 0
@@ -30,14 +29,19 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   if (updated.ok) {
     if (said.next.kind === 'gathered' && said.next.starts?.length) yield* ask(storage.removeMessages(run, said.next.starts))
     if (kind === 'end') yield* forgetStarts(storage, run, 'payloads')
-    if (kind === 'keep' || kind === 'gathered') return { ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent, ...got }
+    if (kind === 'keep' || kind === 'gathered') return withPermits({ ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }, permits)
     if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* lookForRoomOf(storage, updated.run, joinedAt))] }
     if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* releaseRun(storage, run))] }
     return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
   }
   // I6: something came in that the runner has not seen.
   const isOurs = updated.run?.epoch === said.epoch && updated.run.status === 'running'
-  return kind === 'suspend' && isOurs ? { ok: true, suspended: false, stimulus: updated.run!.stimulus, wakes: sent, ...got } : { ok: false }
+  return kind === 'suspend' && isOurs ? withPermits({ ok: true, suspended: false, stimulus: updated.run!.stimulus, wakes: sent }, permits) : { ok: false }
+}
+
+function withPermits(result: Extract<CommitResult, { ok: true }>, permits: Sent['permits']): CommitResult {
+  if (permits.length > 0) result.permits = permits
+  return result
 }
 
 const NOTHING_SENT: Sent = { wakes: [], permits: [] }
