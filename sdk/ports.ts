@@ -407,9 +407,18 @@ export interface Residence {
   enter(owner: string, onHint: (hint?: Hint) => void): Promise<void>
   /** `handBack`: the runs it still holds are free for others. */
   leave(owner: string, handBack: boolean): Promise<void>
-  /** When the next run, or limiter, after `now` is due, if any is. */
-  nextWake(now: number): number | undefined
+  /** What the store has to be looked at for, and when. */
+  agenda(now: number): Agenda
   stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[]
+}
+
+export interface Agenda {
+  /** When the next run after `now` is due, if any is. */
+  nextRun: number | undefined
+  /** When the next limiter after `now` is due, if any is. */
+  nextLimiter: number | undefined
+  /** Limiters are due now. */
+  hasDueLimiters: boolean
 }
 
 /** That a run is due at a time; or something else is, that the store knows of. */

@@ -125,14 +125,19 @@ export class Runner {
     // Runs that were taken a moment ago may still look due, so they must not fill the page; nor must those at rest.
     const limit = BATCH + this.active.size + this.resting.size
     try {
-      const isMore = await this.checkLimiters(now)
-      const found = await this.world.store.overdue(now, limit)
+      const { store, residence } = this.world
+      const found = await store.overdue(now, limit)
       const due = found.filter(({ runId }) => !this.active.has(runId) && !this.rests(runId))
       if (!this.isRunning) return
       for (const { runId } of due) this.ready.add(runId)
-      if (isMore || (found.length === limit && due.length > 0)) this.moreInStore = true
-      const next = this.world.residence.nextWake(now)
-      if (next !== undefined) this.armTimer(next)
+      if (found.length === limit && due.length > 0) this.moreInStore = true
+      let agenda = residence.agenda(now)
+      if (agenda.hasDueLimiters) {
+        if (await this.checkLimiters(now)) this.moreInStore = true
+        agenda = residence.agenda(now)
+      }
+      const next = Math.min(agenda.nextRun ?? Number.POSITIVE_INFINITY, agenda.nextLimiter ?? Number.POSITIVE_INFINITY)
+      if (Number.isFinite(next)) this.armTimer(next)
     } catch (error) {
       this.log.failed(undefined, error)
       this.armTimer(now + FIRST_REST_MS)

@@ -180,11 +180,14 @@ export class Journal {
   }
 
   private addFact(event: FactEvent, at: number, epoch: number): void {
-    if (PERMITS.has(event.type)) this.hasPermits = true
-    const known = this.facts.get(event.id)
-    if (known) applyFact(known, event).openedBy = epoch
-    // With a place for what nearly all of them get: a journal may have very many.
-    else this.facts.set(event.id, applyFact({ kind: opKindOf(event.type), opened: undefined, openedAt: at, openedBy: epoch, failures: 0 }, event))
+    let facts = this.facts.get(event.id)
+    if (facts) applyFact(facts, event).openedBy = epoch
+    else {
+      // With a place for what nearly all of them get: a journal may have very many.
+      facts = applyFact({ kind: opKindOf(event.type), opened: undefined, openedAt: at, openedBy: epoch, failures: 0 }, event)
+      this.facts.set(event.id, facts)
+    }
+    if (facts.permit) this.hasPermits = true
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */
@@ -236,8 +239,6 @@ export class Journal {
     for (const { event } of forgotten?.events ?? []) if (event.type === 'child.started' && isLost(event)) this.lost.add(event.id)
   }
 }
-
-const PERMITS: ReadonlySet<string> = new Set<FactEvent['type']>(['step.queued', 'task.queued', 'step.admitted', 'task.admitted'])
 
 /** Ranges that overlap are one: what happened in between depends on both. */
 function merged(undone: readonly Undone[]): { from: number; to: number }[] {

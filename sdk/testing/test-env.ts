@@ -234,7 +234,7 @@ export class TestEnv {
   }
 
   private onlyLimitersAreDue(): boolean {
-    return this.isIdle() && this.clock.timerCount === 1 && this.origin.residence.nextRun(this.clock.now()) === undefined
+    return this.isIdle() && this.clock.timerCount === 1 && this.origin.residence.agenda(this.clock.now()).nextRun === undefined
   }
 
   private isIdle(): boolean {

@@ -1,4 +1,4 @@
-import type { Clock, Hint, LogSink, Residence, RunRecord, Wake } from '../../ports.ts'
+import type { Agenda, Clock, Hint, LogSink, Residence, RunRecord, Wake } from '../../ports.ts'
 import type { Bulletin } from './bulletin.ts'
 import type { Database } from './database.ts'
 import type { SqliteDocuments } from './documents.ts'
@@ -7,6 +7,12 @@ import type { SqliteStorage } from './storage.ts'
 
 const PURGE_EVERY_MS = 3_600_000
 const PURGE_BATCH = 500
+
+/** One statement: it is asked whenever a runner has nothing left to take. */
+const AGENDA = `SELECT
+  (SELECT min(coalesce(lease_until, wake_at)) FROM runs WHERE coalesce(lease_until, wake_at) > ? AND wake_at IS NOT NULL),
+  (SELECT min(due_at) FROM documents WHERE due_at > ?),
+  (SELECT min(due_at) FROM documents WHERE due_at <= ?)`
 
 interface Parts {
   path: string
@@ -56,17 +62,9 @@ export class SqliteResidence implements Residence {
     return db.isInMemory ? 0 : owners(path).length - 1
   }
 
-  nextWake(now: number): number | undefined {
-    const run = this.nextRun(now) ?? Number.POSITIVE_INFINITY
-    const limiter = this.parts.db.row('SELECT min(due_at) AS at FROM documents WHERE due_at > ?', now)?.at as number | null
-    const next = Math.min(run, limiter ?? Number.POSITIVE_INFINITY)
-    return Number.isFinite(next) ? next : undefined
-  }
-
-  /** When the next run is due, whatever limiters are. */
-  nextRun(now: number): number | undefined {
-    const sql = 'SELECT min(coalesce(lease_until, wake_at)) AS at FROM runs WHERE coalesce(lease_until, wake_at) > ? AND wake_at IS NOT NULL'
-    return (this.parts.db.row(sql, now)?.at as number | null) ?? undefined
+  agenda(now: number): Agenda {
+    const [nextRun, nextLimiter, dueLimiter] = this.parts.db.values(AGENDA, now, now, now) as (number | null)[]
+    return { nextRun: nextRun ?? undefined, nextLimiter: nextLimiter ?? undefined, hasDueLimiters: dueLimiter !== null }
   }
 
   stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[] {
