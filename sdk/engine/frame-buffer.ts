@@ -22,6 +22,8 @@ export class FrameBuffer {
   private onDurable: (() => void)[] = []
   private progress: Json | undefined
   private savedProgress: string
+  /** When the last commit was begun. */
+  committedAt = 0
   /** What this execution journaled about what it started elsewhere, for the end of the run. */
   readonly startedElsewhere: JournalEvent[] = []
 
@@ -76,7 +78,13 @@ export class FrameBuffer {
     return this.events.length > 0 || this.outgoing.length > 0 || this.progressChanged()
   }
 
+  /** Makes it durable and keeps the run. */
+  save(): Promise<CommitResult> {
+    return this.commit({ kind: 'keep' })
+  }
+
   async commit(next: Next): Promise<CommitResult> {
+    this.committedAt = this.world.clock.now()
     const commit: Commit = { runId: this.runId, epoch: this.epoch, next }
     const { savedProgress } = this
     const durable = this.onDurable

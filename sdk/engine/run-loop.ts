@@ -147,7 +147,7 @@ class RunLoop {
       // In the very last seconds this runner does not wait for a timer either: another one will.
       const stays = steps.areRunning || drain.waitsFor(waits.nextDue(), stop)
       // I3: everything seen is durable before the first body begins. And nothing seen is kept back while the loop waits.
-      if (buffer.isDirty && ((!stop && starts.any) || stays) && !(await visit.save())) return SUPERSEDED
+      if (buffer.isDirty && ((!stop && starts.any) || stays) && !visit.keeps(await buffer.save())) return SUPERSEDED
       if (!stop && starts.any) {
         // A process that stood still first makes sure that the run is still its own (I7).
         if (lease.mayHaveRunOut) await lease.renew()
@@ -192,7 +192,7 @@ class RunLoop {
 
   /** What has happened stands: parking alone would forget it, and steps would run again. */
   private async saveAndPark(why: Error): Promise<RunOutcome> {
-    if (this.visit.buffer.isDirty && !(await this.visit.save())) return SUPERSEDED
+    if (this.visit.buffer.isDirty && !this.visit.keeps(await this.visit.buffer.save())) return SUPERSEDED
     return this.visit.closing.park(why)
   }
 

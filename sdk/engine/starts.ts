@@ -56,7 +56,7 @@ export class Starts {
     const { permits, buffer } = this.visit
     for (let round = 0; permits.areToAsk && round < MOST_ROUNDS; round++) {
       await permits.ask()
-      if (buffer.isDirty && !(await this.visit.save())) return false
+      if (buffer.isDirty && !this.visit.keeps(await buffer.save())) return false
     }
     return true
   }

@@ -1,4 +1,4 @@
-import type { Claimed, RunRecord, World } from '../ports.ts'
+import type { Claimed, CommitResult, RunRecord, World } from '../ports.ts'
 import { Closing } from './closing.ts'
 import type { Permits } from './flow-port.ts'
 import { FrameBuffer } from './frame-buffer.ts'
@@ -54,11 +54,9 @@ export class Visit {
     return deadline === undefined ? Number.POSITIVE_INFINITY : deadline - this.world.clock.now()
   }
 
-  /** Saves what has happened and keeps the run. False: another runner has it. */
-  async save(): Promise<boolean> {
-    const begunAt = this.world.clock.now()
-    const result = await this.buffer.commit({ kind: 'keep' })
-    if (this.world.clock.now() - begunAt >= LONG_MS) this.lease.doubt()
+  /** Notes what the commit says that has just been made. False: another runner has the run. */
+  keeps(result: CommitResult): boolean {
+    if (this.world.clock.now() - this.buffer.committedAt >= LONG_MS) this.lease.doubt()
     if (result.ok && result.permits) this.permits.granted(result.permits)
     return this.inbox.note(result)
   }

@@ -140,7 +140,7 @@ describe('what bodies report', () => {
     expect([all.areRunning, watched.size, operation.facts?.checkpoint]).toEqual([true, 0, { page: 3 }])
     await new Promise((resolve) => setImmediate(resolve))
     expect(isSaved).toBe(false)
-    await visit.save()
+    await visit.buffer.save()
     await new Promise((resolve) => setImmediate(resolve))
     expect(isSaved).toBe(true)
   })
