@@ -6,13 +6,13 @@ import type { Admission, NewAdmission } from './flow/admission.ts'
 import type { Coalesced, CoalescingTimes, Collected, EncodeStart, NewStart } from './flow/coalescing.ts'
 import type { LimitSpec } from './flow/limit.ts'
 import type { LimiterId } from './flow/limiter.ts'
-import type { GrantedPermit, LimitersChecked, ReleaseOfPermit, Revoking, Standing } from './flow/permits.ts'
+import type { ConfirmedRun, GrantedPermit, LimitersChecked, ReleaseOfPermit, Revoking, Standing } from './flow/permits.ts'
 import type { QueueEntry } from './flow/queue.ts'
 import type { RunCounts, RunFilter, RunPage } from './run-lists.ts'
 import type { NewTask, Task } from './tasks/task.ts'
 
 export type { Document, DocumentRange, DocumentStore, PutOptions } from './document-store.ts'
-export type { GrantedPermit, LimitersChecked, QueuePlace, ReleaseOfPermit, Revoking, Standing } from './flow/permits.ts'
+export type { ConfirmedRun, GrantedPermit, LimitersChecked, QueuePlace, ReleaseOfPermit, Revoking, Standing } from './flow/permits.ts'
 export type { Count, RunCounts, RunFilter, RunPage, RunSummary, ShortError } from './run-lists.ts'
 
 /**
@@ -238,7 +238,7 @@ export type Outgoing =
   /** Cools all keys of a limit down. */
   | { kind: 'coolDown'; limit: string; spec: LimitSpec; ms: number }
   /** A reserved start has begun, and those behind it wait for it. */
-  | { kind: 'dispatchNext'; limiter: LimiterId }
+  | { kind: 'dispatchNext'; limiter: LimiterId; holder: string }
 
 export interface Commit {
   runId: string
@@ -297,10 +297,13 @@ export interface RunStore {
   claim(runId: string, lease: Lease): Promise<Claimed | undefined>
   /** Where a permit stands that an earlier visit of the run has asked for. `mayHaveSlot`: a runner that died may have got one without queueing. */
   standing(limiter: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Promise<Standing>
-  /** For a start that comes later than its part of a rate was for: another part, for now; undefined where there is none. */
-  renewRate(limiter: LimiterId, entry: QueueEntry, grantedFor: number): Promise<Omit<GrantedPermit, 'holder'> | undefined>
-  /** Makes sure of the permits that a run needs to begin. The limiter, of those in its admission, at which it has to queue again, if there is one. `mayHaveBegun`: a runner before this one died with the run in its hands. */
-  confirmPermits(run: RunRecord, mayHaveBegun: boolean): Promise<number | undefined>
+  /** For a start that comes later than its part of a rate was for: another part, for the next time there is until `latest`; undefined where there is none. */
+  renewRate(limiter: LimiterId, entry: QueueEntry, grantedFor: number, latest: number): Promise<Omit<GrantedPermit, 'holder'> | undefined>
+  /**
+   * Makes sure of the permits that a run needs to begin. `mayHaveBegun`: a runner before this one died with the run in its
+   * hands. `latest`: until when the runner waits for a rate.
+   */
+  confirmPermits(run: RunRecord, mayHaveBegun: boolean, latest: number): Promise<ConfirmedRun>
   /** Gives a start to the one run that it and others become. `encode`: for payloads, once it is known which run that is. */
   coalesce(start: NewStart, encode?: EncodeStart): Promise<Coalesced>
   /** For its runner: the starts that have come for a run, or when to look again. `closes`: those that have not come yet are not waited for. */

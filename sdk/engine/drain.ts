@@ -51,8 +51,8 @@ export class Drain {
 
   /** A timer that is this close is waited for here. */
   waitsFor(due: number | undefined, stop: Stop | undefined): boolean {
-    const { world } = this.visit
-    if (due === undefined || due - world.clock.now() > world.inlineWaitMs) return false
+    const { world, permits } = this.visit
+    if (due === undefined || due > Math.max(world.clock.now() + world.inlineWaitMs, permits.staysUntil)) return false
     return this.visit.timeLeft() > LET_GO_MS && !stop?.opensNothing
   }
 

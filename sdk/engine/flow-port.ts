@@ -74,6 +74,8 @@ export interface Permits {
   /** The limiter in whose queue it waits. */
   waitsAt(operation: Operation): { limit: string; key?: string } | undefined
 
+  /** Until then this visit waits for a permit that it would be too late for in another one. */
+  readonly staysUntil: number
   /** Something has come from outside: it may be a grant. */
   lookAgain(): void
   /** Requests are to be made, or those of earlier visits to be looked up. */

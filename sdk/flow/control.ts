@@ -13,7 +13,7 @@ import { limiterOf, TRUSTED_MS } from './limiter.ts'
 import { isPause } from './pause-scope.ts'
 import { pausesOf, withGate } from './pauses.ts'
 import { releasesOfRun } from './releases.ts'
-import { StepPermits } from './step-permits.ts'
+import { latestStart, StepPermits } from './step-permits.ts'
 
 /** Flow control as the engine sees it. */
 export const flowControl: FlowControl = {
@@ -58,12 +58,17 @@ async function collect({ world, run, closing, buffer, inbox, options }: Visit, w
 }
 
 /** The limiter whose permit the run has lost before it began: its slot went to another run, or its part of a rate was for another time. */
-async function lostPermit({ run, journal, world, claimed }: Visit): Promise<number | undefined> {
+async function lostPermit(visit: Visit): Promise<number | undefined> {
+  const { run, journal, world, claimed, waker } = visit
   if (!journal.isEmpty || run.generation > 0) return undefined
   const now = world.clock.now()
   const isDoubtful = ({ grant, limit }: Gate) =>
     grant !== undefined && !isPause(limit) && ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
-  return run.admission!.gates.some(isDoubtful) ? world.store.confirmPermits(run, claimed.recovered) : undefined
+  if (!run.admission!.gates.some(isDoubtful)) return undefined
+  const { lost, renewed } = await world.store.confirmPermits(run, claimed.recovered, latestStart(visit))
+  if (!renewed) return lost
+  while (renewed.at > world.clock.now()) await waker.sleep(renewed.at)
+  return world.clock.now() > renewed.until ? renewed.limiter : undefined
 }
 
 /** Queues the run again at this limiter. What it got from later ones is for others. */
@@ -79,8 +84,9 @@ function dispatchNext({ run, journal, world, buffer }: Visit): void {
   const pauses = pausesOf(world)
   // A rate is passed before the first visit; a pause may come at any time.
   const mayWait = (gate: Gate) => (isPause(gate.limit) ? pauses.mayHaveQueue(gate) : journal.isEmpty)
-  const rated = run.admission!.gates.filter((gate) => !gate.holds && gate.grant !== undefined && mayWait(gate))
-  for (const gate of rated) buffer.send({ kind: 'dispatchNext', limiter: limiterOf(gate) })
+  const isRated = ({ grant, holds }: Gate) => grant !== undefined && (!holds || grant.until !== undefined)
+  const rated = run.admission!.gates.filter((gate) => isRated(gate) && mayWait(gate))
+  for (const gate of rated) buffer.send({ kind: 'dispatchNext', limiter: limiterOf(gate), holder: run.id })
 }
 
 function pauses(world: World): KnownPauses {

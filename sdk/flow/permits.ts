@@ -33,6 +33,14 @@ export interface GrantedPermit {
   slot?: number
 }
 
+/** What is left of the permits of a run that is about to begin. Limiters are counted as in its admission. */
+export interface ConfirmedRun {
+  /** The limiter at which it has to queue again. */
+  lost?: number
+  /** Where it was late for a rate: the limiter, and when it may begin instead. */
+  renewed?: { limiter: number; at: number; until: number }
+}
+
 /** What else is done to a limiter whose limit has changed. */
 export interface Revoking {
   endsCooldown: boolean

@@ -9,6 +9,10 @@ import type { LimiterState, Reservation, Used } from './limiter.ts'
 const PIECES = 50
 /** What a runner may need from the grant of a start to its begin. */
 const BEGIN_WITHIN_MS = 2_000
+/** For so long others wait for a start that is late. It takes the next time there is, which must not be theirs by then. */
+const LATE_MS = 30_000
+/** A start that is late waits for so long, in its process, for the next time. */
+export const WAIT_HERE_MS = 10_000
 /** Two seconds would be much of a shorter period: there a start begins within one piece of it. */
 const SHORT_PERIOD_MS = 5_000
 
@@ -81,8 +85,9 @@ export function givenBack(spec: LimitSpec, state: LimiterState, { holder, at, co
   return { ...state, ...(used && { used }), returned: [...returned, [holder, at]] }
 }
 
-/** A reservation is out whose owner will dispatch the next ones. */
-export const isReserved = ({ promised }: LimiterState, now: number): boolean => promised !== undefined && promised.at > now
+/** A reservation is out whose owner will dispatch the next ones. `begun`: who has begun, and does it now. */
+export const isReserved = ({ promised }: LimiterState, now: number, begun?: string): boolean =>
+  promised !== undefined && promised.to !== begun && promised.at + LATE_MS > now
 
 /** Other numbers count: what was reserved by the old ones is given back, if its owner waits again. */
 export function withoutReservation(spec: LimitSpec, { lastAt: _, promised, ...state }: LimiterState, isWaitingAgain: boolean): LimiterState {

@@ -8,6 +8,7 @@ import type { Limit, LimitSpec } from './limit.ts'
 import { isSameLimiter, type LimiterId, limiterOf } from './limiter.ts'
 import { openPermits } from './permit-log.ts'
 import { holderOf, type QueueEntry } from './queue.ts'
+import { WAIT_HERE_MS } from './rate.ts'
 import { released, releasesToRepeat } from './releases.ts'
 
 /** A permit that the run may hold, or has asked for. */
@@ -33,6 +34,7 @@ export class StepPermits implements Permits {
   private readonly begins = new Map<Operation, (at: number) => void>()
   private toAsk = new Set<Operation>()
   private readonly cooldowns = new Map<Operation, number>()
+  staysUntil = 0
 
   constructor(visit: Visit) {
     this.visit = visit
@@ -64,7 +66,7 @@ export class StepPermits implements Permits {
   begun(operation: Operation): void {
     const permit = this.permits.get(operation.id)
     if (permit?.granted?.until === undefined) return
-    this.visit.buffer.send({ kind: 'dispatchNext', limiter: permit.limiter })
+    this.visit.buffer.send({ kind: 'dispatchNext', limiter: permit.limiter, holder: permit.holder })
   }
 
   isLate(operation: Operation): boolean {
@@ -104,7 +106,7 @@ export class StepPermits implements Permits {
     if (granted && granted.at <= this.now()) {
       // Its part of the rate was for another time.
       const isLate = granted.until !== undefined && granted.until < this.now()
-      const renewed = isLate ? await store.renewRate(permit.limiter, this.entryOf(operation, permit), granted.at) : granted
+      const renewed = isLate ? await this.renew(operation, permit, granted.at) : granted
       return renewed ? this.begin(operation, { ...permit, granted: { ...granted, ...renewed } }) : this.release(operation, 'and ask again')
     }
     // A runner that died may have got a slot without having been in the queue.
@@ -113,6 +115,13 @@ export class StepPermits implements Permits {
     if (standing === 'queued') delete permit.granted
     else if (standing === 'unknown') this.release(operation, 'and ask again')
     else this.begin(operation, { ...permit, granted: standing.permit })
+  }
+
+  private async renew(operation: Operation, permit: Permit, grantedFor: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
+    const entry = this.entryOf(operation, permit)
+    const renewed = await this.visit.world.store.renewRate(permit.limiter, entry, grantedFor, latestStart(this.visit))
+    if (renewed) this.staysUntil = Math.max(this.staysUntil, renewed.at)
+    return renewed
   }
 
   private begin(operation: Operation, permit: Permit): void {
@@ -125,7 +134,10 @@ export class StepPermits implements Permits {
     if (granted.at > now) return begin?.(granted.at)
     this.waiting.delete(operation)
     const { limiter, holder, order } = permit
-    if (operation.kind === 'task') this.journalTask(operation, limiter, order)
+    if (operation.kind === 'task') {
+      this.journalTask(operation, limiter, order)
+      this.begun(operation)
+    }
     if (permit.isQueued) {
       this.visit.buffer.send({ kind: 'confirm', limiter, entry: { holder, order, lane: '' } })
       if (operation.kind === 'step') this.visit.buffer.addAside({ type: 'step.admitted', id: operation.id, ...limiter, order })
@@ -222,6 +234,9 @@ export class StepPermits implements Permits {
     return this.visit.world.clock.now()
   }
 }
+
+/** A start that was late once is held in its process for the next time: another wake-up might be as late. */
+export const latestStart = (visit: Visit): number => visit.world.clock.now() + Math.min(WAIT_HERE_MS, visit.timeLeft() / 2)
 
 function releaseOf({ granted, isQueued, ...permit }: Permit) {
   const slot = granted?.slot === undefined ? {} : { slot: granted.slot }

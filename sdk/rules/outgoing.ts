@@ -63,7 +63,7 @@ function* send(storage: Storage, from: StoredRun, item: Exclude<Outgoing, Acquir
     case 'release':
       return yield* release(storage, item.limiter, item)
     case 'dispatchNext':
-      return (yield* dispatch(storage, item.limiter)).wakes
+      return (yield* dispatch(storage, item.limiter, undefined, { begun: item.holder })).wakes
   }
 }
 

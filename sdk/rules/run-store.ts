@@ -7,6 +7,7 @@ import type {
   Claimed,
   Commit,
   CommitResult,
+  ConfirmedRun,
   DeliverResult,
   GrantedPermit,
   Inbox,
@@ -32,7 +33,7 @@ import { beginIfFull, coalesce, collect, fill, reserve } from './coalesce.ts'
 import { commit } from './commit.ts'
 import { deliver } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
-import { lostPermit, renewRate, standing } from './limiters/acquire.ts'
+import { confirmRun, renewRate, standing } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
 import { dropUnreadable } from './limiters/drop-unreadable.ts'
 import { UnreadableLimiterError } from './limiters/failed-check.ts'
@@ -105,12 +106,12 @@ export class Runs implements RunStore {
     return this.storage.perform(() => standing(this.storage, limiter, entry, mayHaveSlot))
   }
 
-  renewRate(limiter: LimiterId, entry: QueueEntry, grantedFor: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
-    return this.storage.perform(() => renewRate(this.storage, limiter, entry, grantedFor))
+  renewRate(limiter: LimiterId, entry: QueueEntry, grantedFor: number, latest: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
+    return this.storage.perform(() => renewRate(this.storage, limiter, entry, grantedFor, latest))
   }
 
-  confirmPermits(run: RunRecord, mayHaveBegun: boolean): Promise<number | undefined> {
-    return this.storage.perform(() => lostPermit(this.storage, run, mayHaveBegun))
+  confirmPermits(run: RunRecord, mayHaveBegun: boolean, latest: number): Promise<ConfirmedRun> {
+    return this.storage.perform(() => confirmRun(this.storage, run, mayHaveBegun, latest))
   }
 
   async coalesce(start: NewStart, encode?: EncodeStart): Promise<Coalesced> {

@@ -143,10 +143,11 @@ describe('a reservation', () => {
   const { state: full } = startsOf(spec, [1, 1])
   const at = roomFor(spec, full, 1, START)
 
-  it('is a start for a time to come, and is out until then', () => {
+  it('is a start for a time to come, and is out until it has begun, or half a minute has passed', () => {
     const reserved = taken(spec, full, request(1, 'late', 7), at, START)
     expect(reserved.promised).toEqual({ to: 'late', at, order: 7 })
-    expect([isReserved(reserved, at - 1), isReserved(reserved, at)]).toEqual([true, false])
+    expect([at, at + 29_999, at + 30_000].map((now) => isReserved(reserved, now))).toEqual([true, true, false])
+    expect([isReserved(reserved, at, 'late'), isReserved(reserved, at, 'another')]).toEqual([false, true])
     expect(isReserved(full, START)).toBe(false)
     expect(taken(spec, full, request(2.5, 'late', 7), at, START).promised).toMatchObject({ cost: 2.5 })
   })

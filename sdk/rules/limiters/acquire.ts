@@ -4,7 +4,7 @@ import { isPause } from '../../flow/pause-scope.ts'
 import type { Grant, QueueEntry } from '../../flow/queue.ts'
 import { cooling, givenBack, roomFor, taken } from '../../flow/rate.ts'
 import type { Slot } from '../../flow/slots.ts'
-import type { GrantedPermit, RunRecord, Standing, Wake } from '../../ports.ts'
+import type { ConfirmedRun, GrantedPermit, RunRecord, Standing, Wake } from '../../ports.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { findEntry, nextEntries, type Queued } from './entries.ts'
@@ -95,36 +95,47 @@ function* ownSlot(storage: Storage, id: LimiterId, holder: Pick<QueueEntry, 'hol
 }
 
 /**
- * A start that comes later than its part of the rate was for takes another, for now. Undefined where there is no room: then it has
- * to queue again. `unused`: for when the part was that it gives back, unless it may have begun with it.
+ * A start that comes later than its part of the rate was for takes another, for the next time there is until `latest`. Undefined
+ * where there is none: then it has to queue again. `unused`: for when the part was that it gives back, unless it may have begun with it.
  */
 export function* renewRate(
   storage: Storage,
   id: LimiterId,
   entry: QueueEntry,
   unused: number | undefined,
+  latest: number,
 ): Procedure<Omit<GrantedPermit, 'holder'> | undefined> {
   for (;;) {
     const limit = yield* limitOf(storage, id)
     const seen = yield* readState(storage, id)
     const now = storage.now()
     const before = unused === undefined ? seen.state : givenBack(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
-    const hasRoom = !limit.isPaused && roomFor(limit.spec, cooling(before, limit.restUntil), entry.cost, now) <= now
-    const next = hasRoom ? taken(limit.spec, before, entry, now, now) : before
+    const at = roomFor(limit.spec, cooling(before, limit.restUntil), entry.cost, now)
+    const hasRoom = !limit.isPaused && at <= Math.max(now, latest)
+    const next = hasRoom ? taken(limit.spec, before, entry, at, now) : before
     if (next !== seen.state && !(yield* writeState(storage, id, next, seen.found))) continue
-    return hasRoom ? { at: now, ...validFor(limit.spec, now) } : undefined
+    return hasRoom ? { at, ...validFor(limit.spec, at) } : undefined
   }
 }
 
-/** The limiter, of those that a run has passed, at which it has to queue again before it begins. */
-export function* lostPermit(storage: Storage, run: Pick<RunRecord, 'id' | 'admission' | 'epoch'>, mayHaveBegun: boolean): Procedure<number | undefined> {
+/** Makes sure that a run has the permits that it passed, before it begins. What it lacks of a rate it takes anew, until `latest`. */
+export function* confirmRun(
+  storage: Storage,
+  run: Pick<RunRecord, 'id' | 'admission' | 'epoch'>,
+  mayHaveBegun: boolean,
+  latest: number,
+): Procedure<ConfirmedRun> {
+  let latestRenewal: ConfirmedRun['renewed']
   for (const [i, { grant, ...gate }] of (run.admission?.gates ?? []).entries()) {
     if (!grant || isPause(gate.limit)) continue
-    const isLate = grant.until !== undefined && grant.until < storage.now()
-    const isKept = isLate
-      ? (yield* renewRate(storage, gate, entryOf(run, gate), mayHaveBegun ? undefined : grant.at)) !== undefined
-      : (yield* confirm(storage, gate, { holder: run.id, lane: gate.lane ?? '' }, grant)) !== 'unknown'
-    if (!isKept) return i
+    if (grant.until === undefined || grant.until >= storage.now()) {
+      const isKept = (yield* confirm(storage, gate, { holder: run.id, lane: gate.lane ?? '' }, grant)) !== 'unknown'
+      if (!isKept) return { lost: i }
+      continue
+    }
+    const renewed = yield* renewRate(storage, gate, entryOf(run, gate), mayHaveBegun ? undefined : grant.at, latest)
+    if (!renewed) return { lost: i }
+    if (!latestRenewal || renewed.at > latestRenewal.at) latestRenewal = { limiter: i, at: renewed.at, until: renewed.until! }
   }
-  return undefined
+  return latestRenewal ? { renewed: latestRenewal } : {}
 }

@@ -33,10 +33,23 @@ export interface Dispatched {
   granted: Map<string, Omit<GrantedPermit, 'holder'>>
 }
 
-/** `slot`: of a holder that has released it, for the next one. `ahead`: what was seen of the queue along with it. */
-export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, known?: InForce, ahead?: Look): Procedure<Dispatched> {
+interface Into extends Dispatched {
+  begun: string | undefined
+}
+
+/** What the one who dispatches knows. */
+export interface Dispatching {
+  limit?: InForce
+  /** What was seen of the queue along with the slot. */
+  ahead?: Look | undefined
+  /** The owner of a reservation who has begun: others wait for it no longer. */
+  begun?: string
+}
+
+/** `slot`: of a holder that has released it, for the next one. */
+export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, { limit: known, ahead, begun }: Dispatching = {}): Procedure<Dispatched> {
   const limit = known ?? (yield* limitOf(storage, id))
-  const into: Dispatched = { wakes: [], granted: new Map() }
+  const into: Into = { wakes: [], granted: new Map(), begun }
   const hasSlots = limit.spec.concurrency !== undefined
   // A slot beyond a lowered limit is for nobody, and any other one for those beyond it.
   const isForNext = hasSlots && !limit.isPaused && limit.widest === limit.spec.concurrency
@@ -49,14 +62,14 @@ export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, known?: 
 }
 
 /** One slot, one grant: those that release others see to them. */
-function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: Slot, into: Dispatched, ahead?: Look): Procedure<void> {
+function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: Slot, into: Into, ahead?: Look): Procedure<void> {
   let slot: Slot | undefined = released
   const passedOver = new Set<string>()
   for (let seen = ahead; slot; seen = undefined) {
     seen ??= yield* look(storage, id, released.lane, passedOver)
     const candidates: Queued[] = spreadOut(storage, limit, seen.waiting, released.index)
     const [first] = candidates
-    if (!first || !mayReserve(storage, limit, seen.state, first)) break
+    if (!first || !mayReserve(storage, limit, seen.state, first, into)) break
     for (const queued of candidates) {
       const granting: Granting = yield* grantWith(storage, id, limit, seen, queued, slot)
       if (granting.isGranted) return yield* note(storage, id, queued, { ...granting, isUrgent: true }, into)
@@ -72,13 +85,14 @@ function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: 
 }
 
 /** As long as there are free slots and requests. */
-function* fillSlots(storage: Storage, id: LimiterId, limit: InForce, into: Dispatched): Procedure<void> {
+function* fillSlots(storage: Storage, id: LimiterId, limit: InForce, into: Into): Procedure<void> {
+  while (into.begun !== undefined && (yield* ended(storage, id, yield* readState(storage, id), into)));
   let served: string | undefined
   const passedOver = new Set<string>()
   for (;;) {
     const seen = yield* look(storage, id, served, passedOver)
     const [queued] = spreadOut(storage, limit, seen.waiting, 0)
-    if (!queued || !mayReserve(storage, limit, seen.state, queued)) return
+    if (!queued || !mayReserve(storage, limit, seen.state, queued, into)) return
     served = queued.entry.lane
     const slot = yield* findFree(storage, id, limit, queued.entry)
     if (!slot) return
@@ -113,9 +127,9 @@ function spreadOut(storage: Storage, limit: InForce, waiting: readonly Queued[],
 }
 
 /** Nothing is reserved far ahead while another reservation is out: the limit may change. */
-function mayReserve(storage: Storage, limit: InForce, state: LimiterState, { entry }: Queued): boolean {
+function mayReserve(storage: Storage, limit: InForce, state: LimiterState, { entry }: Queued, { begun }: Into): boolean {
   const now = storage.now()
-  return roomFor(limit.spec, cooling(state, limit.restUntil), entry.cost, now) <= now + AHEAD_MS || !isReserved(state, now)
+  return roomFor(limit.spec, cooling(state, limit.restUntil), entry.cost, now) <= now + AHEAD_MS || !isReserved(state, now, begun)
 }
 
 /** Takes its part of the rate first, where there is one. */
@@ -130,17 +144,29 @@ function* grantWith(storage: Storage, id: LimiterId, limit: InForce, seen: Seen,
   return yield* grant(storage, id, limit, queued, slot, at)
 }
 
+/**
+ * Ends the reservation of a start that has begun, so that requests that come later do not wait for it. The queue is read after that,
+ * for those that have come in between.
+ */
+function* ended(storage: Storage, id: LimiterId, { state, found }: Seen, { begun }: Into): Procedure<boolean> {
+  const { promised, ...rest } = state
+  if (begun === undefined || promised?.to !== begun) return false
+  yield* writeState(storage, id, rest, found)
+  return true
+}
+
 /** Many at once: one write reserves their starts, and then all are told. */
-function* dispatchRate(storage: Storage, id: LimiterId, limit: InForce, into: Dispatched): Procedure<void> {
+function* dispatchRate(storage: Storage, id: LimiterId, limit: InForce, into: Into): Procedure<void> {
   const passedOver = new Set<string>()
   for (let tries = 0; tries < MOST_TRIES; ) {
     const seen = yield* readState(storage, id)
     const queue = yield* nextEntries(storage, id, seen.state.lane, BATCH, passedOver)
     if (queue.length === 0) {
+      if (yield* ended(storage, id, seen, into)) continue
       if (passedOver.size === 0) yield* endPause(storage, id, limit)
       return
     }
-    const { state, starts } = plan(storage, limit, seen.state, queue)
+    const { state, starts } = plan(storage, limit, seen.state, queue, into)
     if (starts.length === 0) return
     if (state !== seen.state && !(yield* writeState(storage, id, state, seen.found))) {
       tries++
@@ -161,13 +187,19 @@ interface Start {
   at: number
 }
 
-function plan(storage: Storage, { spec, restUntil }: InForce, before: LimiterState, queue: readonly Queued[]): { state: LimiterState; starts: Start[] } {
+function plan(
+  storage: Storage,
+  { spec, restUntil }: InForce,
+  before: LimiterState,
+  queue: readonly Queued[],
+  { begun }: Into,
+): { state: LimiterState; starts: Start[] } {
   const now = storage.now()
   const starts: Start[] = []
   let state = before
   for (const queued of queue) {
     const at = roomFor(spec, cooling(state, restUntil), queued.entry.cost, now)
-    if (at > now + AHEAD_MS && isReserved(state, now)) break
+    if (at > now + AHEAD_MS && isReserved(state, now, begun)) break
     if (spec.rate !== undefined || at > now) state = taken(spec, state, queued.entry, at, now)
     if (queued.entry.lane !== '') state = { ...state, lane: queued.entry.lane }
     starts.push({ queued, at })

@@ -27,7 +27,7 @@ export function* lookForRoom(storage: Storage, id: LimiterId, holder: string, kn
   yield* checkBy(storage, id, storage.now() + CHECK_EVERY_MS, seen)
   // The owner of another request has looked for room since, and every slot released after that goes to the queue.
   const isBehind = storage.isContended && first !== undefined && first.entry.holder !== holder
-  return isBehind ? { wakes: [], granted: new Map() } : yield* dispatch(storage, id, undefined, known)
+  return isBehind ? { wakes: [], granted: new Map() } : yield* dispatch(storage, id, undefined, { ...(known && { limit: known }) })
 }
 
 /** The limiter that a run has to pass next. */

@@ -37,7 +37,7 @@ export function* release(storage: Storage, id: LimiterId, permit: Release): Proc
   const slot = queued ?? (known?.holder === permit.holder ? known : yield* heldSlot(storage, id, limit, permit))
   // Without slots there is nothing to pass on. A request that left the queue may have kept others from looking.
   if (!slot && !permit.isQueued && !permit.isReserved) return []
-  return (yield* dispatch(storage, id, slot, limit, ahead)).wakes
+  return (yield* dispatch(storage, id, slot, { limit, ahead })).wakes
 }
 
 /** Takes a request out of the queue; the slot that it was granted meanwhile. */

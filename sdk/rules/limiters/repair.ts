@@ -67,7 +67,7 @@ export function* repair(storage: Storage, id: LimiterId, damage: string[] = []):
   yield* together(held.map((slot) => checkSlot(storage, id, slot, held, queued.has(slot.holder), state.checkedAt ?? 0, wakes)))
   yield* tellOwners(storage, id, limit, held, kept, wakes)
   if (limit.spec.concurrency !== undefined && limit.widest > limit.spec.concurrency) yield* hasSurplus(storage, id, limit)
-  wakes.push(...(yield* dispatch(storage, id, undefined, limit)).wakes)
+  wakes.push(...(yield* dispatch(storage, id, undefined, { limit })).wakes)
   yield* setNextCheck(storage, id, damage.length > 0)
   return wakes
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../sdk/flow/limit-record.ts'
 import { limiterKey, limitersOf, queueOf, TRUSTED_MS } from '../../../sdk/flow/limiter.ts'
 import { entryKey, type Grant, writeEntry } from '../../../sdk/flow/queue.ts'
-import { confirm, lostPermit, standing } from '../../../sdk/rules/limiters/acquire.ts'
+import { confirm, confirmRun, standing } from '../../../sdk/rules/limiters/acquire.ts'
 import { release } from '../../../sdk/rules/limiters/release.ts'
 import { passOn, readSlot, writeSlot } from '../../../sdk/rules/limiters/slots.ts'
 import { LIMIT, LimiterWorld } from './limiter-world.ts'
@@ -81,13 +81,13 @@ describe('where a request stands', () => {
 })
 
 describe('a run that is about to begin', () => {
-  const begin = (at: LimiterWorld, id: string, mayHaveBegun = false) =>
-    at.do((storage) => lostPermit(storage, at.storage.record(at.storage.find(id)!), mayHaveBegun))
+  const begin = (at: LimiterWorld, id: string, mayHaveBegun = false, latest = at.now()) =>
+    at.do((storage) => confirmRun(storage, at.storage.record(at.storage.find(id)!), mayHaveBegun, latest))
 
   it('goes on with the slot that it was granted', async () => {
     const at = new LimiterWorld()
     await at.create('a', at.admission({ concurrency: 1 }))
-    expect(begin(at, 'a')).toBeUndefined()
+    expect(begin(at, 'a')).toEqual({})
     expect(at.slots()).toEqual({ 0: 'a' })
   })
 
@@ -97,7 +97,7 @@ describe('a run that is about to begin', () => {
     const slot = { holder: 'a', since: at.now(), index: 0, version: 1 }
     at.do((storage) => writeSlot(storage, LIMIT, slot, { holder: 'thief', since: at.now() }))
     at.clock.moveTo(at.now() + TRUSTED_MS + 1)
-    expect(begin(at, 'a')).toBe(0)
+    expect(begin(at, 'a')).toEqual({ lost: 0 })
     expect(at.slots()).toEqual({ 0: 'thief' })
   })
 
@@ -105,18 +105,28 @@ describe('a run that is about to begin', () => {
     const at = new LimiterWorld()
     const spec = { rate: 1, perMs: 60_000 }
     await at.create('a', at.admission(spec))
-    expect(begin(at, 'a')).toBeUndefined()
+    expect(begin(at, 'a')).toEqual({})
     const used = () =>
       (at.storage.documents.get(limitersOf(LIMIT.limit), limiterKey(LIMIT))!.value as { used: [number, number][] }).used
     const before = used()
     at.clock.moveTo(at.now() + 10_000)
     // It gives back what it did not use.
-    expect(begin(at, 'a')).toBeUndefined()
+    expect(begin(at, 'a')).toEqual({ renewed: { limiter: 0, at: at.now(), until: at.now() + 2_000 } })
     expect(used().map(([, amount]) => amount)).toEqual([1])
     expect(used()).not.toEqual(before)
     at.clock.moveTo(at.now() + 10_000)
     // What may have begun counts.
-    expect(begin(at, 'a', true)).toBe(0)
+    expect(begin(at, 'a', true)).toEqual({ lost: 0 })
+  })
+
+  it('later than its part of a rate was for waits in its process for the next time, where that is soon', async () => {
+    const at = new LimiterWorld()
+    await at.create('a', at.admission({ rate: 1, perMs: 5_000 }))
+    at.clock.moveTo(at.now() + 3_000)
+    const next = at.now() + 2_200
+    // It may have begun with its part, so that counts.
+    expect(begin(at, 'a', true, next - 1)).toEqual({ lost: 0 })
+    expect(begin(at, 'a', true, next)).toEqual({ renewed: { limiter: 0, at: next, until: next + 2_000 } })
   })
 })
 
