@@ -11,6 +11,7 @@ export class FrameBuffer {
   private readonly world: World
   private readonly runId: string
   private readonly epoch: number
+  private readonly confirmLease: (() => Promise<boolean> | undefined) | undefined
   private lastSlot: number
   private lastAt: number
   private frameAt = 0
@@ -27,8 +28,15 @@ export class FrameBuffer {
   /** What this execution journaled about what it started elsewhere, for the end of the run. */
   readonly startedElsewhere: JournalEvent[] = []
 
-  constructor(world: World, run: { id: string; epoch: number; progress?: Json }, lastSeq: number, lastAt: number) {
+  constructor(
+    world: World,
+    run: { id: string; epoch: number; progress?: Json },
+    lastSeq: number,
+    lastAt: number,
+    confirmLease?: () => Promise<boolean> | undefined,
+  ) {
     this.world = world
+    this.confirmLease = confirmLease
     this.runId = run.id
     this.epoch = run.epoch
     this.lastSlot = lastSeq
@@ -84,6 +92,8 @@ export class FrameBuffer {
   }
 
   async commit(next: Next): Promise<CommitResult> {
+    const confirming = this.confirmLease?.()
+    if (confirming && !(await confirming)) return { ok: false }
     this.committedAt = this.world.clock.now()
     const commit: Commit = { runId: this.runId, epoch: this.epoch, next }
     const { savedProgress } = this

@@ -31,9 +31,22 @@ export class LeaseKeeper {
     return this.renewedAt + Math.ceil(this.lease.ms / 3)
   }
 
-  /** A process that stood still may hold a lease that has run out, by the clock of another runner, which may be ahead. */
+  /** This process stood still: its lease may have run out, or something may have come to the run. */
   get mayHaveRunOut(): boolean {
-    return this.isInDoubt || this.world.clock.now() >= this.renewedAt + this.lease.ms - Math.min(CLOCKS_APART_MS, this.lease.ms / 4)
+    return this.isInDoubt || this.isOld
+  }
+
+  /** By the clock of another runner, which may be ahead, the lease has run out. */
+  private get isOld(): boolean {
+    return this.world.clock.now() >= this.renewedAt + this.lease.ms - Math.min(CLOCKS_APART_MS, this.lease.ms / 4)
+  }
+
+  /**
+   * Before something is written: a process that stood still past its lease first makes sure that the run is its own.
+   * Otherwise it would add a frame to a run that was erased meanwhile. Undefined while the lease is young.
+   */
+  confirm(): Promise<boolean> | undefined {
+    return this.isOld ? this.renew().then(() => !this.isLost) : undefined
   }
 
   /** Before the next body begins, this process makes sure that the run is still its own. */

@@ -209,8 +209,9 @@ export function decide(seen: Seen, times: CoalescingTimes, now: number): Decisio
   const { first, size } = starts
   const latest = Math.max(0, ...filled.map(({ slot }) => slot))
   if (size !== undefined && filled.length >= size) return { last: size }
+  // A later run may have ended the series, so any slot of this one may have been given out.
+  if (size !== undefined && (counted === undefined || counted >= first + size - 1)) return { last: size }
   if (counted === undefined) return { last: Math.max(saidToBeLast ?? 0, latest) }
-  if (size !== undefined && counted >= first + size - 1) return { last: size }
   const given = Math.max(counted - first + 1, latest)
   const isFullToday = times.batch !== undefined && filled.length >= times.batch.size
   const lookAt = isFullToday ? now : dueAt(seen, times, now)

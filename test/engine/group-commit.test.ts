@@ -134,3 +134,27 @@ describe('a commit of a runner', () => {
     expect(none.buffer.isDirty).toBe(true)
   })
 })
+
+describe('a process that stood still past its lease', () => {
+  const answer = { ok: true as const, suspended: false, wakes: [] }
+  const bufferOf = (isOurs: Promise<boolean> | undefined) => {
+    const commits: Commit[] = []
+    const store = { commit: async (commit: Commit) => (commits.push(commit), answer) }
+    const world = { clock: { now: () => 1_000 }, store } as unknown as World
+    return { buffer: new FrameBuffer(world, { id: 'run', epoch: 5 }, 7, 900, () => isOurs), commits }
+  }
+
+  it('writes no frame of a run that is not its own any more', async () => {
+    const { buffer, commits } = bufferOf(Promise.resolve(false))
+    buffer.add(done('a'))
+    expect(await buffer.commit(keep)).toEqual({ ok: false })
+    expect(commits).toEqual([])
+  })
+
+  it('writes it once it knows that the run is its own', async () => {
+    const { buffer, commits } = bufferOf(Promise.resolve(true))
+    buffer.add(done('a'))
+    expect(await buffer.commit(keep)).toEqual(answer)
+    expect(commits).toHaveLength(1)
+  })
+})

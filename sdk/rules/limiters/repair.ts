@@ -12,7 +12,7 @@ import {
   slotsOf,
 } from '../../flow/limiter.ts'
 import { openPermits } from '../../flow/permit-log.ts'
-import { isOfStep, runOf } from '../../flow/queue.ts'
+import { isOfStep, type QueueEntry, runOf } from '../../flow/queue.ts'
 import { unusedFrom } from '../../flow/rate.ts'
 import { inWords, UNKNOWN } from '../../flow/readable.ts'
 import { blocksOf, type Slot } from '../../flow/slots.ts'
@@ -63,8 +63,10 @@ export function* repair(storage: Storage, id: LimiterId, damage: string[] = []):
   if (known.length < slots.length) for (let block = 0; block < blocksOf(limit.widest); block++) damage.push(...(yield* problemsIn(storage, slotsOf(id, block))))
   const kept = yield* checkEntries(storage, id, requests, wakes)
   const queued = new Set(kept.map(({ entry }) => entry.holder))
+  const dropped = new Set(requests.map(({ entry }) => entry.holder).filter((holder) => !queued.has(holder)))
   const held = known.filter(isHeld)
-  yield* together(held.map((slot) => checkSlot(storage, id, slot, held, queued.has(slot.holder), state.checkedAt ?? 0, wakes)))
+  const isOf = ({ holder }: Slot): Request => (queued.has(holder) ? 'queued' : dropped.has(holder) ? 'dropped' : 'not queued')
+  yield* together(held.map((slot) => checkSlot(storage, id, slot, held, isOf(slot), state.checkedAt ?? 0, wakes)))
   yield* tellOwners(storage, id, limit, held, kept, wakes)
   if (limit.spec.concurrency !== undefined && limit.widest > limit.spec.concurrency) yield* hasSurplus(storage, id, limit)
   wakes.push(...(yield* dispatch(storage, id, undefined, { limit })).wakes)
@@ -79,37 +81,36 @@ function* problemsIn(storage: Storage, collection: string, limit?: number): Proc
 }
 
 function* checkEntries(storage: Storage, id: LimiterId, queue: readonly Queued[], wakes: Wake[]): Procedure<Queued[]> {
-  const now = storage.now()
   const kept: Queued[] = []
-  const runs = new Map<string, StoredRun | undefined>()
-  const ids = [...new Set(queue.map(({ entry }) => entry.run))]
-  const found = yield* together(ids.map((runId) => ask(storage.find(runId))))
-  for (const [i, runId] of ids.entries()) runs.set(runId, found[i])
-  for (const each of queue) {
-    const { entry, key } = each
-    const run = runs.get(entry.run)
-    const { grant: granted } = entry
-    if (!run || isOut(run) || granted === 'withdrawn') {
-      yield* removeEntry(storage, id, key)
-      continue
-    }
-    kept.push(each)
-    if (!isOfStep(entry.holder) || granted === undefined || now - granted.by < TOLD_WITHIN_MS) continue
-    // A request that the run has made anew since has left this one behind.
-    if (now - granted.by >= CHECK_EVERY_MS && !(yield* isWanted(storage, run, entry.holder))) {
-      kept.pop()
-      yield* removeEntry(storage, id, key)
-    } else wakes.push(...(yield* wakeUp(storage, run)))
+  const ofRuns = [...Map.groupBy(queue, ({ entry }) => entry.run)]
+  const runs = yield* together(ofRuns.map(([runId]) => ask(storage.find(runId))))
+  for (const [i, [, entries]] of ofRuns.entries()) {
+    const run = runs[i]
+    const isOverdue = run && !isOut(run) && entries.some(({ entry }) => isUnconfirmed(storage, entry))
+    // A process that stood still may have queued requests that their run has left behind since. Each would be granted, in vain.
+    const wanted = isOverdue ? yield* wantedBy(storage, run) : undefined
+    const isOfUse = ({ entry: { holder, grant: granted } }: Queued): boolean =>
+      run !== undefined && !isOut(run) && granted !== 'withdrawn' && (!wanted || !isOfStep(holder) || wanted.has(holder))
+    yield* together(entries.filter((each) => !isOfUse(each)).map(({ key }) => removeEntry(storage, id, key)))
+    kept.push(...entries.filter(isOfUse))
+    if (isOverdue) wakes.push(...(yield* wakeUp(storage, run)))
   }
   return kept
 }
 
-function* checkSlot(storage: Storage, id: LimiterId, slot: Slot, all: readonly Slot[], isQueued: boolean, checkedAt: number, wakes: Wake[]): Procedure<void> {
+/** A step was granted this some time ago, and its run has not begun it. */
+const isUnconfirmed = (storage: Storage, { holder, grant: granted }: QueueEntry): boolean =>
+  isOfStep(holder) && typeof granted === 'object' && storage.now() - granted.by >= TOLD_WITHIN_MS
+
+/** The request of a slot's holder: in the queue, removed by this check, or neither. */
+type Request = 'queued' | 'dropped' | 'not queued'
+
+function* checkSlot(storage: Storage, id: LimiterId, slot: Slot, all: readonly Slot[], request: Request, checkedAt: number, wakes: Wake[]): Procedure<void> {
   const run = yield* ask(storage.find(runOf(slot.holder)))
-  const isLeft = (yield* hasAnother(storage, id, slot, all)) || (yield* isLeftOver(storage, id, slot, run, isQueued, checkedAt))
+  const isLeft = (yield* hasAnother(storage, id, slot, all)) || (yield* isLeftOver(storage, id, slot, run, request, checkedAt))
   if (isLeft) return void (yield* free(storage, id, slot))
   // It has a slot, and is not in the queue that would tell it so.
-  if (run?.status === 'queued' && !isQueued && !isOfStep(slot.holder) && isAt(run, id)) wakes.push(...(yield* queueUp(storage, run)))
+  if (run?.status === 'queued' && request !== 'queued' && !isOfStep(slot.holder) && isAt(run, id)) wakes.push(...(yield* queueUp(storage, run)))
 }
 
 /**
@@ -148,17 +149,18 @@ function* isLeftOver(
   id: LimiterId,
   { holder, since }: Slot,
   run: StoredRun | undefined,
-  isQueued: boolean,
+  request: Request,
   checkedAt: number,
 ): Procedure<boolean> {
   const now = storage.now()
   if (!run) return now - since >= BEING_MADE_MS
   if (isOut(run)) return true
-  if (isQueued || now - since < CHECK_EVERY_MS) return false
+  if (request === 'dropped' && isOfStep(holder)) return true
+  if (request === 'queued' || now - since < CHECK_EVERY_MS) return false
   if (!isOfStep(holder)) return !run.admission?.gates.some((gate, i) => isSameLimiter(gate, id) && i <= (run.passed ?? 0))
   // Loading a journal costs: it is looked at after one minute, two, four, and so on.
   if (!isTimeToAsk(since, checkedAt, now)) return false
-  return !(yield* isWanted(storage, run, holder))
+  return !(yield* wantedBy(storage, run)).has(holder)
 }
 
 function isTimeToAsk(since: number, checkedAt: number, now: number): boolean {
@@ -166,11 +168,11 @@ function isTimeToAsk(since: number, checkedAt: number, now: number): boolean {
   return doublings(now) > doublings(checkedAt)
 }
 
-/** The journal of the run says that this permit is not released. */
-function* isWanted(storage: Storage, run: StoredRun, holder: string): Procedure<boolean> {
+/** The permits that the journal of the run asks for and has not released. */
+function* wantedBy(storage: Storage, run: StoredRun): Procedure<Set<string>> {
   const frames = yield* ask(storage.frames(run, run.baseSeq + 1))
   const events = frames.flatMap((frame) => frame.events)
-  return openPermits(run, events).some((permit) => permit.holder === holder)
+  return new Set(openPermits(run, events).map(({ holder }) => holder))
 }
 
 function* setNextCheck(storage: Storage, id: LimiterId, isDamaged: boolean): Procedure<void> {

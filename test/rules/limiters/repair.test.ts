@@ -150,6 +150,32 @@ describe('a check removes an entry', () => {
   })
 })
 
+describe('a check of a run that does not begin what it was granted', () => {
+  it('drops all its requests that its journal has released, and frees their slot at once', async () => {
+    const at = limiter()
+    await waiting(at, 'run', asked('go', 1), asked('on', 1), asked('go', 2))
+    await at.create('next', at.admission({ concurrency: 1 }))
+    hold(at, 0, stepOf('run', 'go', 1))
+    queue(at, at.entry('run', { holder: stepOf('run', 'go', 1), grant: { at: at.now(), by: at.now(), slot: 0 } }))
+    queue(at, at.entry('run', { holder: stepOf('run', 'gone', 1) }))
+    queue(at, at.entry('run', { holder: stepOf('run', 'go', 2), order: Number.MAX_SAFE_INTEGER }))
+    queue(at, at.entry('run', { holder: stepOf('run', 'on', 1), order: Number.MAX_SAFE_INTEGER }))
+    wait(at, 9_999)
+    check(at)
+    expect(at.queue()).toHaveLength(4)
+    wait(at, 1)
+    check(at)
+    const left = [stepOf('run', 'go', 2), stepOf('run', 'on', 1)].sort()
+    expect(
+      at
+        .queue()
+        .map(({ holder }) => holder)
+        .sort(),
+    ).toEqual(left)
+    expect(Object.values(at.slots())).not.toContain(stepOf('run', 'go', 1))
+  })
+})
+
 describe('a check tells again', () => {
   it('a step of its grant that its run may not have heard of', async () => {
     const at = limiter()

@@ -33,10 +33,12 @@ export class Liveness {
     for (const run of witness.runs.values()) {
       const state = witness.cloud.stored.run(run.id)
       if (!state || hasEnded(state.status) || state.status === 'stuck') continue
-      for (const { what, movedAt, isHeld } of this.waiting(run)) {
+      for (const { what, movedAt, isHeld, gates } of this.waiting(run)) {
         const name = `${run.id} ${what}`
         seen.add(name)
-        const since = isHeld ? undefined : Math.max(this.free.get(name) ?? witness.now, movedAt)
+        // Where others are served meanwhile, the limiter does not stand.
+        const servedAt = Math.max(0, ...gates.map((gate) => witness.servedAt(gate)))
+        const since = isHeld ? undefined : Math.max(this.free.get(name) ?? witness.now, movedAt, servedAt)
         if (since === undefined) this.free.delete(name)
         else {
           this.free.set(name, since)
@@ -51,12 +53,12 @@ export class Liveness {
   }
 
   /** What a run waits to do next, and whether a limit or a timer holds it back. */
-  private waiting(run: SeenRun): { what: string; movedAt: number; isHeld: boolean }[] {
+  private waiting(run: SeenRun): { what: string; movedAt: number; isHeld: boolean; gates: readonly Gate[] }[] {
     const { witness } = this
     const { now } = witness
     if (!run.isInside) {
       const isHeld = now < run.readyAt || run.gates.some((gate) => this.isFull(gate, 'run', 1))
-      return [{ what: 'before its begin', movedAt: run.movedAt, isHeld }]
+      return [{ what: 'before its begin', movedAt: run.movedAt, isHeld, gates: run.gates }]
     }
     const steps = [...run.steps.values()].filter(({ state }) => state === 'called' || state === 'executing')
     const bodies = witness.bodies.filter((body) => body.run === run && witness.counts(body))
@@ -66,9 +68,10 @@ export class Liveness {
         what: `before step '${step.plan.name}'`,
         movedAt: step.movedAt,
         isHeld: this.isStepHeld(run, step),
+        gates: step.gate ? [step.gate] : [],
       }))
     if (waiting.length > 0 || bodies.length > 0) return waiting
-    return [{ what: 'with nothing left to wait for', movedAt: run.movedAt, isHeld: now < run.sleepsUntil }]
+    return [{ what: 'with nothing left to wait for', movedAt: run.movedAt, isHeld: now < run.sleepsUntil, gates: [] }]
   }
 
   private isStepHeld(run: SeenRun, step: SeenStep): boolean {

@@ -93,6 +93,8 @@ export class FlowWitness {
   readonly latency: number
   private readonly said = new Set<string>()
   private readonly began = new Map<string, Begin[]>()
+  /** When something last began at each limiter. */
+  private readonly served = new Map<string, number>()
   /** By limit, or limit and key: until when a service asked for a rest. */
   private readonly rests = new Map<string, number>()
   private readonly onceOnly = new Map<string, number>()
@@ -285,6 +287,10 @@ export class FlowWitness {
     this.began.set(gateText(gate), [...(this.began.get(gateText(gate)) ?? []), begin])
   }
 
+  servedAt(gate: Gate): number {
+    return this.served.get(gateText(gate)) ?? 0
+  }
+
   restsUntil(gate: Gate): number {
     return Math.max(this.rests.get(gate.limit) ?? 0, this.rests.get(gateText(gate)) ?? 0)
   }
@@ -306,6 +312,7 @@ export class FlowWitness {
     run.movedAt = this.now
     this.checkPause(run, process, 'began')
     for (const gate of run.gates) {
+      this.served.set(gateText(gate), this.now)
       this.checkLimitPause(gate, `run '${run.id}'`)
       const { concurrency } = this.forced.most(gate, this.now)
       const others = this.runsInside(gate).filter(({ id }) => id !== run.id)
@@ -328,6 +335,7 @@ export class FlowWitness {
     step.state = 'executing'
     step.movedAt = this.now
     run.movedAt = this.now
+    if (gate) this.served.set(gateText(gate), this.now)
     if (!isWorkers) this.checkPause(run, process, `began step '${plan.name}'`)
     const isHolder = () => this.isOpen(run.id) && this.hasLease(run.id, body.epoch, this.skew)
     const hasLease = isWorkers ? process.heldUpUntil === 0 : isHolder()
