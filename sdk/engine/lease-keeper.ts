@@ -46,7 +46,14 @@ export class LeaseKeeper {
    * Otherwise it would add a frame to a run that was erased meanwhile. Undefined while the lease is young.
    */
   confirm(): Promise<boolean> | undefined {
-    return this.isOld ? this.renew().then(() => !this.isLost) : undefined
+    return this.isOld ? this.renewUntilYoung() : undefined
+  }
+
+  /** False: another runner has the run. An answer that came late says nothing of now, so this asks again. */
+  async renewUntilYoung(): Promise<boolean> {
+    do await this.renew()
+    while (this.isOld && !this.isLost)
+    return !this.isLost
   }
 
   /** Before the next body begins, this process makes sure that the run is still its own. */

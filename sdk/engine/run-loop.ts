@@ -150,8 +150,7 @@ class RunLoop {
       if (buffer.isDirty && ((!stop && starts.any) || stays) && !visit.keeps(await buffer.save())) return SUPERSEDED
       if (!stop && starts.any) {
         // A process that stood still first makes sure that the run is still its own (I7).
-        if (lease.mayHaveRunOut) await lease.renew()
-        if (lease.isLost) return SUPERSEDED
+        if (lease.mayHaveRunOut && !(await lease.renewUntilYoung())) return SUPERSEDED
         steps.begin()
       }
       if (!stop && starts.areToAsk) continue

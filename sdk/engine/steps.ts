@@ -218,7 +218,12 @@ export class Steps implements AttemptHost {
 
   private request(operation: Operation): void {
     if (!operation.limit) return this.starts.add(operation)
-    this.permits.request(operation, (at) => (at > this.clock.now() ? this.waits.resumeLater(operation, at) : this.starts.add(operation)))
+    this.permits.request(operation, (at) => {
+      if (at > this.clock.now()) return this.waits.resumeLater(operation, at)
+      // An earlier permit may have been for a later time, which it waits for no more.
+      this.waits.forget(operation)
+      this.starts.add(operation)
+    })
   }
 
   private stopped(operation: Operation): EventOf<'step.failed'> {

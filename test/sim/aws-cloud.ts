@@ -222,7 +222,7 @@ export class AwsCloud implements Cloud {
 
   private noteFrame({ sk, life, events }: FrameItem): void {
     const text = unpackText(typeof events === 'object' && 's3' in events ? this.aws.objects.get(events.s3) : events)
-    const problem = this.ledger.write(this.lives.get(life)!, { seq: seqOf(sk), events: JSON.parse(text) as JournalEvent[] })
+    const problem = this.ledger.write(this.lives.get(life)!, { seq: seqOf(sk), events: JSON.parse(text) as JournalEvent[] }, this.clock.now())
     if (problem) this.failures.push(problem)
   }
 }

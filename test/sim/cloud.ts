@@ -96,8 +96,10 @@ export class Ledger {
   /** As the store holds them, by run, life and slot. */
   readonly written = new Map<string, Map<number, JournalEvent[]>>()
   readonly acknowledged = new Map<string, Map<number, string>>()
+  private readonly lastAt = new Map<string, number>()
 
-  write(life: string, { seq, events }: Pick<Frame, 'seq' | 'events'>): string | undefined {
+  write(life: string, { seq, events }: Pick<Frame, 'seq' | 'events'>, now: number): string | undefined {
+    this.lastAt.set(life, now)
     const journal = entryOf(this.written, life)
     const before = journal.get(seq)
     journal.set(seq, events)
@@ -120,9 +122,19 @@ export class Ledger {
 
   /** The last event that was written for a run, of the last of its lives. */
   lastEvent(runId: string): JournalEvent | undefined {
-    const life = [...this.written.keys()].findLast((name) => name.startsWith(`'${runId}' `))
+    const life = this.lastLife(runId)
     const journal = life === undefined ? undefined : this.written.get(life)!
     return journal?.get(Math.max(...journal.keys()))?.at(-1)
+  }
+
+  /** When it was written. */
+  lastWriteAt(runId: string): number | undefined {
+    const life = this.lastLife(runId)
+    return life === undefined ? undefined : this.lastAt.get(life)
+  }
+
+  private lastLife(runId: string): string | undefined {
+    return [...this.written.keys()].findLast((name) => name.startsWith(`'${runId}' `))
   }
 
   /** All that was written, in order: the same seed writes the same. */

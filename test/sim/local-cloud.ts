@@ -242,7 +242,7 @@ export class LocalCloud implements Cloud {
     const plain: Storage = this.storageOf(process.clock)
     const planted = this.mutant?.storage?.(plain) ?? plain
     const storage = noting(planted, this.ledger, (run, frame) => {
-      const problem = this.ledger.write(lifeOf(run), frame)
+      const problem = this.ledger.write(lifeOf(run), frame, this.clock.now())
       if (problem) this.failures.push(problem)
     })
     const store = new Runs(storage)

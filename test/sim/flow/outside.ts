@@ -152,7 +152,9 @@ export class FlowOutside {
       forced.resume(scope)
       if (this.isQuiet && !('run' in scope))
         this.witness.resumes.resumed(JSON.stringify(scope), act.perSecond, this.queued(scope))
-      await client.resume(scope, { perSecond: act.perSecond }).catch(isOver)
+      const isResumed = await client.resume(scope, { perSecond: act.perSecond }).then(() => true, isOver)
+      // It was over by then: what is held goes on as an earlier resume said.
+      if (!isResumed) this.witness.resumes.forget(JSON.stringify(scope))
     }
   }
 

@@ -78,6 +78,11 @@ const NOTICE_SLACK_MS = 10_000
 const PERMITTED_BEFORE_MS = 6_000
 /** A runner begins within this time of its permit, or has to ask again: so much may two begins come closer than they were permitted. */
 const BEGIN_SLACK_MS = 2_000
+/**
+ * A runner that was in the middle of a commit when its run was terminated begins what the commit was for. It does not look at its lease
+ * again after a commit that took less than a second, and the last look is a call away.
+ */
+const IN_A_COMMIT_MS = 1_000
 
 /** Sees runs and bodies begin and end, and knows what the limits allow. Everything goes by the true clock. */
 export class FlowWitness {
@@ -308,6 +313,12 @@ export class FlowWitness {
     return state !== undefined && state.epoch === epoch && (state.leaseUntil ?? 0) + tolerance > this.now
   }
 
+  private hasJustBeenTerminated(id: string): boolean {
+    const { ledger } = this.cloud
+    if (ledger.lastEvent(id)?.type !== 'run.terminated') return false
+    return this.now - ledger.lastWriteAt(id)! <= IN_A_COMMIT_MS + 2 * this.latency
+  }
+
   private begin(run: SeenRun, process: Process): void {
     run.movedAt = this.now
     this.checkPause(run, process, 'began')
@@ -339,7 +350,7 @@ export class FlowWitness {
     if (!isWorkers) this.checkPause(run, process, `began step '${plan.name}'`)
     const isHolder = () => this.isOpen(run.id) && this.hasLease(run.id, body.epoch, this.skew)
     const hasLease = isWorkers ? process.heldUpUntil === 0 : isHolder()
-    if (gate && !hasLease && !isWorkers)
+    if (gate && !hasLease && !isWorkers && !this.hasJustBeenTerminated(run.id))
       this.fail('lease', `${who} began in process ${process.id}, which had lost the lease of the run`)
     if (gate && hasLease) {
       // A task keeps its permit between its attempts.
