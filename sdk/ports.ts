@@ -298,7 +298,7 @@ export interface RunStore {
   /** Where a permit stands that an earlier visit of the run has asked for. `mayHaveSlot`: a runner that died may have got one without queueing. */
   standing(limiter: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Promise<Standing>
   /** For a start that comes later than its part of a rate was for: another part, for the next time there is until `latest`; undefined where there is none. */
-  renewRate(limiter: LimiterId, entry: QueueEntry, grantedFor: number, latest: number): Promise<Omit<GrantedPermit, 'holder'> | undefined>
+  renewRate(limiter: LimiterId, entry: QueueEntry, epoch: number, grantedFor: number, latest: number): Promise<Omit<GrantedPermit, 'holder'> | undefined>
   /**
    * Makes sure of the permits that a run needs to begin. `mayHaveBegun`: a runner before this one died with the run in its
    * hands. `latest`: until when the runner waits for a rate.

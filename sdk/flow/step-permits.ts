@@ -119,7 +119,8 @@ export class StepPermits implements Permits {
 
   private async renew(operation: Operation, permit: Permit, grantedFor: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
     const entry = this.entryOf(operation, permit)
-    const renewed = await this.visit.world.store.renewRate(permit.limiter, entry, grantedFor, latestStart(this.visit))
+    const { world, run } = this.visit
+    const renewed = await world.store.renewRate(permit.limiter, entry, run.epoch, grantedFor, latestStart(this.visit))
     if (renewed) this.staysUntil = Math.max(this.staysUntil, renewed.at)
     return renewed
   }

@@ -106,8 +106,8 @@ export class Runs implements RunStore {
     return this.storage.perform(() => standing(this.storage, limiter, entry, mayHaveSlot))
   }
 
-  renewRate(limiter: LimiterId, entry: QueueEntry, grantedFor: number, latest: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
-    return this.storage.perform(() => renewRate(this.storage, limiter, entry, grantedFor, latest))
+  renewRate(limiter: LimiterId, entry: QueueEntry, epoch: number, grantedFor: number, latest: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
+    return this.storage.perform(() => renewRate(this.storage, limiter, entry, epoch, grantedFor, latest))
   }
 
   confirmPermits(run: RunRecord, mayHaveBegun: boolean, latest: number): Promise<ConfirmedRun> {

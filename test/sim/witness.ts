@@ -27,8 +27,8 @@ export class Witness implements Effects {
   private readonly keyOf = new Map<string, string>()
   private readonly ownerOf = new Map<string, string>()
   private readonly tokenOf = new Map<string, string>()
-  /** Who is inside the limit, as the outside sees it, and since when. */
-  private readonly inside = new Map<string, number>()
+  /** Bodies inside the limit, as the outside sees them: since when, and under which claim of their run. */
+  private readonly inside = new Map<string, { since: number; epoch: number | undefined }>()
 
   constructor(program: Program) {
     this.program = program
@@ -47,20 +47,22 @@ export class Witness implements Effects {
   }
 
   /**
-   * One at a time. A body whose process has died or hangs is not inside any more once its run has ended or its lease has passed; until then nobody else may be.
+   * One at a time. A body whose process has died or hangs is not inside any more once its run has ended, its lease has passed or another
+   * runner has claimed the run; until then no other body may be.
    */
   private async comeIn(key: string, signal: AbortSignal): Promise<void> {
     const { store } = this.cloud.observer()
     const now = this.cloud.clock.now()
-    for (const [other, since] of this.inside) {
+    const stateOf = (body: string) => store.state(body.slice(0, body.indexOf('/')))
+    for (const [other, { since, epoch }] of this.inside) {
       if (other === key) continue
-      const status = (await store.state(other.slice(0, other.indexOf('/'))))?.status
-      const isOver = status === undefined || hasEnded(status) || status === 'stuck' || now - since > LEASE_MS
+      const state = await stateOf(other)
+      const isOver = !state || hasEnded(state.status) || state.status === 'stuck' || state.epoch !== epoch || now - since > LEASE_MS
       if (!isOver) this.say(`limit: ${key} came in while ${other} was inside`)
       this.inside.delete(other)
     }
     if (signal.aborted) return
-    this.inside.set(key, now)
+    this.inside.set(key, { since: now, epoch: (await stateOf(key))?.epoch })
     signal.addEventListener('abort', () => this.inside.delete(key))
   }
 

@@ -1,18 +1,18 @@
 import type { LimitSpec } from '../../flow/limit.ts'
-import { type LimiterId, TRUSTED_MS } from '../../flow/limiter.ts'
+import { CHECK_IDLE_EVERY_MS, type LimiterId, TRUSTED_MS } from '../../flow/limiter.ts'
 import { isPause } from '../../flow/pause-scope.ts'
 import type { Grant, QueueEntry } from '../../flow/queue.ts'
 import { cooling, givenBack, roomFor, taken } from '../../flow/rate.ts'
 import type { Slot } from '../../flow/slots.ts'
 import type { ConfirmedRun, GrantedPermit, RunRecord, Standing, Wake } from '../../ports.ts'
-import { type Procedure, together } from '../procedure.ts'
+import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { findEntry, nextEntries, type Queued } from './entries.ts'
 import { validFor } from './grant.ts'
 import { entryOf, join, lookForRoom } from './queueing.ts'
 import { type InForce, limitOf, noteLimit } from './record.ts'
 import { free, passOn, readSlot, slotOf, type TakenSlot, takeFree } from './slots.ts'
-import { moveHolders, readState, type Seen, writeState } from './state.ts'
+import { checkBy, moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /** What a request got: a permit, from `at` on; or a place in the queue, and then its run is woken. */
 export interface Acquired {
@@ -37,6 +37,8 @@ export function* acquire(storage: Storage, id: LimiterId, entry: QueueEntry, spe
   return own ? { permit: own, wakes } : { ...QUEUED, wakes }
 }
 
+/** Much less than the time from one check of a limiter to the one that retires it. */
+const STOOD_STILL_MS = 10_000
 /** The first rounds of a limit's use: where there is room and nobody waits, without the queue. */
 const MOST_TRIES = 2
 
@@ -44,6 +46,7 @@ export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, ent
   if (limit.isPaused) return undefined
   let got: TakenSlot | undefined
   for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const askedAt = storage.now()
     const [seen, [first]] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, undefined, 1)])) as [Seen, Queued[]]
     if (seen.state.holders) {
       yield* moveHolders(storage, id, seen)
@@ -53,12 +56,15 @@ export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, ent
     const isFree = !first && roomFor(limit.spec, cooling(seen.state, limit.restUntil), entry.cost, now) <= now
     if (isFree && limit.spec.concurrency !== undefined) got ??= yield* takeFree(storage, id, limit, entry)
     if (!isFree || (limit.spec.concurrency !== undefined && !got)) break
-    const isNoted = limit.spec.rate === undefined && seen.found?.dueAt !== undefined
+    const slot = got && { slot: got.slot.index }
+    if (limit.spec.rate === undefined) {
+      // Only to say that the limiter is in use. A process that stood still looks again: a check may have retired the limiter since.
+      const isOld = storage.now() - askedAt >= STOOD_STILL_MS
+      yield* checkBy(storage, id, storage.now() + CHECK_IDLE_EVERY_MS, isOld ? undefined : seen)
+      return { at: now, by: now, ...slot }
+    }
     const next = taken(limit.spec, seen.state, entry, now, now)
-    if (isNoted || (yield* writeState(storage, id, next, seen.found)))
-      return { at: now, by: now, ...validFor(limit.spec, now), ...(got && { slot: got.slot.index }) }
-    // Without a rate the state only says that the limiter is in use, and another process has just said so.
-    if (limit.spec.rate === undefined) return { at: now, by: now, slot: got!.slot.index }
+    if (yield* writeState(storage, id, next, seen.found)) return { at: now, by: now, ...validFor(limit.spec, now), ...slot }
   }
   // Others come and go faster than this one can write: the queue serves many at a time.
   if (got?.isNew) yield* free(storage, id, got.slot)
@@ -97,14 +103,18 @@ function* ownSlot(storage: Storage, id: LimiterId, holder: Pick<QueueEntry, 'hol
 /**
  * A start that comes later than its part of the rate was for takes another, for the next time there is until `latest`. Undefined
  * where there is none: then it has to queue again. `unused`: for when the part was that it gives back, unless it may have begun with it.
+ * Only for the runner that has the run: after one that stood still, another may have begun with that very part.
  */
 export function* renewRate(
   storage: Storage,
   id: LimiterId,
   entry: QueueEntry,
+  epoch: number,
   unused: number | undefined,
   latest: number,
 ): Procedure<Omit<GrantedPermit, 'holder'> | undefined> {
+  const run = yield* ask(storage.find(entry.run))
+  if (run?.epoch !== epoch) return undefined
   for (;;) {
     const limit = yield* limitOf(storage, id)
     const seen = yield* readState(storage, id)
@@ -133,7 +143,7 @@ export function* confirmRun(
       if (!isKept) return { lost: i }
       continue
     }
-    const renewed = yield* renewRate(storage, gate, entryOf(run, gate), mayHaveBegun ? undefined : grant.at, latest)
+    const renewed = yield* renewRate(storage, gate, entryOf(run, gate), run.epoch, mayHaveBegun ? undefined : grant.at, latest)
     if (!renewed) return { lost: i }
     if (!latestRenewal || renewed.at > latestRenewal.at) latestRenewal = { limiter: i, at: renewed.at, until: renewed.until! }
   }

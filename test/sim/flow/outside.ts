@@ -3,6 +3,7 @@ import { type DocumentStore, hasEnded, type World } from '../../../sdk/ports.ts'
 import { type Cloud, START } from '../cloud.ts'
 import { replacing } from '../spies.ts'
 import type { Act, Scenario, Scope, StartPlan } from './scenario.ts'
+import { runsHeldBy } from './stored.ts'
 import type { FlowWitness } from './witness.ts'
 import { canaryOf, type Input } from './workflows.ts'
 
@@ -30,6 +31,8 @@ export class FlowOutside {
   private pending = 0
   private retries = 0
   private readonly isQuiet: boolean
+  /** When each pause was last asked for. */
+  private readonly pausedAt = new Map<string, number>()
 
   constructor(cloud: Cloud, scenario: Scenario, witness: FlowWitness, isQuiet: boolean) {
     // By clocks that are apart, what is due is not due for everybody, and comes with the sweeper.
@@ -143,25 +146,21 @@ export class FlowOutside {
   private async pauseOrResume(client: Client, act: Extract<Act, { kind: 'pause' | 'resume' }>): Promise<void> {
     const scope = this.scopeOf(act.scope)
     if (!scope) return
-    const { forced } = this.witness
+    const { forced, resumes, skew } = this.witness
+    const name = JSON.stringify(scope)
     if (act.kind === 'pause') {
+      this.pausedAt.set(name, this.now - skew)
       const isPaused = await client.pause(scope).then(() => true, isOver)
       if (isPaused) forced.pause(scope, this.now)
-      this.witness.resumes.forget(JSON.stringify(scope))
+      resumes.forget(name)
     } else {
       forced.resume(scope)
       if (this.isQuiet && !('run' in scope))
-        this.witness.resumes.resumed(JSON.stringify(scope), act.perSecond, this.queued(scope))
+        resumes.resumed(name, act.perSecond, runsHeldBy(this.cloud.stored, scope, this.pausedAt.get(name) ?? 0))
       const isResumed = await client.resume(scope, { perSecond: act.perSecond }).then(() => true, isOver)
       // It was over by then: what is held goes on as an earlier resume said.
-      if (!isResumed) this.witness.resumes.forget(JSON.stringify(scope))
+      if (!isResumed) resumes.forget(name)
     }
-  }
-
-  /** Runs that may be in the queue of a pause. */
-  private queued(scope: { all: true } | { workflow: string }): string[] {
-    const isIn = (id: string) => 'all' in scope || this.witness.runs.get(id)?.plan.name === scope.workflow
-    return this.cloud.runIds('open').filter((id) => this.cloud.stored.run(id)!.status === 'queued' && isIn(id))
   }
 
   private async changeLimit(client: Client, act: Extract<Act, { limit: string }>): Promise<void> {

@@ -1,4 +1,5 @@
 import { inflateRawSync } from 'node:zlib'
+import { nameOf, type PauseScope } from '../../../sdk/flow/pause-scope.ts'
 import type { RunStatus, RunStore } from '../../../sdk/ports.ts'
 import { runKey, timeOf } from '../../../sdk/worlds/aws/keys.ts'
 import type { Database } from '../../../sdk/worlds/local/database.ts'
@@ -63,6 +64,15 @@ export interface Stored {
   documents(): StoredDocument[]
   /** Every text that is stored anywhere, unpacked, and where it lies. */
   texts(): Iterable<{ where: string; text: string }>
+}
+
+/** The runs in the queue of a pause that was set since then. Those of an earlier one of its name may be on their way out. */
+export function runsHeldBy(stored: Stored, scope: PauseScope, since: number): string[] {
+  const queues = `line ${nameOf(scope)}\u0001`
+  const isOfIt = ({ collection }: StoredDocument) =>
+    collection.startsWith(queues) && Number.parseInt(collection.slice(queues.length), 10) >= since
+  const entries = stored.documents().filter(isOfIt)
+  return entries.map(({ key }) => key.split('/')[2]!.replace(/#\d+$/, ''))
 }
 
 /** Notes which claim of which run a process has, for checks that have to know whose lease a body goes by. */

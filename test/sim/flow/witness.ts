@@ -275,8 +275,15 @@ export class FlowWitness {
 
   counts(body: Body): boolean {
     if (body.isOver || !body.process.isAlive || !this.isOpen(body.run.id)) return false
-    if (body.endsAt !== undefined) return this.now < body.endsAt && body.process.heldUpUntil === 0
+    if (body.endsAt !== undefined)
+      return this.now < body.endsAt && body.process.heldUpUntil === 0 && !this.isWithdrawn(body)
     return this.hasLease(body.run.id, body.epoch, -this.skew)
+  }
+
+  /** A race went on without the task. It has given its permit back, and its worker is told when it next says something. */
+  private isWithdrawn({ run, step }: Body): boolean {
+    const isIt = (op: string) => op.split('/').at(-1) === step.plan.name
+    return this.cloud.ledger.someEvent(run.id, (event) => event.type === 'decided' && event.withdrawn?.some(isIt) === true)
   }
 
   /** How much of a rate has begun in the last so many milliseconds. */
