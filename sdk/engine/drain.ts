@@ -56,6 +56,11 @@ export class Drain {
     return this.visit.timeLeft() > LET_GO_MS && !stop?.opensNothing
   }
 
+  /** This process stood still past its deadline, so how long a body has run says nothing of how long it takes. */
+  get isLate(): boolean {
+    return this.visit.timeLeft() < -LET_GO_MS
+  }
+
   /** When bodies that still run are cut off. */
   get lastMoment(): number {
     const { deadline } = this.visit.options

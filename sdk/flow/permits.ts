@@ -31,6 +31,8 @@ export interface GrantedPermit {
   /** Until when it may begin; later it has to ask again. */
   until?: number
   slot?: number
+  /** It was granted in the queue: its entry is there until its owner confirms it. */
+  isQueued?: true
 }
 
 /** What is left of the permits of a run that is about to begin. Limiters are counted as in its admission. */

@@ -178,9 +178,8 @@ export class StepPermits implements Permits {
       const permit = this.permits.get(operation.id)
       const found = permit && permits.find(({ holder }) => holder === permit.holder)
       if (!found) continue
-      const { holder: _, ...granted } = found
-      // Granted as it asked, it is in no queue; a reservation stays there until it begins.
-      this.begin(operation, { ...permit, granted, isQueued: granted.at > this.now() })
+      const { holder: _, isQueued = false, ...granted } = found
+      this.begin(operation, { ...permit, granted, isQueued })
     }
   }
 

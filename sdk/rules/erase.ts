@@ -19,7 +19,8 @@ export function* eraseEnded(storage: Storage, run: StoredRun): Procedure<'erased
   // A failed run could be told to go on while its journal goes away: from here on it cannot.
   const isFinal = run.status !== 'failed' || (yield* ask(storage.update(run, { when: { status: ['failed'] }, set: { status: 'terminated' } }))).ok
   if (!isFinal) return 'open'
-  const frames = yield* ask(storage.frames(run, Math.max(1, run.baseSeq)))
+  // Of every generation: a task that an earlier one has handed out is stored for a day after its end.
+  const frames = yield* ask(storage.frames(run, 1))
   const handedOut = frames.flatMap(({ events }) => events).filter(({ type }) => type === 'task.dispatched')
   const tasks = new Set(handedOut.map((event) => taskId(run, (event as { id: string }).id)))
   yield* forgetStarts(storage, run, 'all')

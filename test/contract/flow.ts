@@ -299,7 +299,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       await a.send({ kind: 'coolDown', limit, spec: { concurrency: 1 }, ms: 60_000 })
       const ofC = { ...asking(limit, ofStep(c.id)), limiter: { limit, key: 'k' } } as Outgoing
       const { permits } = await c.send(ofC)
-      expect(permits).toEqual([{ holder: `${c.id}/ask#1`, at: now() + 60_000, slot: 0 }])
+      expect(permits).toEqual([{ holder: `${c.id}/ask#1`, at: now() + 60_000, slot: 0, isQueued: true }])
     })
 
     it('a holder that is nowhere to be found releases its slot at the next check, a minute later', async () => {

@@ -34,7 +34,7 @@ export function* acquire(storage: Storage, id: LimiterId, entry: QueueEntry, spe
   yield* join(storage, id, { ...entry, holds })
   const { wakes, granted } = yield* lookForRoom(storage, id, entry.holder, limit)
   const own = granted.get(entry.holder)
-  return own ? { permit: own, wakes } : { ...QUEUED, wakes }
+  return own ? { permit: { ...own, isQueued: true }, wakes } : { ...QUEUED, wakes }
 }
 
 /** Much less than the time from one check of a limiter to the one that retires it. */
