@@ -65,8 +65,17 @@ export class StepPermits implements Permits {
   /** Starts behind a reservation wait for it to begin: what begins dispatches them, and is not held up by that. */
   begun(operation: Operation): void {
     const permit = this.permits.get(operation.id)
-    if (permit?.granted?.until === undefined) return
+    if (!permit) return
+    if (permit.isQueued) this.confirm(permit)
+    if (permit.granted?.until === undefined) return
     this.visit.buffer.send({ kind: 'dispatchNext', limiter: permit.limiter, holder: permit.holder })
+  }
+
+  /** Its entry leaves the queue. */
+  private confirm(permit: Permit): void {
+    const { limiter, holder, order } = permit
+    this.visit.buffer.send({ kind: 'confirm', limiter, entry: { holder, order, lane: '' } })
+    permit.isQueued = false
   }
 
   isLate(operation: Operation): boolean {
@@ -134,16 +143,15 @@ export class StepPermits implements Permits {
     const begin = this.waiting.get(operation)
     if (granted.at > now) return begin?.(granted.at)
     this.waiting.delete(operation)
-    const { limiter, holder, order } = permit
+    const { limiter, order, isQueued } = permit
+    if (isQueued && operation.kind === 'step') this.visit.buffer.addAside({ type: 'step.admitted', id: operation.id, ...limiter, order })
+    // A rate counts every begin: the entry is gone before, so that the runner after a crash takes another part of the rate. A slot is
+    // the same one for that runner, so the step need not wait for its entry to leave the queue.
+    if (isQueued && granted.until !== undefined) this.confirm(permit)
     if (operation.kind === 'task') {
       this.journalTask(operation, limiter, order)
       this.begun(operation)
     }
-    if (permit.isQueued) {
-      this.visit.buffer.send({ kind: 'confirm', limiter, entry: { holder, order, lane: '' } })
-      if (operation.kind === 'step') this.visit.buffer.addAside({ type: 'step.admitted', id: operation.id, ...limiter, order })
-    }
-    permit.isQueued = false
     begin?.(granted.at)
   }
 

@@ -14,6 +14,7 @@ import { entryOf, joinNext, lookForRoomOf } from './limiters/queueing.ts'
 import { type InForce, limitOf, noteLimit } from './limiters/record.ts'
 import { release } from './limiters/release.ts'
 import { isHeld, readBlock } from './limiters/slots.ts'
+import type { Seen } from './limiters/state.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 
@@ -46,15 +47,17 @@ function* insertPlain(storage: Storage, run: NewRun): Procedure<Inserted> {
 /** Through the limiters first, as far as they have room: then most runs are made as they stay, with one write. */
 function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
   const gates: Gate[] = []
+  let seen: Seen | undefined
   for (const gate of run.admission!.gates) {
-    const grant = yield* acquireNow(storage, gate, yield* limitFor(storage, run, gate), entryOf(run, gate))
+    const { grant, seen: last } = yield* acquireNow(storage, gate, yield* limitFor(storage, run, gate), entryOf(run, gate))
+    seen = last
     if (!grant) break
     gates.push({ ...gate, grant })
   }
   const passed = gates.length
   const admission = { ...run.admission!, gates: [...gates, ...run.admission!.gates.slice(passed)] }
   if (passed === admission.gates.length) return yield* insertPlain(storage, { ...run, admission, passed })
-  const joinedAt = yield* joinNext(storage, { ...run, admission, passed })
+  const joinedAt = yield* joinNext(storage, { ...run, admission, passed }, seen)
   const made = yield* insertPlain(storage, { ...run, admission, passed, status: 'queued' })
   if (!made.inserted) return made
   return { ...made, wakes: yield* lookInPlace(storage, made.run, joinedAt) }
@@ -78,7 +81,8 @@ function* lookInPlace(storage: Storage, run: StoredRun, joinedAt: number): Proce
 function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> {
   const [only] = run.admission!.gates
   for (let looks = 0; ; looks++) {
-    if (yield* acquireNow(storage, only!, yield* limitFor(storage, run, only!), entryOf(run, only!))) return yield* insertOrQueue(storage, run)
+    const { grant } = yield* acquireNow(storage, only!, yield* limitFor(storage, run, only!), entryOf(run, only!))
+    if (grant) return yield* insertOrQueue(storage, run)
     const [held] = yield* heldSlots(storage, only!)
     const there = held && (yield* ask(storage.find(held.holder)))
     if (there && !hasEnded(there.status)) return { inserted: false, run: there, wakes: [] }

@@ -5,7 +5,7 @@ import { releaseRun } from './admit.ts'
 import { ABANDONED, FREE, leftUndone } from './claim.ts'
 import { forgetStarts } from './forget-starts.ts'
 import { joinNext, lookForRoomOf } from './limiters/queueing.ts'
-import { type Sent, sendOutgoing } from './outgoing.ts'
+import { type AheadOf, lookAheadOf, type Sent, sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
 
@@ -17,8 +17,14 @@ import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
 export function* commit(storage: Storage, said: Commit): Procedure<CommitResult> {
   const run = (yield storage.held(said.runId, said.epoch)) as StoredRun | undefined
   if (!run) return { ok: false }
-  if (said.frame && !((yield storage.append(run, said.frame)) as boolean)) return { ok: false }
-  const { wakes: sent, permits } = said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said) : NOTHING_SENT
+  let ahead: AheadOf | undefined
+  if (said.frame && storage.isContended && said.outgoing?.some(({ kind }) => kind === 'release')) {
+    const writes = [ask(storage.append(run, said.frame)), lookAheadOf(storage, said.outgoing)]
+    const [isAppended, seen] = (yield* together<unknown>(writes)) as [boolean, AheadOf]
+    if (!isAppended) return { ok: false }
+    ahead = seen
+  } else if (said.frame && !((yield storage.append(run, said.frame)) as boolean)) return { ok: false }
+  const { wakes: sent, permits } = said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said, ahead) : NOTHING_SENT
   const next = afterCommit(run, said, storage.now())
   if (!next) return withPermits({ ok: true, suspended: false, wakes: sent }, permits)
   yield* tidy(storage, run, said)
@@ -46,11 +52,11 @@ function withPermits(result: Extract<CommitResult, { ok: true }>, permits: Sent[
 
 const NOTHING_SENT: Sent = { wakes: [], permits: [] }
 
-function* causeAndConsume(storage: Storage, run: StoredRun, { outgoing = [], consumed = [], next }: Commit): Procedure<Sent> {
+function* causeAndConsume(storage: Storage, run: StoredRun, { outgoing = [], consumed = [], next }: Commit, ahead?: AheadOf): Procedure<Sent> {
   // Before the run itself, because the next generation could not tell from its journal what was consumed.
   // The mail of a run that has ended is read by nobody, unless it failed and is retried.
   const marks = consumed.length > 0 && !(next.kind === 'end' && isFinal(next.event)) ? [ask(storage.consume(run, consumed))] : []
-  const [sent] = yield* together<unknown>([sendOutgoing(storage, run, outgoing), ...marks])
+  const [sent] = yield* together<unknown>([sendOutgoing(storage, run, outgoing, ahead), ...marks])
   return sent as Sent
 }
 

@@ -9,7 +9,7 @@ import { acquire } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
 import { removeEntry } from './limiters/entries.ts'
 import { coolDown } from './limiters/record.ts'
-import { release } from './limiters/release.ts'
+import { type Ahead, lookAhead, release } from './limiters/release.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 import { dispatchTask, withdrawTask } from './tasks.ts'
@@ -23,10 +23,22 @@ export interface Sent {
 type Acquire = Extract<Outgoing, { kind: 'acquire' }>
 const isAcquire = (item: Outgoing): item is Acquire => item.kind === 'acquire'
 
-/** What a commit causes outside its run. Each part may be done twice, so whoever recovers the sender does all of it again. */
-export function* sendOutgoing(storage: Storage, from: StoredRun, outgoing: readonly Outgoing[]): Procedure<Sent> {
+type Release = Extract<Outgoing, { kind: 'release' }>
+/** What was read of limiters while the frame was written. */
+export type AheadOf = ReadonlyMap<Outgoing, Ahead>
+
+/** What the releases of a commit can read before its frame is written. Each call in a row is time in which a slot is of no use. */
+export function* lookAheadOf(storage: Storage, outgoing: readonly Outgoing[] = []): Procedure<AheadOf> {
+  const isKnown = (item: Outgoing): item is Release => item.kind === 'release' && item.slot !== undefined && !item.isQueued && !item.isReserved
+  const releases = outgoing.filter(isKnown)
+  const ahead = yield* together(releases.map((item) => lookAhead(storage, item.limiter, item)))
+  return new Map(releases.map((item, i) => [item, ahead[i]!]))
+}
+
+/** What a commit causes outside its run. Each part may be done twice, so the runner that recovers the run does all of it again. */
+export function* sendOutgoing(storage: Storage, from: StoredRun, outgoing: readonly Outgoing[], ahead?: AheadOf): Procedure<Sent> {
   const others = outgoing.filter((item) => !isAcquire(item)) as Exclude<Outgoing, Acquire>[]
-  const wakes = (yield* together(others.map((item) => send(storage, from, item)))).flat()
+  const wakes = (yield* together(others.map((item) => send(storage, from, item, ahead?.get(item))))).flat()
   // What the run gives back may be what it asks for.
   const acquired = yield* together(outgoing.filter(isAcquire).map((item) => acquirePermit(storage, item)))
   return { wakes: [...wakes, ...acquired.flatMap((each) => each.wakes)], permits: acquired.flatMap((each) => each.permits) }
@@ -37,7 +49,7 @@ function* acquirePermit(storage: Storage, { limiter, entry, spec }: Acquire): Pr
   return { wakes, permits: permit ? [{ holder: entry.holder, ...permit }] : [] }
 }
 
-function* send(storage: Storage, from: StoredRun, item: Exclude<Outgoing, Acquire>): Procedure<Wake[]> {
+function* send(storage: Storage, from: StoredRun, item: Exclude<Outgoing, Acquire>, ahead?: Ahead): Procedure<Wake[]> {
   switch (item.kind) {
     case 'start':
       return yield* item.isThere ? askChild(storage, from, item.run) : startChild(storage, from, item.run)
@@ -61,7 +73,7 @@ function* send(storage: Storage, from: StoredRun, item: Exclude<Outgoing, Acquir
       yield* removeEntry(storage, item.limiter, entryKey(item.entry))
       return []
     case 'release':
-      return yield* release(storage, item.limiter, item)
+      return yield* release(storage, item.limiter, item, ahead)
     case 'dispatchNext':
       return (yield* dispatch(storage, item.limiter, undefined, { begun: item.holder })).wakes
   }

@@ -25,8 +25,8 @@ import type { Trouble } from './trouble.ts'
 const DAY = 86_400_000
 const SWEEP_EVERY_MS = 60_000
 const TIMEOUT_MS = 30_000
-/** Where calls take longer than this, functions and leases have five times as long: by the second, a visit would end before its work. */
-const SLOW_CALLS_MS = 800
+/** Where calls take longer than this, functions and leases have five times as long: a visit of fifty calls would not get far otherwise. */
+const SLOW_CALLS_MS = 450
 const slowness = ({ latency }: Trouble): number => (latency > SLOW_CALLS_MS ? 5 : 1)
 /** As the construct has it: after so many receives a message goes to the dead letters. */
 export const MOST_RECEIVES = 5

@@ -26,12 +26,12 @@ const QUEUED: Acquired = { wakes: [] }
 export function* acquire(storage: Storage, id: LimiterId, entry: QueueEntry, spec: LimitSpec): Procedure<Acquired> {
   const limit = yield* noteLimit(storage, id, spec)
   const holds = limit.spec.concurrency !== undefined
-  const now = yield* acquireNow(storage, id, limit, { ...entry, holds })
-  if (now) {
-    const { by: _, ...permit } = now
+  const { grant, seen } = yield* acquireNow(storage, id, limit, { ...entry, holds })
+  if (grant) {
+    const { by: _, ...permit } = grant
     return { permit, wakes: [] }
   }
-  yield* join(storage, id, { ...entry, holds })
+  yield* join(storage, id, { ...entry, holds }, seen)
   const { wakes, granted } = yield* lookForRoom(storage, id, entry.holder, limit)
   const own = granted.get(entry.holder)
   return own ? { permit: { ...own, isQueued: true }, wakes } : { ...QUEUED, wakes }
@@ -42,9 +42,11 @@ const STOOD_STILL_MS = 10_000
 /** The first rounds of a limit's use: where there is room and nobody waits, without the queue. */
 const MOST_TRIES = 2
 
-export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<Grant | undefined> {
-  if (limit.isPaused) return undefined
+/** `seen`: the limiter's state, where it was read a moment ago. */
+export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<{ grant?: Grant; seen?: Seen }> {
+  if (limit.isPaused) return {}
   let got: TakenSlot | undefined
+  let last: Seen | undefined
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const askedAt = storage.now()
     const [seen, [first]] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, undefined, 1)])) as [Seen, Queued[]]
@@ -53,6 +55,7 @@ export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, ent
       continue
     }
     const now = storage.now()
+    last = now - askedAt < STOOD_STILL_MS ? seen : undefined
     const isFree = !first && roomFor(limit.spec, cooling(seen.state, limit.restUntil), entry.cost, now) <= now
     if (isFree && limit.spec.concurrency !== undefined) got ??= yield* takeFree(storage, id, limit, entry)
     if (!isFree || (limit.spec.concurrency !== undefined && !got)) break
@@ -61,14 +64,15 @@ export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, ent
       // Only to say that the limiter is in use. A process that stood still looks again: a check may have retired the limiter since.
       const isOld = storage.now() - askedAt >= STOOD_STILL_MS
       yield* checkBy(storage, id, storage.now() + CHECK_IDLE_EVERY_MS, isOld ? undefined : seen)
-      return { at: now, by: now, ...slot }
+      return { grant: { at: now, by: now, ...slot } }
     }
     const next = taken(limit.spec, seen.state, entry, now, now)
-    if (yield* writeState(storage, id, next, seen.found)) return { at: now, by: now, ...validFor(limit.spec, now), ...slot }
+    if (yield* writeState(storage, id, next, seen.found)) return { grant: { at: now, by: now, ...validFor(limit.spec, now), ...slot } }
+    last = undefined
   }
   // Others come and go faster than this one can write: the queue serves many at a time.
   if (got?.isNew) yield* free(storage, id, got.slot)
-  return undefined
+  return last ? { seen: last } : {}
 }
 
 /** `mayHaveSlot`: a runner that died may have got one without queueing. */

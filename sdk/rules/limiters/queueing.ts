@@ -14,9 +14,9 @@ import { checkBy, readState, type Seen } from './state.ts'
  * its owner looks for room. A process that dies in between has left something behind that the next check of the limiter finds.
  */
 
-/** Puts a request into the queue. Doing it again is harmless. */
-export function* join(storage: Storage, id: LimiterId, entry: QueueEntry): Procedure<void> {
-  yield* checkBy(storage, id, storage.now() + CHECK_EVERY_MS)
+/** Puts a request into the queue. Doing it again is harmless. `seen`: the limiter's state, if it was read just before. */
+export function* join(storage: Storage, id: LimiterId, entry: QueueEntry, seen?: Seen): Procedure<void> {
+  yield* checkBy(storage, id, storage.now() + CHECK_EVERY_MS, seen)
   yield* putEntry(storage, id, { ...entry, since: storage.now() })
 }
 
@@ -33,11 +33,11 @@ export function* lookForRoom(storage: Storage, id: LimiterId, holder: string, kn
 /** The limiter that a run has to pass next. */
 const nextGate = ({ admission, passed = 0 }: { admission?: Admission | undefined; passed?: number | undefined }): Gate | undefined => admission?.gates[passed]
 
-/** Queues a run at the limiter that it has to pass next, before its record says so. Gives the time. */
-export function* joinNext(storage: Storage, run: Requesting & { passed?: number | undefined }): Procedure<number> {
+/** Queues a run at the limiter that it has to pass next, before its record says so. Gives the time. `seen`: as for `join`. */
+export function* joinNext(storage: Storage, run: Requesting & { passed?: number | undefined }, seen?: Seen): Procedure<number> {
   const gate = nextGate(run)
   const joinedAt = storage.now()
-  if (gate) yield* join(storage, gate, entryOf(run, gate))
+  if (gate) yield* join(storage, gate, entryOf(run, gate), seen)
   return joinedAt
 }
 

@@ -25,19 +25,34 @@ export interface Release extends Identified {
   cooldownMs?: number
 }
 
+/** What a release has to know of the limiter before it writes. */
+export interface Ahead {
+  limit: InForce
+  slot?: Slot
+  look?: Look
+}
+
+/** May be read before the permit is given back: everything is written only as it was read. */
+export function* lookAhead(storage: Storage, id: LimiterId, permit: Release): Procedure<Ahead> {
+  if (permit.slot === undefined) return { limit: yield* limitOf(storage, id) }
+  // Together: every call is time in which the slot is of no use.
+  const reads = [limitOf(storage, id), readSlot(storage, id, permit.slot), look(storage, id, permit.lane || undefined)]
+  const [limit, slot, seen] = (yield* together<unknown>(reads)) as [InForce, Slot, Look]
+  return { limit, slot, look: seen }
+}
+
 /** Gives the permit back and dispatches the next. Doing it again is harmless. */
-export function* release(storage: Storage, id: LimiterId, permit: Release): Procedure<Wake[]> {
+export function* release(storage: Storage, id: LimiterId, permit: Release, known?: Ahead): Procedure<Wake[]> {
   if (permit.isReserved) yield* unreserve(storage, id, permit.holder)
   if (permit.cooldownMs !== undefined) yield* coolDownKey(storage, id, permit.cooldownMs)
   const queued = permit.isQueued ? yield* leaveQueue(storage, id, permit) : undefined
   if (permit.mayHold === false && !queued && !permit.isReserved && !permit.isQueued) return []
-  // Together: every call is time in which the slot is of no use to anybody.
-  const reads = permit.slot === undefined || queued ? [] : [readSlot(storage, id, permit.slot), look(storage, id, permit.lane || undefined)]
-  const [limit, known, ahead] = (yield* together<unknown>([limitOf(storage, id), ...reads])) as [InForce, Slot?, Look?]
-  const slot = queued ?? (known?.holder === permit.holder ? known : yield* heldSlot(storage, id, limit, permit))
+  const ahead = known ?? (queued ? { limit: yield* limitOf(storage, id) } : yield* lookAhead(storage, id, permit))
+  const { limit } = ahead
+  const slot = queued ?? (ahead.slot?.holder === permit.holder ? ahead.slot : yield* heldSlot(storage, id, limit, permit))
   // Without slots there is nothing to pass on. A request that left the queue may have kept others from looking.
   if (!slot && !permit.isQueued && !permit.isReserved) return []
-  return (yield* dispatch(storage, id, slot, { limit, ahead })).wakes
+  return (yield* dispatch(storage, id, slot, { limit, ahead: queued ? undefined : ahead.look })).wakes
 }
 
 /** Takes a request out of the queue; the slot that it was granted meanwhile. */

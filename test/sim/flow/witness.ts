@@ -283,7 +283,10 @@ export class FlowWitness {
   /** A race went on without the task. It has given its permit back, and its worker is told when it next says something. */
   private isWithdrawn({ run, step }: Body): boolean {
     const isIt = (op: string) => op.split('/').at(-1) === step.plan.name
-    return this.cloud.ledger.someEvent(run.id, (event) => event.type === 'decided' && event.withdrawn?.some(isIt) === true)
+    return this.cloud.ledger.someEvent(
+      run.id,
+      (event) => event.type === 'decided' && event.withdrawn?.some(isIt) === true,
+    )
   }
 
   /** How much of a rate has begun in the last so many milliseconds. */
