@@ -13,30 +13,44 @@ import type { Storage, StoredRun } from './storage.ts'
  * in the journal already, and not yet in the run itself, is carried through here too: somebody died on the way.
  */
 export function* terminate(storage: Storage, runId: string, reason: string): Procedure<{ ended: boolean; wakes: Wake[] }> {
-  for (;;) {
+  const wakes: Wake[] = []
+  for (let isOurs = false; ; ) {
     const run = yield* ask(storage.find(runId))
-    if (!run || hasEnded(run.status)) return { ended: false, wakes: [] }
+    if (!run || hasEnded(run.status)) return { ended: isOurs, wakes }
     const frames = yield* ask(storage.frames(run, run.baseSeq + 1))
-    const last = frames.at(-1)?.events.at(-1)
-    if (last && isTerminal(last)) return yield* carryThrough(storage, run, last, frames)
-    const event: TerminalEvent = { type: 'run.terminated', reason }
-    const frame = yield* appendOutside(storage, run, frames, event)
-    if (frame) return { ...(yield* carryThrough(storage, run, event, [...frames, frame])), ended: true }
+    const event = endOf(frames) ?? { type: 'run.terminated', reason }
+    if (!endOf(frames)) {
+      const frame = yield* appendOutside(storage, run, frames, event)
+      if (!frame) continue
+      frames.push(frame)
+      isOurs = true
+    }
+    const carried = yield* carryThrough(storage, run, event, frames)
+    wakes.push(...carried.wakes)
+    if (carried.isDone) return { ended: true, wakes }
   }
 }
 
-function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, frames: Frame[]): Procedure<{ ended: boolean; wakes: Wake[] }> {
+function endOf(frames: readonly Frame[]): TerminalEvent | undefined {
+  const last = frames.at(-1)?.events.at(-1)
+  return last && isTerminal(last) ? last : undefined
+}
+
+/** Not done: another process has moved the run on. It may have been retried since, so this one looks again. */
+function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, frames: Frame[]): Procedure<{ isDone: boolean; wakes: Wake[] }> {
   const { seq } = frames.at(-1)!
   const events = frames.flatMap((frame) => frame.events)
-  // Before the run itself, as in every commit: an end that nobody was told of would never be told.
+  // Before the run itself, as in every commit: otherwise its parent and children might never hear of the end.
   const { wakes } = yield* sendOutgoing(storage, run, outgoingAtEnd(run, event, seq, events))
   if (isFinal(event)) yield* ask(storage.clearMail(run, 'all'))
-  // Whoever holds the run has lost it.
-  const updated = yield* ask(storage.update(run, { when: { open: true }, set: ended(event, storage.now()), bump: ['epoch'], frame: seq }))
-  if (updated.ok) yield* forgetStarts(storage, run, 'payloads')
-  // Behind the run itself: nobody would look at one that says that it is queued, and is in no queue any more. What is left here, the check of its limiter finds.
+  // A runner that holds the run loses it.
+  const when = { open: true as const, epoch: run.epoch }
+  const updated = yield* ask(storage.update(run, { when, set: ended(event, storage.now()), bump: ['epoch'], frame: seq }))
+  if (!updated.ok) return { isDone: false, wakes }
+  yield* forgetStarts(storage, run, 'payloads')
+  // Behind the run itself: a run that says that it is queued must be in a queue. What a crash leaves here, the check of the limiter finds.
   const released = yield* sendOutgoing(storage, run, allReleases(run, events))
-  return { ended: updated.ok, wakes: [...wakes, ...released.wakes] }
+  return { isDone: true, wakes: [...wakes, ...released.wakes] }
 }
 
 /** Takes the next slot of the journal for something that does not come from a runner; undefined if it was taken. */

@@ -89,8 +89,9 @@ function* checkEntries(storage: Storage, id: LimiterId, queue: readonly Queued[]
     const isOverdue = run && !isOut(run) && entries.some(({ entry }) => isUnconfirmed(storage, entry))
     // A process that stood still may have queued requests that their run has left behind since. Each would be granted, in vain.
     const wanted = isOverdue ? yield* wantedBy(storage, run) : undefined
-    const isOfUse = ({ entry: { holder, grant: granted } }: Queued): boolean =>
-      run !== undefined && !isOut(run) && granted !== 'withdrawn' && (!wanted || !isOfStep(holder) || wanted.has(holder))
+    const isOfUse = ({ entry: { holder, since = 0, grant: granted } }: Queued): boolean =>
+      // A run may be in the queue before it is made.
+      !run ? storage.now() - since < BEING_MADE_MS : !isOut(run) && granted !== 'withdrawn' && (!wanted || !isOfStep(holder) || wanted.has(holder))
     yield* together(entries.filter((each) => !isOfUse(each)).map(({ key }) => removeEntry(storage, id, key)))
     kept.push(...entries.filter(isOfUse))
     if (isOverdue) wakes.push(...(yield* wakeUp(storage, run)))
