@@ -57,6 +57,8 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
   const passed = gates.length
   const admission = { ...run.admission!, gates: [...gates, ...run.admission!.gates.slice(passed)] }
   if (passed === admission.gates.length) return yield* insertPlain(storage, { ...run, admission, passed })
+  // A process without the code grants the limits that come later: they must be on record by then.
+  yield* together(admission.gates.slice(passed + 1).map((gate) => limitFor(storage, run, gate)))
   const joinedAt = yield* joinNext(storage, { ...run, admission, passed }, seen)
   const made = yield* insertPlain(storage, { ...run, admission, passed, status: 'queued' })
   if (!made.inserted) return made

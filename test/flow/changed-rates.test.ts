@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { limit, workflow } from '../../sdk/index.ts'
+import { type Context, limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 test('a limit that is paused and resumed, or set to the numbers it has, keeps its rate', async () => {
@@ -88,4 +88,21 @@ test('paused again while resumed, the next resume keeps its rate', async () => {
   expect(times).toHaveLength(320)
   const rate = (320 - before) / ((times.at(-1)! - at) / 1_000)
   expect(rate).toBeGreaterThan(9)
+})
+
+test('a rate that a deployment adds counts for runs that wait for another limit first', async () => {
+  const begun: number[] = []
+  const body = async (ctx: Context) => {
+    await ctx.step('go', () => void begun.push(env.clock.now()))
+    await ctx.sleep('inside', '1m')
+  }
+  const before = workflow('w', { concurrency: { limit: 1 } }, body)
+  const after = workflow('w', { concurrency: { limit: 1 }, rateLimit: { limit: 1, per: '1h' } }, body)
+  const env = await testEnv({ workflows: [before] })
+  await env.start(before, undefined)
+  await env.settle()
+  await env.restart([after])
+  for (let i = 0; i < 3; i++) await env.start(after, undefined)
+  await env.advance('59m')
+  expect(begun).toHaveLength(2)
 })

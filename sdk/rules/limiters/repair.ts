@@ -108,7 +108,8 @@ type Request = 'queued' | 'dropped' | 'not queued'
 
 function* checkSlot(storage: Storage, id: LimiterId, slot: Slot, all: readonly Slot[], request: Request, checkedAt: number, wakes: Wake[]): Procedure<void> {
   const run = yield* ask(storage.find(runOf(slot.holder)))
-  const isLeft = (yield* hasAnother(storage, id, slot, all)) || (yield* isLeftOver(storage, id, slot, run, request, checkedAt))
+  // In this order: of two slots of a run that has ended, none is kept.
+  const isLeft = (yield* isLeftOver(storage, id, slot, run, request, checkedAt)) || (yield* hasAnother(storage, id, slot, all))
   if (isLeft) return void (yield* free(storage, id, slot))
   // It has a slot, and is not in the queue that would tell it so.
   if (run?.status === 'queued' && request !== 'queued' && !isOfStep(slot.holder) && isAt(run, id)) wakes.push(...(yield* queueUp(storage, run)))
@@ -136,6 +137,11 @@ function* tellOwners(storage: Storage, id: LimiterId, limit: InForce, held: read
     const slot = held.find(({ holder }) => holder === queued.entry.holder)
     // A process that has just taken it for the request is about to tell its owner.
     if (!slot || queued.entry.grant !== undefined || storage.now() - slot.since < TOLD_WITHIN_MS) continue
+    if (limit.spec.rate !== undefined) {
+      // The part of the rate that came with the slot was for then. Dispatching, which is next, takes one for now.
+      yield* free(storage, id, slot)
+      continue
+    }
     const granting = yield* grant(storage, id, limit, queued, slot, storage.now())
     if (!granting.isGranted) continue
     if (granting.isEntryLeft) yield* removeEntry(storage, id, queued.key)

@@ -4,6 +4,7 @@ import { FORMAT, idempotencyKey } from '../../../sdk/engine/names.ts'
 import { LIMITS } from '../../../sdk/flow/limit-record.ts'
 import { CHECK_EVERY_MS, queueOf } from '../../../sdk/flow/limiter.ts'
 import { entryKey, holderOf, type QueueEntry, writeEntry } from '../../../sdk/flow/queue.ts'
+import { readQueue } from '../../../sdk/rules/limiters/entries.ts'
 import { repair } from '../../../sdk/rules/limiters/repair.ts'
 import { passOn, readSlot, writeSlot } from '../../../sdk/rules/limiters/slots.ts'
 import { checkBy } from '../../../sdk/rules/limiters/state.ts'
@@ -214,6 +215,22 @@ describe('a check tells again', () => {
     const wakes = [...check(at), ...check(at)]
     expect(new Set(wakes.map(({ runId }) => runId))).toEqual(new Set(['in', 'out']))
     expect([at.status('in'), at.status('out'), at.slots()]).toEqual(['pending', 'pending', { 0: 'in', 1: 'out' }])
+  })
+
+  it('a start of a rate takes its part of it for now, not for the time at which a process died', async () => {
+    const at = new LimiterWorld()
+    at.setLimit({ concurrency: 2, rate: 1, perMs: HOUR })
+    for (const id of ['first', 'second']) await waiting(at, id, asked())
+    for (const id of ['first', 'second']) queue(at, at.entry(id, { holder: stepOf(id) }))
+    hold(at, 0, stepOf('first'))
+    hold(at, 1, stepOf('second'))
+    use(at)
+    wait(at, MINUTE)
+    const woken = check(at)
+    expect(woken.map(({ runId }) => runId)).toEqual(['first', 'second'])
+    const entries = at.do((storage) => readQueue(storage, LIMIT, 10))
+    const grants = entries.map(({ entry }) => entry.grant as { at: number })
+    expect(grants.map(({ at: time }) => time - at.now())).toEqual([0, expect.closeTo(HOUR, -6)])
   })
 
   it('nobody of what goes well', async () => {
