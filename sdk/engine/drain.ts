@@ -43,10 +43,10 @@ export class Drain {
     const place = this.pauses.placeOf(visit)
     if (place) {
       starts.stepBack()
-      return { opensNothing: true, place, isOver: () => !steps.areRunning && !steps.haveReported }
+      return { opensNothing: true, place, isOver: () => (steps.areRunning ? this.mustLetGo : !steps.haveReported) }
     }
     if (visit.options.deadline === undefined || visit.timeLeft() > STOP_STARTING_MS) return undefined
-    return { opensNothing: false, isOver: () => (steps.areRunning ? visit.timeLeft() <= LET_GO_MS : starts.any || starts.areToAsk) }
+    return { opensNothing: false, isOver: () => (steps.areRunning ? this.mustLetGo : starts.any || starts.areToAsk) }
   }
 
   /** A timer that is this close is waited for here. */
@@ -59,6 +59,11 @@ export class Drain {
   /** This process stood still past its deadline, so how long a body has run says nothing of how long it takes. */
   get isLate(): boolean {
     return this.visit.timeLeft() < -LET_GO_MS
+  }
+
+  /** There is no time left for bodies that still run. */
+  private get mustLetGo(): boolean {
+    return this.visit.timeLeft() <= LET_GO_MS
   }
 
   /** When bodies that still run are cut off. */

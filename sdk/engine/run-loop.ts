@@ -197,12 +197,12 @@ class RunLoop {
 
   private async handOver(stop: Stop): Promise<RunOutcome> {
     const { closing, replay, world, begunAt } = this.visit
-    if (stop.place) return closing.queue(this.waits.describe(), stop.place)
     if (!this.drain.isLate) this.steps.cutOff(world.clock.now() - begunAt)
     // One turn each, as ever: the first may be the end of the code, and then the others were never heard of.
     await this.turns.deliverSettled()
     if (replay.violation) return closing.park(replay.violation)
     if (replay.end) return this.finish()
+    if (stop.place) return closing.queue(this.waits.describe(), stop.place)
     this.steps.abandon('the runner has to stop; the step will run again elsewhere')
     return closing.release(this.waits.rounds(), this.steps.haveAsked)
   }

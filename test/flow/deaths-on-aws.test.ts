@@ -338,3 +338,20 @@ test('the same without a pause', async () => {
   }
   expect(bad).toEqual([])
 }, 60_000)
+
+test('a paused run whose body takes longer than its runner has is queued before the runner has to stop', async () => {
+  let begun = 0
+  const long = workflow('long', async (ctx) => ctx.step('work', () => (++begun === 1 ? new Promise<void>(() => {}) : undefined)))
+  const { open, take, wait, clock } = slowCloud([long])
+  const client = open()
+  const { runId } = await client.start(long)
+  const visit = take(client, runId, { deadline: clock.now() + 60_000 })
+  await wait(1_000)
+  await client.pause({ run: runId })
+  await wait(59_000)
+  expect((await client.get(runId)).status).toBe('queued')
+  await visit
+  await client.resume({ run: runId })
+  await take(client, runId)
+  expect([(await client.get(runId)).status, begun]).toEqual(['completed', 2])
+})
