@@ -1,7 +1,7 @@
 import { Client } from '../../sdk/client.ts'
 import type { Context } from '../../sdk/context.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
-import type { Wake, World } from '../../sdk/ports.ts'
+import type { Wake } from '../../sdk/ports.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { type AnyWorkflow, Registry, workflow } from '../../sdk/workflow.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
@@ -47,8 +47,9 @@ async function measure(flow: AnyWorkflow): Promise<{ writeUnits: number; readUni
   const world = new AwsWorld({ ...resources, clients, clock })
   const registry = new Registry([flow])
   const due: Wake[] = []
-  const recording: World = Object.create(world, { wakeups: { value: { send: async (wakes: Wake[]) => void due.push(...wakes) } } })
-  const client = new Client(recording, registry)
+  // The world sends some by itself, so they are taken at its own port.
+  world.wakeups.send = async (wakes) => void due.push(...wakes)
+  const client = new Client(world, registry)
   try {
     // What a process does once is not what a run costs.
     await client.start(flow, undefined)
@@ -56,6 +57,8 @@ async function measure(flow: AnyWorkflow): Promise<{ writeUnits: number; readUni
     meter.reset()
     for (let i = 0; i < RUNS; i++) await client.start(flow, undefined)
     await takeAll()
+  const counts = await client.counts()
+    console.log(JSON.stringify(counts))
     const { writeUnits, readUnits } = meter.bill
     const each = (units: number) => Math.round((units / RUNS) * 100) / 100
     return { writeUnits: each(writeUnits), readUnits: each(readUnits) }
@@ -65,11 +68,15 @@ async function measure(flow: AnyWorkflow): Promise<{ writeUnits: number; readUni
     meter.close()
   }
 
-  async function takeAll(): Promise<void> {
+  /** How many have completed. */
+  async function takeAll(): Promise<number> {
+    let completed = 0
     for (let wake = due.shift(); wake; wake = due.shift()) {
       clock.moveTo(Math.max(clock.now(), wake.at))
-      const { status } = await runOnce(recording, registry, wake.runId, { lease: { owner: 'runner', ms: 30_000 } })
+      const { status } = await runOnce(world, registry, wake.runId, { lease: { owner: 'runner', ms: 30_000 } })
       if (status !== 'completed') throw new Error(`run '${wake.runId}' is ${status}`)
+      completed++
     }
+    return completed
   }
 }
