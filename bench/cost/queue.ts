@@ -57,7 +57,7 @@ async function measure(flow: AnyWorkflow): Promise<{ writeUnits: number; readUni
     meter.reset()
     for (let i = 0; i < RUNS; i++) await client.start(flow, undefined)
     await takeAll()
-  const counts = await client.counts()
+    const counts = await client.counts()
     console.log(JSON.stringify(counts))
     const { writeUnits, readUnits } = meter.bill
     const each = (units: number) => Math.round((units / RUNS) * 100) / 100

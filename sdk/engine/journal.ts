@@ -26,7 +26,7 @@ export interface Facts {
   /** By which claim. */
   openedBy?: number
   /** The permit that it has asked for and not released, and how many it has asked for so far. */
-  permit?: Pick<EventOf<'step.queued'>, 'limit' | 'key' | 'order'>
+  permit?: Pick<EventOf<'step.queued'>, 'limit' | 'key' | 'order'> | undefined
   permits?: number
   /** Of a task: it was handed out with that permit. */
   isHandedOut?: boolean
@@ -184,10 +184,10 @@ export class Journal {
     if (facts) applyFact(facts, event).openedBy = epoch
     else {
       // With a place for what nearly all of them get: a journal may have very many.
-      facts = applyFact({ kind: opKindOf(event.type), opened: undefined, openedAt: at, openedBy: epoch, failures: 0 }, event)
+      facts = applyFact({ kind: opKindOf(event.type), opened: undefined, openedAt: at, openedBy: epoch, failures: 0, permit: undefined }, event)
       this.facts.set(event.id, facts)
     }
-    if (facts.permit) this.hasPermits = true
+    if (facts.permit !== undefined) this.hasPermits = true
   }
 
   /** The events between an undone failure and the request to go on are kept aside until replay gets there. */
@@ -234,7 +234,7 @@ export class Journal {
     for (const facts of this.facts.values()) {
       if (isLost(facts.opened)) facts.isLost = true
       // The end has released every permit.
-      if (facts.permit) delete facts.permit
+      if (facts.permit) facts.permit = undefined
     }
     for (const { event } of forgotten?.events ?? []) if (event.type === 'child.started' && isLost(event)) this.lost.add(event.id)
   }
@@ -283,14 +283,14 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
       facts.until = event.until
       facts.paused = false
       delete facts.underWay
-      if (facts.permit) delete facts.permit
+      if (facts.permit) facts.permit = undefined
       break
     case 'step.paused':
       facts.until = event.until
       facts.paused = true
       facts.checkpoint = event.data
       delete facts.underWay
-      if (facts.permit) delete facts.permit
+      if (facts.permit) facts.permit = undefined
       break
     case 'step.checkpoint':
       facts.checkpoint = event.data

@@ -152,9 +152,9 @@ export class Replay {
   }
 
   /** One live turn. */
-  async deliver(event: Delivery, at: number): Promise<void> {
+  deliver(event: Delivery, at: number): Promise<void> {
     this.isReplaying = false
-    await this.turn(() => {
+    return this.turn(() => {
       this.delivered++
       this.apply(event, at)
     })
@@ -275,14 +275,26 @@ export class Replay {
     return foreignAwait(this.run, this.lastDelivered)
   }
 
-  private async turn(act: () => void): Promise<void> {
-    // In a microtask, so that nextTick means: once the microtask queue has run empty.
-    await null
-    this.turns++
-    this.inTurn = true
-    act()
-    await new Promise<void>((resolve) => process.nextTick(resolve))
-    this.inTurn = false
+  /** One promise a turn: async functions would make four, and every step of every run has a turn. */
+  private turn(act: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        this.inTurn = false
+        resolve()
+      }
+      const begin = () => {
+        this.turns++
+        this.inTurn = true
+        try {
+          act()
+        } catch (error) {
+          return reject(error)
+        }
+        process.nextTick(end)
+      }
+      // In a microtask, so that nextTick means: once the microtask queue has run empty.
+      void SETTLED.then(begin)
+    })
   }
 
   private ended(end: CodeEnd): void {
