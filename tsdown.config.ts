@@ -26,7 +26,9 @@ export default defineConfig({
     // The Lambda functions, which the construct bundles with the user's workflows.
     'functions/{api,authorizer,callbacks,dead-letters,events,lifecycle,no-codec,no-tracing,otlp-tracing,cloudwatch-tracing,runner,schedules,small-attributes,small-clients,small-documents,sweeper,user-codec,workers}.ts',
   ],
-  deps: { neverBundle: ['overwinter-workflows', 'overwinter-codec', 'overwinter-coding', 'overwinter-tracing', /^#aws\//] },
+  deps: {
+    neverBundle: ['overwinter-workflows', 'overwinter-codec', 'overwinter-coding', 'overwinter-tracing', /^#aws\//],
+  },
   unbundle: true,
   format: 'esm',
   platform: 'node',

@@ -8,7 +8,10 @@ const functionFile = (name: string) => new URL(`functions/${name}.ts`, import.me
 
 export default defineConfig({
   // As the bundler has it where there is no codec, and nobody traces.
-  resolve: { conditions, alias: { 'overwinter-coding': functionFile('no-codec'), 'overwinter-tracing': functionFile('no-tracing') } },
+  resolve: {
+    conditions,
+    alias: { 'overwinter-coding': functionFile('no-codec'), 'overwinter-tracing': functionFile('no-tracing') },
+  },
   ssr: { resolve: { conditions } },
   test: {
     include: ['test/**/*.test.ts', 'workflows/**/*.test.ts'],

@@ -27,7 +27,12 @@ export function benchAgainst(): void {
       ['naps', 200],
     ] as const) {
       const script = new URL(import.meta.url).pathname
-      const once = () => Number(execFileSync(process.execPath, ['--conditions=overwinter-source', script, there, here, name, String(n)], { encoding: 'utf8' }))
+      const once = () =>
+        Number(
+          execFileSync(process.execPath, ['--conditions=overwinter-source', script, there, here, name, String(n)], {
+            encoding: 'utf8',
+          }),
+        )
       const times = median(Array.from({ length: PROCESSES }, once))
       report('against', `${n} ${name}, CPU here ÷ at ${commit}`, { times: Number(times.toFixed(3)) }, { times: 1.02 })
     }

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 
 const { DBOS } = createRequire(join(process.cwd(), 'package.json'))('@dbos-inc/dbos-sdk')
 const [runs, limit, callers] = process.argv.slice(2).map(Number)
-const work = DBOS.registerWorkflow(async () => DBOS.runStep(async () => new Promise((resolve) => setTimeout(resolve, 100)), { name: 'work' }), { name: 'work' })
+const work = DBOS.registerWorkflow(
+  async () => DBOS.runStep(async () => new Promise((resolve) => setTimeout(resolve, 100)), { name: 'work' }),
+  { name: 'work' },
+)
 DBOS.setConfig({
   name: 'bench',
   systemDatabaseUrl: process.env.DBOS_URL ?? 'postgresql://postgres@127.0.0.1:15432/bench_sys',

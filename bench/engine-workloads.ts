@@ -9,7 +9,11 @@ const workloads = {
     for (let i = 0; i < n; i++) sum += await ctx.step(`s${i}`, () => 1)
     return sum
   }),
-  parallel: workflow('parallel', async (ctx, n: number) => (await Promise.all(Array.from({ length: n }, (_, i) => ctx.step(`s${i}`, async () => i)))).length),
+  parallel: workflow(
+    'parallel',
+    async (ctx, n: number) =>
+      (await Promise.all(Array.from({ length: n }, (_, i) => ctx.step(`s${i}`, async () => i)))).length,
+  ),
   stepAndSleep: workflow('step-and-sleep', async (ctx, n: number) => {
     let sum = 0
     for (let i = 0; i < n; i++) {

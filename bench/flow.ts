@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client } from '../sdk/client.ts'
-import { Runner } from '../sdk/runner.ts'
+import { Client } from '../sdk/client/client.ts'
+import { Runner } from '../sdk/runner/runner.ts'
 import { type AnyWorkflow, Registry, workflow } from '../sdk/workflow.ts'
 import { LocalWorld } from '../sdk/worlds/local/world.ts'
 import { report } from './report.ts'
@@ -24,7 +24,13 @@ export async function benchFlow(): Promise<void> {
   )
   const through = await measure(queued, 'to the end')
   const share = Math.round((through.runsPerSecond / ((LIMIT / STEP_MS) * 1_000)) * 100) / 100
-  report('flow', `${RUNS} runs on a limit of ${LIMIT}, ${STEP_MS} ms each`, { ...through, share }, { share: 0.9 }, { atLeast: true })
+  report(
+    'flow',
+    `${RUNS} runs on a limit of ${LIMIT}, ${STEP_MS} ms each`,
+    { ...through, share },
+    { share: 0.9 },
+    { atLeast: true },
+  )
 
   const folder = process.env.PEERS
   if (!folder || !existsSync(join(folder, 'dbos/node_modules'))) return
@@ -32,11 +38,15 @@ export async function benchFlow(): Promise<void> {
   for (let round = 0; round < 3; round++) {
     const ours = await measure(queued, 'starts')
     const theirs = JSON.parse(
-      execFileSync(process.execPath, [new URL('./dbos-queues.mjs', import.meta.url).pathname, String(RUNS), String(LIMIT), String(CALLERS)], {
-        cwd: join(folder, 'dbos'),
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      })
+      execFileSync(
+        process.execPath,
+        [new URL('./dbos-queues.mjs', import.meta.url).pathname, String(RUNS), String(LIMIT), String(CALLERS)],
+        {
+          cwd: join(folder, 'dbos'),
+          encoding: 'utf8',
+          stdio: ['ignore', 'pipe', 'ignore'],
+        },
+      )
         .trim()
         .split('\n')
         .at(-1)!,
@@ -48,7 +58,10 @@ export async function benchFlow(): Promise<void> {
   report('side by side', "queued starts/s against DBOS's queues", { times }, { times: 5 }, { atLeast: true })
 }
 
-async function measure(queued: AnyWorkflow, how: 'to the end' | 'starts'): Promise<{ startsPerSecond: number; runsPerSecond: number }> {
+async function measure(
+  queued: AnyWorkflow,
+  how: 'to the end' | 'starts',
+): Promise<{ startsPerSecond: number; runsPerSecond: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'overwinter-flow-'))
   const world = new LocalWorld({ path: join(folder, 'runs.db'), log: () => {} })
   const runner = new Runner(world, { workflows: [queued] })
@@ -62,9 +75,13 @@ async function measure(queued: AnyWorkflow, how: 'to the end' | 'starts'): Promi
     }
     await Promise.all(Array.from({ length: CALLERS }, caller))
     const started = performance.now()
-    while (how === 'to the end' && ((await client.counts()).completed?.count ?? 0) < RUNS) await new Promise((resolve) => setTimeout(resolve, 200))
+    while (how === 'to the end' && ((await client.counts()).completed?.count ?? 0) < RUNS)
+      await new Promise((resolve) => setTimeout(resolve, 200))
     const ended = performance.now()
-    return { startsPerSecond: Math.round((RUNS / (started - begun)) * 1_000), runsPerSecond: Math.round((RUNS / (ended - begun)) * 1_000) }
+    return {
+      startsPerSecond: Math.round((RUNS / (started - begun)) * 1_000),
+      runsPerSecond: Math.round((RUNS / (ended - begun)) * 1_000),
+    }
   } finally {
     await runner.stop()
     world.close()

@@ -1,5 +1,6 @@
 import { Client, Registry, Schedules, workflow } from '../sdk/index.ts'
-import type { NewRun, RunFilter } from '../sdk/ports.ts'
+import type { NewRun } from '../sdk/ports/run.ts'
+import type { RunFilter } from '../sdk/ports/run-lists.ts'
 import { openAwsInMemory } from '../test/sim/aws/open-world.ts'
 import { report } from './report.ts'
 
@@ -25,7 +26,12 @@ export async function benchLists(): Promise<void> {
   const cost = async (name: string, filter: Omit<RunFilter, 'limit'>, goal?: number) => {
     const [before, called] = [table.readUnits, calls()]
     const { runs, cursor } = await world.store.list({ ...filter, limit: 50 })
-    const figures = { readUnits: table.readUnits - before, calls: calls() - called, runs: runs.length, isCut: Number(runs.length < 50 && cursor !== undefined) }
+    const figures = {
+      readUnits: table.readUnits - before,
+      calls: calls() - called,
+      runs: runs.length,
+      isCut: Number(runs.length < 50 && cursor !== undefined),
+    }
     report('lists', `50 of ${RUNS} runs, ${name}`, figures, goal === undefined ? {} : { readUnits: goal })
   }
   await cost('no filter', {}, 120)
@@ -52,7 +58,12 @@ export async function benchLists(): Promise<void> {
   report('at rest', 'a look at the schedules, of which there are none', { readUnits: sync.units, calls: sync.calls })
   const perMonth = { sweeps: 60 * 24 * 30, syncs: 12 * 24 * 30 }
   const usd = ((perMonth.sweeps * sweep.units + perMonth.syncs * sync.units) * 0.125) / 1_000_000
-  report('at rest', 'reads of a month', { callsPerHour: 60 * sweep.calls + 12 * sync.calls, usd: Math.round(usd * 1_000) / 1_000 }, { usd: 0.2 })
+  report(
+    'at rest',
+    'reads of a month',
+    { callsPerHour: 60 * sweep.calls + 12 * sync.calls, usd: Math.round(usd * 1_000) / 1_000 },
+    { usd: 0.2 },
+  )
 }
 
 function run(i: number, now: number): NewRun {

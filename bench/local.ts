@@ -13,7 +13,12 @@ export async function benchLocal(): Promise<void> {
   try {
     await measureThroughput(service)
     const late = await wakeTogether(service, 1_000)
-    report('local', '1000 sleepers due at once', { lateP50Ms: late.p50, lateP99Ms: late.p99, earliestMs: late.min }, { lateP99Ms: 250 })
+    report(
+      'local',
+      '1000 sleepers due at once',
+      { lateP50Ms: late.p50, lateP99Ms: late.p99, earliestMs: late.min },
+      { lateP99Ms: 250 },
+    )
   } finally {
     service.stop()
   }
@@ -115,7 +120,9 @@ export class Service {
   static async start(): Promise<Service> {
     const folder = mkdtempSync(join(tmpdir(), 'overwinter-bench-'))
     const script = new URL('./local-service.ts', import.meta.url).pathname
-    const child = fork(script, [join(folder, 'runs.db')], { execArgv: ['--conditions=overwinter-source', '--expose-gc'] })
+    const child = fork(script, [join(folder, 'runs.db')], {
+      execArgv: ['--conditions=overwinter-source', '--expose-gc'],
+    })
     const [{ url }] = (await once(child, 'message')) as [{ url: string }]
     return new Service(child, folder, url)
   }
@@ -129,9 +136,13 @@ export class Service {
     return this.post(`/workflows/${workflow}/runs`, { input })
   }
 
-  async ask(question: 'stats' | 'lateness' | 'gc' | 'reset'): Promise<{ lateness: number[]; done: number; rssMb: number; heapMb: number }> {
+  async ask(
+    question: 'stats' | 'lateness' | 'gc' | 'reset',
+  ): Promise<{ lateness: number[]; done: number; rssMb: number; heapMb: number }> {
     this.child.send(question)
-    const [answer] = (await once(this.child, 'message')) as [{ lateness: number[]; done: number; rssMb: number; heapMb: number }]
+    const [answer] = (await once(this.child, 'message')) as [
+      { lateness: number[]; done: number; rssMb: number; heapMb: number },
+    ]
     return answer
   }
 
@@ -160,11 +171,14 @@ export class Service {
     const data = JSON.stringify(body)
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(data) }
-      const request = http.request({ host: this.url.hostname, port: this.url.port, path, method: 'POST', agent: this.agent, headers }, (response) => {
-        let text = ''
-        response.on('data', (chunk) => (text += chunk))
-        response.on('end', () => (response.statusCode! < 300 ? resolve(JSON.parse(text)) : reject(new Error(text))))
-      })
+      const request = http.request(
+        { host: this.url.hostname, port: this.url.port, path, method: 'POST', agent: this.agent, headers },
+        (response) => {
+          let text = ''
+          response.on('data', (chunk) => (text += chunk))
+          response.on('end', () => (response.statusCode! < 300 ? resolve(JSON.parse(text)) : reject(new Error(text))))
+        },
+      )
       request.on('error', reject)
       request.end(data)
     })
@@ -174,7 +188,8 @@ export class Service {
 /** So many rounds it takes until everything that runs often is compiled. The peer's figures do not change with its rounds. */
 const UNCOUNTED = 3
 
-export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 async function repeat(times: number, work: () => Promise<unknown>): Promise<number[]> {
   const ms: number[] = []

@@ -26,12 +26,36 @@ export async function benchPeers(): Promise<void> {
     theirs.push(measureRestate(folder))
     report('restate', 'three-step runs and sequential steps', { ...theirs.at(-1)! })
   }
-  const ratio = (pick: (t: Throughput) => number) => Math.round((median(ours.map(pick)) / median(theirs.map(pick))) * 100) / 100
+  const ratio = (pick: (t: Throughput) => number) =>
+    Math.round((median(ours.map(pick)) / median(theirs.map(pick))) * 100) / 100
   report('side by side', 'runs/s against Restate, cold', { times: ratio((t) => t.coldRunsPerSecond) })
-  report('side by side', 'runs/s against Restate, warm', { times: ratio((t) => t.runsPerSecond) }, { times: 5 }, { atLeast: true })
-  report('side by side', 'sequential steps/s (100) against Restate', { times: ratio((t) => t.stepsPerSecond100) }, { times: 4 }, { atLeast: true })
-  report('side by side', 'sequential steps/s (1000) against Restate', { times: ratio((t) => t.stepsPerSecond1000) }, { times: 4 }, { atLeast: true })
-  report('side by side', 'p50 of a three-step run against Restate', { share: ratio((t) => t.latencyP50Ms) }, { share: 0.34 })
+  report(
+    'side by side',
+    'runs/s against Restate, warm',
+    { times: ratio((t) => t.runsPerSecond) },
+    { times: 5 },
+    { atLeast: true },
+  )
+  report(
+    'side by side',
+    'sequential steps/s (100) against Restate',
+    { times: ratio((t) => t.stepsPerSecond100) },
+    { times: 4 },
+    { atLeast: true },
+  )
+  report(
+    'side by side',
+    'sequential steps/s (1000) against Restate',
+    { times: ratio((t) => t.stepsPerSecond1000) },
+    { times: 4 },
+    { atLeast: true },
+  )
+  report(
+    'side by side',
+    'p50 of a three-step run against Restate',
+    { share: ratio((t) => t.latencyP50Ms) },
+    { share: 0.34 },
+  )
 }
 
 function measureRestate(folder: string): Throughput {
@@ -46,7 +70,11 @@ function measureRestate(folder: string): Throughput {
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, never>)
   const find = (name: string) =>
-    lines.filter((line) => line.name === name) as unknown as { stepsPerSec_p50: number; ms: { p50: number; p99: number }; wfPerSec: number }[]
+    lines.filter((line) => line.name === name) as unknown as {
+      stepsPerSec_p50: number
+      ms: { p50: number; p99: number }
+      wfPerSec: number
+    }[]
   return {
     stepsPerSecond100: Math.round(find('seq100')[0]!.stepsPerSec_p50),
     stepsPerSecond1000: Math.round(find('seq1000')[0]!.stepsPerSec_p50),

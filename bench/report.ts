@@ -13,8 +13,16 @@ export interface Line {
 const lines: Line[] = []
 const asJson = process.argv.includes('--json')
 
-export function report(suite: string, name: string, figures: Figures, goals: Record<string, number> = {}, options: { atLeast?: boolean } = {}): void {
-  const met = Object.entries(goals).every(([key, goal]) => (options.atLeast ? Number(figures[key]) >= goal : Number(figures[key]) <= goal))
+export function report(
+  suite: string,
+  name: string,
+  figures: Figures,
+  goals: Record<string, number> = {},
+  options: { atLeast?: boolean } = {},
+): void {
+  const met = Object.entries(goals).every(([key, goal]) =>
+    options.atLeast ? Number(figures[key]) >= goal : Number(figures[key]) <= goal,
+  )
   lines.push({ suite, name, figures, goals, met, ...(options.atLeast && { atLeast: true }) })
   if (asJson) return
   const shown = Object.entries(figures).map(([key, value]) => {

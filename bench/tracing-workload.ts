@@ -19,7 +19,12 @@ const folder = mkdtempSync(join(tmpdir(), 'overwinter-bench-'))
 
 async function cpuOf(run: number): Promise<number> {
   const path = where === 'file' ? join(folder, `${run}.db`) : ':memory:'
-  const local = await Local.open({ path, workflows: [sequence], log: () => {}, ...(endpoint !== undefined && { tracing: { endpoint } }) })
+  const local = await Local.open({
+    path,
+    workflows: [sequence],
+    log: () => {},
+    ...(endpoint !== undefined && { tracing: { endpoint } }),
+  })
   const before = process.cpuUsage()
   await (await local.start(sequence, Number(steps))).result()
   await local.close()

@@ -17,7 +17,13 @@ export async function benchTracing(): Promise<void> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const endpoint = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1/traces`
   const cpuOf = async (where: string, ...args: string[]): Promise<number> => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=overwinter-source', script, where, String(STEPS), ...args])
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--conditions=overwinter-source',
+      script,
+      where,
+      String(STEPS),
+      ...args,
+    ])
     return Number(stdout)
   }
   for (const where of ['file', 'memory'] as const) {
@@ -29,7 +35,12 @@ export async function benchTracing(): Promise<void> {
     }
     const [offMs, onMs] = [Math.min(...off), Math.min(...on)]
     report('tracing', `${STEPS} steps in ${PLACE[where]}, untraced`, { cpuMs: Math.round(offMs) })
-    report('tracing', `${STEPS} steps in ${PLACE[where]}, traced`, { cpuMs: Math.round(onMs), times: Number((onMs / offMs).toFixed(2)) }, { times: 1.3 })
+    report(
+      'tracing',
+      `${STEPS} steps in ${PLACE[where]}, traced`,
+      { cpuMs: Math.round(onMs), times: Number((onMs / offMs).toFixed(2)) },
+      { times: 1.3 },
+    )
   }
   server.close()
 }

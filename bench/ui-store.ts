@@ -1,4 +1,5 @@
-import type { NewRun, World } from '../sdk/ports.ts'
+import type { NewRun } from '../sdk/ports/run.ts'
+import type { World } from '../sdk/ports/world.ts'
 
 const EVERY_MS = 1_000
 const STUCK_EVERY = 500
@@ -23,8 +24,21 @@ export async function fillStore({ store, clock }: World, count: number): Promise
 
 function newRun(id: string, i: number, createdAt: number, isDue: boolean): NewRun {
   return {
-    ...{ id, workflow: i % 1_000 === 0 ? 'rare' : `w${i % 9}`, version: 1, format: 2, input: { customer: i % 1_000 }, secret: 'secret', createdAt },
+    ...{
+      id,
+      workflow: i % 1_000 === 0 ? 'rare' : `w${i % 9}`,
+      version: 1,
+      format: 2,
+      input: { customer: i % 1_000 },
+      secret: 'secret',
+      createdAt,
+    },
     // Only what is due can be taken or get stuck; nobody is to take up the others while they are counted.
-    ...{ wakeAt: isDue ? createdAt : createdAt + 300 * DAY_MS, tags: [`customer:${i % 1_000}`, 'shop'], commonTags: ['shop'], retentionMs: 300 * DAY_MS },
+    ...{
+      wakeAt: isDue ? createdAt : createdAt + 300 * DAY_MS,
+      tags: [`customer:${i % 1_000}`, 'shop'],
+      commonTags: ['shop'],
+      retentionMs: 300 * DAY_MS,
+    },
   }
 }

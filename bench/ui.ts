@@ -65,7 +65,12 @@ async function longHistories(browser: Browser, local: Local, url: string): Promi
       const longest = Math.max(0, ...((await page.evaluate('longTasks')) as number[]))
       const openMs = Math.round(median(times))
       if (tab === 'timeline') opened[count] = openMs
-      report('ui', `${count} steps, ${tab}`, { openMs, nodes, longestTaskMs: Math.round(longest) }, { nodes: 1_500, longestTaskMs: 100 })
+      report(
+        'ui',
+        `${count} steps, ${tab}`,
+        { openMs, nodes, longestTaskMs: Math.round(longest) },
+        { nodes: 1_500, longestTaskMs: 100 },
+      )
       await page.context().close()
     }
   }
@@ -92,11 +97,21 @@ async function commits(browser: Browser, local: Local, url: string): Promise<voi
     times.push(Math.max(0, ((await page.evaluate(`window.seenAt['${id}']`)) as number) - committedAt))
   }
   times.sort((a, b) => a - b)
-  report('ui', 'a commit is on the page', { medianMs: median(times), p95Ms: times[Math.floor(COMMITS * 0.95)]! }, { p95Ms: 250 })
+  report(
+    'ui',
+    'a commit is on the page',
+    { medianMs: median(times), p95Ms: times[Math.floor(COMMITS * 0.95)]! },
+    { p95Ms: 250 },
+  )
 }
 
 async function filters(): Promise<void> {
-  await using local = await Local.open({ path: ':memory:', workflows: [quick], log: () => {}, concurrency: 0 } as Parameters<typeof Local.open>[0])
+  await using local = await Local.open({
+    path: ':memory:',
+    workflows: [quick],
+    log: () => {},
+    concurrency: 0,
+  } as Parameters<typeof Local.open>[0])
   const newest = await fillStore(local.world, RUNS)
   await using server = await serveLocal({ local, port: 0 })
   const ask = async (query: string) => {
@@ -124,7 +139,12 @@ async function filters(): Promise<void> {
   for (const query of queries) {
     const { runs } = answers.get(query)![0]!
     const figures = { ms: round(timeOf(query)), runs, times: round(timeOf(query) / timeOf('')) }
-    report('ui', `a page of ${RUNS} runs, ${times[query] ?? (query || 'no filter')}`, figures, query === '' ? {} : { times: 5 })
+    report(
+      'ui',
+      `a page of ${RUNS} runs, ${times[query] ?? (query || 'no filter')}`,
+      figures,
+      query === '' ? {} : { times: 5 },
+    )
   }
 }
 

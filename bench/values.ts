@@ -1,5 +1,5 @@
-import type { Json } from '../sdk/engine/json.ts'
-import { decode, encode } from '../sdk/engine/values.ts'
+import type { Json } from '../sdk/base/json.ts'
+import { decode, encode } from '../sdk/base/values.ts'
 import { report } from './report.ts'
 
 const small = { orderId: 'o-1', total: 42.5, isPaid: true }
@@ -8,7 +8,14 @@ const order = {
   customer: { name: 'Ada', mail: 'ada@example.com', groups: ['a', 'b', 'c'] },
   items: Array.from({ length: 20 }, (_, i) => ({ sku: `sku-${i}`, count: i, price: i * 1.5, note: null })),
 }
-const table = { rows: Array.from({ length: 2_000 }, (_, i) => ({ id: i, name: `name ${i}`, flags: [true, false], nested: { a: 1, b: 'two' } })) }
+const table = {
+  rows: Array.from({ length: 2_000 }, (_, i) => ({
+    id: i,
+    name: `name ${i}`,
+    flags: [true, false],
+    nested: { a: 1, b: 'two' },
+  })),
+}
 
 /** What plain JSON pays for the values that are none: encoding beside JSON.stringify, decoding beside JSON.parse, of the same data. */
 export async function benchValues(): Promise<void> {
@@ -18,9 +25,18 @@ export async function benchValues(): Promise<void> {
     ['2,000 rows', table, 200],
   ] as const) {
     const text = JSON.stringify(value)
-    const micros = inTurns(times, [() => encode(value, 'it'), () => JSON.stringify(value), () => decode(value as unknown as Json), () => JSON.parse(text)])
+    const micros = inTurns(times, [
+      () => encode(value, 'it'),
+      () => JSON.stringify(value),
+      () => decode(value as unknown as Json),
+      () => JSON.parse(text),
+    ])
     const [encoding, stringify, decoding, parse] = micros as [number, number, number, number]
-    const figures = { encodeVsStringify: ratio(encoding, stringify), decodeVsParse: ratio(decoding, parse), stringifyMicros: Number(stringify.toFixed(2)) }
+    const figures = {
+      encodeVsStringify: ratio(encoding, stringify),
+      decodeVsParse: ratio(decoding, parse),
+      stringifyMicros: Number(stringify.toFixed(2)),
+    }
     report('values', name, figures, { encodeVsStringify: 1.1, decodeVsParse: 1.1 })
   }
 }

@@ -61,7 +61,8 @@ function delaySchedules({ scheduler }: AwsClients): void {
     (next) => (args) => {
       const input = args.input as { ScheduleExpression?: string }
       const at = /^at\((.*)\)$/.exec(input.ScheduleExpression ?? '')?.[1]
-      if (at) input.ScheduleExpression = `at(${new Date(Date.parse(`${at}Z`) + Math.floor(Math.random() * LATE_SECONDS) * 1_000).toISOString().slice(0, 19)})`
+      if (at)
+        input.ScheduleExpression = `at(${new Date(Date.parse(`${at}Z`) + Math.floor(Math.random() * LATE_SECONDS) * 1_000).toISOString().slice(0, 19)})`
       return next(args)
     },
     { step: 'initialize', name: 'lateScheduler' },

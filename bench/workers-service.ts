@@ -14,7 +14,13 @@ const many = workflow('many', async (ctx, count: number) => {
 })
 
 if (role === 'serve') {
-  const server = await serveLocal({ path: argument, workflows: [one, many], port: 0, workerToken: TOKEN, log: () => {} })
+  const server = await serveLocal({
+    path: argument,
+    workflows: [one, many],
+    port: 0,
+    workerToken: TOKEN,
+    log: () => {},
+  })
   process.send!({ url: server.url })
 } else {
   const worker = new Worker({ url: argument, token: TOKEN, tasks: { quick: ({ input }) => input }, concurrency: 25 })

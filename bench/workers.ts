@@ -39,7 +39,11 @@ async function measureLatency(url: string): Promise<void> {
   const sinceDispatch: number[] = []
   const sinceStart: number[] = []
   for (let i = 0; i < TASKS_ONE_BY_ONE; i++) {
-    const poll = post<TaskPayload[]>(`${url}/v1/tasks/poll`, { task_types: ['waited-for'], max_tasks: 1, timeout_ms: 60_000 })
+    const poll = post<TaskPayload[]>(`${url}/v1/tasks/poll`, {
+      task_types: ['waited-for'],
+      max_tasks: 1,
+      timeout_ms: 60_000,
+    })
     // Until it is there and waits.
     await new Promise((resolve) => setTimeout(resolve, 10))
     const started = performance.timeOrigin + performance.now()
@@ -47,13 +51,21 @@ async function measureLatency(url: string): Promise<void> {
     const [task] = await poll
     const arrived = performance.timeOrigin + performance.now()
     await starting
-    await post(`${url}/v1/tasks/${encodeURIComponent(task!.task_id)}/resolve`, { action: 'complete', attempt: task!.attempt })
+    await post(`${url}/v1/tasks/${encodeURIComponent(task!.task_id)}/resolve`, {
+      action: 'complete',
+      attempt: task!.attempt,
+    })
     const dispatched = (await client.history(task!.run_id)).find(({ type }) => type === 'task.dispatched')!
     sinceStart.push(arrived - started)
     sinceDispatch.push(arrived - dispatched.at)
   }
   const [dispatch, start] = [quantiles(sinceDispatch), quantiles(sinceStart)]
-  const figures = { dispatchToPollP50Ms: dispatch.p50, dispatchToPollP99Ms: dispatch.p99, startToPollP50Ms: start.p50, startToPollP99Ms: start.p99 }
+  const figures = {
+    dispatchToPollP50Ms: dispatch.p50,
+    dispatchToPollP99Ms: dispatch.p99,
+    startToPollP50Ms: start.p50,
+    startToPollP99Ms: start.p99,
+  }
   report('workers', `${TASKS_ONE_BY_ONE} tasks, each for a poll that waits`, figures, { dispatchToPollP50Ms: 100 })
 }
 
@@ -67,7 +79,9 @@ async function measureThroughput(url: string): Promise<void> {
   }
   await round()
   const rounds = [await round(), await round(), await round()].sort((a, b) => a - b)
-  report('workers', `${RUNS * TASKS_PER_RUN} tasks through ${WORKERS} workers`, { tasksPerSecond: Math.round(rounds[1]!) })
+  report('workers', `${RUNS * TASKS_PER_RUN} tasks through ${WORKERS} workers`, {
+    tasksPerSecond: Math.round(rounds[1]!),
+  })
 }
 
 async function post<T>(url: string, body: unknown): Promise<T> {

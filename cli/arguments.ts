@@ -3,7 +3,8 @@ import { InvalidArgumentError } from 'commander'
 
 /** JSON as it stands, `@file` for that of a file, `-` for standard input. */
 export function jsonArgument(text: string): unknown {
-  const source = text === '-' ? readText(0, 'standard input') : text.startsWith('@') ? readText(text.slice(1), text.slice(1)) : text
+  const source =
+    text === '-' ? readText(0, 'standard input') : text.startsWith('@') ? readText(text.slice(1), text.slice(1)) : text
   try {
     return JSON.parse(source) as unknown
   } catch (error) {
@@ -24,7 +25,8 @@ export const listArgument = (text: string, before: string[] = []): string[] => [
 
 export function countArgument(text: string): number {
   const count = Number(text)
-  if (!Number.isInteger(count) || count < 1 || count > 1_000) throw new InvalidArgumentError('It must be a whole number from 1 to 1000.')
+  if (!Number.isInteger(count) || count < 1 || count > 1_000)
+    throw new InvalidArgumentError('It must be a whole number from 1 to 1000.')
   return count
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { RUN_STATUSES } from '../functions/http/openapi-schemas.ts'
+import { pastMoment, pointInTime } from '../sdk/base/duration.ts'
 import { BULK_BOUNDS } from '../sdk/bulk/steer-many.ts'
-import { pastMoment, pointInTime } from '../sdk/engine/duration.ts'
 import type { Bulk, BulkAction, RunStatus, WouldSteer } from '../sdk/index.ts'
 import { wholeArgument } from './arguments.ts'
 import { Failure } from './failure.ts'
@@ -40,7 +40,11 @@ export function takesMany(command: Command, names: keyof typeof NAMES = 'short')
     .option('--to <time>', 'only those created before this time')
     .option('--since <when>', 'only those that ended or got stuck since then: a time, or how long ago, as in 2h')
     .option('--incident <fingerprint>', 'all runs of an incident; `overwinter incidents` lists them')
-    .option('--per-second <count>', `how many a second, ${perSecond.least} to ${perSecond.most} (default ${perSecond.unless})`, wholeArgument)
+    .option(
+      '--per-second <count>',
+      `how many a second, ${perSecond.least} to ${perSecond.most} (default ${perSecond.unless})`,
+      wholeArgument,
+    )
     .option('--limit <count>', `how many at most, up to ${limit.most} (default ${limit.unless})`, wholeArgument)
     .option('--yes', 'do it, where many runs are meant')
 }
@@ -50,11 +54,15 @@ export async function steerMany(session: Session, action: BulkAction, options: B
   const { client } = session
   const bulk = bulkOf(action, options)
   if (Object.keys(bulk.filter).length === 0)
-    throw new Failure(`say which run to ${action}, by its id, or which runs, with --status, --workflow, --tag, --since or --incident`)
+    throw new Failure(
+      `say which run to ${action}, by its id, or which runs, with --status, --workflow, --tag, --since or --incident`,
+    )
   const would = await client.wouldSteer(bulk)
-  if (would.matches === 0) throw new Failure('no run is meant by that; `overwinter runs` lists them, with the same filters')
+  if (would.matches === 0)
+    throw new Failure('no run is meant by that; `overwinter runs` lists them, with the same filters')
   const refused = would.refused.map(({ why, count }) => `\n${count} ${why}`).join('')
-  if (would.can === 0 && would.unchecked === 0) throw new Failure(`this would ${action} none of ${runsOf(would.matches)}:${refused}`)
+  if (would.can === 0 && would.unchecked === 0)
+    throw new Failure(`this would ${action} none of ${runsOf(would.matches)}:${refused}`)
   if (!options.yes) throw new Failure(`${promise(action, would)}; say --yes to do it${refused}`)
   const started = await client.steerMany(bulk)
   const text = `run ${started.runId} does it to ${some(would)}; \`overwinter show ${started.runId}\` says how far it is, \`overwinter cancel ${started.runId}\` stops it${refused}`
@@ -76,8 +84,23 @@ function some({ matches, can, refused, unchecked }: WouldSteer): string {
 const runsOf = (count: number): string => `${count} run${count === 1 ? '' : 's'}`
 
 function bulkOf(action: BulkAction, options: BulkOptions): Bulk {
-  const { status, workflow, tag, idPrefix, createdFrom, to, since, incident, perSecond, limit, reason, from, inheritUndone } = options
-  const time = (text: string | undefined, name: string) => (text === undefined ? undefined : pointInTime(text, Number.POSITIVE_INFINITY, `--${name}`))
+  const {
+    status,
+    workflow,
+    tag,
+    idPrefix,
+    createdFrom,
+    to,
+    since,
+    incident,
+    perSecond,
+    limit,
+    reason,
+    from,
+    inheritUndone,
+  } = options
+  const time = (text: string | undefined, name: string) =>
+    text === undefined ? undefined : pointInTime(text, Number.POSITIVE_INFINITY, `--${name}`)
   const filter = {
     ...{ status, workflow, tag, idPrefix, incident },
     ...{ from: time(createdFrom, 'created-from'), to: time(to, 'to') },
@@ -87,4 +110,6 @@ function bulkOf(action: BulkAction, options: BulkOptions): Bulk {
 }
 
 const given = <T extends object>(fields: T) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> }
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>
+  }

@@ -31,8 +31,14 @@ export function regionOf(url: string): string | undefined {
 }
 
 /** A deployment asks for IAM unless it was built otherwise. Loaded late: the dev server needs none of it. */
-async function signerFor(region: string | undefined, profile: string | undefined): Promise<NonNullable<TransportOptions['sign']>> {
-  const [{ sigv4 }, { AwsAccount }] = await Promise.all([import('../sdk/http-client/sigv4.ts'), import('./aws-account.ts')])
+async function signerFor(
+  region: string | undefined,
+  profile: string | undefined,
+): Promise<NonNullable<TransportOptions['sign']>> {
+  const [{ sigv4 }, { AwsAccount }] = await Promise.all([
+    import('../sdk/http-client/sigv4.ts'),
+    import('./aws-account.ts'),
+  ])
   const account = new AwsAccount({ profile, region })
   return sigv4({ region: await account.region(), credentials: () => account.credentials() })
 }

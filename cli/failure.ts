@@ -12,7 +12,8 @@ const MOST_SUGGESTIONS = 5
 export function explain(error: unknown, url: string): string {
   if (!(error instanceof Error)) return String(error)
   const isRefusal = error instanceof HttpError && (error.status === 401 || error.status === 403)
-  if (isRefusal) return `${url} lets nobody in without proof (${error.message}); give --token, or --profile for an API with IAM`
+  if (isRefusal)
+    return `${url} lets nobody in without proof (${error.message}); give --token, or --profile for an API with IAM`
   if (error.name === 'TimeoutError' && error instanceof DOMException) return `${url} did not answer in time`
   if (error.message === 'fetch failed') return unreachable(url, error.cause)
   return error.message
@@ -40,7 +41,8 @@ async function similar(client: OverwinterClient, runId: string): Promise<string>
   for (let length = runId.length - 1; length > 0; length--) {
     const prefix = runId.slice(0, length)
     const alike = runs.map(({ runId }) => runId).filter((id) => id.startsWith(prefix))
-    if (alike.length > 0) return `; ${alike.length === 1 ? '1 run starts' : `${alike.length} runs start`} with ${prefix}: ${named(alike)}`
+    if (alike.length > 0)
+      return `; ${alike.length === 1 ? '1 run starts' : `${alike.length} runs start`} with ${prefix}: ${named(alike)}`
   }
   return `; the newest are ${named(runs.map(({ runId }) => runId))}`
 }

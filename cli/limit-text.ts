@@ -20,15 +20,19 @@ export function limitTable(limits: readonly LimitView[]): string {
   return textTable(['LIMIT', 'IN FORCE', 'SET', 'INSIDE', 'WAITING', 'PAUSED'], rows)
 }
 
-const restsInWords = ({ gates }: LimitView): string => (gates.some(({ restUntil }) => restUntil !== undefined) ? 'rests' : '')
+const restsInWords = ({ gates }: LimitView): string =>
+  gates.some(({ restUntil }) => restUntil !== undefined) ? 'rests' : ''
 /** One limit, key by key. */
 export function limitText(limit: LimitView, now: number): string {
   const { name, code, isSet, paused, gates, hasMore } = limit
-  const set = isSet ? `, as was set (the code has ${specInWords(code)}; \`overwinter limits reset ${quoted(name)}\`)` : ''
+  const set = isSet
+    ? `, as was set (the code has ${specInWords(code)}; \`overwinter limits reset ${quoted(name)}\`)`
+    : ''
   const lines = [`${paint('bold', name)}  ${inForceInWords(limit)}${set}`]
   for (const problem of damageOf(limit)) lines.push(`  ${paint('red', 'cannot be read')}: ${problem}`)
   if (damageOf(limit).length > 0) lines.push(`  put it right, or drop it: \`${dropCommand(name)}\``)
-  if (paused) lines.push(`  ${paint('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${quoted(name)}\``)
+  if (paused)
+    lines.push(`  ${paint('yellow', 'paused')}: nobody is let in; \`overwinter limits resume ${quoted(name)}\``)
   for (const gate of gates) lines.push(...gateLines(gate, now))
   if (gates.length === 0) lines.push('  nobody has come to it of late')
   if (hasMore) lines.push('  There are more keys')
@@ -45,7 +49,12 @@ function gateLines({ key, inside, holders, waiting, next, restUntil, heldMs }: G
     ...(heldMs === undefined ? [] : [field('stay', `about ${span(heldMs)} each, lately`)]),
     ...(restUntil === undefined
       ? []
-      : [field('rests', `until ${clockTime(restUntil, now)} (${fromNow(restUntil, now)}), as it was asked to; \`overwinter limits resume\` ends that`)]),
+      : [
+          field(
+            'rests',
+            `until ${clockTime(restUntil, now)} (${fromNow(restUntil, now)}), as it was asked to; \`overwinter limits resume\` ends that`,
+          ),
+        ]),
   ]
 }
 

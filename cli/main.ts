@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { tooOld } from '../sdk/node-version.ts'
+import { tooOld } from '../sdk/base/node-version.ts'
 
 // Everything else is loaded after this: an old Node cannot even read it.
 const refusal = tooOld(process.versions.node)

@@ -1,4 +1,4 @@
-import type { Problem } from '../sdk/engine/errors.ts'
+import type { Problem } from '../sdk/base/errors.ts'
 import { paint } from './terminal.ts'
 
 const COLOURS = { problem: 'red', warning: 'yellow' } as const

@@ -45,7 +45,10 @@ export async function run(argv: string[]): Promise<number> {
 function overwinter(): Command {
   const program = new Command('overwinter')
     .description('Durable workflows: start them, watch them, steer them.')
-    .option('--url <url>', 'where the API is; OVERWINTER_URL says so too (default: the dev server on http://localhost:4400)')
+    .option(
+      '--url <url>',
+      'where the API is; OVERWINTER_URL says so too (default: the dev server on http://localhost:4400)',
+    )
     .option('--token <token>', 'a bearer token; OVERWINTER_TOKEN says so too')
     .option('--profile <name>', 'the AWS profile to sign with, for an API with IAM')
     .option('--json', 'print JSON, for programs')
@@ -56,9 +59,33 @@ function overwinter(): Command {
     .showHelpAfterError('(--help says more)')
   // Inherited by the commands that are added after it.
   program.exitOverride()
-  const oversight = [addLimits, addPauses, addSchedules, addDefinitions, addLint, addGraph, addTrace, addWorkers, addConformance, addDoctor]
+  const oversight = [
+    addLimits,
+    addPauses,
+    addSchedules,
+    addDefinitions,
+    addLint,
+    addGraph,
+    addTrace,
+    addWorkers,
+    addConformance,
+    addDoctor,
+  ]
   // What new projects ask before their tests and before synth: an old Node gets the sentence of main.ts, and nothing else.
   program.command('check-node', { hidden: true }).action(() => {})
-  for (const add of [addInit, addDev, addUi, addStart, addRuns, addShow, addTail, addIncidents, addSteering, addCallbacks, ...oversight]) add(program)
+  for (const add of [
+    addInit,
+    addDev,
+    addUi,
+    addStart,
+    addRuns,
+    addShow,
+    addTail,
+    addIncidents,
+    addSteering,
+    addCallbacks,
+    ...oversight,
+  ])
+    add(program)
   return program
 }

@@ -1,6 +1,6 @@
+import type { QueueView } from '../sdk/client/run-view.ts'
 import type { ErrorRecord, HistoryEvent, RunStatus, RunView } from '../sdk/index.ts'
-import type { RunSummary } from '../sdk/ports.ts'
-import type { QueueView } from '../sdk/run-view.ts'
+import type { RunSummary } from '../sdk/ports/run-lists.ts'
 import { runIdAsWritten } from '../sdk/views/as-written.ts'
 import { awaited } from '../sdk/views/awaited.ts'
 import { clockTime, fromNow, span } from '../sdk/views/moments.ts'
@@ -28,7 +28,8 @@ export function waitsFor(run: RunSummary & { queue?: QueueView }, now: number): 
   // At which limit, only the run itself tells.
   if (run.queue) return turnOf(run.queue, now)
   if (run.status === 'queued') return 'its turn'
-  const when = (until: number | undefined) => (until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`)
+  const when = (until: number | undefined) =>
+    until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`
   const isForCode = run.waitingFor?.some(({ kind }) => kind === 'code')
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now && !isForCode)
     return `${run.attempt > 1 ? `its attempt ${run.attempt}` : 'its start'} at ${clockTime(run.wakeAt, now)} (${fromNow(run.wakeAt, now)})`
@@ -41,11 +42,18 @@ export function statusText(status: RunStatus, width = 0): string {
 }
 
 export function runTable(runs: RunSummary[], now: number): string {
-  const cells = (run: RunSummary) => [runIdAsWritten(run.runId), run.workflow, run.status, fromNow(run.createdAt, now), troubleOf(run) || waitsFor(run, now)]
+  const cells = (run: RunSummary) => [
+    runIdAsWritten(run.runId),
+    run.workflow,
+    run.status,
+    fromNow(run.createdAt, now),
+    troubleOf(run) || waitsFor(run, now),
+  ]
   const rows = runs.map((run) => cells(run).map(inLine))
   const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]!.length)))
   const line = (cells: string[]) => cells.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
-  const coloured = (row: string[], run: RunSummary) => line(row).replace(run.status.padEnd(widths[2]!), statusText(run.status, widths[2]!))
+  const coloured = (row: string[], run: RunSummary) =>
+    line(row).replace(run.status.padEnd(widths[2]!), statusText(run.status, widths[2]!))
   return [paint('dim', line(HEADINGS).trimEnd()), ...rows.map((row, i) => coloured(row, runs[i]!).trimEnd())].join('\n')
 }
 
@@ -58,7 +66,9 @@ function troubleOf({ status, error }: RunSummary): string {
 /** The run in a few lines, without its history. */
 export function runHead(run: RunView, now: number): string {
   const field = (name: string, value: string) => `  ${paint('dim', name.padEnd(11))}${value}`
-  const lines = [`${paint('bold', runIdAsWritten(run.runId))}  ${run.workflow} v${run.version}  ${statusText(run.status)}`]
+  const lines = [
+    `${paint('bold', runIdAsWritten(run.runId))}  ${run.workflow} v${run.version}  ${statusText(run.status)}`,
+  ]
   lines.push(field('created', `${clockTime(run.createdAt, now)} (${fromNow(run.createdAt, now)})`))
   if (run.tags.length > 0) lines.push(field('tags', run.tags.join(', ')))
   if (run.parent) lines.push(field('parent', run.parent.runId))
@@ -69,10 +79,14 @@ export function runHead(run: RunView, now: number): string {
 
 /** How it ended, or what it waits for and until when; and what can be done about it. */
 export function runEnd(run: RunView, history: readonly HistoryEvent[], now: number): string {
-  const took = run.endedAt !== undefined && run.startedAt !== undefined ? ` after ${span(run.endedAt - run.startedAt)}` : ''
-  if (run.status === 'completed') return `${statusText(run.status)}${took}: ${JSON.stringify(run.output) ?? 'no output'}`
-  if (run.status === 'failed') return `${statusText(run.status)}${took}\n${errorText(run.error)}\n${afterFailure(run, history)}`
-  if (run.status === 'stuck') return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.runId}`
+  const took =
+    run.endedAt !== undefined && run.startedAt !== undefined ? ` after ${span(run.endedAt - run.startedAt)}` : ''
+  if (run.status === 'completed')
+    return `${statusText(run.status)}${took}: ${JSON.stringify(run.output) ?? 'no output'}`
+  if (run.status === 'failed')
+    return `${statusText(run.status)}${took}\n${errorText(run.error)}\n${afterFailure(run, history)}`
+  if (run.status === 'stuck')
+    return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.runId}`
   const waiting = waitsFor(run, now) + keptText(run.keptSignals)
   return waiting === '' ? `${statusText(run.status)}${took}` : `${statusText(run.status)}: waits for ${waiting}`
 }
@@ -91,6 +105,7 @@ function keptText(kept: RunView['keptSignals']): string {
 
 function errorText(error: ErrorRecord | undefined): string {
   const lines: string[] = []
-  for (let e = error; e; e = e.cause) lines.push(`  ${lines.length === 0 ? '' : 'because of '}${e.stack ?? `${inLine(e.name)}: ${e.message}`}`)
+  for (let e = error; e; e = e.cause)
+    lines.push(`  ${lines.length === 0 ? '' : 'because of '}${e.stack ?? `${inLine(e.name)}: ${e.message}`}`)
   return lines.join('\n')
 }

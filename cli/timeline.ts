@@ -34,7 +34,8 @@ function describe(event: HistoryEvent): Entry {
   return entryOf(event)
 }
 
-const until = (event: { at: number; until?: number }) => (event.until === undefined ? '' : ` until ${clockTime(event.until, event.at)}`)
+const until = (event: { at: number; until?: number }) =>
+  event.until === undefined ? '' : ` until ${clockTime(event.until, event.at)}`
 const attempt = (n: number | undefined) => (n === undefined || n === 1 ? '' : `, attempt ${n}`)
 const took = (ms: number | undefined) => (ms === undefined ? '' : ` in ${span(ms)}`)
 const gave = (value: unknown) => (value === undefined ? '' : ` → ${short(value)}`)
@@ -66,18 +67,46 @@ const forKey = (key: string | undefined): string => (key === undefined ? '' : ` 
 const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'run.started': (e) => ({ mark: 'begin', what: 'started', detail: e.input === undefined ? '' : short(e.input) }),
   'step.started': (e) => ({ mark: 'note', what: e.id, detail: `at most once${attempt(e.attempt)}` }),
-  'step.queued': (e) => ({ mark: 'note', what: e.id, detail: `asked for a permit of limit '${e.limit}'${forKey(e.key)}` }),
-  'task.queued': (e) => ({ mark: 'note', what: e.id, detail: `asked for a permit of limit '${e.limit}'${forKey(e.key)}` }),
+  'step.queued': (e) => ({
+    mark: 'note',
+    what: e.id,
+    detail: `asked for a permit of limit '${e.limit}'${forKey(e.key)}`,
+  }),
+  'task.queued': (e) => ({
+    mark: 'note',
+    what: e.id,
+    detail: `asked for a permit of limit '${e.limit}'${forKey(e.key)}`,
+  }),
   'step.admitted': (e) => ({ mark: 'note', what: e.id, detail: `got a permit of limit '${e.limit}'${forKey(e.key)}` }),
   'task.admitted': (e) => ({ mark: 'note', what: e.id, detail: `got a permit of limit '${e.limit}'${forKey(e.key)}` }),
-  'step.completed': (e) => ({ mark: 'done', what: e.id, detail: e.timedOut ? 'not so in time' : `step${took(e.ms)}${attempt(e.attempt)}${gave(e.result)}` }),
-  'step.retrying': (e) => ({ mark: 'bad', what: e.id, detail: `attempt ${e.attempt} failed, ${because(e.error)}; waits${until(e)}` }),
+  'step.completed': (e) => ({
+    mark: 'done',
+    what: e.id,
+    detail: e.timedOut ? 'not so in time' : `step${took(e.ms)}${attempt(e.attempt)}${gave(e.result)}`,
+  }),
+  'step.retrying': (e) => ({
+    mark: 'bad',
+    what: e.id,
+    detail: `attempt ${e.attempt} failed, ${because(e.error)}; waits${until(e)}`,
+  }),
   'step.checkpoint': (e) => ({ mark: 'note', what: e.id, detail: `checkpoint${gave(e.data)}` }),
-  'step.repeating': (e) => ({ mark: 'wait', what: e.id, detail: `asks again and again${e.until === undefined ? '' : `, at most${until(e)}`}` }),
+  'step.repeating': (e) => ({
+    mark: 'wait',
+    what: e.id,
+    detail: `asks again and again${e.until === undefined ? '' : `, at most${until(e)}`}`,
+  }),
   'step.paused': (e) => ({ mark: 'wait', what: e.id, detail: `pauses as '${e.name}'${until(e)}` }),
-  'step.failed': (e) => ({ mark: 'bad', what: e.id, detail: `gave up after attempt ${e.attempt}: ${because(e.error)}` }),
+  'step.failed': (e) => ({
+    mark: 'bad',
+    what: e.id,
+    detail: `gave up after attempt ${e.attempt}: ${because(e.error)}`,
+  }),
   'sleep.started': (e) => ({ mark: 'wait', what: e.id, detail: `sleeps${until(e)}` }),
-  'sleep.completed': (e) => ({ mark: 'done', what: e.id, detail: e.skippedBy === undefined ? 'slept' : 'woken from outside' }),
+  'sleep.completed': (e) => ({
+    mark: 'done',
+    what: e.id,
+    detail: e.skippedBy === undefined ? 'slept' : 'woken from outside',
+  }),
   'wait.started': (e) => ({ mark: 'wait', what: e.id, detail: `waits for signal '${e.signal}'${until(e)}` }),
   'wait.completed': (e) => ({ mark: 'done', what: e.id, detail: `signal${gave(e.payload)}` }),
   'wait.timedOut': (e) => ({ mark: 'note', what: e.id, detail: 'no signal in time' }),
@@ -94,23 +123,49 @@ const ENTRIES: { [T in HistoryEvent['type']]: (event: EventOf<T>) => Entry } = {
   'child.failed': (e) => ({ mark: 'bad', what: e.id, detail: because(e.error) }),
   'task.dispatched': (e) => ({ mark: 'wait', what: e.id, detail: `waits for a worker of '${e.task}'` }),
   'task.completed': (e) => ({ mark: 'done', what: e.id, detail: `task${attempt(e.attempt)}${gave(e.result)}` }),
-  'task.failed': (e) => ({ mark: 'bad', what: e.id, detail: `gave up after attempt ${e.attempt}: ${because(e.error)}` }),
+  'task.failed': (e) => ({
+    mark: 'bad',
+    what: e.id,
+    detail: `gave up after attempt ${e.attempt}: ${because(e.error)}`,
+  }),
   patch: (e) => ({ mark: 'note', what: e.id, detail: 'takes the new branch' }),
   map: (e) => ({ mark: 'note', what: e.id, detail: `goes over ${e.count} items` }),
-  changed: (e) => ({ mark: 'note', what: e.id, detail: `the code now says ${e.field} ${short(e.now)}; ${short(e.journaled)} stands` }),
+  changed: (e) => ({
+    mark: 'note',
+    what: e.id,
+    detail: `the code now says ${e.field} ${short(e.now)}; ${short(e.journaled)} stands`,
+  }),
   'run.cancelRequested': (e) => ({ mark: 'note', what: 'asked to stop', detail: e.reason ?? '' }),
   'run.timedOut': () => ({ mark: 'bad', what: 'out of time' }),
-  'run.completed': (e) => ({ mark: 'begin', what: 'completed', detail: `${e.output === undefined ? '' : short(e.output)}${leftBehind(e)}` }),
+  'run.completed': (e) => ({
+    mark: 'begin',
+    what: 'completed',
+    detail: `${e.output === undefined ? '' : short(e.output)}${leftBehind(e)}`,
+  }),
   'run.failed': (e) => ({ mark: 'bad', what: 'failed', detail: because(e.error) }),
   'run.cancelled': (e) => ({ mark: 'bad', what: 'cancelled', detail: e.reason ?? '' }),
   'run.terminated': (e) => ({ mark: 'bad', what: 'terminated', detail: e.reason ?? '' }),
-  'run.continued': (e) => ({ mark: 'begin', what: 'continued as new', detail: e.input === undefined ? '' : short(e.input) }),
-  'run.retrying': (e) => ({ mark: 'bad', what: 'runs again', detail: `attempt ${e.attempt}${until(e)}, after ${because(e.error)}` }),
+  'run.continued': (e) => ({
+    mark: 'begin',
+    what: 'continued as new',
+    detail: e.input === undefined ? '' : short(e.input),
+  }),
+  'run.retrying': (e) => ({
+    mark: 'bad',
+    what: 'runs again',
+    detail: `attempt ${e.attempt}${until(e)}, after ${because(e.error)}`,
+  }),
   decided: (e) => ({
     mark: 'note',
     what: e.id,
-    detail: clip([decision(e), e.withdrawn && `withdrew ${e.withdrawn.map(asWritten).join(', ')}`].filter(Boolean).join('; ')),
+    detail: clip(
+      [decision(e), e.withdrawn && `withdrew ${e.withdrawn.map(asWritten).join(', ')}`].filter(Boolean).join('; '),
+    ),
   }),
-  'run.rerun': (e) => ({ mark: 'note', what: 'rerun', detail: `of ${e.of}, from ${e.from === undefined ? 'the beginning' : asWritten(e.from)}` }),
+  'run.rerun': (e) => ({
+    mark: 'note',
+    what: 'rerun',
+    detail: `of ${e.of}, from ${e.from === undefined ? 'the beginning' : asWritten(e.from)}`,
+  }),
   'run.retried': (e) => ({ mark: 'note', what: 'retried by request', detail: retriedFrom(e) }),
 }

@@ -10,7 +10,8 @@ export function whyText(runId: string, { reason, waits, remedies }: Why, now: nu
     for (const evidence of wait.evidence) lines.push(`      ${evidence}`)
   }
   if (remedies.length > 0) lines.push('', 'What can be done:')
-  for (const { what, command } of remedies) lines.push(`  ${what}${command === undefined ? '' : `: ${paint('cyan', command)}`}`)
+  for (const { what, command } of remedies)
+    lines.push(`  ${what}${command === undefined ? '' : `: ${paint('cyan', command)}`}`)
   return lines.join('\n')
 }
 

@@ -1,10 +1,10 @@
+import type { Json } from '../sdk/base/json.ts'
 import type { BulkAction, WouldSteer } from '../sdk/bulk/steer-many.ts'
-import type { RunView } from '../sdk/client.ts'
+import type { RunView } from '../sdk/client/client.ts'
+import type { HistoryEvent } from '../sdk/client/history.ts'
 import type { StepView } from '../sdk/definitions/step-states.ts'
-import type { Json } from '../sdk/engine/json.ts'
-import type { LimitView } from '../sdk/flow/limits.ts'
+import type { LimitView } from '../sdk/flow/operating/limits.ts'
 import type { PauseScope, PauseView } from '../sdk/flow/pauses.ts'
-import type { HistoryEvent } from '../sdk/history.ts'
 import {
   eventFromJson,
   type HistoryEventJson,
@@ -25,7 +25,7 @@ import {
   type WorkerJson,
   whyFromJson,
 } from '../sdk/http-client/wire.ts'
-import type { RunStatus } from '../sdk/ports.ts'
+import type { RunStatus } from '../sdk/ports/run.ts'
 import type { JsonSchema } from './form/schema.ts'
 import { serverIsGone, serverIsThere } from './live/connection.ts'
 import { Refusal, Unreachable } from './refusal.ts'
@@ -41,8 +41,16 @@ interface Sending {
 async function call(method: string, path: string, { body, key, signal }: Sending = {}): Promise<unknown> {
   let response: Response
   try {
-    const headers = { ...(body !== undefined && { 'content-type': 'application/json' }), ...(key !== undefined && { 'idempotency-key': key }) }
-    response = await fetch(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }), ...(signal && { signal }) })
+    const headers = {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+    }
+    response = await fetch(path, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    })
   } catch (error) {
     if (signal?.aborted) throw error
     serverIsGone()
@@ -69,11 +77,14 @@ const at = (...parts: string[]): string => parts.map((part) => `/${encodeURIComp
 
 function withQuery(path: string, query: Record<string, string | number | undefined>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
+  return given.length === 0
+    ? path
+    : `${path}?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
 }
 
 const get = <T>(path: string, signal?: AbortSignal) => call('GET', path, signal && { signal }) as Promise<T>
-const post = <T = unknown>(path: string, body?: unknown, key: string = crypto.randomUUID()) => call('POST', path, { body, key }) as Promise<T>
+const post = <T = unknown>(path: string, body?: unknown, key: string = crypto.randomUUID()) =>
+  call('POST', path, { body, key }) as Promise<T>
 
 export type RunInList = ReturnType<typeof summaryFromJson<RunPageJson['runs'][number]>>
 export type PlacedEvent = HistoryEvent & { omitted?: string[] }
@@ -89,10 +100,13 @@ export async function listRuns(filter: RunFilter & { cursor?: string; limit?: nu
 /** Of all workflows together. */
 export const countRuns = async (signal?: AbortSignal) => (await get<{ counts: Counts }>('/counts', signal)).counts
 
-export const getRun = async (id: string, signal?: AbortSignal) => runFromJson(await get<RunJson>(`${at('runs', id)}?payloads=omit`, signal)) as ShownRun
+export const getRun = async (id: string, signal?: AbortSignal) =>
+  runFromJson(await get<RunJson>(`${at('runs', id)}?payloads=omit`, signal)) as ShownRun
 /** With its payloads. */
-export const getWholeRun = async (id: string, signal?: AbortSignal) => runFromJson(await get<RunJson>(at('runs', id), signal))
-export const getWhy = async (id: string, signal?: AbortSignal) => whyFromJson(await get<WhyJson>(`${at('runs', id)}/why`, signal))
+export const getWholeRun = async (id: string, signal?: AbortSignal) =>
+  runFromJson(await get<RunJson>(at('runs', id), signal))
+export const getWhy = async (id: string, signal?: AbortSignal) =>
+  whyFromJson(await get<WhyJson>(`${at('runs', id)}/why`, signal))
 /** Undefined for a run of code, which has none to list. */
 export const getSteps = async (id: string, signal?: AbortSignal): Promise<{ steps?: StepView[] }> => {
   const found = await get<{ steps: StepJson[] } | undefined>(`${at('runs', id)}/steps?ofCode=none`, signal)
@@ -106,8 +120,15 @@ interface HistoryPage {
 }
 
 /** A page of a history without payloads. `after`: only what came behind this place. */
-export async function getHistory(id: string, { after, cursor }: { after?: string; cursor?: string }, signal?: AbortSignal) {
-  const page = await get<HistoryPage>(withQuery(`${at('runs', id)}/history`, { payloads: 'omit', after, cursor }), signal)
+export async function getHistory(
+  id: string,
+  { after, cursor }: { after?: string; cursor?: string },
+  signal?: AbortSignal,
+) {
+  const page = await get<HistoryPage>(
+    withQuery(`${at('runs', id)}/history`, { payloads: 'omit', after, cursor }),
+    signal,
+  )
   return { ...page, events: page.events.map(eventFromJson) as PlacedEvent[] }
 }
 
@@ -122,7 +143,8 @@ export interface Replayed {
   changed?: string
   source?: { file: string; line: number; lines: { n: number; text: string }[] }
 }
-export const getReplay = (id: string, upTo: string, signal?: AbortSignal) => get<Replayed>(withQuery(`${at('runs', id)}/replay`, { upTo }), signal)
+export const getReplay = (id: string, upTo: string, signal?: AbortSignal) =>
+  get<Replayed>(withQuery(`${at('runs', id)}/replay`, { upTo }), signal)
 
 export interface OpenCallback {
   name: string
@@ -154,7 +176,8 @@ export interface Workflow extends WorkflowInList {
   /** Not in the code: somebody saved it as a definition. */
   isStored?: true
 }
-export const listWorkflows = async (signal?: AbortSignal) => (await get<{ workflows: WorkflowInList[] }>('/workflows', signal)).workflows
+export const listWorkflows = async (signal?: AbortSignal) =>
+  (await get<{ workflows: WorkflowInList[] }>('/workflows', signal)).workflows
 export const getWorkflow = (name: string, signal?: AbortSignal) => get<Workflow>(at('workflows', name), signal)
 
 export interface Incident {
@@ -171,36 +194,55 @@ export interface Incident {
   lastAt: string
   runs: string[]
 }
-export const listIncidents = (filter: { workflow?: string | undefined; since?: string | undefined }, signal?: AbortSignal) =>
-  get<{ incidents: Incident[]; isComplete: boolean }>(withQuery('/incidents', filter), signal)
+export const listIncidents = (
+  filter: { workflow?: string | undefined; since?: string | undefined },
+  signal?: AbortSignal,
+) => get<{ incidents: Incident[]; isComplete: boolean }>(withQuery('/incidents', filter), signal)
 
-export const listSchedules = async (signal?: AbortSignal) => (await get<{ schedules: ScheduleJson[] }>('/schedules', signal)).schedules.map(scheduleFromJson)
+export const listSchedules = async (signal?: AbortSignal) =>
+  (await get<{ schedules: ScheduleJson[] }>('/schedules', signal)).schedules.map(scheduleFromJson)
 export const listWorkers = async (signal?: AbortSignal) =>
-  (await get<{ workers: WorkerJson[] }>('/v1/workers', signal)).workers.map(({ last_seen, ...worker }) => ({ ...worker, seenAt: Date.parse(last_seen) }))
+  (await get<{ workers: WorkerJson[] }>('/v1/workers', signal)).workers.map(({ last_seen, ...worker }) => ({
+    ...worker,
+    seenAt: Date.parse(last_seen),
+  }))
 
 export type { LimitView, PauseScope, PauseView }
-export const listLimits = async (signal?: AbortSignal) => (await get<{ limits: LimitJson[] }>('/limits', signal)).limits.map(limitFromJson)
-export const getLimit = async (name: string, signal?: AbortSignal) => limitFromJson(await get<LimitJson>(at('limits', name), signal))
+export const listLimits = async (signal?: AbortSignal) =>
+  (await get<{ limits: LimitJson[] }>('/limits', signal)).limits.map(limitFromJson)
+export const getLimit = async (name: string, signal?: AbortSignal) =>
+  limitFromJson(await get<LimitJson>(at('limits', name), signal))
 export const setLimit = (name: string, numbers: object) => call('PUT', at('limits', name), { body: numbers })
-export const steerLimit = (name: string, action: 'pause' | 'resume' | 'reset', key: string) => post(at('limits', name, action), undefined, key)
-export const listPauses = async (signal?: AbortSignal) => (await get<{ pauses: PauseJson[] }>('/pauses', signal)).pauses.map(pauseFromJson)
+export const steerLimit = (name: string, action: 'pause' | 'resume' | 'reset', key: string) =>
+  post(at('limits', name, action), undefined, key)
+export const listPauses = async (signal?: AbortSignal) =>
+  (await get<{ pauses: PauseJson[] }>('/pauses', signal)).pauses.map(pauseFromJson)
 export const pauseRuns = (scope: PauseScope, key: string) => post('/pauses', scope, key)
-export const resumeRuns = (scope: PauseScope, perSecond: number, key: string) => post('/pauses/resume', { ...scope, perSecond }, key)
+export const resumeRuns = (scope: PauseScope, perSecond: number, key: string) =>
+  post('/pauses/resume', { ...scope, perSecond }, key)
 
 export interface Standing {
   runId: string
   status: RunStatus
 }
-export const startRun = (workflow: string, body: object, key: string) => post<Standing>(`${at('workflows', workflow)}/runs`, body, key)
-export const signalRun = (id: string, name: string, payload: unknown, key: string) => post(at('runs', id, 'signals', name), payload, key)
-export const askRun = (id: string, name: string, payload: unknown, key: string) => post<{ result?: Json }>(at('runs', id, 'requests', name), payload, key)
-export const settleCallback = (token: string, answer: { result: unknown } | { error: { message: string } }, key: string) =>
-  post(at('callbacks', token), answer, key)
+export const startRun = (workflow: string, body: object, key: string) =>
+  post<Standing>(`${at('workflows', workflow)}/runs`, body, key)
+export const signalRun = (id: string, name: string, payload: unknown, key: string) =>
+  post(at('runs', id, 'signals', name), payload, key)
+export const askRun = (id: string, name: string, payload: unknown, key: string) =>
+  post<{ result?: Json }>(at('runs', id, 'requests', name), payload, key)
+export const settleCallback = (
+  token: string,
+  answer: { result: unknown } | { error: { message: string } },
+  key: string,
+) => post(at('callbacks', token), answer, key)
 export const steerRun = (id: string, action: 'wake' | 'retry' | 'cancel' | 'terminate', key: string, reason?: string) =>
   post<Standing>(at('runs', id, action), action === 'cancel' || action === 'terminate' ? { reason } : undefined, key)
-export const rerunRun = (id: string, options: { from?: string; inheritUndone?: boolean }, key: string) => post<Standing>(at('runs', id, 'rerun'), options, key)
+export const rerunRun = (id: string, options: { from?: string; inheritUndone?: boolean }, key: string) =>
+  post<Standing>(at('runs', id, 'rerun'), options, key)
 export const eraseRun = (id: string) => call('DELETE', at('runs', id))
-export const steerSchedule = (name: string, action: 'pause' | 'resume' | 'trigger', key: string) => post(at('schedules', name, action), undefined, key)
+export const steerSchedule = (name: string, action: 'pause' | 'resume' | 'trigger', key: string) =>
+  post(at('schedules', name, action), undefined, key)
 
 export type { BulkAction }
 export interface BulkTerms {
@@ -209,5 +251,7 @@ export interface BulkTerms {
   filter: { incident: string; tag?: string; since?: string }
 }
 /** What would be done, without doing it. */
-export const tryBulk = (action: BulkAction, terms: BulkTerms) => post<WouldSteer>(at('bulk', action), { ...terms, dryRun: true })
-export const startBulk = (action: BulkAction, terms: BulkTerms, key: string) => post<Standing>(at('bulk', action), terms, key)
+export const tryBulk = (action: BulkAction, terms: BulkTerms) =>
+  post<WouldSteer>(at('bulk', action), { ...terms, dryRun: true })
+export const startBulk = (action: BulkAction, terms: BulkTerms, key: string) =>
+  post<Standing>(at('bulk', action), terms, key)

@@ -45,7 +45,8 @@ export function App() {
 function pageOf(view: string | undefined, name: string | undefined): ComponentChildren {
   if (view === undefined) return null
   if (view === 'runs') return name === undefined ? <RunsPage /> : <RunPage key={name} id={name} />
-  if (view === 'incidents') return name === undefined ? <IncidentsPage /> : <IncidentPage key={name} fingerprint={name} />
+  if (view === 'incidents')
+    return name === undefined ? <IncidentsPage /> : <IncidentPage key={name} fingerprint={name} />
   if (view === 'workflows') return name === undefined ? <WorkflowsPage /> : <WorkflowPage key={name} name={name} />
   if (view === 'limits') return name === undefined ? <LimitsPage /> : <LimitPage key={name} name={name} />
   if (view === 'schedules') return <SchedulesPage />
@@ -55,8 +56,9 @@ function pageOf(view: string | undefined, name: string | undefined): ComponentCh
       <h1>There is no view ‘{view}’</h1>
       <Empty title="Try one of these">
         <p>
-          There are <a href={href(['runs'])}>runs</a>, <a href={href(['incidents'])}>incidents</a>, <a href={href(['workflows'])}>workflows</a>,{' '}
-          <a href={href(['limits'])}>limits</a>, <a href={href(['schedules'])}>schedules</a> and <a href={href(['workers'])}>workers</a>.
+          There are <a href={href(['runs'])}>runs</a>, <a href={href(['incidents'])}>incidents</a>,{' '}
+          <a href={href(['workflows'])}>workflows</a>, <a href={href(['limits'])}>limits</a>,{' '}
+          <a href={href(['schedules'])}>schedules</a> and <a href={href(['workers'])}>workers</a>.
         </p>
       </Empty>
     </div>

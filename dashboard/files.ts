@@ -32,6 +32,11 @@ async function fromSources(): Promise<Map<string, UiFile>> {
 async function readyMade(folder: string): Promise<Map<string, UiFile>> {
   const names = await readdir(folder)
   return new Map(
-    await Promise.all(names.map(async (name) => [name, { type: TYPES[extname(name)]!, body: await readFile(join(folder, name), 'utf8') }] as const)),
+    await Promise.all(
+      names.map(
+        async (name) =>
+          [name, { type: TYPES[extname(name)]!, body: await readFile(join(folder, name), 'utf8') }] as const,
+      ),
+    ),
   )
 }

@@ -27,7 +27,10 @@ export function absolute(at: number): string {
   const date = new Date(at)
   const two = (value: number) => String(value).padStart(2, '0')
   const offset = -date.getTimezoneOffset()
-  const zone = offset === 0 ? 'UTC' : `UTC${offset < 0 ? '−' : '+'}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`
+  const zone =
+    offset === 0
+      ? 'UTC'
+      : `UTC${offset < 0 ? '−' : '+'}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`
   return `${day(at)} ${clockTime(at)} ${zone}`
 }
 
@@ -43,4 +46,5 @@ export function clockTime(at: number): string {
 }
 
 export const amount = (count: number): string => count.toLocaleString('en')
-export const plural = (count: number, one: string, many = `${one}s`): string => `${amount(count)} ${count === 1 ? one : many}`
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${amount(count)} ${count === 1 ? one : many}`

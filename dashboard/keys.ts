@@ -16,7 +16,14 @@ export const KEYS: readonly [keys: string, what: string][] = [
   ['?', 'this list'],
 ]
 
-const VIEWS: Record<string, string> = { r: 'runs', i: 'incidents', w: 'workflows', l: 'limits', s: 'schedules', k: 'workers' }
+const VIEWS: Record<string, string> = {
+  r: 'runs',
+  i: 'incidents',
+  w: 'workflows',
+  l: 'limits',
+  s: 'schedules',
+  k: 'workers',
+}
 
 type Handlers = Partial<Record<string, () => void>>
 /** The last one that was put there is asked first. */
@@ -31,7 +38,8 @@ export function useKeys(handlers: Handlers): void {
   }, [])
 }
 
-const isTyping = (target: EventTarget | null): boolean => target instanceof Element && target.matches('input, textarea, select, [contenteditable]')
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.matches('input, textarea, select, [contenteditable]')
 
 export function listenForKeys(): void {
   let isGoing = false

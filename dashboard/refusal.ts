@@ -20,8 +20,10 @@ export class Refusal extends Error {
   get advice(): string | undefined {
     if (this.status === 401)
       return 'The server wants to know who asks. Open the dashboard with `overwinter ui --token …`, or with AWS credentials in the shell.'
-    if (this.status === 403) return 'Whoever this page speaks for may not do this. Ask for a token or a role with the right that the sentence above names.'
-    if (this.status === 429) return 'The server is asked too often. The page tries again by itself; close other windows of it if this goes on.'
+    if (this.status === 403)
+      return 'Whoever this page speaks for may not do this. Ask for a token or a role with the right that the sentence above names.'
+    if (this.status === 429)
+      return 'The server is asked too often. The page tries again by itself; close other windows of it if this goes on.'
     return undefined
   }
 }

@@ -29,7 +29,9 @@ type Query = Record<string, string | undefined>
 
 /** The address of a view: `href(['runs', id], { tab: 'graph' })`. */
 export function href(path: readonly string[], query: Query = {}): string {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
+  const given = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+  )
   const search = new URLSearchParams(given).toString()
   return `${ROOT}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
@@ -54,9 +56,24 @@ export function takeOverLinks(): void {
     place.value = here()
   })
   document.addEventListener('click', (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return
     const link = (event.target as Element).closest('a')
-    if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin || !link.pathname.startsWith(`${ROOT}/`)) return
+    if (
+      !link ||
+      link.target ||
+      link.hasAttribute('download') ||
+      link.origin !== location.origin ||
+      !link.pathname.startsWith(`${ROOT}/`)
+    )
+      return
     event.preventDefault()
     go(link.pathname + link.search)
   })

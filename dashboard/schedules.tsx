@@ -20,7 +20,8 @@ export function SchedulesPage() {
           schedules.length === 0 ? (
             <Empty title="No schedules">
               <p>
-                Export one beside your workflows: <code>schedule('nightly', {"{ cron: '0 3 * * *' }"}, workflow, input)</code>
+                Export one beside your workflows:{' '}
+                <code>schedule('nightly', {"{ cron: '0 3 * * *' }"}, workflow, input)</code>
               </p>
             </Empty>
           ) : (
@@ -42,12 +43,20 @@ export function SchedulesPage() {
                       <a href={href(['runs', schedule.runId])}>{schedule.name}</a>
                       {schedule.lastError && <p class="problem">{schedule.lastError.message}</p>}
                     </td>
-                    <td>{schedule.isPaused ? <span class="status is-cancelled">paused</span> : <span class="status is-completed">active</span>}</td>
+                    <td>
+                      {schedule.isPaused ? (
+                        <span class="status is-cancelled">paused</span>
+                      ) : (
+                        <span class="status is-completed">active</span>
+                      )}
+                    </td>
                     <td>
                       <a href={href(['workflows', schedule.workflow])}>{schedule.workflow}</a>
                     </td>
                     <td class="mono">{planOf(schedule)}</td>
-                    <td class="number">{schedule.nextDue === undefined ? <span class="muted">–</span> : <Ago at={schedule.nextDue} />}</td>
+                    <td class="number">
+                      {schedule.nextDue === undefined ? <span class="muted">–</span> : <Ago at={schedule.nextDue} />}
+                    </td>
                     <td class="number">{amount(schedule.started)}</td>
                     <td class="number">{amount(schedule.skipped)}</td>
                     <td class="row-actions">
@@ -81,7 +90,12 @@ function Steering({ name, isPaused }: { name: string; isPaused: boolean }) {
   const { isReadOnly } = config.value
   return (
     <>
-      <button type="button" disabled={isReadOnly} onClick={() => void submit({ name, isPaused }, [])} aria-label={`${isPaused ? 'Resume' : 'Pause'} ${name}`}>
+      <button
+        type="button"
+        disabled={isReadOnly}
+        onClick={() => void submit({ name, isPaused }, [])}
+        aria-label={`${isPaused ? 'Resume' : 'Pause'} ${name}`}
+      >
         {isPaused ? 'Resume' : 'Pause'}
       </button>
       <button type="button" disabled={isReadOnly} onClick={() => ask(true)} aria-label={`Start now: ${name}`}>

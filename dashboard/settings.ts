@@ -2,12 +2,21 @@ import { effect, signal } from '@preact/signals'
 import type { UiConfig } from './config.ts'
 
 /** Where the page is; asked for before anything is shown. */
-export const config = signal<UiConfig>({ name: 'local', isLocal: true, isReadOnly: false, hasChanges: false, hasReplay: false, version: '' })
+export const config = signal<UiConfig>({
+  name: 'local',
+  isLocal: true,
+  isReadOnly: false,
+  hasChanges: false,
+  hasReplay: false,
+  version: '',
+})
 
 export async function loadConfig(): Promise<void> {
   const response = await fetch('/ui/config.json')
   if (response.ok) config.value = (await response.json()) as UiConfig
-  document.querySelector('link[rel=icon]')?.setAttribute('href', `/ui/favicon-${config.value.isLocal ? 'local' : 'deployed'}.svg`)
+  document
+    .querySelector('link[rel=icon]')
+    ?.setAttribute('href', `/ui/favicon-${config.value.isLocal ? 'local' : 'deployed'}.svg`)
 }
 
 /** What stays in this browser. A browser that keeps nothing is no reason to fail. */

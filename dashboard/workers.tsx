@@ -21,7 +21,8 @@ export function WorkersPage() {
           workers.length === 0 ? (
             <Empty title="No worker has given a sign of life in the last minute">
               <p>
-                Workers do what <code>ctx.task</code> hands out, in any language. <code>docs/workers.md</code> says how to start one.
+                Workers do what <code>ctx.task</code> hands out, in any language. <code>docs/workers.md</code> says how
+                to start one.
               </p>
             </Empty>
           ) : (

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { timelineLine } from '../cli/timeline.ts'
-import type { HistoryEvent } from '../sdk/history.ts'
+import type { HistoryEvent } from '../sdk/client/history.ts'
 import { OverwinterClient } from '../sdk/http-client/index.ts'
-import { hasEnded, type RunStatus } from '../sdk/ports.ts'
+import { hasEnded, type RunStatus } from '../sdk/ports/run.ts'
 import { span } from '../sdk/views/moments.ts'
 
 /** Kills a process in the middle of a sleep and shows that the run does not mind. Ends by itself. */

@@ -17,7 +17,9 @@ const app = createApp({
   client,
   withoutWorkers: true,
   log,
-  ...(OVERWINTER_RUNNER_LOG !== undefined && { logsOf: (run: RunView) => logsLink(process.env.AWS_REGION!, OVERWINTER_RUNNER_LOG, run) }),
+  ...(OVERWINTER_RUNNER_LOG !== undefined && {
+    logsOf: (run: RunView) => logsLink(process.env.AWS_REGION!, OVERWINTER_RUNNER_LOG, run),
+  }),
   authorize: authorityOf(scopes),
   iamDecides: scopes === 'iam',
   ...(OVERWINTER_CORS !== undefined && { browsers: allowBrowsers(OVERWINTER_CORS) }),

@@ -1,5 +1,9 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda'
+import type {
+  APIGatewayAuthorizerResult,
+  APIGatewayRequestAuthorizerEvent,
+  APIGatewayRequestAuthorizerEventV2,
+} from 'aws-lambda'
 import { type TokenScope, Tokens } from '../sdk/tasks/tokens.ts'
 import { awsWorld, type Environment, setting } from './environment.ts'
 import { type Authority, asPolicy, judge, type Verdict } from './token-authority.ts'
@@ -12,8 +16,11 @@ const REFRESH_MS = 300_000
 let current: { authority: Authority; until: number } | undefined
 
 /** For `auth: { token }`: lets requests in whose bearer token is the secret's value, or one with scopes; how far, the API decides. */
-export async function handler(event: APIGatewayRequestAuthorizerEventV2 | APIGatewayRequestAuthorizerEvent): Promise<Verdict | APIGatewayAuthorizerResult> {
-  if (!current || current.until < Date.now()) current = { authority: await readAuthority(), until: Date.now() + REFRESH_MS }
+export async function handler(
+  event: APIGatewayRequestAuthorizerEventV2 | APIGatewayRequestAuthorizerEvent,
+): Promise<Verdict | APIGatewayAuthorizerResult> {
+  if (!current || current.until < Date.now())
+    current = { authority: await readAuthority(), until: Date.now() + REFRESH_MS }
   const verdict = await judge(authorizationIn(event.headers), current.authority)
   return 'methodArn' in event ? asPolicy(verdict, event.methodArn) : verdict
 }
@@ -31,7 +38,9 @@ const GRANTED: Partial<Record<TokenScope, keyof Environment>> = {
 
 async function readAuthority(): Promise<Authority> {
   const granted = Object.entries(GRANTED).filter(([, name]) => process.env[name])
-  const [master, ...values] = await Promise.all([setting('OVERWINTER_TOKEN_SECRET'), ...granted.map(([, name]) => setting(name))].map(readSecret))
+  const [master, ...values] = await Promise.all(
+    [setting('OVERWINTER_TOKEN_SECRET'), ...granted.map(([, name]) => setting(name))].map(readSecret),
+  )
   return { master: master!, granted: Object.fromEntries(granted.map(([scope], i) => [scope, values[i]!])), tokens }
 }
 

@@ -14,7 +14,14 @@ export interface AllowedBrowsers {
 
 /** What an HTTP API does by itself: tells browsers which pages may call. */
 export function allowBrowsers(text: string): MiddlewareHandler {
-  const { allowOrigins = [], allowMethods = [], allowHeaders, exposeHeaders, allowCredentials, maxAge } = JSON.parse(text) as AllowedBrowsers
+  const {
+    allowOrigins = [],
+    allowMethods = [],
+    allowHeaders,
+    exposeHeaders,
+    allowCredentials,
+    maxAge,
+  } = JSON.parse(text) as AllowedBrowsers
   return cors({
     origin: allowOrigins.includes('*') ? '*' : allowOrigins,
     allowMethods,

@@ -9,7 +9,11 @@ import { handlers, registry } from './registry.ts'
 
 const { OVERWINTER_CORS } = process.env
 const client = new Client(codedWorld(), registry, handlers)
-const app = createCallbackApp({ client, log, ...(OVERWINTER_CORS !== undefined && { browsers: allowBrowsers(OVERWINTER_CORS) }) })
+const app = createCallbackApp({
+  client,
+  log,
+  ...(OVERWINTER_CORS !== undefined && { browsers: allowBrowsers(OVERWINTER_CORS) }),
+})
 const serve = behindGateway(app)
 
 /** For the routes without an authorizer. It loads the entry for the questions and schemas of callbacks, and runs no step. */

@@ -12,7 +12,9 @@ const PATH = '/v1/traces'
 export function traced(world: AwsWorld): { world: AwsWorld; flush: () => Promise<void> } {
   const { world: told, exporter } = tracedWith(world, sendSigned(new SignedFetch(new DynamoDBClient())), {
     onDropped: (count) => metrics.add(METRIC.droppedSpans, 'Count', count),
-    ...(process.env.POWERTOOLS_SERVICE_NAME !== undefined && { serviceName: process.env.OTEL_SERVICE_NAME || process.env.POWERTOOLS_SERVICE_NAME }),
+    ...(process.env.POWERTOOLS_SERVICE_NAME !== undefined && {
+      serviceName: process.env.OTEL_SERVICE_NAME || process.env.POWERTOOLS_SERVICE_NAME,
+    }),
   })
   return { world: told, flush: () => exporter.flush() }
 }
@@ -20,7 +22,16 @@ export function traced(world: AwsWorld): { world: AwsWorld; flush: () => Promise
 function sendSigned(aws: SignedFetch): ExporterOptions['send'] {
   return async (body, signal) => {
     const headers = { 'content-type': OTLP_TYPE }
-    const request = { service: 'xray', host: 'xray', path: { aws: PATH, standIn: PATH }, method: 'POST', body, headers, signal, attempts: 1 } as const
+    const request = {
+      service: 'xray',
+      host: 'xray',
+      path: { aws: PATH, standIn: PATH },
+      method: 'POST',
+      body,
+      headers,
+      signal,
+      attempts: 1,
+    } as const
     await refuseUnlessTaken(await aws.send(request), 'CloudWatch')
   }
 }

@@ -1,5 +1,5 @@
-import { overriding } from '../sdk/overriding.ts'
-import type { World } from '../sdk/ports.ts'
+import { overriding } from '../sdk/base/override-methods.ts'
+import type { World } from '../sdk/ports/world.ts'
 
 /** What a visit did, as far as it is counted. */
 export interface Counted {

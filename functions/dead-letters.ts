@@ -34,7 +34,11 @@ async function park({ body, attributes }: SQSRecord): Promise<void> {
   if (outcome === 'leased') throw new Error(`run '${runId}' is held by a runner; looking again later`)
   if (outcome === 'moved-on') return
   if (outcome === 'unclaimed') {
-    log('warn', `no runner has taken up run '${runId}': they were throttled, or cannot start. The sweeper sends it again`, { runId })
+    log(
+      'warn',
+      `no runner has taken up run '${runId}': they were throttled, or cannot start. The sweeper sends it again`,
+      { runId },
+    )
     return
   }
   log('error', `run '${runId}' is stuck: ${message}`, { runId })

@@ -1,4 +1,4 @@
-import type { LogSink } from '../sdk/ports.ts'
+import type { LogSink } from '../sdk/ports/world.ts'
 import type { Thresholds } from '../sdk/worlds/aws/context.ts'
 import { AwsWorld } from '../sdk/worlds/aws/world.ts'
 import { METRIC, metrics } from './metrics.ts'

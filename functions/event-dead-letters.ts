@@ -1,5 +1,5 @@
 import { type MessageAttributeValue, SendMessageCommand, type SQSClient } from '#aws/sqs'
-import { digest } from '../sdk/engine/names.ts'
+import { digest } from '../sdk/base/names.ts'
 import type { DeadEvent } from '../sdk/events/intake.ts'
 import type { ObjectStore } from '../sdk/worlds/aws/objects.ts'
 
@@ -47,4 +47,7 @@ const writable = (json: string): string => json.replaceAll('\uFFFE', '\\ufffe').
 const REFUSED = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\uFFFE\uFFFF]/g
 
 /** An attribute must not be empty. */
-const attribute = (text: string): MessageAttributeValue => ({ DataType: 'String', StringValue: text.toWellFormed().replaceAll(REFUSED, '\uFFFD') || '-' })
+const attribute = (text: string): MessageAttributeValue => ({
+  DataType: 'String',
+  StringValue: text.toWellFormed().replaceAll(REFUSED, '\uFFFD') || '-',
+})

@@ -7,7 +7,11 @@ import type { Subscription } from './subscription.ts'
  * Takes what a source delivers, and answers in its words which events are to come again. Queues and streams are told one by one; the others, who bring one event at a time,
  * bring it again when the function fails. So do all of them, and an alarm watches for a function that does nothing but fail.
  */
-export async function takeDelivery(payload: unknown, subscription: Subscription, intake: Pick<Intake, 'take'>): Promise<SQSBatchResponse | Outcome> {
+export async function takeDelivery(
+  payload: unknown,
+  subscription: Subscription,
+  intake: Pick<Intake, 'take'>,
+): Promise<SQSBatchResponse | Outcome> {
   const arrivals = arrivalsOf(payload, subscription)
   const outcomes = await takeBatch(arrivals, (arrival) => intake.take(arrival))
   const again = arrivals.flatMap(({ itemId }, i) => (outcomes[i]!.state === 'again' ? [itemId] : []))

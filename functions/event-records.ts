@@ -1,6 +1,6 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord, S3EventRecord, SNSEventRecord, SQSRecord } from 'aws-lambda'
-import { digest } from '../sdk/engine/names.ts'
+import { digest } from '../sdk/base/names.ts'
 import type { Arrival } from '../sdk/events/intake.ts'
 import type { BucketEvent, QueueEvent, SourceKind, StreamEvent, TopicEvent } from '../sdk/events/shapes.ts'
 import { DEAD_EVENTS } from './event-dead-letters.ts'
@@ -15,7 +15,12 @@ export interface Delivered extends Arrival {
 type Read = (record: never, subscription: Subscription) => Delivered
 
 /** How the records of each source are read; EventBridge sends its events bare. */
-const READ: Record<Exclude<SourceKind, 'bus'>, Read> = { queue: fromQueue, topic: fromTopic, bucket: fromBucket, stream: fromStream }
+const READ: Record<Exclude<SourceKind, 'bus'>, Read> = {
+  queue: fromQueue,
+  topic: fromTopic,
+  bucket: fromBucket,
+  stream: fromStream,
+}
 
 /**
  * The events in what a function was invoked with. What has no `Records` is one event, as mappings see it: that is how EventBridge sends them, and how people send one again.
@@ -30,14 +35,21 @@ export function arrivalsOf(sent: unknown, subscription: Subscription): Delivered
       return READ[source](record as never, subscription)
     } catch (error) {
       const { messageId, dynamodb } = (record ?? {}) as { messageId?: string; dynamodb?: { SequenceNumber?: string } }
-      return { event: record, problem: `it is not what a ${source} sends: ${(error as Error).message}`, itemId: messageId ?? dynamodb?.SequenceNumber }
+      return {
+        event: record,
+        problem: `it is not what a ${source} sends: ${(error as Error).message}`,
+        itemId: messageId ?? dynamodb?.SequenceNumber,
+      }
     }
   })
 }
 
 /** A dead letter that Lambda wrote has what the function was invoked with inside. */
 function insideOf(sent: unknown): unknown {
-  const { requestContext, requestPayload } = (sent ?? {}) as { requestContext?: { functionArn?: unknown }; requestPayload?: unknown }
+  const { requestContext, requestPayload } = (sent ?? {}) as {
+    requestContext?: { functionArn?: unknown }
+    requestPayload?: unknown
+  }
   return typeof requestContext?.functionArn === 'string' && requestPayload !== undefined ? requestPayload : sent
 }
 
@@ -49,7 +61,10 @@ function bare(event: unknown): Delivered {
   return isObject ? { event } : { event, problem: 'an event is an object, and this is none' }
 }
 
-function fromQueue({ messageId, body, attributes, messageAttributes, eventSourceARN }: SQSRecord, { mostReceives }: Subscription): Delivered {
+function fromQueue(
+  { messageId, body, attributes, messageAttributes, eventSourceARN }: SQSRecord,
+  { mostReceives }: Subscription,
+): Delivered {
   const group = attributes.MessageGroupId
   const event: QueueEvent = {
     id: messageId,
@@ -111,7 +126,9 @@ function fromStream({ eventID, eventName, dynamodb, eventSourceARN }: DynamoDBRe
 /** In the JSON of a stream bytes are base64 already, and stay so. */
 function plainItem(image: NonNullable<NonNullable<DynamoDBRecord['dynamodb']>['NewImage']>): Record<string, unknown> {
   const item = unmarshall(image as Parameters<typeof unmarshall>[0], { wrapNumbers: numberOrText })
-  return JSON.parse(JSON.stringify(item, (_key, value: unknown) => (value instanceof Set ? [...value] : value))) as Record<string, unknown>
+  return JSON.parse(
+    JSON.stringify(item, (_key, value: unknown) => (value instanceof Set ? [...value] : value)),
+  ) as Record<string, unknown>
 }
 
 function numberOrText(text: string): number | string {
@@ -129,8 +146,13 @@ function parsed(text: string): unknown {
   }
 }
 
-function texts<T>(attributes: Record<string, T> | undefined, textOf: (attribute: T) => string | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(attributes ?? {}).flatMap(([name, attribute]) => [[name, textOf(attribute) ?? '']]))
+function texts<T>(
+  attributes: Record<string, T> | undefined,
+  textOf: (attribute: T) => string | undefined,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(attributes ?? {}).flatMap(([name, attribute]) => [[name, textOf(attribute) ?? '']]),
+  )
 }
 
 /** The name at the end of an ARN. */

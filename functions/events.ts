@@ -24,7 +24,9 @@ const intake = new Intake({
   patienceMs: subscription.patienceMs,
   async bury(dead) {
     await deadLetters.send(subscription.name, dead)
-    log('error', `an event of '${subscription.name}' was put among the dead letters: ${dead.reason}`, { eventId: dead.id })
+    log('error', `an event of '${subscription.name}' was put among the dead letters: ${dead.reason}`, {
+      eventId: dead.id,
+    })
     metrics.add(METRIC.deadEvents, 'Count', 1)
   },
   log,

@@ -41,6 +41,8 @@ function withinRoute(path: string, route: string): string | undefined {
   if (route === ALL_ELSE) return path
   const wanted = route.split('/').slice(1)
   const given = path.split('/').slice(-wanted.length)
-  const isTheRoute = given.length === wanted.length && wanted.every((part, i) => (part.startsWith('{') ? given[i] !== '' : part === given[i]))
+  const isTheRoute =
+    given.length === wanted.length &&
+    wanted.every((part, i) => (part.startsWith('{') ? given[i] !== '' : part === given[i]))
   return isTheRoute ? `/${given.join('/')}` : undefined
 }

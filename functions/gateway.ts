@@ -49,7 +49,10 @@ export function behindGateway(app: Hono): (event: LambdaEvent, context?: LambdaC
 }
 
 async function refusal(): Promise<Answer> {
-  const response = new HttpProblem('unknown-route', 'a path of this API has no dot segments, backslashes, # or ? in it; see /openapi.json').toResponse()
+  const response = new HttpProblem(
+    'unknown-route',
+    'a path of this API has no dot segments, backslashes, # or ? in it; see /openapi.json',
+  ).toResponse()
   const headers = { 'content-type': response.headers.get('content-type')! }
   return { statusCode: response.status, headers, body: await response.text(), isBase64Encoded: false }
 }
@@ -58,7 +61,8 @@ async function refusal(): Promise<Answer> {
 function leadingBack(answer: Answer, base: string): Answer {
   for (const headers of [answer.headers, answer.multiValueHeaders]) {
     const [location] = [headers?.location].flat()
-    if (location?.startsWith('/')) headers!.location = headers === answer.headers ? `${base}${location}` : [`${base}${location}`]
+    if (location?.startsWith('/'))
+      headers!.location = headers === answer.headers ? `${base}${location}` : [`${base}${location}`]
   }
   return answer
 }

@@ -1,5 +1,5 @@
-import type { ErrorRecord, EventType, Frame, JournalEvent } from '../sdk/engine/events.ts'
-import type { Waiting } from '../sdk/ports.ts'
+import type { ErrorRecord, EventType, Frame, JournalEvent } from '../sdk/base/events.ts'
+import type { Waiting } from '../sdk/ports/run.ts'
 
 /** What the outside is told of a run. Payloads stay in the table: whoever may read them asks for them. */
 export type LifecycleEvent =
@@ -80,7 +80,9 @@ export function lifecycleOf(frame: Frame): LifecycleEvent[] {
 }
 
 function settled(event: JournalEvent, step: string, resumedFromWait: boolean): LifecycleEvent {
-  return 'error' in event ? { type: 'step.failed', step, resumedFromWait, error: summary(event.error) } : { type: 'step.completed', step, resumedFromWait }
+  return 'error' in event
+    ? { type: 'step.failed', step, resumedFromWait, error: summary(event.error) }
+    : { type: 'step.completed', step, resumedFromWait }
 }
 
 function ended(event: JournalEvent): LifecycleEvent {
@@ -101,7 +103,13 @@ const WAIT_KIND: Partial<Record<EventType, Waiting['kind']>> = {
 }
 
 function waitOf(event: JournalEvent): Waiting {
-  const { id, until, signal, run, task } = event as { id: string; until?: number; signal?: string; run?: string; task?: string }
+  const { id, until, signal, run, task } = event as {
+    id: string
+    until?: number
+    signal?: string
+    run?: string
+    task?: string
+  }
   const on = signal ?? run ?? task
   return { kind: WAIT_KIND[event.type]!, id, ...(on !== undefined && { on }), ...(until !== undefined && { until }) }
 }

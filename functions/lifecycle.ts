@@ -28,6 +28,9 @@ export async function handler({ Records }: DynamoDBStreamEvent): Promise<void> {
   for (const batch of inBatchesOf(BATCH, entries)) {
     const { FailedEntryCount, Entries = [] } = await bus.send(new PutEventsCommand({ Entries: batch }))
     const refused = Entries.find(({ ErrorCode }) => ErrorCode)
-    if (FailedEntryCount) throw new Error(`the event bus refused ${FailedEntryCount} events: ${refused?.ErrorCode} ${refused?.ErrorMessage}`)
+    if (FailedEntryCount)
+      throw new Error(
+        `the event bus refused ${FailedEntryCount} events: ${refused?.ErrorCode} ${refused?.ErrorMessage}`,
+      )
   }
 }

@@ -1,5 +1,9 @@
 /** A link that opens CloudWatch's Logs Insights with the lines that a run's runners have logged since it was made. */
-export function logsLink(region: string, logGroup: string, { runId, createdAt, endedAt }: { runId: string; createdAt: number; endedAt?: number }): string {
+export function logsLink(
+  region: string,
+  logGroup: string,
+  { runId, createdAt, endedAt }: { runId: string; createdAt: number; endedAt?: number },
+): string {
   const query = `fields @timestamp, level, message, step, attempt | filter runId = '${runId}' | sort @timestamp`
   const end =
     endedAt === undefined
@@ -14,4 +18,5 @@ const MINUTE_MS = 60_000
 const iso = (ms: number) => new Date(ms).toISOString()
 
 /** The console writes what is not a letter or a digit as a star and two hexadecimal digits. */
-const quoted = (text: string) => `'${text.replaceAll(/[^\w.-]/g, (sign) => `*${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)}`
+const quoted = (text: string) =>
+  `'${text.replaceAll(/[^\w.-]/g, (sign) => `*${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)}`

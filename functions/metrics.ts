@@ -26,7 +26,10 @@ class Metrics {
       const whose = workflow === '' ? { service } : { service, workflow }
       const Metrics = [...group].map(([Name, { unit }]) => ({ Name, Unit: unit }))
       const values = [...group].map(([name, { values }]) => [name, values.length === 1 ? values[0] : values] as const)
-      const _aws = { Timestamp: Date.now(), CloudWatchMetrics: [{ Namespace, Dimensions: [Object.keys(whose)], Metrics }] }
+      const _aws = {
+        Timestamp: Date.now(),
+        CloudWatchMetrics: [{ Namespace, Dimensions: [Object.keys(whose)], Metrics }],
+      }
       write(`${JSON.stringify({ _aws, ...whose, ...Object.fromEntries(values) })}\n`)
     }
     this.counted.clear()

@@ -3,5 +3,5 @@ declare module 'overwinter-codec'
 
 /** `user-codec.ts` where there is one, `no-codec.ts` where there is none, so that who has none does not carry it. */
 declare module 'overwinter-coding' {
-  export const coded: <W extends import('../sdk/ports.ts').World>(world: W) => W
+  export const coded: <W extends import('../sdk/ports/world.ts').World>(world: W) => W
 }

@@ -5,7 +5,7 @@ import { coded } from 'overwinter-coding'
 import { traced } from 'overwinter-tracing'
 import { StoredWorkflows } from '../sdk/definitions/stored-workflows.ts'
 import { runOnce } from '../sdk/engine/run-loop.ts'
-import { followCode } from '../sdk/flow/changing-limits.ts'
+import { followCode } from '../sdk/flow/operating/changing-limits.ts'
 import { readWake } from '../sdk/worlds/aws/wake-message.ts'
 import { counted } from './counted-world.ts'
 import { eachMessage } from './each-message.ts'
@@ -32,7 +32,8 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
     await (following ??= followCode(world, registry.all()).catch(tryAgain))
     const response = await eachMessage(event, (record) => takeUp(record, context))
     // An invocation that did nothing but fail counts as an error of the function, which an alarm watches.
-    if (response.batchItemFailures.length === event.Records.length) throw new Error('none of these runs could be taken further; the log says why, run by run')
+    if (response.batchItemFailures.length === event.Records.length)
+      throw new Error('none of these runs could be taken further; the log says why, run by run')
     return response
   } finally {
     await flush?.()
@@ -61,7 +62,11 @@ async function takeUp({ body, messageId }: SQSRecord, context: Context): Promise
     })
     countVisit(outcome, lag, take(wake.runId))
   } catch (error) {
-    log('error', `a wake-up could not be served: ${error}`, { body, messageId, stack: error instanceof Error ? error.stack : undefined })
+    log('error', `a wake-up could not be served: ${error}`, {
+      body,
+      messageId,
+      stack: error instanceof Error ? error.stack : undefined,
+    })
     throw error
   }
 }

@@ -34,7 +34,12 @@ export async function readSecrets(aws: SignedFetch, places: SecretPlaces): Promi
 
 async function readEachSecret(aws: SignedFetch, ids: Set<string>): Promise<Map<string, string>> {
   const read = async (SecretId: string): Promise<[string, string]> => {
-    const { SecretString, SecretBinary } = await ask<{ SecretString?: string; SecretBinary?: string }>(aws, 'secretsmanager', 'GetSecretValue', { SecretId })
+    const { SecretString, SecretBinary } = await ask<{ SecretString?: string; SecretBinary?: string }>(
+      aws,
+      'secretsmanager',
+      'GetSecretValue',
+      { SecretId },
+    )
     return [SecretId, SecretString ?? Buffer.from(SecretBinary ?? '', 'base64').toString()]
   }
   return new Map(await Promise.all([...ids].map(read)))
@@ -42,11 +47,16 @@ async function readEachSecret(aws: SignedFetch, ids: Set<string>): Promise<Map<s
 
 async function readParameters(aws: SignedFetch, names: string[]): Promise<Map<string, string>> {
   const read = async (Names: string[]) => {
-    const answer = await ask<{ Parameters: { Name: string; Value: string }[] }>(aws, 'ssm', 'GetParameters', { Names, WithDecryption: true })
+    const answer = await ask<{ Parameters: { Name: string; Value: string }[] }>(aws, 'ssm', 'GetParameters', {
+      Names,
+      WithDecryption: true,
+    })
     const found = new Map(answer.Parameters.map(({ Name, Value }) => [Name, Value]))
     const missing = Names.filter((name) => !found.has(name))
     if (missing.length > 0)
-      throw new Error(`Systems Manager has no parameter ${missing.map((name) => `'${name}'`).join(', ')} here; create it, or name another in \`secrets\``)
+      throw new Error(
+        `Systems Manager has no parameter ${missing.map((name) => `'${name}'`).join(', ')} here; create it, or name another in \`secrets\``,
+      )
     return [...found]
   }
   return new Map((await Promise.all(inBatchesOf(MOST_PARAMETERS, names).map(read))).flat())
@@ -68,15 +78,20 @@ async function ask<T>(aws: SignedFetch, service: keyof typeof TARGET, action: st
   })
   // Only a refusal is told: an answer holds the values.
   if (response.ok) return (await response.json()) as T
-  throw new Error(`${action} of ${JSON.stringify(request)} was answered with ${response.status}: ${(await response.text()).slice(0, 500)}`)
+  throw new Error(
+    `${action} of ${JSON.stringify(request)} was answered with ${response.status}: ${(await response.text()).slice(0, 500)}`,
+  )
 }
 
 function fieldOf(name: string, text: string, field: string): string {
   const fields = fieldsOf(text)
   if (!fields)
-    throw new Error(`the secret of ${name} is not a JSON object, so it has no field '${field}'; leave the field out in \`secrets\`, or store an object`)
+    throw new Error(
+      `the secret of ${name} is not a JSON object, so it has no field '${field}'; leave the field out in \`secrets\`, or store an object`,
+    )
   const value = fields[field]
-  if (value === undefined) throw new Error(`the secret of ${name} has no field '${field}'; it has ${Object.keys(fields).join(', ') || 'none'}`)
+  if (value === undefined)
+    throw new Error(`the secret of ${name} has no field '${field}'; it has ${Object.keys(fields).join(', ') || 'none'}`)
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

@@ -7,4 +7,8 @@ import { readSecrets, type SecretPlaces } from './secret-values.ts'
  * evaluated one after the other, and what comes later waits.
  */
 const places = process.env.OVERWINTER_SECRETS
-if (places) Object.assign(process.env, await readSecrets(new SignedFetch(new DynamoDBClient()), JSON.parse(places) as SecretPlaces))
+if (places)
+  Object.assign(
+    process.env,
+    await readSecrets(new SignedFetch(new DynamoDBClient()), JSON.parse(places) as SecretPlaces),
+  )

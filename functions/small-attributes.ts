@@ -6,7 +6,9 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb'
  */
 
 export function marshall(item: object): Record<string, AttributeValue> {
-  return Object.fromEntries(Object.entries(item).flatMap(([name, value]) => (value === undefined ? [] : [[name, attributeOf(value)]])))
+  return Object.fromEntries(
+    Object.entries(item).flatMap(([name, value]) => (value === undefined ? [] : [[name, attributeOf(value)]])),
+  )
 }
 
 export function unmarshall(item: Record<string, AttributeValue>): Record<string, unknown> {

@@ -52,7 +52,10 @@ class SmallClient {
     this.options = options
   }
 
-  async send<Output>({ call }: { call: Call<Output> }, { abortSignal, requestTimeout }: CallOptions = {}): Promise<Output> {
+  async send<Output>(
+    { call }: { call: Call<Output> },
+    { abortSignal, requestTimeout }: CallOptions = {},
+  ): Promise<Output> {
     const response = await this.aws.send({
       ...call,
       host: call.service,
@@ -108,7 +111,12 @@ export class ConflictException extends Error {
 export class ResourceNotFoundException extends Error {
   override name = 'ResourceNotFoundException'
 }
-const KNOWN: Record<string, new (message: string) => Error> = { MessageNotInflight, ReceiptHandleIsInvalid, ConflictException, ResourceNotFoundException }
+const KNOWN: Record<string, new (message: string) => Error> = {
+  MessageNotInflight,
+  ReceiptHandleIsInvalid,
+  ConflictException,
+  ResourceNotFoundException,
+}
 
 class SqsCommand {
   readonly call: Call<Record<string, unknown>>
@@ -159,7 +167,13 @@ export class CreateScheduleCommand {
   constructor({ Name, ...input }: { Name: string }, ClientToken = crypto.randomUUID()) {
     const path = `/schedules/${encodeURIComponent(Name)}`
     const headers = { 'content-type': 'application/json' }
-    this.call = { service: 'scheduler', path: { aws: path, standIn: path }, method: 'POST', headers, body: JSON.stringify({ ClientToken, ...input }) }
+    this.call = {
+      service: 'scheduler',
+      path: { aws: path, standIn: path },
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ ClientToken, ...input }),
+    }
   }
 }
 export class DeleteScheduleCommand {

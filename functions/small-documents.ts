@@ -82,6 +82,9 @@ export class DynamoDBDocumentClient {
 
   async send({ native, input }: Command, options?: object): Promise<Fields> {
     const command = new native(translated(input, marshall) as never)
-    return translated((await this.client.send(command as GetItemCommand, options)) as unknown as Fields, unmarshall as Translate)
+    return translated(
+      (await this.client.send(command as GetItemCommand, options)) as unknown as Fields,
+      unmarshall as Translate,
+    )
   }
 }

@@ -1,5 +1,5 @@
 import { pause } from '../sdk/flow/pauses.ts'
-import type { World } from '../sdk/ports.ts'
+import type { World } from '../sdk/ports/world.ts'
 
 /** Where it is written down that a deployment has begun paused. */
 const DEPLOYMENTS = 'deployments'
@@ -8,7 +8,10 @@ const DEPLOYMENTS = 'deployments'
  * Of a deployment that is to begin paused: makes sure, before anything else is done, that everything was paused once. `occasion` is what the construct's `startPaused` says; without it there
  * is nothing to do, at no cost. Otherwise it is one read for each function that starts, and again where that failed.
  */
-export function startingPaused(world: World, occasion = process.env.OVERWINTER_START_PAUSED): () => Promise<void> | undefined {
+export function startingPaused(
+  world: World,
+  occasion = process.env.OVERWINTER_START_PAUSED,
+): () => Promise<void> | undefined {
   let done: Promise<void> | undefined
   return () => {
     if (occasion === undefined) return undefined

@@ -1,11 +1,18 @@
-import type { RunStatus } from '../sdk/ports.ts'
+import type { RunStatus } from '../sdk/ports/run.ts'
 import { runIdOf } from '../sdk/worlds/aws/keys.ts'
 import type { RunItem } from '../sdk/worlds/aws/run-item.ts'
 
 export const STATUS_CHANGE = 'Overwinter Run Status Change'
 
 /** States that the outside is told of. Runs sleep, wait and run again and again; that is told by their journals. */
-const TOLD: ReadonlySet<RunStatus> = new Set<RunStatus>(['pending', 'stuck', 'completed', 'failed', 'cancelled', 'terminated'])
+const TOLD: ReadonlySet<RunStatus> = new Set<RunStatus>([
+  'pending',
+  'stuck',
+  'completed',
+  'failed',
+  'cancelled',
+  'terminated',
+])
 /** From these a run comes back only because somebody said so. */
 const HALTED: ReadonlySet<RunStatus> = new Set<RunStatus>(['stuck', 'failed'])
 

@@ -2,7 +2,7 @@ import { type AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBRecord, AttributeValue as JsonAttributeValue } from 'aws-lambda'
 import { unmarshall } from '#aws/attributes'
 import { DynamoDBDocumentClient, GetCommand } from '#aws/documents'
-import type { FrameEvent } from '../sdk/engine/events.ts'
+import type { FrameEvent } from '../sdk/base/events.ts'
 import type { FrameItem } from '../sdk/worlds/aws/frames.ts'
 import { RUN, runIdOf, runKey, seqOf } from '../sdk/worlds/aws/keys.ts'
 import { Objects } from '../sdk/worlds/aws/objects.ts'
@@ -44,7 +44,9 @@ function tellRun(run: RunItem, before: RunItem | undefined): Told[] {
   const at = endedAt ?? (change.previousStatus === undefined ? createdAt : Date.now())
   const told: Told[] = [{ type: STATUS_CHANGE, at, runId, detail: { ...change } }]
   if (change.previousStatus === undefined && change.status === 'PENDING') {
-    told.push(lifecycle({ type: 'run.started' }, { id: `${runId}/${run.life}/0`, runId, workflow, version, at: createdAt }))
+    told.push(
+      lifecycle({ type: 'run.started' }, { id: `${runId}/${run.life}/0`, runId, workflow, version, at: createdAt }),
+    )
   }
   return told
 }
@@ -53,10 +55,15 @@ async function tellFrame({ pk, sk, life, at, epoch, events: stored }: FrameItem)
   const runId = runIdOf(pk)
   const [run, events] = await Promise.all([definitionOf(runId), eventsOf(runId, stored)])
   const seq = seqOf(sk)
-  return lifecycleOf({ seq, at, epoch, events }).map((event, index) => lifecycle(event, { id: `${runId}/${life}/${seq}/${index}`, runId, ...run, at }))
+  return lifecycleOf({ seq, at, epoch, events }).map((event, index) =>
+    lifecycle(event, { id: `${runId}/${life}/${seq}/${index}`, runId, ...run, at }),
+  )
 }
 
-function lifecycle({ type, ...event }: LifecycleEvent, about: { id: string; runId: string; workflow?: string; version?: number; at: number }): Told {
+function lifecycle(
+  { type, ...event }: LifecycleEvent,
+  about: { id: string; runId: string; workflow?: string; version?: number; at: number },
+): Told {
   const { at, ...rest } = about
   return { type, at, runId: about.runId, detail: { ...event, ...rest, at: new Date(at).toISOString() } }
 }
@@ -70,7 +77,8 @@ async function eventsOf(runId: string, stored: FrameItem['events']): Promise<Fra
     return (await payloads.load(runId, stored)) as unknown as FrameEvent[]
   } catch (error) {
     const { name, message } = error as Error
-    if (name === 'NoSuchKey') log('info', `run '${runId}' was erased before its steps could be told to the event bus`, { runId })
+    if (name === 'NoSuchKey')
+      log('info', `run '${runId}' was erased before its steps could be told to the event bus`, { runId })
     else if (name === 'AccessDenied')
       log(
         'error',
@@ -86,12 +94,17 @@ async function eventsOf(runId: string, stored: FrameItem['events']): Promise<Fra
 
 /** An event is JSON, in which binary attributes are base64. Only frames have one, at the top. */
 function fromJson(image: Record<string, JsonAttributeValue>): Record<string, AttributeValue> {
-  const entries = Object.entries(image).map(([name, value]) => [name, value.B === undefined ? value : { B: Buffer.from(value.B, 'base64') }])
+  const entries = Object.entries(image).map(([name, value]) => [
+    name,
+    value.B === undefined ? value : { B: Buffer.from(value.B, 'base64') },
+  ])
   return Object.fromEntries(entries) as Record<string, AttributeValue>
 }
 
 /** Of which workflow the run is: rules want to filter by it, and frames do not say. */
 async function definitionOf(runId: string): Promise<{ workflow: string | undefined; version: number | undefined }> {
-  const { Item } = await db.send(new GetCommand({ TableName: table, Key: runKey(runId), ProjectionExpression: 'workflow, version' }))
+  const { Item } = await db.send(
+    new GetCommand({ TableName: table, Key: runKey(runId), ProjectionExpression: 'workflow, version' }),
+  )
   return { workflow: Item?.workflow as string | undefined, version: Item?.version as number | undefined }
 }

@@ -15,7 +15,10 @@ export interface Subscription {
 }
 
 /** The mapping of a subscription, or why there is none. */
-export function mappingFor({ name, kind, mapping }: Subscription, exported: () => readonly EventMapping[]): EventMapping | { problem: string } {
+export function mappingFor(
+  { name, kind, mapping }: Subscription,
+  exported: () => readonly EventMapping[],
+): EventMapping | { problem: string } {
   try {
     return typeof mapping === 'string' ? found(mapping, kind, exported()) : mappingFromData(name, { kind, ...mapping })
   } catch (error) {
@@ -27,7 +30,9 @@ function found(name: string, kind: MappingKind, exported: readonly EventMapping[
   const mapping = exported.find((each) => each.name === name)
   if (!mapping) {
     const known = exported.map((each) => each.name).join(', ') || 'none'
-    throw new Error(`the entry exports no mapping named '${name}'; known: ${known}. Export it, deploy, and send the event again`)
+    throw new Error(
+      `the entry exports no mapping named '${name}'; known: ${known}. Export it, deploy, and send the event again`,
+    )
   }
   if (mapping.kind !== kind) {
     throw new Error(

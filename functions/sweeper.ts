@@ -18,10 +18,16 @@ let gaugedAt = Number.NEGATIVE_INFINITY
 export async function handler(): Promise<{ rescued: number }> {
   try {
     // Before the sweep, which removes what it finds past its retention.
-    await gauge().catch((error: unknown) => log('error', `the sweeper could not count the runs that are stuck: ${error}`, {}))
-    const overdue = await world.sweep(MOST_AT_ONCE, (unchecked) => metrics.add(METRIC.uncheckedLimiters, 'Count', unchecked))
+    await gauge().catch((error: unknown) =>
+      log('error', `the sweeper could not count the runs that are stuck: ${error}`, {}),
+    )
+    const overdue = await world.sweep(MOST_AT_ONCE, (unchecked) =>
+      metrics.add(METRIC.uncheckedLimiters, 'Count', unchecked),
+    )
     if (overdue.length > 0)
-      log('warn', `${overdue.length} overdue runs were sent to the runners again`, { runIds: overdue.slice(0, 20).map(({ runId }) => runId) })
+      log('warn', `${overdue.length} overdue runs were sent to the runners again`, {
+        runIds: overdue.slice(0, 20).map(({ runId }) => runId),
+      })
     metrics.add(METRIC.rescues, 'Count', overdue.length)
     addAge(METRIC.oldestOverdueRun, Math.min(...overdue.map(({ at }) => at)))
     return { rescued: overdue.length }

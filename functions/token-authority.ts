@@ -16,19 +16,26 @@ export interface Authority {
 }
 
 /** Whether a bearer is let in, and how far. */
-export async function judge(authorization: string | undefined, { master, granted, tokens }: Authority): Promise<Verdict> {
+export async function judge(
+  authorization: string | undefined,
+  { master, granted, tokens }: Authority,
+): Promise<Verdict> {
   // No token has other characters, and a request cannot.
   if (/[^\x20-\x7e]/.test(authorization ?? '')) return { isAuthorized: false }
   const request = new Request('https://api', { headers: { authorization: authorization ?? '' } })
   if (bearer(master)(request)) return { isAuthorized: true }
-  for (const [scope, token] of Object.entries(granted)) if (bearer(token)(request)) return handOver({ scopes: [scope as TokenScope] })
+  for (const [scope, token] of Object.entries(granted))
+    if (bearer(token)(request)) return handOver({ scopes: [scope as TokenScope] })
   const [, shown] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
   const permission = shown === undefined ? undefined : await tokens.permissionOf(shown)
   return permission ? handOver(permission) : { isAuthorized: false }
 }
 
 function handOver({ scopes, workflows }: Permission): Verdict {
-  return { isAuthorized: true, context: { scopes: scopes.join(' '), ...(workflows && { workflows: JSON.stringify(workflows) }) } }
+  return {
+    isAuthorized: true,
+    context: { scopes: scopes.join(' '), ...(workflows && { workflows: JSON.stringify(workflows) }) },
+  }
 }
 
 /**
@@ -37,17 +44,30 @@ function handOver({ scopes, workflows }: Permission): Verdict {
  */
 export function asPolicy({ isAuthorized, context }: Verdict, methodArn: string): APIGatewayAuthorizerResult {
   const stage = methodArn.split('/').slice(0, 2).join('/')
-  const statement = { Action: 'execute-api:Invoke', Effect: isAuthorized ? ('Allow' as const) : ('Deny' as const), Resource: `${stage}/*` }
-  return { principalId: 'bearer', policyDocument: { Version: '2012-10-17', Statement: [statement] }, ...(context && { context: { ...context } }) }
+  const statement = {
+    Action: 'execute-api:Invoke',
+    Effect: isAuthorized ? ('Allow' as const) : ('Deny' as const),
+    Resource: `${stage}/*`,
+  }
+  return {
+    principalId: 'bearer',
+    policyDocument: { Version: '2012-10-17', Statement: [statement] },
+    ...(context && { context: { ...context } }),
+  }
 }
 
 /** What API Gateway says of a request that it has let in; `true` where nothing binds it. */
 export function permissionFrom(env: unknown, kind: 'token' | 'jwt'): Permission | true {
-  const { authorizer } = (env as { event?: { requestContext?: { authorizer?: Gateway } } } | undefined)?.event?.requestContext ?? {}
+  const { authorizer } =
+    (env as { event?: { requestContext?: { authorizer?: Gateway } } } | undefined)?.event?.requestContext ?? {}
   if (kind === 'jwt') return { scopes: scopesOfJwt(authorizer?.jwt) }
-  const { scopes, workflows } = (authorizer && 'lambda' in authorizer ? authorizer.lambda : (authorizer as Handed | undefined)) ?? {}
+  const { scopes, workflows } =
+    (authorizer && 'lambda' in authorizer ? authorizer.lambda : (authorizer as Handed | undefined)) ?? {}
   if (scopes === undefined) return true
-  return { scopes: scopes.split(' ').filter(isTokenScope), ...(workflows !== undefined && { workflows: JSON.parse(workflows) as string[] }) }
+  return {
+    scopes: scopes.split(' ').filter(isTokenScope),
+    ...(workflows !== undefined && { workflows: JSON.parse(workflows) as string[] }),
+  }
 }
 
 /** A REST API has what the authorizer says beside what it says itself; an HTTP API apart from it. */
@@ -60,6 +80,8 @@ interface Gateway {
 function scopesOfJwt(jwt: Gateway['jwt']): TokenScope[] {
   const { scope, scp } = jwt?.claims ?? {}
   const said = [scope, scp, jwt?.scopes].flat().filter((each) => typeof each === 'string')
-  const words = said.flatMap((each) => each.replaceAll(/^\[|\]$/g, '').split(/[ ,]+/)).map((word) => word.replace(/^overwinter[/:.]/, ''))
+  const words = said
+    .flatMap((each) => each.replaceAll(/^\[|\]$/g, '').split(/[ ,]+/))
+    .map((word) => word.replace(/^overwinter[/:.]/, ''))
   return [...new Set(words.filter(isTokenScope))]
 }

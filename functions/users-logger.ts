@@ -1,4 +1,4 @@
-import type { LogLevel, LogSink } from '../sdk/ports.ts'
+import type { LogLevel, LogSink } from '../sdk/ports/world.ts'
 
 /** Powertools' Logger, as far as it is used here. */
 type Logger = Record<LogLevel, (message: string, fields: Record<string, unknown>) => void>
@@ -12,5 +12,9 @@ export function loggerOf(exports: Record<string, unknown>): LogSink | undefined 
 }
 
 function isLogger(value: unknown): value is Logger {
-  return typeof value === 'object' && value !== null && METHODS.every((method) => typeof (value as Record<string, unknown>)[method] === 'function')
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    METHODS.every((method) => typeof (value as Record<string, unknown>)[method] === 'function')
+  )
 }

@@ -16,7 +16,11 @@ const { awslambda } = globalThis as { awslambda?: { streamifyResponse?: unknown 
 const isStreaming = awslambda?.streamifyResponse !== undefined
 const world = codedWorld()
 const app = createWorkerApp(
-  { workers: new Workers(world), clock: world.clock, longestConnectionMs: isStreaming ? CONNECTION_MS : UNSTREAMED_CONNECTION_MS },
+  {
+    workers: new Workers(world),
+    clock: world.clock,
+    longestConnectionMs: isStreaming ? CONNECTION_MS : UNSTREAMED_CONNECTION_MS,
+  },
   log,
 )
 

@@ -19,8 +19,10 @@ export function alarmActionsOf(scope: Construct, { alarmActions = [], alarmsTo }
 }
 
 function topicOf(scope: Construct, alarmsTo: string): ITopic {
-  if (Token.isUnresolved(alarmsTo) || alarmsTo.startsWith('arn:')) return Topic.fromTopicArn(scope, 'AlarmTopic', alarmsTo)
-  if (!/^[^\s@]+@[^\s@]+$/.test(alarmsTo)) throw new Error(`alarmsTo is '${alarmsTo}', and must be a mail address or the ARN of an SNS topic`)
+  if (Token.isUnresolved(alarmsTo) || alarmsTo.startsWith('arn:'))
+    return Topic.fromTopicArn(scope, 'AlarmTopic', alarmsTo)
+  if (!/^[^\s@]+@[^\s@]+$/.test(alarmsTo))
+    throw new Error(`alarmsTo is '${alarmsTo}', and must be a mail address or the ARN of an SNS topic`)
   const topic = new Topic(scope, 'AlarmTopic', { enforceSSL: true })
   // A topic with a policy of its own has lost the default one, which let the account's alarms in.
   const conditions = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } }

@@ -1,5 +1,13 @@
 import { Duration } from 'aws-cdk-lib'
-import { Alarm, ComparisonOperator, type IAlarmAction, type IMetric, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
+import {
+  Alarm,
+  ComparisonOperator,
+  type IAlarmAction,
+  type IMetric,
+  MathExpression,
+  Metric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
@@ -28,7 +36,13 @@ export function throttles({ table }: Overwinter): IMetric[] {
   return places.flatMap((place) =>
     ['ReadThrottleEvents', 'WriteThrottleEvents'].map(
       (metricName) =>
-        new Metric({ namespace: 'AWS/DynamoDB', metricName, statistic: 'Sum', period: PERIOD, dimensionsMap: { TableName: table.tableName, ...place } }),
+        new Metric({
+          namespace: 'AWS/DynamoDB',
+          metricName,
+          statistic: 'Sum',
+          period: PERIOD,
+          dimensionsMap: { TableName: table.tableName, ...place },
+        }),
     ),
   )
 }
@@ -226,7 +240,9 @@ export class Alarms extends Construct {
       metric,
       alarmDescription: `${says} See "${section}" in docs/operate.md.`,
       threshold: at,
-      comparisonOperator: isSilence ? ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      comparisonOperator: isSilence
+        ? ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
+        : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       evaluationPeriods: periods,
       ...(datapoints !== undefined && { datapointsToAlarm: datapoints }),
       treatMissingData: isSilence ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,

@@ -35,7 +35,9 @@ const codecAlias = ({ codec }: OverwinterProps): Record<string, string> => ({
   ...(codec !== undefined && { '--alias:overwinter-codec': resolve(codec) }),
 })
 
-const tracingAlias = (props: OverwinterProps): Record<string, string> => ({ '--alias:overwinter-tracing': functionFile(`${tracingOf(props)}-tracing`) })
+const tracingAlias = (props: OverwinterProps): Record<string, string> => ({
+  '--alias:overwinter-tracing': functionFile(`${tracingOf(props)}-tracing`),
+})
 
 /** Of a function that holds nothing of the user's, but for the codec. */
 export const withoutEntry = (props: OverwinterProps): BundlingOptions => ({
@@ -66,7 +68,8 @@ export function withEntry(props: OverwinterProps): BundlingOptions {
 
 const FIXED = ['format', 'bundleAwsSDK', 'assetHash'] satisfies (keyof BundlingOptions)[]
 const CONDITIONS = '--conditions'
-const FIXED_ARGS = /^--(bundle|format|platform|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing).*)$/
+const FIXED_ARGS =
+  /^--(bundle|format|platform|outfile|outdir|splitting|packages|alias:(overwinter-workflows|overwinter-cod(ec|ing)|overwinter-tracing).*)$/
 
 const NEEDED = /^(@aws-sdk|@smithy|overwinter)\b|^\*/
 /** Lambda has the SDK's clients. The functions bring the one for DynamoDB, and what all clients share. */
@@ -79,9 +82,13 @@ function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
       `bundling.${fixed} cannot be given: the functions are ES modules with an AWS SDK of their own, and depend on how they are bundled. Leave it out`,
     )
   const argument = Object.keys(bundling.esbuildArgs ?? {}).find((name) => FIXED_ARGS.test(name))
-  if (argument) throw new Error(`bundling.esbuildArgs['${argument}'] cannot be given: the functions depend on it. Leave it out`)
+  if (argument)
+    throw new Error(`bundling.esbuildArgs['${argument}'] cannot be given: the functions depend on it. Leave it out`)
   const external = bundling.externalModules?.find((name) => NEEDED.test(name) && !IN_THE_RUNTIME.test(name))
-  if (external) throw new Error(`bundling.externalModules cannot have '${external}': the functions would not find it when they start. Leave it out`)
+  if (external)
+    throw new Error(
+      `bundling.externalModules cannot have '${external}': the functions would not find it when they start. Leave it out`,
+    )
 }
 
 /** The user's conditions beside ours, which would otherwise be lost. */

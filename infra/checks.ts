@@ -23,9 +23,15 @@ export function checkOptions(props: OverwinterProps): void {
   checkThrottle('throttle', props.throttle)
   if (props.callbacks) {
     checkThrottle('callbacks.throttle', props.callbacks.throttle)
-    inRange('callbacks.concurrency', props.callbacks.concurrency, [1, 100_000], 'with none, no callback could be answered; callbacks: false closes them')
+    inRange(
+      'callbacks.concurrency',
+      props.callbacks.concurrency,
+      [1, 100_000],
+      'with none, no callback could be answered; callbacks: false closes them',
+    )
   }
-  if (props.invokes?.some((name) => name.trim() === '')) throw new Error('invokes has an empty name; give the names or ARNs of functions')
+  if (props.invokes?.some((name) => name.trim() === ''))
+    throw new Error('invokes has an empty name; give the names or ARNs of functions')
   if (props.retention?.payloads)
     inRange(
       'retention.payloads',
@@ -34,19 +40,24 @@ export function checkOptions(props: OverwinterProps): void {
       'it must exceed the age that a run can reach, or payloads of sleeping runs would go away',
       'days',
     )
-  if (workersConcurrency !== false) inRange('workersConcurrency', workersConcurrency, [2, 100_000], 'each worker takes two; false sets no limit')
-  if (props.failedRunsAlarm !== false) inRange('failedRunsAlarm', props.failedRunsAlarm, [1, 1_000_000], 'false sets no alarm')
+  if (workersConcurrency !== false)
+    inRange('workersConcurrency', workersConcurrency, [2, 100_000], 'each worker takes two; false sets no limit')
+  if (props.failedRunsAlarm !== false)
+    inRange('failedRunsAlarm', props.failedRunsAlarm, [1, 1_000_000], 'false sets no alarm')
   checkConcurrency(props)
 }
 
 function checkStartPaused({ startPaused }: OverwinterProps): void {
-  if (typeof startPaused !== 'string' || Token.isUnresolved(startPaused) || /^[\x20-\x7e]{1,100}$/.test(startPaused)) return
+  if (typeof startPaused !== 'string' || Token.isUnresolved(startPaused) || /^[\x20-\x7e]{1,100}$/.test(startPaused))
+    return
   throw new Error('startPaused must be true, or a text of 1 to 100 plain characters that names the occasion')
 }
 
 function checkAuth({ api = 'http', auth = 'iam' }: OverwinterProps): void {
   if (api === 'http' || auth === 'iam' || !('jwt' in auth)) return
-  throw new Error("auth: { jwt } needs api: 'http'. REST APIs have no authorizer for JWTs. Leave api out, or use auth: 'iam' or auth: { token }")
+  throw new Error(
+    "auth: { jwt } needs api: 'http'. REST APIs have no authorizer for JWTs. Leave api out, or use auth: 'iam' or auth: { token }",
+  )
 }
 
 /** A runner starts no step in its last five seconds, so less than ten leave no time for any. Lambda ends at 15 minutes. */
@@ -80,7 +91,12 @@ const MOST_CONCURRENT = 1_000
 const LEAST_CONCURRENT = 2
 
 function checkConcurrency({ reservedConcurrency: reserved, maxConcurrency: most }: OverwinterProps): void {
-  inRange('maxConcurrency', most, [LEAST_CONCURRENT, MOST_CONCURRENT], 'the queue cannot be told to start fewer or more runners')
+  inRange(
+    'maxConcurrency',
+    most,
+    [LEAST_CONCURRENT, MOST_CONCURRENT],
+    'the queue cannot be told to start fewer or more runners',
+  )
   if (reserved === undefined || Token.isUnresolved(reserved)) return
   if (!Number.isInteger(reserved) || reserved < LEAST_CONCURRENT)
     throw new Error(
@@ -102,5 +118,8 @@ export function concurrencyOf({ maxConcurrency, reservedConcurrency }: Overwinte
   if (maxConcurrency !== undefined || reservedConcurrency === undefined) return maxConcurrency
   if (Token.isUnresolved(reservedConcurrency)) return reservedConcurrency
   // The rest is for runs that somebody waits for, which the API hands over itself.
-  return Math.min(Math.max(2, reservedConcurrency - Math.ceil(reservedConcurrency / FOR_THOSE_WAITED_FOR)), MOST_CONCURRENT)
+  return Math.min(
+    Math.max(2, reservedConcurrency - Math.ceil(reservedConcurrency / FOR_THOSE_WAITED_FOR)),
+    MOST_CONCURRENT,
+  )
 }

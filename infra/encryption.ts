@@ -5,7 +5,9 @@ import type { OverwinterProps } from './options.ts'
 
 /** With a key of the user's, or with the queue's own. */
 export function queueEncryption(kmsKey: IKey | undefined): Pick<QueueProps, 'encryption' | 'encryptionMasterKey'> {
-  return kmsKey ? { encryption: QueueEncryption.KMS, encryptionMasterKey: kmsKey } : { encryption: QueueEncryption.SQS_MANAGED }
+  return kmsKey
+    ? { encryption: QueueEncryption.KMS, encryptionMasterKey: kmsKey }
+    : { encryption: QueueEncryption.SQS_MANAGED }
 }
 
 /** DynamoDB, SQS and S3 use the key in the name of whoever calls them. What each needs is in their manuals. */

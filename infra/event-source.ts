@@ -81,16 +81,24 @@ export class EventSource {
   /** Events of an EventBridge bus that match a pattern: `EventSource.bus({ source: ['shop'], detailType: ['OrderPlaced'] })`. */
   static bus(pattern: EventPattern, { bus }: BusOptions = {}): EventSource {
     if (!Object.values(pattern).some((part) => part !== undefined))
-      throw new Error('EventSource.bus: the pattern is empty, and EventBridge takes none such. Name a source or a detailType, for example { source: ["shop"] }')
+      throw new Error(
+        'EventSource.bus: the pattern is empty, and EventBridge takes none such. Name a source or a detailType, for example { source: ["shop"] }',
+      )
     // `Match.prefix('…')` and the like are no names.
-    const names = [pattern.detailType, pattern.source].flatMap((parts) => (parts === undefined || Token.isUnresolved(parts) ? [] : parts))
+    const names = [pattern.detailType, pattern.source].flatMap((parts) =>
+      parts === undefined || Token.isUnresolved(parts) ? [] : parts,
+    )
     const [label = 'bus'] = names.filter((name) => typeof name === 'string' && !Token.isUnresolved(name))
     return new EventSource({
       kind: 'bus',
       label,
       attach({ scope, handler, deadLetters, kmsKey }) {
         tryAgain(handler, deadLetters)
-        new Rule(scope, 'Rule', { eventPattern: pattern, ...(bus && { eventBus: bus }), targets: [new Invoke(handler, { deadLetterQueue: deadLetters })] })
+        new Rule(scope, 'Rule', {
+          eventPattern: pattern,
+          ...(bus && { eventBus: bus }),
+          targets: [new Invoke(handler, { deadLetterQueue: deadLetters })],
+        })
         grantKey(kmsKey, new ServicePrincipal('events.amazonaws.com'), 'send')
       },
     })
@@ -110,7 +118,12 @@ export class EventSource {
       attach({ handler, timeout }) {
         checkVisibility(queue, timeout)
         handler.addEventSource(
-          new SqsEventSource(queue, { batchSize: BATCH, maxConcurrency: MOST_AT_ONCE, reportBatchItemFailures: true, ...(filters && { filters }) }),
+          new SqsEventSource(queue, {
+            batchSize: BATCH,
+            maxConcurrency: MOST_AT_ONCE,
+            reportBatchItemFailures: true,
+            ...(filters && { filters }),
+          }),
         )
       },
     })
@@ -127,15 +140,23 @@ export class EventSource {
       label: topic.node.id,
       attach({ handler, deadLetters, kmsKey }) {
         tryAgain(handler, deadLetters)
-        topic.addSubscription(new LambdaSubscription(handler, { deadLetterQueue: deadLetters, ...(filterPolicy && { filterPolicy }) }))
+        topic.addSubscription(
+          new LambdaSubscription(handler, { deadLetterQueue: deadLetters, ...(filterPolicy && { filterPolicy }) }),
+        )
         grantKey(kmsKey, new ServicePrincipal('sns.amazonaws.com'), 'send')
       },
     })
   }
 
   /** Notifications of an S3 bucket: `EventSource.bucket(uploads, { prefix: 'in/' })`. */
-  static bucket(bucket: IBucket, { events = [EventType.OBJECT_CREATED], prefix, suffix }: BucketOptions = {}): EventSource {
-    if (events.length === 0) throw new Error('EventSource.bucket: events is empty, so nothing would ever be told. Leave it out for objects that were created')
+  static bucket(
+    bucket: IBucket,
+    { events = [EventType.OBJECT_CREATED], prefix, suffix }: BucketOptions = {},
+  ): EventSource {
+    if (events.length === 0)
+      throw new Error(
+        'EventSource.bucket: events is empty, so nothing would ever be told. Leave it out for objects that were created',
+      )
     const filter = { ...(prefix !== undefined && { prefix }), ...(suffix !== undefined && { suffix }) }
     return new EventSource({
       kind: 'bucket',
@@ -149,7 +170,10 @@ export class EventSource {
   }
 
   /** Changes of the items of a DynamoDB table. */
-  static stream(table: ITable, { filters, startingPosition = StartingPosition.TRIM_HORIZON }: StreamOptions = {}): EventSource {
+  static stream(
+    table: ITable,
+    { filters, startingPosition = StartingPosition.TRIM_HORIZON }: StreamOptions = {},
+  ): EventSource {
     if (!hasStream(table))
       throw new Error(
         `EventSource.stream: nothing is known of a stream of table '${table.node.id}'. Give it one (dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES), ` +
@@ -196,7 +220,9 @@ function tryAgain(handler: LambdaFunction, deadLetters: Queue): void {
 /** A table of this stack has an ARN for its stream in any case; its resource knows better. */
 function hasStream(table: ITable): boolean {
   const resource = resourceOf<CfnGlobalTable | CfnTable>(table)
-  return resource ? Stack.of(table).resolve(resource.streamSpecification) !== undefined : table.tableStreamArn !== undefined
+  return resource
+    ? Stack.of(table).resolve(resource.streamSpecification) !== undefined
+    : table.tableStreamArn !== undefined
 }
 
 /** What CloudFormation is told of it; undefined for what was imported. */

@@ -30,12 +30,20 @@ export interface FunctionProps {
 }
 
 /** A function with a role and a log group of its own. */
-export function createFunction(scope: Construct, id: FunctionName, props: FunctionProps, options: OverwinterProps): NodejsFunction {
+export function createFunction(
+  scope: Construct,
+  id: FunctionName,
+  props: FunctionProps,
+  options: OverwinterProps,
+): NodejsFunction {
   const logGroup = new LogGroup(scope, `${id}Log`, {
     retention: options.retention?.logs ?? RetentionDays.ONE_MONTH,
     removalPolicy: options.removalPolicy ?? RemovalPolicy.RETAIN,
   })
-  const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com'), description: `Overwinter: ${props.description}` })
+  const role = new Role(scope, `${id}Role`, {
+    assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+    description: `Overwinter: ${props.description}`,
+  })
   logGroup.grantWrite(role)
   for (const statement of props.may) role.addToPolicy(statement)
   for (const key of keysOf(options)) grantKey(key, role, props.keyUse)

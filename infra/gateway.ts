@@ -71,7 +71,10 @@ const DEFAULT_THROTTLE: Throttle = { rateLimit: 1_000, burstLimit: 2_000 }
 const CALLBACKS_THROTTLE: Throttle = { rateLimit: 50, burstLimit: 100 }
 
 /** Routes that are open to everybody have a limit of their own, so that nobody can use up that of the others. */
-export function throttlesOf({ throttle = DEFAULT_THROTTLE, callbacks }: OverwinterProps): { all: Throttle; open: Throttle } {
+export function throttlesOf({ throttle = DEFAULT_THROTTLE, callbacks }: OverwinterProps): {
+  all: Throttle
+  open: Throttle
+} {
   return { all: throttle, open: (callbacks !== false && callbacks?.throttle) || CALLBACKS_THROTTLE }
 }
 

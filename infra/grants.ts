@@ -47,7 +47,10 @@ export class Grants {
 
   /** The secret whose value opens this scope; made when it is first asked for. */
   tokenFor(scope: GrantedScope): ISecret {
-    if (!this.authorizer) throw new Error(`auth is not { token }, so there is no token for '${scope}': with JWTs, whoever issues them decides who may do what`)
+    if (!this.authorizer)
+      throw new Error(
+        `auth is not { token }, so there is no token for '${scope}': with JWTs, whoever issues them decides who may do what`,
+      )
     const known = this.tokens.get(scope)
     if (known) return known
     const secret = new Secret(this.scope, `${scope[0]!.toUpperCase()}${scope.slice(1)}Token`, {
@@ -55,7 +58,8 @@ export class Grants {
       generateSecretString: { excludePunctuation: true, passwordLength: 48 },
     })
     this.tokens.set(scope, secret)
-    const reason = 'Whoever holds it would not learn of a rotation; a new value counts after five minutes, whoever puts it there.'
+    const reason =
+      'Whoever holds it would not learn of a rotation; a new value counts after five minutes, whoever puts it there.'
     Validations.of(secret).acknowledge({ id: 'AwsSolutions-SMG4', reason })
     this.authorizer.addEnvironment(SECRET_OF[scope], secret.secretArn)
     secret.grantRead(this.authorizer)

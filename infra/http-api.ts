@@ -9,7 +9,12 @@ import {
   type IHttpRouteAuthorizer,
   LogGroupLogDestination,
 } from 'aws-cdk-lib/aws-apigatewayv2'
-import { HttpIamAuthorizer, HttpJwtAuthorizer, HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
+import {
+  HttpIamAuthorizer,
+  HttpJwtAuthorizer,
+  HttpLambdaAuthorizer,
+  HttpLambdaResponseType,
+} from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import type { Construct } from 'constructs'
@@ -19,7 +24,11 @@ import type { OverwinterProps } from './options.ts'
 import { KNOWN_FOR } from './token-authorizer.ts'
 
 /** API Gateway's HTTP API: less to pay, JWTs, and no stage in the address. */
-export function createHttpApi(scope: Construct, { handler, callbacks, authorizer }: Behind, props: OverwinterProps): WithOpenRoutes {
+export function createHttpApi(
+  scope: Construct,
+  { handler, callbacks, authorizer }: Behind,
+  props: OverwinterProps,
+): WithOpenRoutes {
   const http = new HttpApi(scope, 'HttpApi', {
     createDefaultStage: false,
     defaultAuthorizer: authorizerOf(props, authorizer),
@@ -64,7 +73,11 @@ interface OpenRoute {
   key: string
 }
 
-function addRoutes(http: HttpApi, { handler, callbacks }: Omit<Behind, 'authorizer'>, props: OverwinterProps): OpenRoute[] {
+function addRoutes(
+  http: HttpApi,
+  { handler, callbacks }: Omit<Behind, 'authorizer'>,
+  props: OverwinterProps,
+): OpenRoute[] {
   const integration = new HttpLambdaIntegration('Function', handler, { scopePermissionToRoute: false })
   const forOpen = callbacks && new HttpLambdaIntegration('Callbacks', callbacks, { scopePermissionToRoute: false })
   const open = routesFor(props).flatMap(({ method, path, isOpen }) => {
@@ -79,7 +92,12 @@ function addRoutes(http: HttpApi, { handler, callbacks }: Omit<Behind, 'authoriz
 
 /** A browser asks whether it may before it shows who it is. API Gateway answers, but only where no authorizer is in the way. */
 function answerPreflights(http: HttpApi, integration: HttpLambdaIntegration): void {
-  const [preflight] = http.addRoutes({ path: '/{proxy+}', methods: [HttpMethod.OPTIONS], integration, authorizer: new HttpNoneAuthorizer() })
+  const [preflight] = http.addRoutes({
+    path: '/{proxy+}',
+    methods: [HttpMethod.OPTIONS],
+    integration,
+    authorizer: new HttpNoneAuthorizer(),
+  })
   acknowledgeOpen(preflight!, 'Browsers send no credentials with it, and it does nothing.')
 }
 
@@ -89,7 +107,10 @@ function addStage(scope: Construct, httpApi: HttpApi, open: readonly OpenRoute[]
     stageName: '$default',
     autoDeploy: true,
     throttle: throttlesOf(props).all,
-    accessLogSettings: { destination: new LogGroupLogDestination(accessLog(scope, props)), format: AccessLogFormat.custom(JSON.stringify(LOGGED)) },
+    accessLogSettings: {
+      destination: new LogGroupLogDestination(accessLog(scope, props)),
+      format: AccessLogFormat.custom(JSON.stringify(LOGGED)),
+    },
   })
   if (open.length === 0) return
   const { rateLimit, burstLimit } = throttlesOf(props).open
@@ -107,5 +128,7 @@ function authorizerOf({ auth = 'iam' }: OverwinterProps, handler: NodejsFunction
       identitySource: ['$request.header.Authorization'],
       resultsCacheTtl: KNOWN_FOR,
     })
-  return typeof auth === 'object' && 'jwt' in auth ? new HttpJwtAuthorizer('Jwt', auth.jwt.issuer, auth.jwt) : new HttpIamAuthorizer()
+  return typeof auth === 'object' && 'jwt' in auth
+    ? new HttpJwtAuthorizer('Jwt', auth.jwt.issuer, auth.jwt)
+    : new HttpIamAuthorizer()
 }

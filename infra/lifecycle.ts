@@ -9,7 +9,10 @@ import type { FunctionProps } from './function.ts'
 import type { Overwinter } from './overwinter.ts'
 import { lifecycleMay } from './permissions.ts'
 
-type AddFunction = (id: 'Lifecycle', props: Omit<FunctionProps, 'environment'> & { environment: Record<string, string> }) => LambdaFunction
+type AddFunction = (
+  id: 'Lifecycle',
+  props: Omit<FunctionProps, 'environment'> & { environment: Record<string, string> },
+) => LambdaFunction
 
 export interface Lifecycle {
   handler: LambdaFunction
@@ -18,7 +21,12 @@ export interface Lifecycle {
 }
 
 /** From the table's stream to an event bus: what is in the journal is told, whoever wrote it and died. */
-export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, kmsKey: IKey | undefined, add: AddFunction): Lifecycle {
+export function addLifecycle(
+  overwinter: Overwinter,
+  target: true | IEventBus,
+  kmsKey: IKey | undefined,
+  add: AddFunction,
+): Lifecycle {
   const bus = target === true ? EventBus.fromEventBusName(overwinter, 'DefaultBus', 'default') : target
   const handler = add('Lifecycle', {
     handler: 'lifecycle',
@@ -29,7 +37,11 @@ export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, k
     may: lifecycleMay(overwinter, bus.eventBusArn),
     keyUse: 'read',
   })
-  const deadLetters = new Queue(overwinter, 'LifecycleDeadLetters', { ...queueEncryption(kmsKey), enforceSSL: true, retentionPeriod: Duration.days(14) })
+  const deadLetters = new Queue(overwinter, 'LifecycleDeadLetters', {
+    ...queueEncryption(kmsKey),
+    enforceSSL: true,
+    retentionPeriod: Duration.days(14),
+  })
   handler.addEventSource(
     new DynamoEventSource(overwinter.table, {
       startingPosition: StartingPosition.TRIM_HORIZON,
@@ -42,7 +54,10 @@ export function addLifecycle(overwinter: Overwinter, target: true | IEventBus, k
         of(FilterRule.beginsWith('J#')),
         of(RUN_ITEM, { NewImage: { status: { S: ENDED_OR_HALTED } } }),
         of(RUN_ITEM, { NewImage: { epoch: { N: FilterRule.isEqual('0') } } }),
-        of(RUN_ITEM, { NewImage: { status: { S: FilterRule.isEqual('pending') } }, OldImage: { status: { S: FilterRule.or('stuck', 'failed') } } }),
+        of(RUN_ITEM, {
+          NewImage: { status: { S: FilterRule.isEqual('pending') } },
+          OldImage: { status: { S: FilterRule.or('stuck', 'failed') } },
+        }),
       ],
       onFailure: new SqsDlq(deadLetters),
     }),

@@ -2,7 +2,7 @@ import { type EventPattern, Rule } from 'aws-cdk-lib/aws-events'
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { STATUS_CHANGE } from '../functions/status-change.ts'
-import { FAILURE_RUNS } from '../sdk/engine/names.ts'
+import { FAILURE_RUNS } from '../sdk/base/names.ts'
 import { ON_FAILURE } from '../sdk/events/mapping.ts'
 import { EventSource } from './event-source.ts'
 import type { OverwinterProps } from './options.ts'
@@ -20,9 +20,12 @@ const RUN_ID = `"${FAILURE_RUNS}" & $join($split(detail.id, "/")[[1..3]], "~")`
 export function withItsEvents(props: OverwinterProps): OverwinterProps {
   const { onFailure, lifecycleEvents } = props
   if (!onFailure) return props
-  if ('workflow' in onFailure === 'topic' in onFailure) throw new Error('onFailure must have a workflow, by its name, or a topic; one of the two')
+  if ('workflow' in onFailure === 'topic' in onFailure)
+    throw new Error('onFailure must have a workflow, by its name, or a topic; one of the two')
   if (lifecycleEvents === false)
-    throw new Error('onFailure needs lifecycleEvents, by which failures are told. Leave lifecycleEvents out, or give true or an event bus')
+    throw new Error(
+      'onFailure needs lifecycleEvents, by which failures are told. Leave lifecycleEvents out, or give true or an event bus',
+    )
   return { ...props, lifecycleEvents: lifecycleEvents ?? true }
 }
 
@@ -38,7 +41,11 @@ export function addOnFailure(overwinter: Overwinter, { onFailure, lifecycleEvent
     detail: { status: ['FAILED', 'STUCK'], runId: [OTHERS], parentId: [{ exists: false }, OTHERS] },
   }
   if ('topic' in onFailure)
-    new Rule(overwinter, 'OnFailure', { eventPattern: pattern, ...(bus && { eventBus: bus }), targets: [new SnsTopic(onFailure.topic)] })
+    new Rule(overwinter, 'OnFailure', {
+      eventPattern: pattern,
+      ...(bus && { eventBus: bus }),
+      targets: [new SnsTopic(onFailure.topic)],
+    })
   else
     overwinter.startOn(
       EventSource.bus(pattern, bus ? { bus } : {}),

@@ -119,7 +119,18 @@ export type Bundling = Omit<BundlingOptions, 'format' | 'bundleAwsSDK' | 'assetH
 
 /** The functions, each of which is there if its option is. `Events` are those of subscriptions, one each. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number]
-export const FUNCTION_NAMES = ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer', 'Events', 'Callbacks'] as const
+export const FUNCTION_NAMES = [
+  'Runner',
+  'Api',
+  'Sweeper',
+  'DeadLetters',
+  'Schedules',
+  'Lifecycle',
+  'Workers',
+  'Authorizer',
+  'Events',
+  'Callbacks',
+] as const
 
 export interface Retention {
   /** Default a month. */

@@ -23,18 +23,49 @@ import { createHttpApi } from './http-api.ts'
 import { addLifecycle } from './lifecycle.ts'
 import { addOnFailure, withItsEvents } from './on-failure.ts'
 import type { FunctionName, OverwinterProps } from './options.ts'
-import { allow, apiMay, callbacksMay, deadLettersMay, eventsMay, invoke, runnerMay, schedulesMay, sweeperMay, workersMay } from './permissions.ts'
+import {
+  allow,
+  apiMay,
+  callbacksMay,
+  deadLettersMay,
+  eventsMay,
+  invoke,
+  runnerMay,
+  schedulesMay,
+  sweeperMay,
+  workersMay,
+} from './permissions.ts'
 import { createRestApi } from './rest-api.ts'
 import { createBucket, createTable } from './storage.ts'
-import { type CancelOnEvent, type SignalOnEvent, type StartOnEvent, type SubscriptionOptions, Subscriptions } from './subscriptions.ts'
+import {
+  type CancelOnEvent,
+  type SignalOnEvent,
+  type StartOnEvent,
+  type SubscriptionOptions,
+  Subscriptions,
+} from './subscriptions.ts'
 import { TaskQueues } from './task-queues.ts'
 import { checkTaskTypes } from './task-types.ts'
 import { createTokenAuthorizer } from './token-authorizer.ts'
 import { tracingMay } from './tracing.ts'
-import { bystanderVariables, checkVariables, countedVariables, grantSecrets, pausedVariables, runnerVariables } from './variables.ts'
+import {
+  bystanderVariables,
+  checkVariables,
+  countedVariables,
+  grantSecrets,
+  pausedVariables,
+  runnerVariables,
+} from './variables.ts'
 import { DEAD_LETTERS_TIMEOUT, Wakeups } from './wakeups.ts'
 
-export { type BucketOptions, type BusOptions, EventSource, type FilterOptions, type StreamOptions, type TopicOptions } from './event-source.ts'
+export {
+  type BucketOptions,
+  type BusOptions,
+  EventSource,
+  type FilterOptions,
+  type StreamOptions,
+  type TopicOptions,
+} from './event-source.ts'
 export type { Gateway } from './gateway.ts'
 export type { OnFailure } from './on-failure.ts'
 export type { Auth, Bundling, FunctionName, OverwinterProps, RestOptions, Retention, SecretSource } from './options.ts'
@@ -89,7 +120,10 @@ export class Overwinter extends Construct implements IGrantable {
     this.wakeups = new Wakeups(this, props, timeout)
     this.tasks = new TaskQueues(this, props)
 
-    const may = { runner: [...runnerMay(this), ...invoke(this, props.invokes ?? []), ...tracingMay(props)], api: apiMay(this) }
+    const may = {
+      runner: [...runnerMay(this), ...invoke(this, props.invokes ?? []), ...tracingMay(props)],
+      api: apiMay(this),
+    }
     const Runner = this.add('Runner', {
       handler: 'runner',
       description: 'Takes due runs as far as they go',
@@ -104,7 +138,11 @@ export class Overwinter extends Construct implements IGrantable {
       reservedConcurrency: props.reservedConcurrency,
     })
     grantSecrets(props, Runner)
-    const bystander = { loadsEntry: true, environment: { ...bystanderVariables(props), ...pausedVariables(props) }, keyUse: 'write' as const }
+    const bystander = {
+      loadsEntry: true,
+      environment: { ...bystanderVariables(props), ...pausedVariables(props) },
+      keyUse: 'write' as const,
+    }
     const Api = this.add('Api', {
       handler: 'api',
       description: 'The HTTP API',
@@ -112,7 +150,11 @@ export class Overwinter extends Construct implements IGrantable {
       timeout: Duration.millis(GATEWAY_TIMEOUT_MS),
       ...bystander,
       // Runs that somebody waits for are handed straight to a runner.
-      environment: { ...bystander.environment, OVERWINTER_RUNNER: Runner.functionName, OVERWINTER_RUNNER_LOG: Runner.logGroup.logGroupName },
+      environment: {
+        ...bystander.environment,
+        OVERWINTER_RUNNER: Runner.functionName,
+        OVERWINTER_RUNNER_LOG: Runner.logGroup.logGroupName,
+      },
       may: [...may.api, allow(['lambda:InvokeFunction'], Runner.functionArn)],
     })
     const Callbacks = props.callbacks === false ? undefined : this.addCallbacks()
@@ -141,13 +183,30 @@ export class Overwinter extends Construct implements IGrantable {
       ...bystander,
     })
     // Deployed first: what the new API or a new schedule starts must not meet a runner that does not know it.
-    for (const later of [Api, ScheduleSync, ...(Callbacks ? [Callbacks] : [])]) later.node.defaultChild!.node.addDependency(Runner.node.defaultChild!)
-    Runner.addEventSource(new SqsEventSource(this.wakeups.queue, { batchSize, maxConcurrency: concurrencyOf(props), reportBatchItemFailures: true }))
-    DeadLetters.addEventSource(new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }))
+    for (const later of [Api, ScheduleSync, ...(Callbacks ? [Callbacks] : [])])
+      later.node.defaultChild!.node.addDependency(Runner.node.defaultChild!)
+    Runner.addEventSource(
+      new SqsEventSource(this.wakeups.queue, {
+        batchSize,
+        maxConcurrency: concurrencyOf(props),
+        reportBatchItemFailures: true,
+      }),
+    )
+    DeadLetters.addEventSource(
+      new SqsEventSource(this.wakeups.deadLetters, { batchSize: 10, reportBatchItemFailures: true }),
+    )
     // At most one at a time is enough, and two would only send everything twice.
-    new Rule(this, 'EveryMinute', { schedule: Schedule.rate(Duration.minutes(1)), targets: [new Invoke(Sweeper, { retryAttempts: 0 })] })
-    new Rule(this, 'EveryFiveMinutes', { schedule: Schedule.rate(Duration.minutes(5)), targets: [new Invoke(ScheduleSync, { retryAttempts: 0 })] })
-    const lifecycle = props.lifecycleEvents ? addLifecycle(this, props.lifecycleEvents, props.kmsKey, this.add.bind(this)) : undefined
+    new Rule(this, 'EveryMinute', {
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [new Invoke(Sweeper, { retryAttempts: 0 })],
+    })
+    new Rule(this, 'EveryFiveMinutes', {
+      schedule: Schedule.rate(Duration.minutes(5)),
+      targets: [new Invoke(ScheduleSync, { retryAttempts: 0 })],
+    })
+    const lifecycle = props.lifecycleEvents
+      ? addLifecycle(this, props.lifecycleEvents, props.kmsKey, this.add.bind(this))
+      : undefined
     const Workers = this.tasks.queues.size > 0 ? this.addWorkers() : undefined
     this.workersUrl = Workers?.url
     this.functions = {
@@ -246,7 +305,10 @@ export class Overwinter extends Construct implements IGrantable {
       ...(this.props.codec !== undefined && { environment: bystanderVariables(this.props) }),
       ...(workersConcurrency !== false && { reservedConcurrency: workersConcurrency }),
     })
-    const { url } = handler.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.RESPONSE_STREAM })
+    const { url } = handler.addFunctionUrl({
+      authType: FunctionUrlAuthType.NONE,
+      invokeMode: InvokeMode.RESPONSE_STREAM,
+    })
     return { handler, url }
   }
 
@@ -255,7 +317,12 @@ export class Overwinter extends Construct implements IGrantable {
       add: (scope, { deadLetters, ...props }) => {
         const environment = { ...this.environment(), ...bystanderVariables(this.props), ...props.environment }
         const may = eventsMay(this, deadLetters.queueArn)
-        const handler = createFunction(scope, 'Events', { ...props, environment, may, service: this.node.path }, this.props)
+        const handler = createFunction(
+          scope,
+          'Events',
+          { ...props, environment, may, service: this.node.path },
+          this.props,
+        )
         // As for the API: what an event starts must not meet a runner that does not know it.
         handler.node.defaultChild!.node.addDependency(this.functions.Runner.node.defaultChild!)
         return handler
@@ -264,8 +331,16 @@ export class Overwinter extends Construct implements IGrantable {
     })
   }
 
-  private add(id: FunctionName, props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> }): LambdaFunction {
-    return createFunction(this, id, { ...props, environment: { ...this.environment(), ...props.environment } }, this.props)
+  private add(
+    id: FunctionName,
+    props: Omit<FunctionProps, 'environment'> & { environment?: Record<string, string> },
+  ): LambdaFunction {
+    return createFunction(
+      this,
+      id,
+      { ...props, environment: { ...this.environment(), ...props.environment } },
+      this.props,
+    )
   }
 
   private environment(): Record<string, string> {

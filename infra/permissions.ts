@@ -8,7 +8,8 @@ import type { Wakeups } from './wakeups.ts'
 
 /** What each function may do, action by action. A test keeps a picture of the result. */
 
-export const allow = (actions: string[], ...resources: string[]): PolicyStatement => new PolicyStatement({ actions, resources })
+export const allow = (actions: string[], ...resources: string[]): PolicyStatement =>
+  new PolicyStatement({ actions, resources })
 
 const db = (...operations: string[]): string[] => operations.map((operation) => `dynamodb:${operation}`)
 const index = (table: ITableV2, name: 'due' | 'list'): string => `${table.tableArn}/index/${name}`
@@ -22,7 +23,10 @@ export interface Resources {
 
 export function runnerMay({ table, bucket, wakeups, tasks }: Resources): PolicyStatement[] {
   return [
-    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    allow(
+      db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'),
+      table.tableArn,
+    ),
     // A run that erases, retries or ends others has to find them.
     allow(db('Query'), index(table, 'due'), index(table, 'list')),
     ...exchangePayloads(bucket),
@@ -58,7 +62,10 @@ export function apiMay(resources: Resources): PolicyStatement[] {
 /** All that the API may, but for erasing. */
 export function schedulesMay({ table, bucket, wakeups }: Resources): PolicyStatement[] {
   return [
-    allow(db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'), table.tableArn),
+    allow(
+      db('GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchWriteItem'),
+      table.tableArn,
+    ),
     allow(db('Query'), index(table, 'due'), index(table, 'list')),
     ...exchangePayloads(bucket),
     ...arm(wakeups),
@@ -103,7 +110,8 @@ export function lifecycleMay({ table, bucket }: Resources, busArn: string): Poli
 
 /** Exactly the functions that were named. */
 export function invoke(scope: Construct, names: string[]): PolicyStatement[] {
-  const arnOf = (name: string) => (name.startsWith('arn:') ? name : Stack.of(scope).formatArn({ service: 'lambda', resource: `function:${name}` }))
+  const arnOf = (name: string) =>
+    name.startsWith('arn:') ? name : Stack.of(scope).formatArn({ service: 'lambda', resource: `function:${name}` })
   return names.length === 0 ? [] : [allow(['lambda:InvokeFunction'], ...names.map(arnOf))]
 }
 
@@ -113,10 +121,16 @@ const removePayloads = (bucket: IBucket): PolicyStatement[] => [
   allow(['s3:ListBucket'], bucket.bucketArn),
 ]
 
-const exchangePayloads = (bucket: IBucket): PolicyStatement[] => [allow(['s3:GetObject', 's3:PutObject'], bucket.arnForObjects('*'))]
+const exchangePayloads = (bucket: IBucket): PolicyStatement[] => [
+  allow(['s3:GetObject', 's3:PutObject'], bucket.arnForObjects('*')),
+]
 
 export function schedulesIn({ schedules }: Wakeups): string {
-  return Stack.of(schedules).formatArn({ service: 'scheduler', resource: 'schedule', resourceName: `${schedules.scheduleGroupName}/*` })
+  return Stack.of(schedules).formatArn({
+    service: 'scheduler',
+    resource: 'schedule',
+    resourceName: `${schedules.scheduleGroupName}/*`,
+  })
 }
 
 /** Short waits are messages, long ones schedules, which have to be given the role that may send. */

@@ -29,7 +29,11 @@ export const STAGE = 'api'
 const OPEN: MethodOptions = { authorizationType: AuthorizationType.NONE }
 
 /** API Gateway's REST API: what private endpoints, WAF and usage plans need. */
-export function createRestApi(scope: Construct, { handler, callbacks, authorizer }: Behind, props: OverwinterProps): WithOpenRoutes {
+export function createRestApi(
+  scope: Construct,
+  { handler, callbacks, authorizer }: Behind,
+  props: OverwinterProps,
+): WithOpenRoutes {
   const rest = new RestApi(scope, 'RestApi', {
     // Its metrics go by this name, so that no two may share it.
     restApiName: Names.uniqueResourceName(scope, { maxLength: 128 }),
@@ -84,7 +88,9 @@ function asGateway(rest: RestApi): Gateway {
 function openMethods(props: OverwinterProps): Record<string, MethodDeploymentOptions> {
   const { rateLimit: throttlingRateLimit, burstLimit: throttlingBurstLimit } = throttlesOf(props).open
   const open = routesFor(props).filter(({ isOpen }) => isOpen)
-  return Object.fromEntries(open.map(({ method, path }) => [`${path}/${method}`, { throttlingRateLimit, throttlingBurstLimit }]))
+  return Object.fromEntries(
+    open.map(({ method, path }) => [`${path}/${method}`, { throttlingRateLimit, throttlingBurstLimit }]),
+  )
 }
 
 function guardOf(scope: Construct, handler: NodejsFunction | undefined): MethodOptions {
@@ -101,11 +107,20 @@ function guardOf(scope: Construct, handler: NodejsFunction | undefined): MethodO
  * A browser asks whether it may before it shows who it is. The function answers, which has to put the headers to its other answers as well. Those of API
  * Gateway itself say no more than that a request was refused, and that every page may know.
  */
-function answerBrowsers(rest: RestApi, handlers: LambdaFunction[], integration: LambdaIntegration, cors: CorsPreflightOptions): void {
+function answerBrowsers(
+  rest: RestApi,
+  handlers: LambdaFunction[],
+  integration: LambdaIntegration,
+  cors: CorsPreflightOptions,
+): void {
   const allowed: AllowedBrowsers = { ...cors, maxAge: cors.maxAge?.toSeconds() }
-  for (const handler of handlers) handler.addEnvironment('OVERWINTER_CORS' satisfies keyof Environment, JSON.stringify(allowed))
+  for (const handler of handlers)
+    handler.addEnvironment('OVERWINTER_CORS' satisfies keyof Environment, JSON.stringify(allowed))
   const preflight = rest.root.resourceForPath('/{proxy+}').addMethod('OPTIONS', integration, OPEN)
   acknowledgeOpen(preflight, 'Browsers send no credentials with it, and it does nothing.')
   for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])
-    rest.addGatewayResponse(type.responseType, { type, responseHeaders: { 'Access-Control-Allow-Origin': 'method.request.header.Origin' } })
+    rest.addGatewayResponse(type.responseType, {
+      type,
+      responseHeaders: { 'Access-Control-Allow-Origin': 'method.request.header.Origin' },
+    })
 }

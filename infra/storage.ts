@@ -1,5 +1,12 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib'
-import { AttributeType, Billing, ProjectionType, StreamViewType, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import {
+  AttributeType,
+  Billing,
+  ProjectionType,
+  StreamViewType,
+  TableEncryptionV2,
+  TableV2,
+} from 'aws-cdk-lib/aws-dynamodb'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
 import { DEAD_EVENTS } from '../functions/event-dead-letters.ts'
@@ -9,7 +16,10 @@ import type { OverwinterProps } from './options.ts'
 
 const key = (name: string) => ({ name, type: AttributeType.STRING })
 
-export function createTable(scope: Construct, { kmsKey, removalPolicy = RemovalPolicy.RETAIN, lifecycleEvents }: OverwinterProps): TableV2 {
+export function createTable(
+  scope: Construct,
+  { kmsKey, removalPolicy = RemovalPolicy.RETAIN, lifecycleEvents }: OverwinterProps,
+): TableV2 {
   return new TableV2(scope, 'Table', {
     partitionKey: key(TABLE.partitionKey),
     sortKey: key(TABLE.sortKey),
@@ -18,7 +28,9 @@ export function createTable(scope: Construct, { kmsKey, removalPolicy = RemovalP
       indexName: name,
       partitionKey: key(partitionKey),
       sortKey: key(sortKey),
-      ...(include ? { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [...include] } : { projectionType: ProjectionType.KEYS_ONLY }),
+      ...(include
+        ? { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [...include] }
+        : { projectionType: ProjectionType.KEYS_ONLY }),
     })),
     billing: Billing.onDemand(),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
@@ -32,7 +44,10 @@ export function createTable(scope: Construct, { kmsKey, removalPolicy = RemovalP
 /** Twice the longest sleep and then some. Nothing tells S3 that a run is gone, so age has to do. */
 const PAYLOAD_DAYS = 800
 
-export function createBucket(scope: Construct, { kmsKey, removalPolicy = RemovalPolicy.RETAIN, retention }: OverwinterProps): Bucket {
+export function createBucket(
+  scope: Construct,
+  { kmsKey, removalPolicy = RemovalPolicy.RETAIN, retention }: OverwinterProps,
+): Bucket {
   return new Bucket(scope, 'Payloads', {
     encryption: kmsKey ? BucketEncryption.KMS : BucketEncryption.S3_MANAGED,
     ...(kmsKey && { encryptionKey: kmsKey, bucketKeyEnabled: true }),

@@ -3,8 +3,8 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import type { Subscription as Told } from '../functions/subscription.ts'
-import { InvalidInputError } from '../sdk/engine/errors.ts'
-import { checkName } from '../sdk/engine/names.ts'
+import { InvalidInputError } from '../sdk/base/errors.ts'
+import { checkName } from '../sdk/base/names.ts'
 import { type MappingKind, mappingFromData } from '../sdk/events/mapping.ts'
 import type { Alarms } from './alarms.ts'
 import { queueEncryption } from './encryption.ts'
@@ -63,7 +63,13 @@ export interface Surroundings {
 const TIMEOUT = Duration.seconds(30)
 const PATIENCE = Duration.minutes(2)
 /** An event of a queue or a stream is brought again for a day and more; the others are brought three times, the last after three minutes. */
-const MOST_PATIENCE = { bus: PATIENCE, topic: PATIENCE, bucket: PATIENCE, queue: Duration.days(1), stream: Duration.hours(12) }
+const MOST_PATIENCE = {
+  bus: PATIENCE,
+  topic: PATIENCE,
+  bucket: PATIENCE,
+  queue: Duration.days(1),
+  stream: Duration.hours(12),
+}
 
 /** Events from outside: one function for each subscription, and one queue for what none of them could take. Nothing is there before the first. */
 export class Subscriptions extends Construct {
@@ -91,11 +97,15 @@ export class Subscriptions extends Construct {
     { name = nameOf(kind, source, mapping), patience = PATIENCE, concurrency }: SubscriptionOptions = {},
   ): LambdaFunction {
     const what = `${kind}On`
-    if (!(source instanceof EventSource)) throw new Error(`${what}: the source must be an EventSource: .bus, .queue, .topic, .bucket or .stream`)
+    if (!(source instanceof EventSource))
+      throw new Error(`${what}: the source must be an EventSource: .bus, .queue, .topic, .bucket or .stream`)
     check(what, name, kind, mapping)
     checkPatience(what, source, patience)
     checkConcurrency(what, source, concurrency)
-    if (this.node.tryFindChild(name)) throw new Error(`${what}: there is a subscription named '${name}' already. Give this one another name: { name: '…' }`)
+    if (this.node.tryFindChild(name))
+      throw new Error(
+        `${what}: there is a subscription named '${name}' already. Give this one another name: { name: '…' }`,
+      )
     this.checkSource(what, source)
     const deadLetters = this.deadLettersOf()
     const scope = new Construct(this, name)
@@ -112,7 +122,10 @@ export class Subscriptions extends Construct {
       description: `Takes events of '${name}'`,
       memory: 512,
       timeout: TIMEOUT,
-      environment: { OVERWINTER_SUBSCRIPTION: JSON.stringify(told), OVERWINTER_EVENT_DEAD_LETTERS_URL: deadLetters.queueUrl },
+      environment: {
+        OVERWINTER_SUBSCRIPTION: JSON.stringify(told),
+        OVERWINTER_EVENT_DEAD_LETTERS_URL: deadLetters.queueUrl,
+      },
       keyUse: 'write',
       loadsEntry: true,
       ...(concurrency !== undefined && { reservedConcurrency: concurrency }),
@@ -128,16 +141,24 @@ export class Subscriptions extends Construct {
     if (!shared) return
     const { construct, why } = shared
     if (construct === this.queue)
-      throw new Error(`${what}: the source is the queue of dead letters itself, so that what fails would come round for ever. Send letters again one by one`)
+      throw new Error(
+        `${what}: the source is the queue of dead letters itself, so that what fails would come round for ever. Send letters again one by one`,
+      )
     if (construct === (this.node.scope as { table?: unknown }).table)
-      throw new Error(`${what}: the source is the table of the runs itself, so that each run would bring about the next. Give a table of your own`)
+      throw new Error(
+        `${what}: the source is the table of the runs itself, so that each run would bring about the next. Give a table of your own`,
+      )
     if (why !== undefined && this.sources.has(construct)) throw new Error(`${what}: ${why}`)
     this.sources.add(construct)
   }
 
   private deadLettersOf(): Queue {
     if (this.queue) return this.queue
-    this.queue = new Queue(this, 'EventDeadLetters', { ...queueEncryption(this.options.kmsKey), enforceSSL: true, retentionPeriod: Duration.days(14) })
+    this.queue = new Queue(this, 'EventDeadLetters', {
+      ...queueEncryption(this.options.kmsKey),
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    })
     this.surroundings.alarms.watchEventDeadLetters(this.queue)
     return this.queue
   }
@@ -167,9 +188,13 @@ function check(what: string, name: string, kind: MappingKind, mapping: Mapping):
 function checkConcurrency(what: string, { kind }: EventSource, concurrency: number | undefined): void {
   if (concurrency === undefined) return
   if (kind === 'queue' || kind === 'stream')
-    throw new Error(`${what}: concurrency is for a bus, a topic and a bucket. A ${kind} has a bound of its own; leave it out`)
+    throw new Error(
+      `${what}: concurrency is for a bus, a topic and a bucket. A ${kind} has a bound of its own; leave it out`,
+    )
   if (!Number.isInteger(concurrency) || concurrency < 1)
-    throw new Error(`${what}: concurrency is ${concurrency}, and must be a whole number from 1 on: with none, no event would be taken`)
+    throw new Error(
+      `${what}: concurrency is ${concurrency}, and must be a whole number from 1 on: with none, no event would be taken`,
+    )
 }
 
 function checkPatience(what: string, { kind }: EventSource, patience: Duration): void {
@@ -179,5 +204,7 @@ function checkPatience(what: string, { kind }: EventSource, patience: Duration):
     kind === 'queue' || kind === 'stream'
       ? 'keeps no event for longer'
       : 'brings an event three times in three minutes. For more, send it to a queue, and use EventSource.queue'
-  throw new Error(`${what}: patience is ${patience.toHumanString()}, and must be at most ${most.toHumanString()}: a ${kind} ${why}`)
+  throw new Error(
+    `${what}: patience is ${patience.toHumanString()}, and must be at most ${most.toHumanString()}: a ${kind} ${why}`,
+  )
 }

@@ -16,7 +16,12 @@ export class TaskQueues extends Construct {
   constructor(scope: Construct, { taskTypes = [], kmsKey }: OverwinterProps) {
     super(scope, 'Tasks')
     const create = (type: string) =>
-      new Queue(this, idOf(type), { ...queueEncryption(kmsKey), enforceSSL: true, retentionPeriod: Duration.days(14), visibilityTimeout: VISIBILITY })
+      new Queue(this, idOf(type), {
+        ...queueEncryption(kmsKey),
+        enforceSSL: true,
+        retentionPeriod: Duration.days(14),
+        visibilityTimeout: VISIBILITY,
+      })
     this.queues = new Map([...new Set(taskTypes)].map((type) => [type, create(type)]))
   }
 

@@ -16,22 +16,30 @@ const LONGEST_MS = 60_000
 export function checkTaskTypes(scope: Construct, props: OverwinterProps): void {
   if (!Stack.of(scope).bundlingRequired) return
   const declared = declaredIn(scope, props)
-  const missing = declared.flatMap(({ workflow, tasks }) => tasks.filter((type) => !props.taskTypes?.includes(type)).map((type) => ({ workflow, type })))
+  const missing = declared.flatMap(({ workflow, tasks }) =>
+    tasks.filter((type) => !props.taskTypes?.includes(type)).map((type) => ({ workflow, type })),
+  )
   if (missing.length === 0) return
   const named = missing.map(({ workflow, type }) => `'${type}' (workflow '${workflow}')`).join(', ')
   const all = JSON.stringify([...new Set([...(props.taskTypes ?? []), ...missing.map(({ type }) => type)])])
-  throw new Error(`there is no queue for tasks that workflows hand out: ${named}. Add them to the construct: taskTypes: ${all}`)
+  throw new Error(
+    `there is no queue for tasks that workflows hand out: ${named}. Add them to the construct: taskTypes: ${all}`,
+  )
 }
 
 function declaredIn(scope: Construct, props: OverwinterProps): DeclaredTasks[] {
   const conditions = ENDING === '.ts' ? ['--conditions=overwinter-source'] : []
-  const child = spawnSync(process.execPath, [...conditions, join(import.meta.dirname, `declared-tasks${ENDING}`), resolve(props.entry)], {
-    // As the functions have them that load the entry and run no step.
-    env: { ...process.env, ...bystanderVariables(props) },
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    timeout: LONGEST_MS,
-    encoding: 'utf8',
-  })
+  const child = spawnSync(
+    process.execPath,
+    [...conditions, join(import.meta.dirname, `declared-tasks${ENDING}`), resolve(props.entry)],
+    {
+      // As the functions have them that load the entry and run no step.
+      env: { ...process.env, ...bystanderVariables(props) },
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      timeout: LONGEST_MS,
+      encoding: 'utf8',
+    },
+  )
   if (child.status === 0) return JSON.parse(child.output[3]!) as DeclaredTasks[]
   const why = child.stderr?.match(/^\w*Error.*$/m)?.[0] ?? child.error?.message ?? `exit code ${child.status}`
   Annotations.of(scope).addInfoV2(

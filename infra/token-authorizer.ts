@@ -15,7 +15,11 @@ interface Known {
 }
 
 /** The function that knows bearer tokens; undefined where no tokens open the API. */
-export function createTokenAuthorizer(scope: Construct, options: OverwinterProps, { table, environment }: Known): NodejsFunction | undefined {
+export function createTokenAuthorizer(
+  scope: Construct,
+  options: OverwinterProps,
+  { table, environment }: Known,
+): NodejsFunction | undefined {
   const { auth = 'iam' } = options
   if (auth === 'iam' || 'jwt' in auth) return undefined
   const { token } = auth

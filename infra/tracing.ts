@@ -12,5 +12,7 @@ export function tracingOf({ tracing, environment = {}, secrets = {} }: Overwinte
 
 /** X-Ray has no resources that could be named. */
 export function tracingMay(props: OverwinterProps): PolicyStatement[] {
-  return tracingOf(props) === 'cloudwatch' ? [allow(['xray:PutTraceSegments', 'xray:PutSpans', 'xray:PutSpansForIndexing'], '*')] : []
+  return tracingOf(props) === 'cloudwatch'
+    ? [allow(['xray:PutTraceSegments', 'xray:PutSpans', 'xray:PutSpansForIndexing'], '*')]
+    : []
 }

@@ -11,7 +11,10 @@ type Variables = Record<string, string>
 /** For the runner: where its secrets are. It reads them itself, so that no value is in a template or a function's settings. */
 export function runnerVariables(scope: Construct, { environment = {}, secrets = {} }: OverwinterProps): Variables {
   const places = Object.fromEntries(Object.entries(secrets).map(([name, source]) => [name, placeOf(source)]))
-  return { ...environment, ...(Object.keys(places).length > 0 && { OVERWINTER_SECRETS: Stack.of(scope).toJsonString(places) }) }
+  return {
+    ...environment,
+    ...(Object.keys(places).length > 0 && { OVERWINTER_SECRETS: Stack.of(scope).toJsonString(places) }),
+  }
 }
 
 /**
@@ -33,7 +36,8 @@ export function pausedVariables({ startPaused }: OverwinterProps): Variables {
 }
 
 export function grantSecrets({ secrets = {} }: OverwinterProps, runner: IGrantable): void {
-  for (const source of new Set(Object.values(secrets).map((source) => ('secret' in source ? source.secret : source)))) source.grantRead(runner)
+  for (const source of new Set(Object.values(secrets).map((source) => ('secret' in source ? source.secret : source))))
+    source.grantRead(runner)
 }
 
 function placeOf(source: SecretSource): SecretPlace {
@@ -44,7 +48,8 @@ function placeOf(source: SecretSource): SecretPlace {
 export function checkVariables(scope: Construct, { environment = {}, secrets = {} }: OverwinterProps): void {
   for (const [name, value] of Object.entries(environment)) {
     checkName('environment', name)
-    if (typeof value !== 'string') throw new Error(`environment.${name} is ${value}, and must be a string. Was it set where you synthesise?`)
+    if (typeof value !== 'string')
+      throw new Error(`environment.${name} is ${value}, and must be a string. Was it set where you synthesise?`)
     if (isSecret(scope, value))
       throw new Error(
         `environment.${name} is the value of a secret, which everybody could read in the function's settings. Give the secret itself in \`secrets\``,
@@ -53,18 +58,22 @@ export function checkVariables(scope: Construct, { environment = {}, secrets = {
   for (const [name, source] of Object.entries(secrets)) {
     checkName('secrets', name)
     if (name in environment) throw new Error(`${name} is in environment and in secrets; leave it in one of them`)
-    if (!isSource(source)) throw new Error(`secrets.${name} must be a secret, { secret, field } or a parameter, never the value itself`)
+    if (!isSource(source))
+      throw new Error(`secrets.${name} must be a secret, { secret, field } or a parameter, never the value itself`)
   }
 }
 
 const isSource = (source: unknown): boolean =>
   typeof source === 'object' &&
   source !== null &&
-  ('secretArn' in source || 'parameterArn' in source || ('secret' in source && 'field' in source && Boolean(source.field)))
+  ('secretArn' in source ||
+    'parameterArn' in source ||
+    ('secret' in source && 'field' in source && Boolean(source.field)))
 
 /** What CloudFormation would put there when it deploys. */
 const isSecret = (scope: Construct, value: string): boolean =>
-  Token.isUnresolved(value) && /\{\{resolve:(secretsmanager|ssm-secure):/.test(JSON.stringify(Stack.of(scope).resolve(value)))
+  Token.isUnresolved(value) &&
+  /\{\{resolve:(secretsmanager|ssm-secure):/.test(JSON.stringify(Stack.of(scope).resolve(value)))
 
 /** Tools in layers and X-Ray are set up by these, and they take nothing from the functions. */
 const FREE_OF_AWS = /^AWS_(LAMBDA_EXEC_WRAPPER|XRAY_\w+)$/
@@ -72,12 +81,17 @@ const FREE_OF_AWS = /^AWS_(LAMBDA_EXEC_WRAPPER|XRAY_\w+)$/
 const RESERVED: [RegExp, string][] = [
   [/^(AWS_|LAMBDA_|_)/, 'is for AWS to set, or changes how the functions reach AWS'],
   [/^(OVERWINTER_|POWERTOOLS_(METRICS_NAMESPACE|SERVICE_NAME)$)/, 'is for the construct to set'],
-  [/^NODE_OPTIONS$/, 'is for the construct to set; to load code ahead of the functions, use a layer with AWS_LAMBDA_EXEC_WRAPPER'],
+  [
+    /^NODE_OPTIONS$/,
+    'is for the construct to set; to load code ahead of the functions, use a layer with AWS_LAMBDA_EXEC_WRAPPER',
+  ],
 ]
 
 function checkName(option: string, name: string): void {
   const reserved = FREE_OF_AWS.test(name) ? undefined : RESERVED.find(([names]) => names.test(name))
   if (reserved) throw new Error(`${option}.${name} cannot be given: the name ${reserved[1]}. Choose another name`)
   if (!/^[A-Za-z]\w+$/.test(name))
-    throw new Error(`${option}: '${name}' is no name that Lambda takes. It begins with a letter and has letters, digits and _, at least two`)
+    throw new Error(
+      `${option}: '${name}' is no name that Lambda takes. It begins with a letter and has letters, digits and _, at least two`,
+    )
 }

@@ -41,7 +41,12 @@ export class Wakeups extends Construct {
       description: 'Lets the schedules of sleeping runs send to the queue of the runners, and nothing else',
       // Of all the schedules in the world, only ours may wear this role.
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account, 'aws:SourceArn': this.schedules.scheduleGroupArn } },
+        conditions: {
+          StringEquals: {
+            'aws:SourceAccount': Stack.of(this).account,
+            'aws:SourceArn': this.schedules.scheduleGroupArn,
+          },
+        },
       }),
     })
     this.schedulerRole.addToPolicy(allow(['sqs:SendMessage'], this.queue.queueArn))

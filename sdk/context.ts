@@ -1,9 +1,9 @@
-import type { Duration } from './engine/duration.ts'
-import type { OnParentEnd } from './engine/events.ts'
+import type { Duration } from './base/duration.ts'
+import type { OnParentEnd } from './base/events.ts'
+import type { Schema } from './base/schema.ts'
+import type { Giving, IfStorable } from './base/storable.ts'
 import type { RetryPolicy } from './engine/retry.ts'
-import type { Limit } from './flow/limit.ts'
-import type { Schema } from './schema.ts'
-import type { Giving, IfStorable } from './storable.ts'
+import type { Limit } from './flow/limiter/limit.ts'
 import type { AnyRequest, AnySignal, Workflow } from './workflow.ts'
 
 /**
@@ -12,7 +12,11 @@ import type { AnyRequest, AnySignal, Workflow } from './workflow.ts'
 // biome-ignore lint/suspicious/noExplicitAny: a function that takes a context takes that of any workflow
 export interface Context<I = any> {
   /** Runs `body` once and journals its result. It runs again, under the same idempotency key, only after a failure or a crash. */
-  step<T>(name: string, body: ((step: StepTools) => T | Promise<T>) & IfStorable<NoInfer<T>>, options?: StepOptions): Promise<T>
+  step<T>(
+    name: string,
+    body: ((step: StepTools) => T | Promise<T>) & IfStorable<NoInfer<T>>,
+    options?: StepOptions,
+  ): Promise<T>
 
   /** Calls another function — on AWS, a Lambda function by name or ARN — as a step. The idempotency key goes along. */
   invoke<T = unknown>(functionName: string, payload?: unknown, options?: InvokeOptions): Promise<T>
@@ -27,7 +31,10 @@ export interface Context<I = any> {
   sleepUntil(name: string, date: Date | string | number): Promise<void>
 
   /** The next request of this name, in the order they were asked. Whoever asked waits for `reply`; `undefined` when the timeout passes first. */
-  waitFor<P, R>(request: AnyRequest<P, R>, options: WaitOptions & { timeout: Duration }): Promise<Asked<P, R> | undefined>
+  waitFor<P, R>(
+    request: AnyRequest<P, R>,
+    options: WaitOptions & { timeout: Duration },
+  ): Promise<Asked<P, R> | undefined>
   waitFor<P, R>(request: AnyRequest<P, R>, options?: WaitOptions): Promise<Asked<P, R>>
   /**
    * The payload of the oldest signal of this name that was not consumed, also of one sent before the wait. It is `true` for a signal
@@ -40,7 +47,11 @@ export interface Context<I = any> {
    * Asks until `check` gives something truthy, and gives that. Holds nothing between two rounds, and the journal does not grow with
    * them. With a `timeout`, a last look is taken when it has passed; `undefined` if that was in vain too.
    */
-  until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions & { timeout: Duration }): Promise<Truthy<T> | undefined>
+  until<T>(
+    name: string,
+    check: (round: CheckTools) => T | Promise<T>,
+    options: UntilOptions & { timeout: Duration },
+  ): Promise<Truthy<T> | undefined>
   until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options: UntilOptions): Promise<Truthy<T>>
 
   /** A link to hand out; `promise` settles when somebody answers. It rejects with a TimeoutError after `timeout`. */
@@ -248,7 +259,9 @@ export interface ChildOptions {
 export type Branches = Record<string, (ctx: Context) => Promise<unknown>>
 
 /** `key` says which branch it was, and so what `value` is. */
-export type Winner<B extends Branches> = { [K in keyof B & string]: { key: K; value: Awaited<ReturnType<B[K]>> } }[keyof B & string]
+export type Winner<B extends Branches> = {
+  [K in keyof B & string]: { key: K; value: Awaited<ReturnType<B[K]>> }
+}[keyof B & string]
 
 export interface RaceOptions {
   /** How many are to win. Then the result is a list, in the order in which they ended. */

@@ -1,7 +1,44 @@
+export type { Duration } from './base/duration.ts'
+export {
+  CancelledError,
+  ChildRunError,
+  ConflictError,
+  FatalError,
+  ForeignAwaitError,
+  GoneError,
+  InvalidInputError,
+  LimitNotFoundError,
+  MisfitError,
+  MisplacedCallError,
+  NonDeterminismError,
+  type Problem,
+  RequestRefusedError,
+  RetryableError,
+  RunFailedError,
+  RunNotFoundError,
+  StepError,
+  StepInterruptedError,
+  TimeoutError,
+  UnknownSignalError,
+  UnknownWorkflowError,
+} from './base/errors.ts'
+export type { ErrorRecord, Frame, JournalEvent } from './base/events.ts'
+export type { Json } from './base/json.ts'
+export type { CannotBeStored, Giving, IfStorable } from './base/storable.ts'
 export type { Incident, IncidentFilter, Incidents } from './bulk/incidents.ts'
 export type { Bulk, BulkAction, BulkFilter, BulkProgress, Refused, WouldSteer } from './bulk/steer-many.ts'
-export type { OpenCallback } from './callbacks.ts'
-export { type AskOptions, Client, type ListOptions, type RepeatOptions, type RunView, type StartOptions } from './client.ts'
+export type { OpenCallback } from './client/callbacks.ts'
+export {
+  type AskOptions,
+  Client,
+  type ListOptions,
+  type RepeatOptions,
+  type RunView,
+  type StartOptions,
+} from './client/client.ts'
+export type { HistoryEvent, HistoryOptions } from './client/history.ts'
+export { Schedules, type ScheduleView } from './client/schedules.ts'
+export { StartedRun } from './client/started-run.ts'
 export type { Codec, PayloadOf } from './codec/codec.ts'
 export type {
   Asked,
@@ -31,44 +68,15 @@ export type {
   WaitOptions,
   Winner,
 } from './context.ts'
-export type { Duration } from './engine/duration.ts'
-export {
-  CancelledError,
-  ChildRunError,
-  ConflictError,
-  FatalError,
-  ForeignAwaitError,
-  GoneError,
-  InvalidInputError,
-  LimitNotFoundError,
-  MisfitError,
-  MisplacedCallError,
-  NonDeterminismError,
-  type Problem,
-  RequestRefusedError,
-  RetryableError,
-  RunFailedError,
-  RunNotFoundError,
-  StepError,
-  StepInterruptedError,
-  TimeoutError,
-  UnknownSignalError,
-  UnknownWorkflowError,
-} from './engine/errors.ts'
-export type { ErrorRecord, Frame, JournalEvent } from './engine/events.ts'
-export type { Json } from './engine/json.ts'
 export type { RetryPolicy } from './engine/retry.ts'
-export { type Limit, type LimitOptions, type LimitSpec, limit } from './flow/limit.ts'
-export type { GateView, LimitView } from './flow/limits.ts'
+export { type Limit, type LimitOptions, type LimitSpec, limit } from './flow/limiter/limit.ts'
+export type { GateView, LimitView } from './flow/operating/limits.ts'
 export type { Concurrency, FlowOptions, KeyOf, OnConflict } from './flow/options.ts'
 export type { PauseScope, PauseView } from './flow/pauses.ts'
-export type { HistoryEvent, HistoryOptions } from './history.ts'
-export { type InvocationTools, type LocalFunction, localFunction } from './local-function.ts'
-export type { RunPage, RunStatus, RunSummary, Waiting } from './ports.ts'
+export type { RunStatus, Waiting } from './ports/run.ts'
+export type { RunPage, RunSummary } from './ports/run-lists.ts'
+export { type InvocationTools, type LocalFunction, localFunction } from './runner/local-function.ts'
 export { type Schedule, type ScheduleOptions, schedule } from './schedule.ts'
-export { Schedules, type ScheduleView } from './schedules.ts'
-export { StartedRun } from './started-run.ts'
-export type { CannotBeStored, Giving, IfStorable } from './storable.ts'
 export type { Remedy, WaitReason, Why } from './views/why.ts'
 export {
   type AnyRequest,

@@ -1,12 +1,12 @@
-import { Client } from './client.ts'
+import { Client } from './client/client.ts'
+import { Schedules } from './client/schedules.ts'
 import type { Codec } from './codec/codec.ts'
 import { withCodec } from './codec/with-codec.ts'
 import type { NamedHandler } from './definitions/define.ts'
-import { followCode } from './flow/changing-limits.ts'
-import type { RunStore } from './ports.ts'
-import { Runner, type RunnerOptions } from './runner.ts'
+import { followCode } from './flow/operating/changing-limits.ts'
+import type { RunStore } from './ports/run-store.ts'
+import { Runner, type RunnerOptions } from './runner/runner.ts'
 import { type Schedule, withSchedules } from './schedule.ts'
-import { Schedules } from './schedules.ts'
 import type { Traced, TracingOptions } from './tracing/tracing.ts'
 import { Registry } from './workflow.ts'
 import { LocalFileError } from './worlds/local/local-file-error.ts'
@@ -52,7 +52,13 @@ export class Local extends Client {
     const world = options.aroundStore ? withStore(origin, options.aroundStore(origin.store)) : origin
     const schedules = options.schedules ?? []
     const workflows = withSchedules(options.workflows, schedules)
-    const local = new Local(world, exporter, new Runner(world, { ...options, workflows }), new Registry(workflows), options.handlers)
+    const local = new Local(
+      world,
+      exporter,
+      new Runner(world, { ...options, workflows }),
+      new Registry(workflows),
+      options.handlers,
+    )
     try {
       await local.runner.start()
       await followCode(world, workflows)
@@ -76,7 +82,9 @@ export class Local extends Client {
   }
 }
 
-async function tracedIfWanted(options: LocalOptions): Promise<{ world: LocalWorld; exporter?: Traced<LocalWorld>['exporter'] }> {
+async function tracedIfWanted(
+  options: LocalOptions,
+): Promise<{ world: LocalWorld; exporter?: Traced<LocalWorld>['exporter'] }> {
   const world = new LocalWorld(options)
   if (!options.tracing) return { world }
   try {

@@ -1,9 +1,9 @@
-import { type Duration, milliseconds } from './engine/duration.ts'
-import { InvalidInputError } from './engine/errors.ts'
-import { checkName } from './engine/names.ts'
-import { encode } from './engine/values.ts'
+import { type Duration, milliseconds } from './base/duration.ts'
+import { InvalidInputError } from './base/errors.ts'
+import { checkName } from './base/names.ts'
+import type { Giving } from './base/storable.ts'
+import { encode } from './base/values.ts'
 import { nextTime, type Plan } from './scheduling/plan.ts'
-import type { Giving } from './storable.ts'
 import type { AnyWorkflow, Workflow } from './workflow.ts'
 
 export { withSchedules } from './scheduling/schedule-workflow.ts'
@@ -28,7 +28,12 @@ export interface Schedule {
   readonly plan: Plan
 }
 
-export function schedule<I, O>(name: string, options: ScheduleOptions, target: Workflow<I, O>, ...[input]: Giving<I, never>): Schedule {
+export function schedule<I, O>(
+  name: string,
+  options: ScheduleOptions,
+  target: Workflow<I, O>,
+  ...[input]: Giving<I, never>
+): Schedule {
   checkName('a schedule name', name)
   const what = `schedule '${name}'`
   const { cron, every, timezone = 'UTC', overlap = 'skip', catchUp = false } = options
@@ -47,7 +52,9 @@ export function schedule<I, O>(name: string, options: ScheduleOptions, target: W
   try {
     if (nextTime(plan, Date.UTC(2026, 0, 1)) === undefined) throw new Error('it would never run')
   } catch (error) {
-    throw new InvalidInputError(`${what}: ${cron ? `'${cron}' in time zone '${timezone}'` : 'its distance'} does not work: ${(error as Error).message}`)
+    throw new InvalidInputError(
+      `${what}: ${cron ? `'${cron}' in time zone '${timezone}'` : 'its distance'} does not work: ${(error as Error).message}`,
+    )
   }
   return { name, workflow: target, plan }
 }

@@ -1,16 +1,18 @@
+import { type Duration, milliseconds, millisecondsOrZero } from './base/duration.ts'
+import { InvalidInputError, UnknownWorkflowError } from './base/errors.ts'
+import { checkName } from './base/names.ts'
+import type { Schema, SchemaIn, SchemaOut } from './base/schema.ts'
 import type { Context } from './context.ts'
-import { type Duration, milliseconds, millisecondsOrZero } from './engine/duration.ts'
-import { InvalidInputError, UnknownWorkflowError } from './engine/errors.ts'
-import { checkName } from './engine/names.ts'
 import { checkRetryPolicy, type RetryPolicy } from './engine/retry.ts'
 import { type FlowOptions, limitsOf, type WorkflowLimit } from './flow/options.ts'
-import type { Schema, SchemaIn, SchemaOut } from './schema.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: without a schema the author's own annotation is the type
 type Parsed<In> = In extends Schema ? SchemaOut<In> : any
 
-export interface WorkflowOptions<In extends Schema | undefined = Schema | undefined, Out extends Schema | undefined = Schema | undefined>
-  extends FlowOptions<Parsed<In>> {
+export interface WorkflowOptions<
+  In extends Schema | undefined = Schema | undefined,
+  Out extends Schema | undefined = Schema | undefined,
+> extends FlowOptions<Parsed<In>> {
   input?: In
   output?: Out
   /** Runs stay on the version they started with; versions live side by side. Default 1. */
@@ -88,17 +90,29 @@ export function workflow<Out extends Schema, I = any>(
   body: Body<I, I, SchemaIn<Out>>,
 ): Workflow<I, SchemaOut<Out>>
 // biome-ignore lint/suspicious/noExplicitAny: as above
-export function workflow<O, I = any>(name: string, options: WorkflowOptions<undefined, undefined>, body: Body<I, I, O>): Workflow<I, O>
+export function workflow<O, I = any>(
+  name: string,
+  options: WorkflowOptions<undefined, undefined>,
+  body: Body<I, I, O>,
+): Workflow<I, O>
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export function workflow<O, I = any>(name: string, body: Body<I, I, O>): Workflow<I, O>
-export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow['body'], maybeBody?: Workflow['body']): AnyWorkflow {
+export function workflow(
+  name: string,
+  optionsOrBody: WorkflowOptions | Workflow['body'],
+  maybeBody?: Workflow['body'],
+): AnyWorkflow {
   const [options, body] = typeof optionsOrBody === 'function' ? [{}, optionsOrBody] : [optionsOrBody, maybeBody]
   checkName('a workflow name', name)
   if (typeof body !== 'function')
-    throw new InvalidInputError(`workflow '${name}': the last argument must be its function, as in workflow('${name}', async (ctx, input) => …)`)
+    throw new InvalidInputError(
+      `workflow '${name}': the last argument must be its function, as in workflow('${name}', async (ctx, input) => …)`,
+    )
   const version = options.version ?? 1
-  if (!Number.isInteger(version) || version < 1) throw new InvalidInputError(`workflow '${name}': version must be a whole number from 1, got ${version}`)
-  if (typeof options.tags !== 'function') for (const tag of options.tags ?? []) checkName(`a tag of workflow '${name}'`, tag)
+  if (!Number.isInteger(version) || version < 1)
+    throw new InvalidInputError(`workflow '${name}': version must be a whole number from 1, got ${version}`)
+  if (typeof options.tags !== 'function')
+    for (const tag of options.tags ?? []) checkName(`a tag of workflow '${name}'`, tag)
   for (const type of options.tasks ?? []) checkName(`a task type of workflow '${name}'`, type)
   checkSignals(name, options.signals ?? [])
   if (options.retry) checkRetryPolicy(options.retry, `workflow '${name}'`)
@@ -106,7 +120,8 @@ export function workflow(name: string, optionsOrBody: WorkflowOptions | Workflow
     name,
     version,
     options,
-    timeoutMs: options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of workflow '${name}'`),
+    timeoutMs:
+      options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of workflow '${name}'`),
     retentionMs: millisecondsOrZero(options.retention ?? DEFAULT_RETENTION, `the retention of workflow '${name}'`),
     limits: limitsOf(name, options),
     body,
@@ -117,8 +132,13 @@ function checkSignals(workflow: string, signals: readonly { name: string }[]): v
   const seen = new Set<string>()
   for (const each of signals) {
     if (typeof each?.name !== 'string')
-      throw new InvalidInputError(`workflow '${workflow}': \`signals\` is a list of signals and requests, as in [signal('paid')], got ${JSON.stringify(each)}`)
-    if (seen.has(each.name)) throw new InvalidInputError(`workflow '${workflow}': two of its signals are named '${each.name}'; give one of them another name`)
+      throw new InvalidInputError(
+        `workflow '${workflow}': \`signals\` is a list of signals and requests, as in [signal('paid')], got ${JSON.stringify(each)}`,
+      )
+    if (seen.has(each.name))
+      throw new InvalidInputError(
+        `workflow '${workflow}': two of its signals are named '${each.name}'; give one of them another name`,
+      )
     seen.add(each.name)
   }
 }
@@ -159,14 +179,25 @@ export function request<P extends Schema, R extends Schema>(
   name: string,
   schemas: { payload: P; reply: R },
 ): RunRequest<SchemaOut<P>, SchemaIn<P>, SchemaIn<R>, SchemaOut<R>>
-export function request<P extends Schema>(name: string, schemas: { payload: P; reply?: undefined }): RunRequest<SchemaOut<P>, SchemaIn<P>>
-export function request<R extends Schema>(name: string, schemas: { payload?: undefined; reply: R }): RunRequest<unknown, unknown, SchemaIn<R>, SchemaOut<R>>
+export function request<P extends Schema>(
+  name: string,
+  schemas: { payload: P; reply?: undefined },
+): RunRequest<SchemaOut<P>, SchemaIn<P>>
+export function request<R extends Schema>(
+  name: string,
+  schemas: { payload?: undefined; reply: R },
+): RunRequest<unknown, unknown, SchemaIn<R>, SchemaOut<R>>
 export function request<P = unknown, R = unknown>(name: string): RunRequest<P, P, R>
-export function request(name: string, schemas?: { payload?: Schema | undefined; reply?: Schema | undefined }): RunRequest {
+export function request(
+  name: string,
+  schemas?: { payload?: Schema | undefined; reply?: Schema | undefined },
+): RunRequest {
   const { payload, reply } = schemas ?? {}
   checkName('a request name', name)
   if (payload === undefined && reply === undefined && schemas !== undefined && Object.keys(schemas).length > 0)
-    throw new InvalidInputError(`request '${name}': the second argument is { payload, reply }, each a schema; give { payload: yourSchema }`)
+    throw new InvalidInputError(
+      `request '${name}': the second argument is { payload, reply }, each a schema; give { payload: yourSchema }`,
+    )
   return { name, schema: payload, replySchema: reply, isRequest: true }
 }
 
@@ -200,14 +231,20 @@ export class Registry implements WorkflowSource {
 
   latest(name: string): AnyWorkflow {
     const versions = this.byName.get(name)
-    if (!versions) throw new UnknownWorkflowError(`${this.whatIsMissing(name)}. Is it spelt right, and does the entry file export it?`)
+    if (!versions)
+      throw new UnknownWorkflowError(
+        `${this.whatIsMissing(name)}. Is it spelt right, and does the entry file export it?`,
+      )
     return versions.get(Math.max(...versions.keys()))!
   }
 
   toStart(name: string, version?: number): AnyWorkflow {
     const latest = this.latest(name)
     const found = version === undefined ? latest : this.find(name, version)
-    if (!found) throw new UnknownWorkflowError(`${this.whatIsMissing(name, version)}. Is it the right one, and does the entry file export it?`)
+    if (!found)
+      throw new UnknownWorkflowError(
+        `${this.whatIsMissing(name, version)}. Is it the right one, and does the entry file export it?`,
+      )
     return found
   }
 
@@ -234,7 +271,8 @@ export class Registry implements WorkflowSource {
 
   private whatIsMissing(name: string, version?: number): string {
     const versions = this.byName.get(name)
-    if (versions) return `workflow '${name}' has no version ${version}; known versions: ${[...versions.keys()].join(', ')}`
+    if (versions)
+      return `workflow '${name}' has no version ${version}; known versions: ${[...versions.keys()].join(', ')}`
     return `no workflow is named '${name}'; known: ${this.names().join(', ') || 'none'}`
   }
 

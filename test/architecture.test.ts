@@ -12,13 +12,17 @@ describe('architecture', () => {
   it('the engine reaches the outside only through its ports', () => {
     const forbidden =
       /@aws-sdk|Date\.now\(|new Date\(\)|Math\.random\(|setTimeout|setInterval|setImmediate|node:(fs|http|https|net|sqlite|child_process|timers)|from '\.\.\/worlds/
-    const offenders = sources('sdk/engine').filter(({ text }) => forbidden.test(text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')))
+    const offenders = sources('sdk/engine').filter(({ text }) =>
+      forbidden.test(text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')),
+    )
     expect(offenders.map(({ file }) => file)).toEqual([])
   })
 
   it('worlds do not know each other, and the authoring API knows no world', () => {
     for (const { file, text } of sources('sdk/worlds/local')) expect(text, file).not.toMatch(/worlds\/aws|\.\.\/aws/)
-    for (const { file, text } of sources('sdk').filter(({ file }) => !file.includes('worlds') && !file.includes('testing'))) {
+    for (const { file, text } of sources('sdk').filter(
+      ({ file }) => !file.includes('worlds') && !file.includes('testing'),
+    )) {
       if (file === 'sdk/local.ts') continue
       expect(text, file).not.toMatch(/from '.*worlds\//)
     }
@@ -28,12 +32,15 @@ describe('architecture', () => {
     for (const { file, text } of sources('sdk/views')) {
       expect(text, file).not.toMatch(/from 'node:|Date\.now\(|new Date\(\)|process\.|Buffer\b/)
       for (const [line] of text.matchAll(/^import (?!type).*$/gm))
-        expect(line, file).toMatch(/from '\.\/|from '\.\.\/engine\/(undone|events)\.ts'|from '\.\.\/flow\/pause-scope\.ts'/)
+        expect(line, file).toMatch(
+          /from '\.\/|from '\.\.\/(engine\/undone|base\/events|flow\/limiter\/pause-scope)\.ts'/,
+        )
     }
   })
 
   it('the engine knows nothing of flow control but its port', () => {
-    for (const { file, text } of sources('sdk/engine')) expect([file, /from '\.\.\/flow\//.test(text)]).toEqual([file, false])
+    for (const { file, text } of sources('sdk/engine'))
+      expect([file, /from '\.\.\/flow\//.test(text)]).toEqual([file, false])
     const loop = sources('sdk/engine').find(({ file }) => file.endsWith('run-loop.ts'))!
     expect(loop.text.split('\n').length).toBeLessThan(220)
   })

@@ -34,14 +34,19 @@ describe('types are inferred end to end', () => {
   })
 
   const cents = z.object({ cents: z.string().transform(Number) })
-  const price = request('price', { payload: z.object({ since: z.string().transform((text) => new Date(text)) }), reply: cents })
+  const price = request('price', {
+    payload: z.object({ since: z.string().transform((text) => new Date(text)) }),
+    reply: cents,
+  })
   const plain = request<string, number>('plain')
   const ping = request<undefined, undefined>('ping')
 
   it('whoever asks gives what the schema takes, and gets what the other one makes of the reply', () => {
     const ask = async (client: Client, remote: OverwinterClient, run: StartedRun) => {
       expectTypeOf(await client.ask('r', price, { since: '2026' })).toEqualTypeOf<{ cents: number }>()
-      expectTypeOf(await remote.ask('r', price, { since: '2026' }, { timeout: '1m' })).toEqualTypeOf<{ cents: number }>()
+      expectTypeOf(await remote.ask('r', price, { since: '2026' }, { timeout: '1m' })).toEqualTypeOf<{
+        cents: number
+      }>()
       expectTypeOf(await run.ask(plain, 'x')).toEqualTypeOf<number>()
       expectTypeOf(await run.ask(ping)).toEqualTypeOf<undefined>()
       // @ts-expect-error a payload that does not fit does not compile
@@ -61,11 +66,15 @@ describe('types are inferred end to end', () => {
       expectTypeOf(await ctx.waitFor(approved)).toEqualTypeOf<{ by: string }>()
       expectTypeOf(await ctx.waitFor(approved, { timeout: '1h' })).toEqualTypeOf<{ by: string } | undefined>()
       expectTypeOf(await ctx.until('u', () => 'x' as string | undefined, { every: '1m' })).toEqualTypeOf<string>()
-      expectTypeOf(await ctx.until('u', async () => true as boolean, { every: '1m', timeout: '1h' })).toEqualTypeOf<true | undefined>()
+      expectTypeOf(await ctx.until('u', async () => true as boolean, { every: '1m', timeout: '1h' })).toEqualTypeOf<
+        true | undefined
+      >()
       const first = await ctx.race('r', { paid: (c) => c.waitFor(approved), late: (c) => c.sleep('1d') })
       expectTypeOf(first.key).toEqualTypeOf<'paid' | 'late'>()
       if (first.key === 'paid') expectTypeOf(first.value).toEqualTypeOf<{ by: string }>()
-      expectTypeOf(await ctx.race('r', { a: (c) => c.step('a', () => 1) }, { need: 1 })).toEqualTypeOf<{ key: 'a'; value: number }[]>()
+      expectTypeOf(await ctx.race('r', { a: (c) => c.step('a', () => 1) }, { need: 1 })).toEqualTypeOf<
+        { key: 'a'; value: number }[]
+      >()
       expectTypeOf(await ctx.callback('c', { schema: z.number() }).promise).toEqualTypeOf<number>()
       expectTypeOf(await ctx.run(order, { id: 'x' })).toEqualTypeOf<{ label: string }>()
       expectTypeOf(await ctx.run(order, { id: 'x' }, { detached: true })).toEqualTypeOf<{ runId: string }>()
@@ -190,7 +199,9 @@ describe('whoever sends sees what the schema takes, whoever receives what it mak
 
   it('of callbacks', () => {
     const use = async (ctx: Context) => {
-      expectTypeOf(await ctx.callback('when', { schema: z.object({ at: z.coerce.date() }) }).promise).toEqualTypeOf<{ at: Date }>()
+      expectTypeOf(await ctx.callback('when', { schema: z.object({ at: z.coerce.date() }) }).promise).toEqualTypeOf<{
+        at: Date
+      }>()
     }
     expectTypeOf(use).toBeFunction()
   })
@@ -296,13 +307,24 @@ describe('what cannot be stored', () => {
 
   it('is nothing that can be, nor what nobody knows the type of', () => {
     // biome-ignore lint/suspicious/noExplicitAny: that is what is looked at
-    const body = async <T, U extends object>(ctx: Context, something: unknown, anything: any, tree: Tree, t: T, make: () => Promise<U>) => {
-      expectTypeOf(await ctx.step('a', () => ({ at: new Date(), seen: new Set(['x']), of: new Map([['a', 1n]]) }))).toEqualTypeOf<{
+    const body = async <T, U extends object>(
+      ctx: Context,
+      something: unknown,
+      anything: any,
+      tree: Tree,
+      t: T,
+      make: () => Promise<U>,
+    ) => {
+      expectTypeOf(
+        await ctx.step('a', () => ({ at: new Date(), seen: new Set(['x']), of: new Map([['a', 1n]]) })),
+      ).toEqualTypeOf<{
         at: Date
         seen: Set<string>
         of: Map<string, bigint>
       }>()
-      expectTypeOf(await ctx.step('a', () => [new Uint8Array(1), new URL('https://example.com'), new Error('x')])).toBeArray()
+      expectTypeOf(
+        await ctx.step('a', () => [new Uint8Array(1), new URL('https://example.com'), new Error('x')]),
+      ).toBeArray()
       expectTypeOf(await ctx.step('a', () => something)).toEqualTypeOf<unknown>()
       expectTypeOf(await ctx.step('a', () => anything)).toBeAny()
       expectTypeOf(await ctx.step('a', () => tree)).toEqualTypeOf<Tree>()

@@ -10,10 +10,14 @@ const Request = z.object({
 })
 
 /** Half an hour for a person to decide. Nobody's silence is an error: it is an answer of its own. */
-export const approval = workflow('approval', { input: Request, signals: [decided] }, async (ctx, { document, patience }) => {
-  await ctx.step('ask', () => `asked for a decision about ${document}`)
-  const decision = await ctx.waitFor(decided, { timeout: patience as Duration })
-  if (!decision) return { document, outcome: 'expired' }
-  await ctx.step('tell the author', () => `${decision.by} has decided`)
-  return { document, outcome: decision.approve ? 'approved' : 'rejected', by: decision.by }
-})
+export const approval = workflow(
+  'approval',
+  { input: Request, signals: [decided] },
+  async (ctx, { document, patience }) => {
+    await ctx.step('ask', () => `asked for a decision about ${document}`)
+    const decision = await ctx.waitFor(decided, { timeout: patience as Duration })
+    if (!decision) return { document, outcome: 'expired' }
+    await ctx.step('tell the author', () => `${decision.by} has decided`)
+    return { document, outcome: decision.approve ? 'approved' : 'rejected', by: decision.by }
+  },
+)

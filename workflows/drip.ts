@@ -10,16 +10,20 @@ const LETTERS = [
 ] as const
 
 /** Letters over three weeks, until somebody has had enough. Between two letters the run holds nothing. */
-export const drip = workflow('drip', { input: z.object({ email: z.string() }), signals: [unsubscribed] }, async (ctx, { email }) => {
-  const sent: string[] = []
-  // One wait for the whole campaign: a wait of its own in every round would leave the earlier ones to swallow the signal.
-  const enough = ctx.waitFor(unsubscribed).then(() => true)
-  for (const { template, wait } of LETTERS) {
-    sent.push(await ctx.step('send', ({ idempotencyKey }) => send(email, template, idempotencyKey)))
-    if (await Promise.race([enough, ctx.sleep('pause', wait).then(() => false)])) return { sent, unsubscribed: true }
-  }
-  return { sent, unsubscribed: false }
-})
+export const drip = workflow(
+  'drip',
+  { input: z.object({ email: z.string() }), signals: [unsubscribed] },
+  async (ctx, { email }) => {
+    const sent: string[] = []
+    // One wait for the whole campaign: a wait of its own in every round would leave the earlier ones to swallow the signal.
+    const enough = ctx.waitFor(unsubscribed).then(() => true)
+    for (const { template, wait } of LETTERS) {
+      sent.push(await ctx.step('send', ({ idempotencyKey }) => send(email, template, idempotencyKey)))
+      if (await Promise.race([enough, ctx.sleep('pause', wait).then(() => false)])) return { sent, unsubscribed: true }
+    }
+    return { sent, unsubscribed: false }
+  },
+)
 
 /** A stand-in for a mail service, which would recognise a repeated request by its key. */
 function send(email: string, template: string, idempotencyKey: string): string {

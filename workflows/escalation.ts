@@ -12,16 +12,24 @@ const Incident = z.object({
 })
 
 /** Goes from one person to the next until somebody reacts or the deadline has come. */
-export const escalation = workflow('escalation', { input: Incident, signals: [acknowledged] }, async (ctx, { incident, people, deadline, patience }) => {
-  const tooLate = ctx.sleepUntil('deadline', deadline).then(() => undefined)
-  const reaction = ctx.waitFor(acknowledged)
-  const told: string[] = []
-  for (const person of people) {
-    told.push(await ctx.step('page', () => `${person} about ${incident}`))
-    const event = await Promise.race([reaction, tooLate.then(() => 'late' as const), ctx.sleep('patience', patience as Duration).then(() => 'next' as const)])
-    if (event === 'late') break
-    if (event !== 'next') return { incident, told, acknowledgedBy: event.by }
-  }
-  const by = await Promise.race([reaction, tooLate])
-  return { incident, told, acknowledgedBy: by?.by ?? 'nobody' }
-})
+export const escalation = workflow(
+  'escalation',
+  { input: Incident, signals: [acknowledged] },
+  async (ctx, { incident, people, deadline, patience }) => {
+    const tooLate = ctx.sleepUntil('deadline', deadline).then(() => undefined)
+    const reaction = ctx.waitFor(acknowledged)
+    const told: string[] = []
+    for (const person of people) {
+      told.push(await ctx.step('page', () => `${person} about ${incident}`))
+      const event = await Promise.race([
+        reaction,
+        tooLate.then(() => 'late' as const),
+        ctx.sleep('patience', patience as Duration).then(() => 'next' as const),
+      ])
+      if (event === 'late') break
+      if (event !== 'next') return { incident, told, acknowledgedBy: event.by }
+    }
+    const by = await Promise.race([reaction, tooLate])
+    return { incident, told, acknowledgedBy: by?.by ?? 'nobody' }
+  },
+)

@@ -12,17 +12,25 @@ const Shop = z.object({
 })
 
 /** Takes in a shop page by page. One import of a shop at a time, and all imports together no faster than the API allows: no sleep in the code guesses at it. */
-export const importShop = workflow('import-shop', { input: Shop, concurrency: { limit: 1, key: ({ shop }) => shop } }, async (ctx, { shop, pages, rest }) => {
-  let products = 0
-  for (let page = 1; page <= pages; page++) {
-    products += await ctx.step('fetch page', ({ attempt }) => fetchPage(page, attempt, rest), { limit: shopApi, timeout: '10s' })
-    ctx.progress({ page, pages, products })
-  }
-  return { shop, products }
-})
+export const importShop = workflow(
+  'import-shop',
+  { input: Shop, concurrency: { limit: 1, key: ({ shop }) => shop } },
+  async (ctx, { shop, pages, rest }) => {
+    let products = 0
+    for (let page = 1; page <= pages; page++) {
+      products += await ctx.step('fetch page', ({ attempt }) => fetchPage(page, attempt, rest), {
+        limit: shopApi,
+        timeout: '10s',
+      })
+      ctx.progress({ page, pages, products })
+    }
+    return { shop, products }
+  },
+)
 
 /** A stand-in for the API: the first request of every third page is one too many, and then everybody who calls it rests. */
 function fetchPage(page: number, attempt: number, rest: string): number {
-  if (page % 3 === 0 && attempt === 1) throw new RetryableError('429: too many requests', { after: rest as Duration, limit: shopApi })
+  if (page % 3 === 0 && attempt === 1)
+    throw new RetryableError('429: too many requests', { after: rest as Duration, limit: shopApi })
   return 100
 }

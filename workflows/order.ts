@@ -12,18 +12,22 @@ const Order = z.object({
 })
 
 /** Payment, a person's approval, delivery. If one part fails, what was done before is undone, last first. */
-export const order = workflow('order', { input: Order, signals: [approved] }, async (ctx, { id, cents, patience, address }) => {
-  const payment = await ctx.step('charge', ({ idempotencyKey }) => charge(id, cents, idempotencyKey))
-  ctx.compensate('refund', () => refund(payment))
-  ctx.progress({ state: 'charged', payment })
+export const order = workflow(
+  'order',
+  { input: Order, signals: [approved] },
+  async (ctx, { id, cents, patience, address }) => {
+    const payment = await ctx.step('charge', ({ idempotencyKey }) => charge(id, cents, idempotencyKey))
+    ctx.compensate('refund', () => refund(payment))
+    ctx.progress({ state: 'charged', payment })
 
-  const approval = await ctx.waitFor(approved, { timeout: patience as Duration })
-  if (!approval) throw new FatalError(`nobody approved order '${id}' in time`)
-  ctx.progress({ state: 'approved', by: approval.by })
+    const approval = await ctx.waitFor(approved, { timeout: patience as Duration })
+    if (!approval) throw new FatalError(`nobody approved order '${id}' in time`)
+    ctx.progress({ state: 'approved', by: approval.by })
 
-  const parcel = await ctx.step('ship', () => ship(id, address), { retry: { attempts: 2, initial: '1s' } })
-  return { payment, parcel, approvedBy: approval.by }
-})
+    const parcel = await ctx.step('ship', () => ship(id, address), { retry: { attempts: 2, initial: '1s' } })
+    return { payment, parcel, approvedBy: approval.by }
+  },
+)
 
 /** Stand-ins for a payment provider and a carrier. The key lets the provider recognise a repeated request. */
 function charge(order: string, cents: number, idempotencyKey: string): string {

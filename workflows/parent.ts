@@ -8,7 +8,11 @@ export const child = workflow('child', { input: z.object({ city: z.string() }) }
 })
 
 /** Runs that start runs: each child has a history of its own, and the parent waits for them without holding anything. */
-export const parent = workflow('parent', { input: z.object({ cities: z.array(z.string()) }) }, async (ctx, { cities }) => {
-  const visits = await Promise.all(cities.map((city) => ctx.run(child, { city })))
-  return { letters: visits.reduce((sum, { letters }) => sum + letters, 0) }
-})
+export const parent = workflow(
+  'parent',
+  { input: z.object({ cities: z.array(z.string()) }) },
+  async (ctx, { cities }) => {
+    const visits = await Promise.all(cities.map((city) => ctx.run(child, { city })))
+    return { letters: visits.reduce((sum, { letters }) => sum + letters, 0) }
+  },
+)

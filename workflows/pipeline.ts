@@ -21,6 +21,7 @@ export const pipeline = workflow('pipeline', { input: Work }, async (ctx, { page
 
 /** A stand-in for the API: the first request of every third page comes too soon. */
 function fetchPage(page: number, attempt: number, coolDown: string): number {
-  if (page % 3 === 0 && attempt === 1) throw new RetryableError('429: too many requests', { after: coolDown as Duration })
+  if (page % 3 === 0 && attempt === 1)
+    throw new RetryableError('429: too many requests', { after: coolDown as Duration })
   return 100
 }

@@ -5,7 +5,10 @@ import { research } from './research.ts'
 
 /** Stands in for the agent: a note for each letter of the topic. */
 function spell({ input, iteration, lastCheckpoint, goOn }: WorkerTask<{ topic: string }>) {
-  const notes = [...((lastCheckpoint as object[] | undefined) ?? []), { subject: input.topic[iteration], fact: `letter ${iteration + 1}` }]
+  const notes = [
+    ...((lastCheckpoint as object[] | undefined) ?? []),
+    { subject: input.topic[iteration], fact: `letter ${iteration + 1}` },
+  ]
   return notes.length < input.topic.length ? goOn(notes) : { notes, thoughts: iteration + 1 }
 }
 

@@ -11,7 +11,11 @@ export const research = workflow(
   'research',
   { input: z.object({ topic: z.string(), most: z.int().min(1).max(50).default(10) }) },
   async (ctx, { topic, most }) => {
-    const { notes, thoughts } = await ctx.task<Findings>('research', { topic }, { maxIterations: most, heartbeatTimeout: '1m' })
+    const { notes, thoughts } = await ctx.task<Findings>(
+      'research',
+      { topic },
+      { maxIterations: most, heartbeatTimeout: '1m' },
+    )
     const report = await ctx.step('write-up', () => notes.map(({ subject, fact }) => `${subject}: ${fact}`).join('; '))
     return { thoughts, report }
   },

@@ -12,11 +12,16 @@ const Question = z.object({
 })
 
 /** What a question will cost, roughly: four characters are a token, and the answer is as long as it may get. */
-const tokensOf = ({ prompt, longest }: { prompt: string; longest: number }): number => Math.ceil(prompt.length / 4) + longest
+const tokensOf = ({ prompt, longest }: { prompt: string; longest: number }): number =>
+  Math.ceil(prompt.length / 4) + longest
 
 /** Asks a model, within the budget of the tenant who wants to know. Who has used it up waits for the next minute; the others do not. */
 export const assistant = workflow('assistant', { input: Question }, async (ctx, { tenant, ...question }) => {
-  const answer = await ctx.step('ask the model', () => model(question.prompt), { limit: modelTokens.for(tenant), input: question, cost: tokensOf })
+  const answer = await ctx.step('ask the model', () => model(question.prompt), {
+    limit: modelTokens.for(tenant),
+    input: question,
+    cost: tokensOf,
+  })
   return { tenant, answer }
 })
 

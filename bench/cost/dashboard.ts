@@ -1,6 +1,6 @@
 import { nextPause, PACE } from '../../dashboard/live/pace.ts'
-import { Client } from '../../sdk/client.ts'
-import { FORMAT } from '../../sdk/engine/names.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { Registry } from '../../sdk/workflow.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
@@ -51,7 +51,12 @@ export async function measureDashboard(): Promise<Record<string, DashboardCost>>
     const { readUnits } = meter.bill
     const over = (looks: number): DashboardCost => {
       const requests = looks * 2
-      return { looks, requests, readUnits: looks * readUnits, usd: Number(usdOfRequests(requests, looks * readUnits, GB_SECONDS).toPrecision(3)) }
+      return {
+        looks,
+        requests,
+        readUnits: looks * readUnits,
+        usd: Number(usdOfRequests(requests, looks * readUnits, GB_SECONDS).toPrecision(3)),
+      }
     }
     return { 'left alone': over(looksIn(false)), 'somebody at it, always news': over(looksIn(true)), hidden: over(0) }
   } finally {

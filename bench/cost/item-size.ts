@@ -13,7 +13,13 @@ function valueSize(value: unknown): number {
   if (typeof value === 'number') return Math.ceil(significantDigits(value) / 2) + 1 + (value < 0 ? 1 : 0)
   if (value instanceof Uint8Array) return value.byteLength
   if (Array.isArray(value)) return 3 + value.reduce((sum: number, inner) => sum + valueSize(inner) + 1, 0)
-  return 3 + Object.entries(value as Record<string, unknown>).reduce((sum, [name, inner]) => sum + Buffer.byteLength(name) + valueSize(inner) + 1, 0)
+  return (
+    3 +
+    Object.entries(value as Record<string, unknown>).reduce(
+      (sum, [name, inner]) => sum + Buffer.byteLength(name) + valueSize(inner) + 1,
+      0,
+    )
+  )
 }
 
 /** Zeros at either end are free. */

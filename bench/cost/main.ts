@@ -19,9 +19,12 @@ try {
     console.table(Object.fromEntries(queue.map(({ name, ...figures }) => [name, figures])))
     console.log('Runs of one step that come to a limit, for each run.')
     console.table(dashboard)
-    console.log('The dashboard of a deployment, its list of runs open for eight hours; API Gateway, Lambda (50 ms of 512 MB a request) and DynamoDB.')
+    console.log(
+      'The dashboard of a deployment, its list of runs open for eight hours; API Gateway, Lambda (50 ms of 512 MB a request) and DynamoDB.',
+    )
   }
-  if (process.argv.includes('--calls')) for (const { name, lines } of measured) console.log(`\n${name}\n  ${lines.join('\n  ')}`)
+  if (process.argv.includes('--calls'))
+    for (const { name, lines } of measured) console.log(`\n${name}\n  ${lines.join('\n  ')}`)
 } finally {
   await stack.stop()
 }

@@ -1,7 +1,7 @@
-import { Client } from '../../sdk/client.ts'
-import { FORMAT } from '../../sdk/engine/names.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
-import type { Wake, World } from '../../sdk/ports.ts'
+import type { Wake, World } from '../../sdk/ports/world.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { Registry } from '../../sdk/workflow.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
@@ -61,7 +61,12 @@ export async function measureCosts(): Promise<Measured[]> {
 }
 
 /** What the runner function does with each message of the queue, under virtual time. */
-async function takeToItsEnd(world: AwsWorld, clock: VirtualClock, { workflow, result }: Scenario, meter: Meter): Promise<void> {
+async function takeToItsEnd(
+  world: AwsWorld,
+  clock: VirtualClock,
+  { workflow, result }: Scenario,
+  meter: Meter,
+): Promise<void> {
   const registry = new Registry([workflow])
   const inFlight: (Wake & { arrives: number })[] = []
   const { store, documents, tasks, ids, log, inlineWaitMs, flow } = world
@@ -78,7 +83,17 @@ async function takeToItsEnd(world: AwsWorld, clock: VirtualClock, { workflow, re
     meter.bill.roundTrips++
     await take(runId)
   }
-  const recording: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, flow, wakeups: { send, ...(result === 'waited for' && { handOver }) } }
+  const recording: World = {
+    store,
+    documents,
+    tasks,
+    clock,
+    ids,
+    log,
+    inlineWaitMs,
+    flow,
+    wakeups: { send, ...(result === 'waited for' && { handOver }) },
+  }
   const client = new Client(recording, registry)
   if (result === 'waited for') return void (await client.startAndSettle(workflow, { order: 4711 }, { timeout: '20s' }))
   const { runId } = await client.start(workflow, { order: 4711 })

@@ -102,22 +102,30 @@ interface Answer {
 
 /** Every command that the hot path uses; one it should not use is an error. */
 const DYNAMODB: Record<string, (meter: Meter, input: Input, carryOut: () => Promise<unknown>) => Promise<unknown>> = {
-  PutItemCommand: (meter, { TableName, Item }, carryOut) => meter.write('put', TableName, { pk: Item.pk, sk: Item.sk }, carryOut),
+  PutItemCommand: (meter, { TableName, Item }, carryOut) =>
+    meter.write('put', TableName, { pk: Item.pk, sk: Item.sk }, carryOut),
   UpdateItemCommand: (meter, { TableName, Key }, carryOut) => meter.write('update', TableName, Key, carryOut),
   DeleteItemCommand: (meter, { TableName, Key }, carryOut) => meter.write('delete', TableName, Key, carryOut),
   GetItemCommand: async (meter, { Key, ConsistentRead }, carryOut) => {
     const answer = (await carryOut()) as Answer
-    meter.count('readUnits', readUnits(answer.output.Item ? [answer.output.Item] : [], ConsistentRead === true), 'get', Key)
+    meter.count(
+      'readUnits',
+      readUnits(answer.output.Item ? [answer.output.Item] : [], ConsistentRead === true),
+      'get',
+      Key,
+    )
     return answer
   },
   // Each item is rounded up by itself.
   BatchGetItemCommand: async (meter, _input, carryOut) => {
     const answer = (await carryOut()) as { output: { Responses?: Record<string, Item[]> } }
-    for (const item of Object.values(answer.output.Responses ?? {}).flat()) meter.count('readUnits', readUnits([item], false), 'get', item)
+    for (const item of Object.values(answer.output.Responses ?? {}).flat())
+      meter.count('readUnits', readUnits([item], false), 'get', item)
     return answer
   },
   QueryCommand: async (meter, { ConsistentRead, ProjectionExpression }, carryOut) => {
-    if (ProjectionExpression) throw new Error('a projected Query is billed by what it does not return; the meter cannot see that')
+    if (ProjectionExpression)
+      throw new Error('a projected Query is billed by what it does not return; the meter cannot see that')
     const answer = (await carryOut()) as Answer
     meter.count('readUnits', readUnits(answer.output.Items ?? [], ConsistentRead === true), 'query', {})
     return answer

@@ -12,7 +12,12 @@ const REQUESTS_PER_MESSAGE = 3
 export function usdPerMillion({ writeUnits, readUnits, sqs, scheduler }: Bill): number {
   // A schedule that fires puts one more message into the queue.
   const messages = sqs + scheduler
-  return writeUnits * WRITE_UNIT + readUnits * READ_UNIT + messages * REQUESTS_PER_MESSAGE * SQS_REQUEST + scheduler * SCHEDULE
+  return (
+    writeUnits * WRITE_UNIT +
+    readUnits * READ_UNIT +
+    messages * REQUESTS_PER_MESSAGE * SQS_REQUEST +
+    scheduler * SCHEDULE
+  )
 }
 
 /** The same run elsewhere. */

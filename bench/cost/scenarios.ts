@@ -1,5 +1,5 @@
+import type { Duration } from '../../sdk/base/duration.ts'
 import type { Context } from '../../sdk/context.ts'
-import type { Duration } from '../../sdk/engine/duration.ts'
 import { type AnyWorkflow, workflow } from '../../sdk/workflow.ts'
 import type { Elsewhere } from './prices.ts'
 

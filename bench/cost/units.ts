@@ -26,7 +26,8 @@ export function readUnits(items: Item[], consistent: boolean): number {
 function indexUnits(before: Item | undefined, after: Item | undefined): number {
   if (!before && !after) return 0
   if (!before || !after) return kilobytes(sizeOf(before ?? after))
-  if (JSON.stringify(before.key) !== JSON.stringify(after.key)) return kilobytes(sizeOf(before)) + kilobytes(sizeOf(after))
+  if (JSON.stringify(before.key) !== JSON.stringify(after.key))
+    return kilobytes(sizeOf(before)) + kilobytes(sizeOf(after))
   return JSON.stringify(before) === JSON.stringify(after) ? 0 : kilobytes(Math.max(sizeOf(before), sizeOf(after)))
 }
 

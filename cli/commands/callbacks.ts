@@ -15,12 +15,17 @@ export function addCallbacks(program: Command): void {
 
   const list = callbacks
     .command('list')
-    .description('Lists the callbacks of a run that can be answered now, each with its link. Whoever has the link may answer.')
+    .description(
+      'Lists the callbacks of a run that can be answered now, each with its link. Whoever has the link may answer.',
+    )
     .argument('<run>', 'its id')
     .action(async (runId: string) => {
       const session = Session.of(list)
       const open = await withRun(session.client, runId, () => session.client.listCallbacks(runId))
-      const text = open.length === 0 ? `${runId} waits for no callback` : open.map((each) => callbackText(each, Date.now())).join('\n')
+      const text =
+        open.length === 0
+          ? `${runId} waits for no callback`
+          : open.map((each) => callbackText(each, Date.now())).join('\n')
       session.print(text, { callbacks: open.map(callbackToJson) })
     })
 

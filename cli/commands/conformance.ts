@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
+import { type Duration, milliseconds } from '../../sdk/base/duration.ts'
 import { type Checks, type Outcome, outcomeLine, tryOne } from '../conformance/checks.ts'
 import { Failure } from '../failure.ts'
 import { Session } from '../session.ts'
@@ -25,7 +25,10 @@ export function addConformance(program: Command): void {
     )
     .option('--worker', 'check a worker instead of a server')
     .option('--workers-url <url>', 'where the server listens to workers, if that is another address')
-    .option('--worker-token <token>', 'the token of a worker; OVERWINTER_WORKER_TOKEN says so too (default: one is made, and revoked afterwards)')
+    .option(
+      '--worker-token <token>',
+      'the token of a worker; OVERWINTER_WORKER_TOKEN says so too (default: one is made, and revoked afterwards)',
+    )
     .option('--within <duration>', 'with --worker: how long each task may take', WITHIN)
     .option('--port <port>', 'with --worker: where the server listens (default: any free port)', '0')
     .action(async (flags: Flags) => {
@@ -38,13 +41,20 @@ export function addConformance(program: Command): void {
 }
 
 async function checkServer(session: Session, flags: Flags): Promise<Outcome[]> {
-  const [{ serverChecks }, { Wire }] = await Promise.all([import('../conformance/server-checks.ts'), import('../conformance/wire.ts')])
+  const [{ serverChecks }, { Wire }] = await Promise.all([
+    import('../conformance/server-checks.ts'),
+    import('../conformance/wire.ts'),
+  ])
   const { client, connection } = session
   const url = flags.workersUrl ?? connection.url
   const given = flags.workerToken ?? process.env.OVERWINTER_WORKER_TOKEN
   const made = given === undefined ? await client.createToken({ name: 'conformance', expiresIn: '1h' }) : undefined
   try {
-    const { beside, inTurn } = serverChecks(client, new Wire(url, given ?? made!.token), (token) => new Wire(url, token))
+    const { beside, inTurn } = serverChecks(
+      client,
+      new Wire(url, given ?? made!.token),
+      (token) => new Wire(url, token),
+    )
     // Most of it is waiting for the next heartbeat.
     const meanwhile = Promise.all(Object.entries(beside).map(([name, check]) => tryOne(name, check)))
     const outcomes = await performInTurn(session, inTurn)
@@ -65,7 +75,12 @@ async function checkWorker(session: Session, { within, port }: Flags): Promise<O
   ])
   if (!/^\d+$/.test(port)) throw new Failure(`a port is a whole number, got '${port}'`)
   const withinMs = milliseconds(within, '--within')
-  await using server = await serveLocal({ path: ':memory:', workflows: [conformance], port: Number(port), log: () => {} })
+  await using server = await serveLocal({
+    path: ':memory:',
+    workflows: [conformance],
+    port: Number(port),
+    log: () => {},
+  })
   const { directory, tokens } = new Workers(server.local.world)
   const { token } = await tokens.create({ name: 'conformance' })
   const tasks = Object.entries(TASKS).map(([type, what]) => `  ${type.padEnd(15)} ${what}`)

@@ -7,7 +7,10 @@ import { problemLines } from '../problem-text.ts'
 import { Session } from '../session.ts'
 
 /** As the API has it. */
-const withIsoTime = <T extends { createdAt: number }>(each: T) => ({ ...each, createdAt: new Date(each.createdAt).toISOString() })
+const withIsoTime = <T extends { createdAt: number }>(each: T) => ({
+  ...each,
+  createdAt: new Date(each.createdAt).toISOString(),
+})
 
 export function addDefinitions(program: Command): void {
   const command = program
@@ -19,7 +22,10 @@ export function addDefinitions(program: Command): void {
       const definitions = await session.client.listDefinitions()
       const text = definitions.map((definition) => line(definition, Date.now())).join('\n')
       session.print(text || 'no definitions', {
-        definitions: definitions.map((each) => ({ ...withIsoTime(each), updatedAt: new Date(each.updatedAt).toISOString() })),
+        definitions: definitions.map((each) => ({
+          ...withIsoTime(each),
+          updatedAt: new Date(each.updatedAt).toISOString(),
+        })),
       })
     })
 
@@ -32,8 +38,13 @@ export function addDefinitions(program: Command): void {
       const session = Session.of(put)
       const definition = readDefinition(file)
       const saved = await session.client.putDefinition(name ?? nameOf(definition, file), definition)
-      const said = saved.isNew ? `is saved as version ${saved.version}` : `has not changed since version ${saved.version}`
-      session.print([`${saved.name} ${said}`, ...problemLines(saved.warnings, 'warning')].join('\n'), withIsoTime(saved))
+      const said = saved.isNew
+        ? `is saved as version ${saved.version}`
+        : `has not changed since version ${saved.version}`
+      session.print(
+        [`${saved.name} ${said}`, ...problemLines(saved.warnings, 'warning')].join('\n'),
+        withIsoTime(saved),
+      )
     })
 
   const get = command

@@ -9,7 +9,9 @@ export function addDev(program: Command): void {
   program
     .command('dev')
     .summary('run workflows on this machine, with an HTTP API')
-    .description('Runs the workflows that a file exports, in a SQLite file on this machine, behind the HTTP API. Changed code is picked up.')
+    .description(
+      'Runs the workflows that a file exports, in a SQLite file on this machine, behind the HTTP API. Changed code is picked up.',
+    )
     .argument('[file]', 'exports the workflows', DEFAULT_ENTRY)
     .option('--port <port>', 'where to listen; the environment variable PORT says so too (default: 4400)', portArgument)
     .option('--data <folder>', 'where the database goes; OVERWINTER_DATA says so too (default: .overwinter)')
@@ -19,6 +21,13 @@ export function addDev(program: Command): void {
       const port = options.port ?? (PORT ? portArgument(PORT) : 4400)
       const data = resolve(options.data ?? OVERWINTER_DATA ?? '.overwinter')
       // A server that is still there notices that nobody watches over it any more, and ends too.
-      process.exit(await new Supervisor({ entry: resolve(file), port, data, ...(options.codec !== undefined && { codec: resolve(options.codec) }) }).run())
+      process.exit(
+        await new Supervisor({
+          entry: resolve(file),
+          port,
+          data,
+          ...(options.codec !== undefined && { codec: resolve(options.codec) }),
+        }).run(),
+      )
     })
 }

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { Schedules } from '../../sdk/client/schedules.ts'
 import type { OverwinterClient } from '../../sdk/http-client/index.ts'
 import type { Client } from '../../sdk/index.ts'
-import { Schedules } from '../../sdk/schedules.ts'
 import { isLocal, regionOf } from '../connection.ts'
 import { type Check, checkRuns, checkSchedules, checkServer } from '../doctor/checks.ts'
 import { checkFlow } from '../doctor/flow.ts'
@@ -11,7 +11,12 @@ import { explain } from '../failure.ts'
 import { Session } from '../session.ts'
 import { paint } from '../terminal.ts'
 
-const MARKS = { ok: paint('green', '✓'), warn: paint('yellow', '!'), bad: paint('red', '✗'), skipped: paint('dim', '–') }
+const MARKS = {
+  ok: paint('green', '✓'),
+  warn: paint('yellow', '!'),
+  bad: paint('red', '✗'),
+  skipped: paint('dim', '–'),
+}
 
 interface DoctorOptions {
   data?: string
@@ -27,8 +32,14 @@ export function addDoctor(program: Command): void {
     .description(
       'Checks that the server answers, that no run is overdue, stuck or without code, and that no schedule is behind; says what is paused and how many runs are queued. With --stack, and AWS credentials, it looks at the queues of a deployment too. Exit code 1 if something is wrong.',
     )
-    .option('--data <folder>', 'where the dev server keeps its database; OVERWINTER_DATA says so too (default: .overwinter)')
-    .option('--stack <name>', 'the CloudFormation stack of a deployment, for its queues, dead letters and schedule group')
+    .option(
+      '--data <folder>',
+      'where the dev server keeps its database; OVERWINTER_DATA says so too (default: .overwinter)',
+    )
+    .option(
+      '--stack <name>',
+      'the CloudFormation stack of a deployment, for its queues, dead letters and schedule group',
+    )
     .action(async () => {
       const session = Session.of(command)
       const checks = await examine(session, command.optsWithGlobals())
@@ -40,7 +51,11 @@ export function addDoctor(program: Command): void {
 
 async function examine(session: Session, { data, stack, url, profile }: DoctorOptions): Promise<Check[]> {
   const isAddressed = url !== undefined || process.env.OVERWINTER_URL !== undefined
-  const unchecked: Check = { name: 'server', state: 'skipped', text: 'the API, its runs and its schedules were not checked; --url <address> does' }
+  const unchecked: Check = {
+    name: 'server',
+    state: 'skipped',
+    text: 'the API, its runs and its schedules were not checked; --url <address> does',
+  }
   const folder = resolve(data ?? process.env.OVERWINTER_DATA ?? '.overwinter')
   const seen = stack === undefined || isAddressed ? await checkApi(session, folder) : [unchecked]
   if (stack === undefined && isLocal(session.connection.url)) return seen
@@ -48,7 +63,10 @@ async function examine(session: Session, { data, stack, url, profile }: DoctorOp
   const { checkDeployment, deploymentUnchecked } = await import('../doctor/deployment.ts')
   if (stack === undefined) return [...seen, deploymentUnchecked]
   const { AwsAccount } = await import('../aws-account.ts')
-  return [...seen, ...(await checkDeployment(new AwsAccount({ profile, region: regionOf(session.connection.url) }), stack))]
+  return [
+    ...seen,
+    ...(await checkDeployment(new AwsAccount({ profile, region: regionOf(session.connection.url) }), stack)),
+  ]
 }
 
 async function checkApi(session: Session, data: string): Promise<Check[]> {
@@ -65,14 +83,21 @@ async function checkApi(session: Session, data: string): Promise<Check[]> {
 /** Of a server or of a file. */
 async function checkWhatIsThere(client: Client | OverwinterClient): Promise<Check[]> {
   const runs = await checkRuns((filter) => client.list(filter))
-  const [pauses, limits, queued] = await Promise.all([client.pauses(), client.limits.list(), client.list({ status: 'queued', limit: 1_000 })])
+  const [pauses, limits, queued] = await Promise.all([
+    client.pauses(),
+    client.limits.list(),
+    client.list({ status: 'queued', limit: 1_000 }),
+  ])
   return [...runs, ...checkFlow({ pauses, limits, queued }), ...checkSchedules(await new Schedules(client).list())]
 }
 
 /** Without a server, the file still tells what waits for one. */
 async function checkFile(path: string): Promise<Check[]> {
   if (!existsSync(path)) return [{ name: 'database', state: 'warn', text: `there is no database at ${path} yet` }]
-  const [{ LocalWorld }, { Client, Registry }] = await Promise.all([import('../../sdk/local.ts'), import('../../sdk/index.ts')])
+  const [{ LocalWorld }, { Client, Registry }] = await Promise.all([
+    import('../../sdk/local.ts'),
+    import('../../sdk/index.ts'),
+  ])
   const world = new LocalWorld({ path })
   try {
     const client = new Client(world, new Registry([]))

@@ -21,7 +21,9 @@ export function addGraph(program: Command): void {
     .addOption(new Option('-f, --format <format>', 'how to draw it').choices(Object.keys(FORMATS)).default('mermaid'))
     .action(async (target: string, { format }: { format: Format }) => {
       const session = Session.of(graph)
-      const nodes = existsSync(target) ? await nodesIn(target) : await withRun(session.client, target, () => session.client.steps(target))
+      const nodes = existsSync(target)
+        ? await nodesIn(target)
+        : await withRun(session.client, target, () => session.client.steps(target))
       const picture = FORMATS[format](nodes)
       session.print(picture, { format, picture, steps: nodes })
     })
@@ -30,8 +32,12 @@ export function addGraph(program: Command): void {
 async function nodesIn(file: string): Promise<Drawn[]> {
   const json = readDefinition(file)
   // Loaded late: other commands need no validator.
-  const [{ findProblems }, { Definition }] = await Promise.all([import('../../sdk/definitions/validate.ts'), import('../../sdk/definitions/schema.ts')])
+  const [{ findProblems }, { Definition }] = await Promise.all([
+    import('../../sdk/definitions/validate.ts'),
+    import('../../sdk/definitions/schema.ts'),
+  ])
   const problems = findProblems(json, {})
-  if (problems.length > 0) throw new Failure([`${file} cannot be drawn:`, ...problemLines(problems, 'problem')].join('\n'))
+  if (problems.length > 0)
+    throw new Failure([`${file} cannot be drawn:`, ...problemLines(problems, 'problem')].join('\n'))
   return nodesOf(Definition.parse(json))
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { incidentToJson } from '../../functions/http/run-json.ts'
-import { pastMoment } from '../../sdk/engine/duration.ts'
+import { pastMoment } from '../../sdk/base/duration.ts'
 import type { Incident } from '../../sdk/index.ts'
 import { asWritten } from '../../sdk/views/as-written.ts'
 import { fromNow } from '../../sdk/views/moments.ts'
@@ -13,15 +13,21 @@ export function addIncidents(program: Command): void {
   const command = program
     .command('incidents')
     .summary('list what goes wrong, and how many runs it has met')
-    .description('Lists runs that failed or are stuck, by what their errors have in common: what differs from run to run, an id for example, does not count.')
+    .description(
+      'Lists runs that failed or are stuck, by what their errors have in common: what differs from run to run, an id for example, does not count.',
+    )
     .option('--workflow <name>', 'only of this workflow')
     .option('--since <when>', 'only of runs that failed or got stuck since then: a time, or how long ago, as in 2h')
     .action(async ({ workflow, since }: { workflow?: string; since?: string }) => {
       const session = Session.of(command)
       const at = since === undefined ? undefined : pastMoment(since, Date.now(), '--since')
-      const { incidents, isComplete } = await session.client.incidents({ ...(workflow !== undefined && { workflow }), ...(at !== undefined && { since: at }) })
+      const { incidents, isComplete } = await session.client.incidents({
+        ...(workflow !== undefined && { workflow }),
+        ...(at !== undefined && { since: at }),
+      })
       const more = isComplete ? '' : '\n\nThere are more: only the newest 1,000 failed and stuck runs were looked at'
-      const next = '\n\n`overwinter retry --incident <fingerprint>` lets all runs of one go on; `overwinter rerun` starts them anew'
+      const next =
+        '\n\n`overwinter retry --incident <fingerprint>` lets all runs of one go on; `overwinter rerun` starts them anew'
       const none = since === undefined ? 'nothing has gone wrong' : `nothing has gone wrong since ${since}`
       session.print(incidents.length === 0 ? none : incidentTable(incidents, Date.now()) + more + next, {
         incidents: incidents.map(incidentToJson),

@@ -18,13 +18,20 @@ export function addInit(program: Command): void {
     .summary('make a new project')
     .description('Makes a new project: a workflow, its test, and a CDK app that deploys it.')
     .argument('<folder>', 'a new or empty one')
-    .option('--package <spec>', 'what the project depends on, where it is not this version: another one, or the path of a tarball')
-    .option('--alarms <address>', 'who is told when an alarm goes off on AWS: a mail address, or the ARN of an SNS topic')
+    .option(
+      '--package <spec>',
+      'what the project depends on, where it is not this version: another one, or the path of a tarball',
+    )
+    .option(
+      '--alarms <address>',
+      'who is told when an alarm goes off on AWS: a mail address, or the ARN of an SNS topic',
+    )
     .action((folder: string, options: { package?: string; alarms?: string }) => {
       if (options.alarms !== undefined && !/^(arn:\S+|[^\s@]+@[^\s@]+)$/.test(options.alarms))
         throw new Failure(`--alarms is '${options.alarms}', and must be a mail address or the ARN of an SNS topic`)
       const path = resolve(folder)
-      if (existsSync(path) && readdirSync(path).length > 0) throw new Failure(`${folder} is not empty; choose another folder`)
+      if (existsSync(path) && readdirSync(path).length > 0)
+        throw new Failure(`${folder} is not empty; choose another folder`)
       const files = templates(
         packageName(path),
         { ...testedVersions(), ...(options.package !== undefined && { overwinter: dependencyOn(options.package) }) },
@@ -35,7 +42,10 @@ export function addInit(program: Command): void {
         writeFileSync(join(path, name), text)
       }
       const next = `cd ${folder} && npm install && npm test`
-      Session.of(command).print(`made ${folder}\nNext: ${next}\nThen: npm run dev`, { folder: path, files: Object.keys(files) })
+      Session.of(command).print(`made ${folder}\nNext: ${next}\nThen: npm run dev`, {
+        folder: path,
+        files: Object.keys(files),
+      })
     })
 }
 
@@ -46,7 +56,9 @@ function dependencyOn(spec: string): string {
 
 /** The versions that this release was tested with. */
 function testedVersions(): Record<string, string> {
-  const { version, dependencies, devDependencies } = JSON.parse(readFileSync(findPackageJSON('..', import.meta.url)!, 'utf8')) as Manifest
+  const { version, dependencies, devDependencies } = JSON.parse(
+    readFileSync(findPackageJSON('..', import.meta.url)!, 'utf8'),
+  ) as Manifest
   return { ...devDependencies, ...dependencies, overwinter: version }
 }
 

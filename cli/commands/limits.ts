@@ -28,7 +28,9 @@ export function addLimits(program: Command): void {
     .action(async () => {
       const session = Session.of(limits)
       const found = await session.client.limits.list()
-      session.print(found.length === 0 ? 'no limits; one is known once a run has come to it' : limitTable(found), { limits: found.map(limitToJson) })
+      session.print(found.length === 0 ? 'no limits; one is known once a run has come to it' : limitTable(found), {
+        limits: found.map(limitToJson),
+      })
     })
 
   const show = limits
@@ -43,16 +45,22 @@ export function addLimits(program: Command): void {
 
   const set = limits
     .command('set')
-    .description('Sets other numbers than those of the code, without a deployment, until they are reset. What is not given stays as it is.')
+    .description(
+      'Sets other numbers than those of the code, without a deployment, until they are reset. What is not given stays as it is.',
+    )
     .argument('<limit>', 'its name')
     .option('--concurrency <count>', 'how many may be under way at once', numberArgument)
     .option('--rate <count>', 'how many may begin within --per', numberArgument)
     .option('--per <duration>', "the time that the rate is for: '1s', '1m', '1h'")
     .action(async (name: string, options: { concurrency?: number; rate?: number; per?: Duration }) => {
       const session = Session.of(set)
-      if (Object.keys(options).length === 0) throw new Failure(`say what ${name} is to be, with --concurrency, or with --rate and --per`)
+      if (Object.keys(options).length === 0)
+        throw new Failure(`say what ${name} is to be, with --concurrency, or with --rate and --per`)
       const limit = await session.client.limits.set(name, options)
-      session.print(`${name} is now ${specInWords(limit.inForce)}; \`overwinter limits reset ${quoted(name)}\` takes it back`, limitToJson(limit))
+      session.print(
+        `${name} is now ${specInWords(limit.inForce)}; \`overwinter limits reset ${quoted(name)}\` takes it back`,
+        limitToJson(limit),
+      )
     })
 
   for (const action of ['pause', 'resume', 'reset'] as const) {
@@ -66,7 +74,9 @@ export function addLimits(program: Command): void {
         if (action === 'resume') {
           const { paused, gates } = await limits.get(name)
           if (!paused && gates.every(({ restUntil }) => restUntil === undefined))
-            throw new Failure(`limit '${name}' is not paused, and does not rest; \`overwinter limits\` lists those that are paused`)
+            throw new Failure(
+              `limit '${name}' is not paused, and does not rest; \`overwinter limits\` lists those that are paused`,
+            )
         }
         const limit = await limits[action](name)
         session.print(`${name} ${DONE[action](limit)}`, limitToJson(limit))
@@ -77,6 +87,8 @@ export function addLimits(program: Command): void {
 function numberArgument(text: string): number {
   const count = Number(text)
   if (!Number.isInteger(count) || count < 1)
-    throw new InvalidArgumentError('It must be a whole number from 1. To let nothing through, pause it: `overwinter limits pause <limit>`.')
+    throw new InvalidArgumentError(
+      'It must be a whole number from 1. To let nothing through, pause it: `overwinter limits pause <limit>`.',
+    )
   return count
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Problem } from '../../sdk/base/errors.ts'
 import type { Known } from '../../sdk/definitions/validate.ts'
-import type { Problem } from '../../sdk/engine/errors.ts'
 import { InvalidInputError } from '../../sdk/http-client/index.ts'
 import { nameOf, readDefinition } from '../definition-file.ts'
 import { loadEntry } from '../dev/load-entry.ts'
@@ -16,7 +16,9 @@ export function addLint(program: Command): void {
   program
     .command('lint')
     .summary('say what is wrong with a definition')
-    .description('Says everything that is wrong with a definition, each with its path. Handlers and workflows are checked with --entry, or with --url.')
+    .description(
+      'Says everything that is wrong with a definition, each with its path. Handlers and workflows are checked with --entry, or with --url.',
+    )
     .argument('<file>', 'a JSON file')
     .option('--entry <file>', 'the file that exports the handlers and workflows')
     .action(lint)
@@ -33,7 +35,8 @@ async function lint(file: string, flags: LintFlags, command: Command): Promise<v
   ])
   const problems = findProblems(json, flags.entry === undefined ? {} : await knownIn(flags.entry))
   // What can be seen from here need not be asked for.
-  if (problems.length === 0 && url !== undefined) problems.push(...(await problemsAt(session, nameOf(json, file), json)))
+  if (problems.length === 0 && url !== undefined)
+    problems.push(...(await problemsAt(session, nameOf(json, file), json)))
   const warnings = problems.length > 0 ? [] : findWarnings(Definition.parse(json))
   const lines = [...problemLines(problems, 'problem'), ...problemLines(warnings, 'warning')]
   session.print(lines.join('\n') || `${file} is fine`, { problems, warnings })

@@ -17,12 +17,17 @@ interface ScopeOptions {
 export function addPauses(program: Command): void {
   const pause = takesScope(program.command('pause'))
     .summary('let nothing new begin: of a workflow, of a run, or at all')
-    .description('Lets nothing new begin: new runs queue, sleeping ones stay due, steps that run end. It holds until it is resumed, deployments included.')
+    .description(
+      'Lets nothing new begin: new runs queue, sleeping ones stay due, steps that run end. It holds until it is resumed, deployments included.',
+    )
     .action(async (workflow: string | undefined, options: ScopeOptions) => {
       const session = Session.of(pause)
       const made = await session.client.pause(scopeOf('pause', workflow, options))
       const { scope } = made
-      session.print(`paused ${scopeInWords(scope)}: nothing new begins, steps that run end. \`${resumeCommand(scope)}\` lets it go on`, pauseToJson(made))
+      session.print(
+        `paused ${scopeInWords(scope)}: nothing new begins, steps that run end. \`${resumeCommand(scope)}\` lets it go on`,
+        pauseToJson(made),
+      )
     })
 
   const resume = takesScope(program.command('resume'))
@@ -43,24 +48,37 @@ export function addPauses(program: Command): void {
     .action(async () => {
       const session = Session.of(pauses)
       const found = await session.client.pauses()
-      session.print(found.length === 0 ? 'nothing is paused' : pauseTable(found, Date.now()), { pauses: found.map(pauseToJson) })
+      session.print(found.length === 0 ? 'nothing is paused' : pauseTable(found, Date.now()), {
+        pauses: found.map(pauseToJson),
+      })
     })
 }
 
 function takesScope(command: Command): Command {
-  return command.argument('[workflow]', 'all runs of this workflow').option('--all', 'everything').option('--run <id>', 'this run')
+  return command
+    .argument('[workflow]', 'all runs of this workflow')
+    .option('--all', 'everything')
+    .option('--run <id>', 'this run')
 }
 
 /** Whoever says nothing does not mean everything. */
 function scopeOf(verb: string, workflow: string | undefined, { all, run }: ScopeOptions): PauseScope {
-  const given: PauseScope[] = [...(workflow === undefined ? [] : [{ workflow }]), ...(all ? [{ all }] : []), ...(run === undefined ? [] : [{ run }])]
-  if (given.length !== 1) throw new Failure(`say what to ${verb}: a workflow by its name, --run <id>, or --all for everything; one of the three`)
+  const given: PauseScope[] = [
+    ...(workflow === undefined ? [] : [{ workflow }]),
+    ...(all ? [{ all }] : []),
+    ...(run === undefined ? [] : [{ run }]),
+  ]
+  if (given.length !== 1)
+    throw new Failure(
+      `say what to ${verb}: a workflow by its name, --run <id>, or --all for everything; one of the three`,
+    )
   return given[0]!
 }
 
 function rateArgument(text: string): number {
   const count = /^(\d{1,6})(\/s)?$/.exec(text.trim())?.[1]
-  if (count === undefined || Number(count) < 1) throw new InvalidArgumentError('It must be so many a second, as in 20/s.')
+  if (count === undefined || Number(count) < 1)
+    throw new InvalidArgumentError('It must be so many a second, as in 20/s.')
   return Number(count)
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { RUN_STATUSES } from '../../functions/http/openapi-schemas.ts'
 import { summaryToJson } from '../../functions/http/run-json.ts'
 import type { ListOptions } from '../../sdk/index.ts'
-import type { RunPage, RunSummary } from '../../sdk/ports.ts'
+import type { RunPage, RunSummary } from '../../sdk/ports/run-lists.ts'
 import { countArgument } from '../arguments.ts'
 import { runTable } from '../run-text.ts'
 import { screenful } from '../screenful.ts'
@@ -26,15 +26,22 @@ export function addRuns(program: Command): void {
     .option('--internal', 'also what Overwinter itself runs: schedules, and what is done to many runs')
     .option('-w, --watch', 'go on showing them, until Ctrl-C')
   command.addOption(command.createOption('--status <status>', 'only in this state').choices(RUN_STATUSES))
-  command.action(async ({ watch, id, internal = false, ...options }: ListOptions & { watch?: boolean; id?: string; internal?: boolean }) => {
-    const session = Session.of(command)
-    const filter: ListOptions = { ...options, hidesInternal: !internal, ...(id !== undefined && { idPrefix: id }) }
-    if (watch) return follow(session, filter)
-    const { runs, cursor } = await fullPage(session, filter)
-    const more = cursor === undefined ? '' : `\n\nThere are more: --cursor ${cursor}`
-    const text = runs.length === 0 ? 'no runs' : runTable(runs, Date.now()) + more
-    session.print(text, { runs: runs.map(summaryToJson), cursor })
-  })
+  command.action(
+    async ({
+      watch,
+      id,
+      internal = false,
+      ...options
+    }: ListOptions & { watch?: boolean; id?: string; internal?: boolean }) => {
+      const session = Session.of(command)
+      const filter: ListOptions = { ...options, hidesInternal: !internal, ...(id !== undefined && { idPrefix: id }) }
+      if (watch) return follow(session, filter)
+      const { runs, cursor } = await fullPage(session, filter)
+      const more = cursor === undefined ? '' : `\n\nThere are more: --cursor ${cursor}`
+      const text = runs.length === 0 ? 'no runs' : runTable(runs, Date.now()) + more
+      session.print(text, { runs: runs.map(summaryToJson), cursor })
+    },
+  )
 }
 
 /** How often the server is asked on for one page: each time it looks through as much as it thinks right. */

@@ -1,11 +1,19 @@
 import type { Command } from 'commander'
+import { Schedules, type ScheduleView } from '../../sdk/client/schedules.ts'
 import { scheduleToJson } from '../../sdk/http-client/wire.ts'
-import { Schedules, type ScheduleView } from '../../sdk/schedules.ts'
 import { clockTime, fromNow, span } from '../../sdk/views/moments.ts'
 import { Session } from '../session.ts'
 
-const DONE = { pause: 'starts nothing more until it is resumed', resume: 'goes on', trigger: 'starts a run now' } as const
-const SUMMARIES = { pause: 'start nothing more', resume: 'go on after a pause', trigger: 'start a run now, whatever the plan says' } as const
+const DONE = {
+  pause: 'starts nothing more until it is resumed',
+  resume: 'goes on',
+  trigger: 'starts a run now',
+} as const
+const SUMMARIES = {
+  pause: 'start nothing more',
+  resume: 'go on after a pause',
+  trigger: 'start a run now, whatever the plan says',
+} as const
 
 export function addSchedules(program: Command): void {
   const command = program
@@ -31,7 +39,10 @@ export function addSchedules(program: Command): void {
   }
 }
 
-function line({ name, workflow, cron, everyMs, timezone, isPaused, nextDue, started, lastError }: ScheduleView, now: number): string {
+function line(
+  { name, workflow, cron, everyMs, timezone, isPaused, nextDue, started, lastError }: ScheduleView,
+  now: number,
+): string {
   const plan = cron === undefined ? `every ${span(everyMs!)}` : `${cron} (${timezone})`
   const due = nextDue === undefined ? 'never again' : `next ${clockTime(nextDue, now)} (${fromNow(nextDue, now)})`
   const when = lastError?.at === undefined ? '' : ` ${fromNow(lastError.at, now)}`

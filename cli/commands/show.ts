@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { eventToJson, runToJson, whyToJson } from '../../functions/http/run-json.ts'
-import { hasEnded } from '../../sdk/ports.ts'
+import { hasEnded } from '../../sdk/ports/run.ts'
 import { withRun } from '../failure.ts'
 import { runEnd, runHead } from '../run-text.ts'
 import { Session } from '../session.ts'
@@ -25,7 +25,9 @@ export function addShow(program: Command): void {
   const why = program
     .command('why')
     .summary('say why a run stands where it stands, and what to do')
-    .description('Says what a run waits for, since when and until when, what is known about that, and what can be done.')
+    .description(
+      'Says what a run waits for, since when and until when, what is known about that, and what can be done.',
+    )
     .argument('<run>', 'its id')
     .action(async (runId: string) => {
       const session = Session.of(why)
@@ -40,8 +42,11 @@ export function addShow(program: Command): void {
     .argument('<run>', 'its id')
     .action(async (runId: string) => {
       const session = Session.of(history)
-      const events = (await withRun(session.client, runId, () => session.client.history(runId))).map((event) => eventToJson(event, true))
-      const line = ({ at, type, ...rest }: (typeof events)[number]) => `${at}  ${type.padEnd(18)} ${JSON.stringify(rest)}`
+      const events = (await withRun(session.client, runId, () => session.client.history(runId))).map((event) =>
+        eventToJson(event, true),
+      )
+      const line = ({ at, type, ...rest }: (typeof events)[number]) =>
+        `${at}  ${type.padEnd(18)} ${JSON.stringify(rest)}`
       session.print(events.map(line).join('\n'), { events })
     })
 }
@@ -52,10 +57,15 @@ async function showOnce(session: Session, runId: string): Promise<void> {
   const timeline = events.map((event) => timelineLine(event, run.startedAt ?? run.createdAt))
   const data = { ...runToJson(run, true), history: events.map((event) => eventToJson(event, true)) }
   const logs = run.logs === undefined ? [] : ['', `Its log: ${run.logs}`]
-  session.print([runHead(run, now), '', ...timeline, ...(timeline.length > 0 ? [''] : []), runEnd(run, events, now), ...logs].join('\n'), {
-    ...data,
-    logs: run.logs,
-  })
+  session.print(
+    [runHead(run, now), '', ...timeline, ...(timeline.length > 0 ? [''] : []), runEnd(run, events, now), ...logs].join(
+      '\n',
+    ),
+    {
+      ...data,
+      logs: run.logs,
+    },
+  )
 }
 
 /** Events as they come, one a line. */
@@ -70,7 +80,8 @@ async function follow(session: Session, runId: string): Promise<void> {
     isFirst = false
     // Continued as new: the history begins anew.
     if (events.length < shown) shown = 0
-    for (const event of events.slice(shown)) session.print(timelineLine(event, run.startedAt ?? run.createdAt), eventToJson(event, true))
+    for (const event of events.slice(shown))
+      session.print(timelineLine(event, run.startedAt ?? run.createdAt), eventToJson(event, true))
     shown = events.length
     if (hasEnded(run.status) || run.status === 'stuck') {
       if (!session.isJson) say(`\n${runEnd(run, events, Date.now())}`)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { runToJson } from '../../functions/http/run-json.ts'
-import type { Duration } from '../../sdk/engine/duration.ts'
+import type { Duration } from '../../sdk/base/duration.ts'
 import { jsonArgument, listArgument } from '../arguments.ts'
 import { Failure } from '../failure.ts'
 import { runEnd } from '../run-text.ts'
@@ -39,11 +39,14 @@ async function start(workflow: string, flags: StartFlags, command: Command): Pro
   const { input, id, key: idempotencyKey, delay, at: startAt, tag: tags, wait } = flags
   const { runId, status, created } = await client.start(workflow, input, { id, idempotencyKey, delay, startAt, tags })
   if (wait === undefined) {
-    const text = created ? `started ${runId}\nFollow it: overwinter show ${runId} --watch` : `${runId} had been started before; it is ${status}`
+    const text = created
+      ? `started ${runId}\nFollow it: overwinter show ${runId} --watch`
+      : `${runId} had been started before; it is ${status}`
     return session.print(text, { runId, status, created })
   }
   const run = await client.settled(runId, wait === true ? {} : { timeout: wait })
   if (session.isJson) session.print('', runToJson(run, true))
-  if (run.status !== 'completed') throw new Failure(`run ${runId} has not completed. It is ${runEnd(run, await client.history(runId), Date.now())}`)
+  if (run.status !== 'completed')
+    throw new Failure(`run ${runId} has not completed. It is ${runEnd(run, await client.history(runId), Date.now())}`)
   if (!session.isJson && run.output !== undefined) say(JSON.stringify(run.output, null, 2))
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { encode } from '../../sdk/engine/values.ts'
+import { encode } from '../../sdk/base/values.ts'
 import type { OverwinterClient } from '../../sdk/http-client/index.ts'
 import type { BulkAction, Duration } from '../../sdk/index.ts'
 import { jsonArgument } from '../arguments.ts'
@@ -19,8 +19,13 @@ export function addSteering(program: Command): void {
     .option('--key <key>', 'an idempotency key: sent twice under it, the signal counts once')
     .action(async (runId: string, name: string, { payload, key }: { payload?: unknown; key?: string }) => {
       const session = Session.of(signal)
-      const { accepted } = await withRun(session.client, runId, () => session.client.signal(runId, name, payload, { idempotencyKey: key }))
-      session.print(accepted ? `sent ${name} to ${runId}` : `${name} had been sent under this key before`, { runId, accepted })
+      const { accepted } = await withRun(session.client, runId, () =>
+        session.client.signal(runId, name, payload, { idempotencyKey: key }),
+      )
+      session.print(accepted ? `sent ${name} to ${runId}` : `${name} had been sent under this key before`, {
+        runId,
+        accepted,
+      })
     })
 
   const ask = program
@@ -32,20 +37,32 @@ export function addSteering(program: Command): void {
     .option('-p, --payload <json>', 'JSON, @file, or - for standard input', jsonArgument)
     .option('--timeout <duration>', 'how long to wait for the reply', '30s')
     .option('--key <key>', 'an idempotency key: asked twice under it, the request counts once')
-    .action(async (runId: string, name: string, { payload, timeout, key }: { payload?: unknown; timeout: Duration; key?: string }) => {
-      const session = Session.of(ask)
-      const { client } = session
-      const result = await withRun(client, runId, () => client.ask(runId, name, payload, { timeout, ...(key !== undefined && { idempotencyKey: key }) }))
-      const json = encode(result, 'the reply')
-      session.print(JSON.stringify(json, undefined, 2) ?? '(nothing)', { result: json })
-    })
+    .action(
+      async (
+        runId: string,
+        name: string,
+        { payload, timeout, key }: { payload?: unknown; timeout: Duration; key?: string },
+      ) => {
+        const session = Session.of(ask)
+        const { client } = session
+        const result = await withRun(client, runId, () =>
+          client.ask(runId, name, payload, { timeout, ...(key !== undefined && { idempotencyKey: key }) }),
+        )
+        const json = encode(result, 'the reply')
+        session.print(JSON.stringify(json, undefined, 2) ?? '(nothing)', { result: json })
+      },
+    )
 
-  const cancel = program.command('cancel').summary('ask a run to stop; its clean-up runs').description('Asks a run to stop. Its clean-up runs.')
+  const cancel = program
+    .command('cancel')
+    .summary('ask a run to stop; its clean-up runs')
+    .description('Asks a run to stop. Its clean-up runs.')
   const terminate = program
     .command('terminate')
     .summary('end a run at once, without clean-up')
     .description('Ends a run at once. None of its code runs any more.')
-  for (const command of [cancel, terminate]) takesMany(command.argument('[run]', 'its id')).option('--reason <text>', 'kept in its history')
+  for (const command of [cancel, terminate])
+    takesMany(command.argument('[run]', 'its id')).option('--reason <text>', 'kept in its history')
   steers(cancel, (client, runId, { reason }) => client.cancel(runId, reason), 'asked to stop', 'cancel')
   steers(terminate, (client, runId, { reason }) => client.terminate(runId, reason), 'ended', 'terminate')
 
@@ -76,15 +93,25 @@ export function addSteering(program: Command): void {
     .option('--yes', 'do it')
     .action(async (runId: string | undefined, { yes, tag, workflow: of, terminate }: EraseOptions) => {
       const session = Session.of(erase)
-      if ((runId === undefined) === (tag === undefined)) throw new Failure('say which run, by its id, or which runs, with --tag; one of the two')
+      if ((runId === undefined) === (tag === undefined))
+        throw new Failure('say which run, by its id, or which runs, with --tag; one of the two')
       if (runId === undefined) {
         const which = `all runs tagged '${tag}'${of === undefined ? '' : ` of ${of}`}${terminate ? '' : ' that have ended'}`
         if (!yes) throw new Failure(`this would remove ${which} for good; say --yes to do it`)
-        const started = await session.client.eraseTagged(tag!, { ...(of !== undefined && { workflow: of }), ...(terminate && { terminate }) })
-        return session.print(`run ${started.runId} erases ${which}; \`overwinter show ${started.runId}\` says how far it is`, started)
+        const started = await session.client.eraseTagged(tag!, {
+          ...(of !== undefined && { workflow: of }),
+          ...(terminate && { terminate }),
+        })
+        return session.print(
+          `run ${started.runId} erases ${which}; \`overwinter show ${started.runId}\` says how far it is`,
+          started,
+        )
       }
       const { workflow, status } = await withRun(session.client, runId, () => session.client.get(runId))
-      if (!yes) throw new Failure(`this would remove all there is of ${runId} (${workflow}, ${status}) for good; say --yes to do it`)
+      if (!yes)
+        throw new Failure(
+          `this would remove all there is of ${runId} (${workflow}, ${status}) for good; say --yes to do it`,
+        )
       await session.client.erase(runId)
       session.print(`erased ${runId}`, { runId, erased: true })
     })
@@ -92,22 +119,32 @@ export function addSteering(program: Command): void {
   const rerun = program
     .command('rerun')
     .summary('start a run anew, from its beginning or from one of its steps')
-    .description('Starts a new run with the same input. With --from it takes over the results of all steps before the given one.')
+    .description(
+      'Starts a new run with the same input. With --from it takes over the results of all steps before the given one.',
+    )
     .argument('[run]', 'the id of the run to repeat')
     .option('--from <step>', 'the first step to run again; without it, the run begins at its beginning')
     .option('--id <id>', 'the id of the new run')
     .option('--inherit-undone', 'with --from: take over results that the run has undone since (ctx.compensate)')
-  takesMany(rerun, 'long').action(async (runId: string | undefined, { id, from, inheritUndone, ...many }: BulkOptions & { id?: string }) => {
-    const session = Session.of(rerun)
-    const options = { ...(from !== undefined && { from }), ...(inheritUndone && { inheritUndone }) }
-    if (runId === undefined) {
-      if (id !== undefined) throw new Failure('--id is the id of one new run; for runs whose ids begin alike, give --id-prefix')
-      return steerMany(session, 'rerun', { ...many, ...options })
-    }
-    if (Object.keys(many).length > 0) throw new Failure(ONE_OF_THE_TWO)
-    const started = await withRun(session.client, runId, () => session.client.rerun(runId, { ...options, ...(id !== undefined && { id }) }))
-    session.print(`started ${started.runId}, from ${from === undefined ? 'the beginning' : `'${from}'`} of ${runId}`, started)
-  })
+  takesMany(rerun, 'long').action(
+    async (runId: string | undefined, { id, from, inheritUndone, ...many }: BulkOptions & { id?: string }) => {
+      const session = Session.of(rerun)
+      const options = { ...(from !== undefined && { from }), ...(inheritUndone && { inheritUndone }) }
+      if (runId === undefined) {
+        if (id !== undefined)
+          throw new Failure('--id is the id of one new run; for runs whose ids begin alike, give --id-prefix')
+        return steerMany(session, 'rerun', { ...many, ...options })
+      }
+      if (Object.keys(many).length > 0) throw new Failure(ONE_OF_THE_TWO)
+      const started = await withRun(session.client, runId, () =>
+        session.client.rerun(runId, { ...options, ...(id !== undefined && { id }) }),
+      )
+      session.print(
+        `started ${started.runId}, from ${from === undefined ? 'the beginning' : `'${from}'`} of ${runId}`,
+        started,
+      )
+    },
+  )
 }
 
 const ONE_OF_THE_TWO = 'say which run, by its id, or which runs, with filters; one of the two'

@@ -44,7 +44,11 @@ async function follow(session: Session, run: RunSummary, seen: Map<string, Seen>
   if (isFirst && run.endedAt !== undefined) return void seen.set(runId, { state, generation, events: 0 })
   const events = await historyOf(session, runId)
   // A run that has continued as new has a history of its own, and so has one that was told to go on.
-  const told = isFirst ? events.length : before && before.generation === generation ? Math.min(before.events, events.length) : 0
+  const told = isFirst
+    ? events.length
+    : before && before.generation === generation
+      ? Math.min(before.events, events.length)
+      : 0
   seen.set(runId, { state, generation, events: events.length })
   for (const event of events.slice(told)) {
     const where = `${paint('dim', clockTime(event.at, Date.now()))}  ${runId}  ${run.workflow}`

@@ -30,7 +30,9 @@ export function addTrace(program: Command): void {
     )
     .action(async (runId: string, options: TraceOptions) => {
       const session = Session.of(trace)
-      const spans = await withRun(session.client, runId, async () => traceOf(await session.client.get(runId), await session.client.history(runId)))
+      const spans = await withRun(session.client, runId, async () =>
+        traceOf(await session.client.get(runId), await session.client.history(runId)),
+      )
       const [root] = spans
       if (!root) throw new Failure(`run ${runId} has no history yet, so there is nothing to export`)
       const where = await exportTo(spans, options, session)
@@ -43,22 +45,32 @@ export function addTrace(program: Command): void {
 /** Says where they went; nothing where they were printed. */
 async function exportTo(spans: Span[], { out, endpoint }: TraceOptions, session: Session): Promise<string> {
   // Loaded late: other commands need no encoder.
-  const [{ toJson }, { toProtobuf }] = await Promise.all([import('../../sdk/tracing/json.ts'), import('../../sdk/tracing/request.ts')])
-  if (out !== undefined) writeFileSync(out, out.endsWith('.pb') ? toProtobuf(spans, RESOURCE) : `${toJson(spans, RESOURCE)}\n`)
+  const [{ toJson }, { toProtobuf }] = await Promise.all([
+    import('../../sdk/tracing/json.ts'),
+    import('../../sdk/tracing/request.ts'),
+  ])
+  if (out !== undefined)
+    writeFileSync(out, out.endsWith('.pb') ? toProtobuf(spans, RESOURCE) : `${toJson(spans, RESOURCE)}\n`)
   if (endpoint !== undefined) await sendAll(spans, tracesUrl(endpoint), session)
   if (out === undefined && endpoint === undefined) say(toJson(spans, RESOURCE))
-  return [out !== undefined && `, in ${out}`, endpoint !== undefined && `, sent to ${endpoint}`].filter(Boolean).join('')
+  return [out !== undefined && `, in ${out}`, endpoint !== undefined && `, sent to ${endpoint}`]
+    .filter(Boolean)
+    .join('')
 }
 
 function tracesUrl(endpoint: string): string {
   const url = URL.parse(endpoint)
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Failure(`'${endpoint}' is not the URL of an OTLP endpoint; give one like http://localhost:4318`)
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new Failure(`'${endpoint}' is not the URL of an OTLP endpoint; give one like http://localhost:4318`)
   if (url.pathname === '/') url.pathname = '/v1/traces'
   return url.href
 }
 
 async function sendAll(spans: Span[], url: string, session: Session): Promise<void> {
-  const [{ firstBatch }, { toProtobuf }] = await Promise.all([import('../../sdk/tracing/limits.ts'), import('../../sdk/tracing/request.ts')])
+  const [{ firstBatch }, { toProtobuf }] = await Promise.all([
+    import('../../sdk/tracing/limits.ts'),
+    import('../../sdk/tracing/request.ts'),
+  ])
   const send = await senderFor(url, session)
   for (let left = spans; left.length > 0; ) {
     const batch = firstBatch(left)
@@ -83,5 +95,9 @@ async function senderFor(url: string, session: Session): Promise<ExporterOptions
   const [{ AwsClient }, { AwsAccount }] = await Promise.all([import('aws4fetch'), import('../aws-account.ts')])
   const account = new AwsAccount({ region, ...(session.profile !== undefined && { profile: session.profile }) })
   const aws = new AwsClient({ ...(await account.credentials()), region, service: 'xray' })
-  return async (body, signal) => refuseUnlessTaken(await aws.fetch(url, { method: 'POST', body, signal, headers: { 'content-type': OTLP_TYPE } }), url)
+  return async (body, signal) =>
+    refuseUnlessTaken(
+      await aws.fetch(url, { method: 'POST', body, signal, headers: { 'content-type': OTLP_TYPE } }),
+      url,
+    )
 }

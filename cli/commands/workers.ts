@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
+import { type Duration, milliseconds } from '../../sdk/base/duration.ts'
 import type { LiveWorker } from '../../sdk/tasks/directory.ts'
 import { checkTerms, TOKEN_SCOPES, type TokenScope, type TokenView } from '../../sdk/tasks/tokens.ts'
 import { clockTime, fromNow } from '../../sdk/views/moments.ts'
@@ -27,7 +27,10 @@ export function addWorkers(program: Command): void {
     .command('create')
     .description('Makes a token. It is shown now and never again: only its SHA-256 is kept.')
     .argument('[name]', 'what it is for, for people (default: its scopes and workflows)')
-    .option('--scope <scopes>', `what it is good for, with commas in between: ${TOKEN_SCOPES.join(', ')} (default: work)`)
+    .option(
+      '--scope <scopes>',
+      `what it is good for, with commas in between: ${TOKEN_SCOPES.join(', ')} (default: work)`,
+    )
     .option('--workflow <workflows>', 'the workflows it is good for, with commas in between (default: all)')
     .option('--types <types>', 'the types of tasks it is good for, with commas in between (default: all)')
     .option('--expires <duration>', "until it is worth nothing: '90d', '12h' (default: never)")
@@ -45,7 +48,10 @@ export function addWorkers(program: Command): void {
         ...terms,
         ...(expires !== undefined && { expiresIn: expires }),
       })
-      session.print(`${token}\n\nThis is the only time it is shown. To revoke it: overwinter tokens revoke ${made.id}`, { ...tokenJson(made), token })
+      session.print(
+        `${token}\n\nThis is the only time it is shown. To revoke it: overwinter tokens revoke ${made.id}`,
+        { ...tokenJson(made), token },
+      )
     })
   const list = tokens
     .command('list')

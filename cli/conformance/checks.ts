@@ -24,7 +24,8 @@ export function outcomeLine({ name, problem }: Outcome): string {
 }
 
 export function mustBe(what: string, actual: unknown, expected: unknown): void {
-  if (!isDeepStrictEqual(actual, expected)) throw new Error(`${what} should be ${JSON.stringify(expected)}, and is ${JSON.stringify(actual)}`)
+  if (!isDeepStrictEqual(actual, expected))
+    throw new Error(`${what} should be ${JSON.stringify(expected)}, and is ${JSON.stringify(actual)}`)
 }
 
 export function must(what: string, isSo: boolean): void {

@@ -9,8 +9,13 @@ const AT_ONCE = { retry: { attempts: 5, initial: '1ms', jitter: false } }
 const LATE_MS = 20_000
 
 /** What a server owes a worker. Those `inTurn` all use the same type of task, so they are done one after the other. */
-export function serverChecks(client: OverwinterClient, wire: Wire, withToken: (token: string) => Wire): { inTurn: Checks; beside: Checks } {
-  const start = async (input?: unknown, options?: Record<string, unknown>) => (await client.start('conformance', { input, options })).runId
+export function serverChecks(
+  client: OverwinterClient,
+  wire: Wire,
+  withToken: (token: string) => Wire,
+): { inTurn: Checks; beside: Checks } {
+  const start = async (input?: unknown, options?: Record<string, unknown>) =>
+    (await client.start('conformance', { input, options })).runId
   const output = (runId: string) => client.result(runId, { timeout: '60s' })
 
   /** The task of this run. What an earlier, unfinished round of checks left behind is cleared away. */
@@ -21,13 +26,27 @@ export function serverChecks(client: OverwinterClient, wire: Wire, withToken: (t
       must(`the task of run ${runId} should be handed out within 5 s`, body.length > 0)
       const [task] = body
       if (task!.run_id === runId) return task!
-      await wire.resolve(task!.task_id, { action: 'fail', error: 'left behind', retryable: false, attempt: task!.attempt, iteration: task!.iteration })
+      await wire.resolve(task!.task_id, {
+        action: 'fail',
+        error: 'left behind',
+        retryable: false,
+        attempt: task!.attempt,
+        iteration: task!.iteration,
+      })
     }
   }
   const taken = async (input?: unknown, options?: Record<string, unknown>) => take(await start(input, options))
-  const says = async (status: number, task: Pick<TaskPayload, 'task_id'>, body: Record<string, unknown>, key?: string) => {
+  const says = async (
+    status: number,
+    task: Pick<TaskPayload, 'task_id'>,
+    body: Record<string, unknown>,
+    key?: string,
+  ) => {
     const answer = await wire.resolve(task.task_id, body, key)
-    must(`${JSON.stringify(body).slice(0, 100)} should be answered with ${status}, and was with ${answer.status}`, answer.status === status)
+    must(
+      `${JSON.stringify(body).slice(0, 100)} should be answered with ${status}, and was with ${answer.status}`,
+      answer.status === status,
+    )
     return answer
   }
   const which = ({ attempt, iteration }: TaskPayload) => ({ attempt, iteration })
@@ -131,10 +150,12 @@ export function serverChecks(client: OverwinterClient, wire: Wire, withToken: (t
 
     'a request that is repeated under its Idempotency-Key counts once': async () => {
       const task = await taken(undefined, AT_ONCE)
-      for (let i = 0; i < 2; i++) await says(200, task, { action: 'continue', checkpoint: 'once', ...which(task) }, 'first')
+      for (let i = 0; i < 2; i++)
+        await says(200, task, { action: 'continue', checkpoint: 'once', ...which(task) }, 'first')
       const again = await take(task.run_id)
       mustBe('the iteration', again.iteration, 1)
-      for (let i = 0; i < 2; i++) await says(200, again, { action: 'complete', output: 'done', ...which(again) }, 'second')
+      for (let i = 0; i < 2; i++)
+        await says(200, again, { action: 'complete', output: 'done', ...which(again) }, 'second')
       mustBe('the output', await output(task.run_id), 'done')
     },
 
@@ -160,8 +181,15 @@ export function serverChecks(client: OverwinterClient, wire: Wire, withToken: (t
     'connect registers a worker for as long as it lasts, and sends a heartbeat at once and every 25 s': async () => {
       const workerId = `conformance-${Date.now().toString(36)}`
       const gone = new AbortController()
-      const registration = { worker_id: workerId, task_types: ['conformance'], max_tasks: 2, language: 'typescript', metadata: { version: '1' } }
-      const isListed = async () => (await client.listWorkers()).some((worker) => worker.worker_id === workerId && worker.language === 'typescript')
+      const registration = {
+        worker_id: workerId,
+        task_types: ['conformance'],
+        max_tasks: 2,
+        language: 'typescript',
+        metadata: { version: '1' },
+      }
+      const isListed = async () =>
+        (await client.listWorkers()).some((worker) => worker.worker_id === workerId && worker.language === 'typescript')
       const beats: number[] = []
       for await (const text of wire.connect(registration, gone.signal)) {
         must(`its events should be 'heartbeat', and one is ${JSON.stringify(text)}`, /^event: ?heartbeat$/m.test(text))
@@ -169,7 +197,10 @@ export function serverChecks(client: OverwinterClient, wire: Wire, withToken: (t
         else break
       }
       const [first, second] = beats as [number, number]
-      must(`the second heartbeat came after ${second - first} ms`, second - first > 24_000 && second - first < 25_000 + LATE_MS)
+      must(
+        `the second heartbeat came after ${second - first} ms`,
+        second - first > 24_000 && second - first < 25_000 + LATE_MS,
+      )
       gone.abort()
       // A server that cannot see its going has to miss it.
       await eventually('the worker is gone from the list', async () => !(await isListed()), 70_000)

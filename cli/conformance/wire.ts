@@ -20,7 +20,11 @@ export class Wire {
   }
 
   resolve(taskId: string, body: Record<string, unknown>, key?: string): Promise<Answer> {
-    return this.send(`/v1/tasks/${encodeURIComponent(taskId)}/resolve`, body, key === undefined ? {} : { 'idempotency-key': key })
+    return this.send(
+      `/v1/tasks/${encodeURIComponent(taskId)}/resolve`,
+      body,
+      key === undefined ? {} : { 'idempotency-key': key },
+    )
   }
 
   /** The text of its events, as they come. */
@@ -28,7 +32,8 @@ export class Wire {
     const response = await this.post('/v1/workers/connect', body, {}, signal)
     if (response.status !== 200) throw new Error(`connect should be answered with 200, and was with ${response.status}`)
     const type = response.headers.get('content-type') ?? ''
-    if (!type.startsWith('text/event-stream')) throw new Error(`connect should answer with text/event-stream, and did with '${type}'`)
+    if (!type.startsWith('text/event-stream'))
+      throw new Error(`connect should answer with text/event-stream, and did with '${type}'`)
     yield* response.body!.pipeThrough(new TextDecoderStream())
   }
 
@@ -41,7 +46,11 @@ export class Wire {
   private post(path: string, body: unknown, headers: Record<string, string>, signal?: AbortSignal): Promise<Response> {
     return fetch(this.url + path, {
       method: 'POST',
-      headers: { ...(this.token !== '' && { authorization: `Bearer ${this.token}` }), 'content-type': 'application/json', ...headers },
+      headers: {
+        ...(this.token !== '' && { authorization: `Bearer ${this.token}` }),
+        'content-type': 'application/json',
+        ...headers,
+      },
       body: JSON.stringify(body),
       ...(signal && { signal }),
     })

@@ -1,5 +1,5 @@
+import { jsonSchemaOf } from '../../sdk/base/schema.ts'
 import type { AnyWorkflow } from '../../sdk/index.ts'
-import { jsonSchemaOf } from '../../sdk/schema.ts'
 
 type JsonSchema = {
   type?: string

@@ -10,7 +10,9 @@ export async function waitForPort(port: number): Promise<void> {
   for (const until = Date.now() + PATIENCE_MS; ; ) {
     if (await isFree(port)) return
     if (Date.now() >= until) {
-      throw new FinalError(`port ${port} is taken. Stop what runs there, or choose another one: PORT=${port === 65_535 ? 4400 : port + 1}`)
+      throw new FinalError(
+        `port ${port} is taken. Stop what runs there, or choose another one: PORT=${port === 65_535 ? 4400 : port + 1}`,
+      )
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }

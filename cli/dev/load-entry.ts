@@ -30,11 +30,20 @@ export async function loadEntry(file: string, onLoad: (file: string) => void): P
   const handlers = handlersOf(exports)
   if (workflows.length + handlers.length + values.filter(isSchedule).length === 0)
     throw new Error(`${file} exports no workflow; export what \`workflow(…)\` returns`)
-  return { workflows, schedules: values.filter(isSchedule), handlers, mappings: mappingsOf(exports), functions: localFunctionsOf(exports) }
+  return {
+    workflows,
+    schedules: values.filter(isSchedule),
+    handlers,
+    mappings: mappingsOf(exports),
+    functions: localFunctionsOf(exports),
+  }
 }
 
 export async function loadCodec(file: string, onLoad: (file: string) => void): Promise<Codec> {
-  if (!existsSync(file)) throw new FinalError(`there is no file ${file}; name the one whose default export is your codec: overwinter dev --codec <file>`)
+  if (!existsSync(file))
+    throw new FinalError(
+      `there is no file ${file}; name the one whose default export is your codec: overwinter dev --codec <file>`,
+    )
   return codecOf(await load(file, onLoad))
 }
 

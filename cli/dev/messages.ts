@@ -3,7 +3,13 @@ export type ServerMessage =
   /** The workflow module, or something it imports: worth watching. */
   | { kind: 'loaded'; file: string }
   /** `newToken`: a token for workers that was made just now, and is nowhere to be had later. */
-  | { kind: 'ready'; url: string; database: string; workflows: { name: string; example?: unknown }[]; newToken?: string }
+  | {
+      kind: 'ready'
+      url: string
+      database: string
+      workflows: { name: string; example?: unknown }[]
+      newToken?: string
+    }
   /** `isFinal`: no change of the code can mend it. */
   | { kind: 'failed'; message: string; isFinal: boolean }
 

@@ -1,5 +1,7 @@
 import type { ErrorRecord, JournalEvent } from '../../sdk/index.ts'
-import { type Commit, hasEnded, type RunStore } from '../../sdk/ports.ts'
+import type { Commit } from '../../sdk/ports/commit.ts'
+import { hasEnded } from '../../sdk/ports/run.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
 import { asWritten, runIdAsWritten } from '../../sdk/views/as-written.ts'
 import { clockTime, span } from '../../sdk/views/moments.ts'
 import { paint } from '../terminal.ts'
@@ -32,7 +34,8 @@ export class Narrator {
     }
     const claim: RunStore['claim'] = async (runId, lease) => {
       const claimed = await store.claim(runId, lease)
-      if (claimed) this.claimed(runId, claimed.run.workflow, claimed.frames.length === 0 && claimed.run.generation === 0)
+      if (claimed)
+        this.claimed(runId, claimed.run.workflow, claimed.frames.length === 0 && claimed.run.generation === 0)
       return claimed
     }
     return new Proxy(store, {
@@ -53,22 +56,33 @@ export class Narrator {
   private committed({ runId, frame, next }: Commit, suspended: boolean): void {
     for (const event of frame?.events ?? []) this.happened(runId, event)
     if (next.kind === 'suspend' && suspended) {
-      const waits = next.waitingFor.map(({ kind, id, on }) => (kind === 'sleep' ? `'${asWritten(id)}'` : `${kind} '${asWritten(on ?? id)}'`)).join(', ')
-      const until = next.wakeAt === undefined ? '' : ` until ${clockTime(next.wakeAt, this.now())} (in ${span(Math.max(0, next.wakeAt - this.now()))})`
+      const waits = next.waitingFor
+        .map(({ kind, id, on }) => (kind === 'sleep' ? `'${asWritten(id)}'` : `${kind} '${asWritten(on ?? id)}'`))
+        .join(', ')
+      const until =
+        next.wakeAt === undefined
+          ? ''
+          : ` until ${clockTime(next.wakeAt, this.now())} (in ${span(Math.max(0, next.wakeAt - this.now()))})`
       const run = this.runs.get(runId)
       if (run?.waits === waits + next.wakeAt) return
       if (run) run.waits = waits + next.wakeAt
       this.tell(runId, 'yellow', '◌', `${next.status === 'sleeping' ? 'asleep' : 'waits'}${until}: ${waits}`)
     }
     if (next.kind === 'park') this.tell(runId, 'red', '✗', `stuck: ${textOf(next.error)}`)
-    if (next.kind === 'continue') this.tell(runId, 'cyan', '●', next.attempt > 1 ? `runs again, attempt ${next.attempt}` : 'continues as new')
+    if (next.kind === 'continue')
+      this.tell(runId, 'cyan', '●', next.attempt > 1 ? `runs again, attempt ${next.attempt}` : 'continues as new')
     if (next.kind === 'end') this.ended(runId, next.event)
   }
 
   private happened(runId: string, event: JournalEvent): void {
     if (event.type === 'step.retrying') {
       const wait = span(Math.max(0, event.until - this.now()))
-      this.tell(runId, 'red', '✗', `step '${asWritten(event.id)}' failed, attempt ${event.attempt}, next in ${wait}: ${textOf(event.error)}`)
+      this.tell(
+        runId,
+        'red',
+        '✗',
+        `step '${asWritten(event.id)}' failed, attempt ${event.attempt}, next in ${wait}: ${textOf(event.error)}`,
+      )
     }
     if (event.type === 'step.failed') this.failedForGood(runId, event)
   }
@@ -88,7 +102,9 @@ export class Narrator {
         runId,
         'red',
         '✗',
-        event.type === 'run.failed' ? this.failure(runId, textOf(event.error)) : `${status}${event.reason === undefined ? '' : `: ${event.reason}`}`,
+        event.type === 'run.failed'
+          ? this.failure(runId, textOf(event.error))
+          : `${status}${event.reason === undefined ? '' : `: ${event.reason}`}`,
       )
     if (hasEnded(status as Parameters<typeof hasEnded>[0])) this.runs.delete(runId)
   }
@@ -108,6 +124,8 @@ export class Narrator {
 /** The message, and the first line of the user's own that the error came from. */
 function textOf(error: ErrorRecord): string {
   const root = error.name === 'StepError' && error.cause ? error.cause : error
-  const frame = root.stack?.split('\n').find((line) => /^\s+at .*(file:|\/|\\)/.test(line) && !line.includes('node_modules') && !line.includes('node:'))
+  const frame = root.stack
+    ?.split('\n')
+    .find((line) => /^\s+at .*(file:|\/|\\)/.test(line) && !line.includes('node_modules') && !line.includes('node:'))
   return `${root.name}: ${root.message.split('\n')[0]}${frame === undefined ? '' : `\n    ${frame.trim()}`}`
 }

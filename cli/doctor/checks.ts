@@ -1,7 +1,7 @@
+import type { ScheduleView } from '../../sdk/client/schedules.ts'
 import { Transport } from '../../sdk/http-client/transport.ts'
 import type { ListOptions, RunStatus } from '../../sdk/index.ts'
-import type { RunPage, RunSummary } from '../../sdk/ports.ts'
-import type { ScheduleView } from '../../sdk/schedules.ts'
+import type { RunPage, RunSummary } from '../../sdk/ports/run-lists.ts'
 import { span } from '../../sdk/views/moments.ts'
 import type { Session } from '../session.ts'
 
@@ -40,7 +40,8 @@ export async function checkServer(session: Session): Promise<Check[]> {
     { name: 'server', state: took > SLOW_MS ? 'warn' : 'ok', text: `${url} answers in ${span(took)}` },
     { name: 'workflows', state: 'ok', text: `it runs ${body.workflows.map(({ name }) => name).join(', ')}` },
   ]
-  if (skew > SKEW_MS) checks.push({ name: 'clock', state: 'warn', text: `its clock and this machine's differ by ${span(skew)}` })
+  if (skew > SKEW_MS)
+    checks.push({ name: 'clock', state: 'warn', text: `its clock and this machine's differ by ${span(skew)}` })
   return checks
 }
 
@@ -62,14 +63,26 @@ export async function checkRuns(list: List, now = Date.now()): Promise<Check[]> 
 /** A schedule sleeps until it is due, unless it is paused; one that should have been up for a while is not being looked after. */
 export function checkSchedules(schedules: ScheduleView[], now = Date.now()): Check[] {
   const late = schedules.filter(({ nextDue }) => nextDue !== undefined && nextDue < now - OVERDUE_MS)
-  const text = (each: ScheduleView) => `schedule ${each.name} was due ${span(now - each.nextDue!)} ago and has not started its run`
+  const text = (each: ScheduleView) =>
+    `schedule ${each.name} was due ${span(now - each.nextDue!)} ago and has not started its run`
   if (late.length > 0) return late.map((each) => ({ name: 'schedules', state: 'bad', text: text(each) }))
   const troubled = schedules.filter(({ lastError }) => lastError)
-  if (troubled.length > 0) return troubled.map(({ name, lastError }) => ({ name: 'schedules', state: 'warn', text: `schedule ${name}: ${lastError!.message}` }))
+  if (troubled.length > 0)
+    return troubled.map(({ name, lastError }) => ({
+      name: 'schedules',
+      state: 'warn',
+      text: `schedule ${name}: ${lastError!.message}`,
+    }))
   if (schedules.length === 0) return [{ name: 'schedules', state: 'ok', text: 'there are no schedules' }]
   const paused = schedules.filter(({ isPaused }) => isPaused).length
   const number = schedules.length === 1 ? '1 schedule' : `${schedules.length} schedules`
-  return [{ name: 'schedules', state: 'ok', text: `${number}${paused > 0 ? `, ${paused} of them paused` : ''}; none is behind its plan` }]
+  return [
+    {
+      name: 'schedules',
+      state: 'ok',
+      text: `${number}${paused > 0 ? `, ${paused} of them paused` : ''}; none is behind its plan`,
+    },
+  ]
 }
 
 /** Runs that were looked at. `isAll` is false where there are more than one page shows. */
@@ -78,14 +91,25 @@ interface Looked {
   isAll: boolean
 }
 
-const together = (pages: RunPage[]): Looked => ({ runs: pages.flatMap(({ runs }) => runs), isAll: pages.every(({ cursor }) => cursor === undefined) })
+const together = (pages: RunPage[]): Looked => ({
+  runs: pages.flatMap(({ runs }) => runs),
+  isAll: pages.every(({ cursor }) => cursor === undefined),
+})
 
 function verdict(name: string, looked: Looked, state: 'warn' | 'bad', what: string): Check {
   const { runs, isAll } = looked
   if (runs.length === 0)
-    return { name, state: 'ok', text: isAll ? `no run is ${name}` : `none of the newest runs is ${name}; there are more than were looked at` }
+    return {
+      name,
+      state: 'ok',
+      text: isAll ? `no run is ${name}` : `none of the newest runs is ${name}; there are more than were looked at`,
+    }
   const some = runs.slice(0, MOST_NAMED).map(({ runId }) => runId)
-  return { name, state, text: `${count(looked)} ${what} (${[...some, ...(runs.length > MOST_NAMED ? ['…'] : [])].join(', ')})` }
+  return {
+    name,
+    state,
+    text: `${count(looked)} ${what} (${[...some, ...(runs.length > MOST_NAMED ? ['…'] : [])].join(', ')})`,
+  }
 }
 
 function count({ runs, isAll }: Looked): string {

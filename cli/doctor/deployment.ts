@@ -15,7 +15,11 @@ const OLD_MS = 300_000
 const MINUTE_MS = 60_000
 const COUNTS: QueueAttributeName[] = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible']
 /** How CDK names what the construct makes, before eight digits of its own. */
-const OURS = { queue: /WakeupsQueue[0-9A-F]{8}$/, deadLetters: /WakeupsDeadLetters[0-9A-F]{8}$/, schedules: /WakeupsSchedules[0-9A-F]{8}$/ }
+const OURS = {
+  queue: /WakeupsQueue[0-9A-F]{8}$/,
+  deadLetters: /WakeupsDeadLetters[0-9A-F]{8}$/,
+  schedules: /WakeupsSchedules[0-9A-F]{8}$/,
+}
 const UNCHECKED = 'queues, dead letters and the schedule group were not checked'
 
 /** What the HTTP API does not show: looked at with AWS credentials, through the resources of the stack. */
@@ -23,7 +27,8 @@ export async function checkDeployment(account: AwsAccount, stack: string): Promi
   try {
     const resources = await stackResources(account, stack)
     const ours = (what: keyof typeof OURS) => resources.filter(({ logicalId }) => OURS[what].test(logicalId))
-    if (ours('queue').length === 0) return [{ name: 'stack', state: 'bad', text: `there is no Overwinter in the stack ${stack}; ${UNCHECKED}` }]
+    if (ours('queue').length === 0)
+      return [{ name: 'stack', state: 'bad', text: `there is no Overwinter in the stack ${stack}; ${UNCHECKED}` }]
     const checks = [
       ...ours('queue').map(({ id }) => checkQueue(account, id)),
       ...ours('deadLetters').map(({ id }) => checkDeadLetters(account, id)),
@@ -36,16 +41,27 @@ export async function checkDeployment(account: AwsAccount, stack: string): Promi
 }
 
 /** Says so where nobody asked for it. */
-export const deploymentUnchecked: Check = { name: 'stack', state: 'skipped', text: `${UNCHECKED}; --stack <name> does, with AWS credentials` }
+export const deploymentUnchecked: Check = {
+  name: 'stack',
+  state: 'skipped',
+  text: `${UNCHECKED}; --stack <name> does, with AWS credentials`,
+}
 
 async function stackResources(account: AwsAccount, StackName: string): Promise<Resource[]> {
   const resources: Resource[] = []
   let NextToken: string | undefined
   do {
-    const xml = await account.query('cloudformation', 'ListStackResources', { StackName, ...(NextToken !== undefined && { NextToken }) })
+    const xml = await account.query('cloudformation', 'ListStackResources', {
+      StackName,
+      ...(NextToken !== undefined && { NextToken }),
+    })
     for (const [, member] of xml.matchAll(/<member>([\s\S]*?)<\/member>/g)) {
       const read = (name: string) => tag(member!, name) ?? ''
-      resources.push({ type: read('ResourceType'), logicalId: read('LogicalResourceId'), id: read('PhysicalResourceId') })
+      resources.push({
+        type: read('ResourceType'),
+        logicalId: read('LogicalResourceId'),
+        id: read('PhysicalResourceId'),
+      })
     }
     NextToken = tag(xml, 'NextToken')
   } while (NextToken !== undefined)
@@ -72,15 +88,25 @@ async function checkScheduleGroup(account: AwsAccount, Name: string): Promise<Ch
   try {
     const { State } = await account.scheduler.send(new GetScheduleGroupCommand({ Name }))
     if (State === 'ACTIVE') return { name: 'schedule-group', state: 'ok', text: `the schedule group ${Name} is there` }
-    return { name: 'schedule-group', state: 'bad', text: `the schedule group ${Name} is ${State}: long sleeps cannot be armed` }
+    return {
+      name: 'schedule-group',
+      state: 'bad',
+      text: `the schedule group ${Name} is ${State}: long sleeps cannot be armed`,
+    }
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error
-    return { name: 'schedule-group', state: 'bad', text: `the schedule group ${Name} is gone: long sleeps cannot be armed; deploy the stack anew` }
+    return {
+      name: 'schedule-group',
+      state: 'bad',
+      text: `the schedule group ${Name} is gone: long sleeps cannot be armed; deploy the stack anew`,
+    }
   }
 }
 
 async function depthOf(account: AwsAccount, QueueUrl: string): Promise<{ visible: number; hidden: number }> {
-  const { Attributes = {} } = await account.sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: COUNTS }))
+  const { Attributes = {} } = await account.sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl, AttributeNames: COUNTS }),
+  )
   const [visible, hidden] = COUNTS.map((name) => Number(Attributes[name] ?? 0)) as [number, number]
   return { visible, hidden }
 }

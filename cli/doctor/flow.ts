@@ -1,5 +1,5 @@
 import type { LimitView, PauseView } from '../../sdk/index.ts'
-import type { RunPage } from '../../sdk/ports.ts'
+import type { RunPage } from '../../sdk/ports/run-lists.ts'
 import { damageOf, runsInWords, totalsOf } from '../../sdk/views/limit-words.ts'
 import { span } from '../../sdk/views/moments.ts'
 import { dropCommand, resumeCommand, resumeLimitCommand, scopeInWords, stateInWords } from '../../sdk/views/turn.ts'
@@ -25,7 +25,9 @@ export function checkFlow({ pauses, limits, queued }: Flow, now = Date.now()): C
     ...(left > 0 ? [ofOthers(left)] : []),
     ...closed.map(ofLimit),
     ...limits.filter((limit) => damageOf(limit).length > 0).map(ofDamaged),
-    ...(pauses.length + closed.length === 0 ? [{ name: 'pauses', state: 'ok', text: 'nothing is paused' } as const] : []),
+    ...(pauses.length + closed.length === 0
+      ? [{ name: 'pauses', state: 'ok', text: 'nothing is paused' } as const]
+      : []),
     ofQueued(queued, isHeldBack),
   ]
 }

@@ -1,4 +1,4 @@
-import { OLDEST_NODE } from '../../sdk/node-version.ts'
+import { OLDEST_NODE } from '../../sdk/base/node-version.ts'
 import { agents, llms } from './for-agents.ts'
 
 /** The files of a new project, by name. Each is a file that a person could have written, and short enough to be read. */

@@ -17,7 +17,11 @@ const TIMEOUT_MS = 35_000
 const PASSED_ON = ['accept', 'content-type', 'idempotency-key']
 const PASSED_BACK = ['content-type', 'retry-after', 'location']
 /** Whatever comes back is to be looked at, and never to be run. */
-const HARMLESS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; sandbox" }
+const HARMLESS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+}
 
 /** Hands requests on to an API, with the proof that it asks for: only those that its OpenAPI document has. */
 export class Forwarder {
@@ -46,7 +50,9 @@ export class Forwarder {
     )
     const text = await response.text()
     if (response.status === 401 || response.status === 403)
-      throw new Failure(`${connection.url} lets nobody in without proof (${response.status}); give --token, or --profile for an API with IAM`)
+      throw new Failure(
+        `${connection.url} lets nobody in without proof (${response.status}); give --token, or --profile for an API with IAM`,
+      )
     const paths = response.ok ? pathsIn(text) : undefined
     if (!paths)
       throw new Failure(
@@ -69,12 +75,21 @@ export class Forwarder {
         'forbidden',
         'this dashboard was started with --read-only: it changes nothing, and hands out nothing to change something by',
       ).toResponse()
-    const headers = new Headers(PASSED_ON.flatMap((name) => (request.headers.has(name) ? [[name, request.headers.get(name)!] as [string, string]] : [])))
+    const headers = new Headers(
+      PASSED_ON.flatMap((name) =>
+        request.headers.has(name) ? [[name, request.headers.get(name)!] as [string, string]] : [],
+      ),
+    )
     const body = request.body === null ? {} : { body: await request.arrayBuffer() }
     try {
       const isStream = path === CHANGES
-      const response = await this.fetch(new Request(url, { method, headers, ...body }), isStream ? request.signal : AbortSignal.timeout(TIMEOUT_MS))
-      const back = PASSED_BACK.flatMap((name) => (response.headers.has(name) ? [[name, response.headers.get(name)!] as [string, string]] : []))
+      const response = await this.fetch(
+        new Request(url, { method, headers, ...body }),
+        isStream ? request.signal : AbortSignal.timeout(TIMEOUT_MS),
+      )
+      const back = PASSED_BACK.flatMap((name) =>
+        response.headers.has(name) ? [[name, response.headers.get(name)!] as [string, string]] : [],
+      )
       const content = isStream ? untilGone(response.body, request.signal) : response.body
       return new Response(content, { status: response.status, headers: { ...Object.fromEntries(back), ...HARMLESS } })
     } catch (error) {
@@ -88,7 +103,9 @@ export class Forwarder {
     if (!readable) return true
     if (method !== 'GET') return false
     const spellings = [path, decoded(path)]
-    const meant = this.routes.filter((route) => route.method === 'GET' && spellings.some((spelt) => route.pattern.test(spelt)))
+    const meant = this.routes.filter(
+      (route) => route.method === 'GET' && spellings.some((spelt) => route.pattern.test(spelt)),
+    )
     return meant.length > 0 && meant.every((route) => readable.has(route.path))
   }
 
@@ -118,7 +135,10 @@ function untilGone(body: ReadableStream<Uint8Array> | null, signal: AbortSignal)
 async function readablePaths(): Promise<ReadonlySet<string>> {
   // Loaded late: other commands do without the API.
   const { ROUTES } = await import('../../functions/http/app.ts')
-  return new Set([CHANGES, ...ROUTES.filter(({ method, needs }) => method === 'GET' && needs === 'read').map(({ path }) => path)])
+  return new Set([
+    CHANGES,
+    ...ROUTES.filter(({ method, needs }) => method === 'GET' && needs === 'read').map(({ path }) => path),
+  ])
 }
 
 function decoded(path: string): string {
@@ -131,7 +151,11 @@ function decoded(path: string): string {
 
 /** `/runs/{id}` takes one part of a path for `{id}`, whatever is in it. */
 function patternOf(path: string): RegExp {
-  const parts = path.split('/').map((part) => (/^\{\w+\}$/.test(part) ? '(?!\\.{1,2}(?:/|$))[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+  const parts = path
+    .split('/')
+    .map((part) =>
+      /^\{\w+\}$/.test(part) ? '(?!\\.{1,2}(?:/|$))[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+    )
   return new RegExp(`^${parts.join('/')}$`)
 }
 

@@ -28,13 +28,21 @@ export class Guard {
   refusal(headers: IncomingHttpHeaders): HttpProblem | undefined {
     const { host = '', origin } = headers
     // A foreign name is how DNS rebinding looks from here.
-    if (!this.hosts.has(host)) return new HttpProblem('foreign-origin', `this server answers on ${[...this.hosts].join(' and ')} only, not as '${host}'`)
+    if (!this.hosts.has(host))
+      return new HttpProblem(
+        'foreign-origin',
+        `this server answers on ${[...this.hosts].join(' and ')} only, not as '${host}'`,
+      )
     if (origin !== undefined && !this.hosts.has(origin.replace(/^http:\/\//, '')))
       return new HttpProblem('foreign-origin', `this server takes no requests from pages of '${origin}'`)
     const site = headers['sec-fetch-site'] ?? 'none'
-    if (site !== 'same-origin' && site !== 'none') return new HttpProblem('foreign-origin', 'this server takes no requests from pages of other sites')
+    if (site !== 'same-origin' && site !== 'none')
+      return new HttpProblem('foreign-origin', 'this server takes no requests from pages of other sites')
     if (!this.hasCookie(headers.cookie))
-      return new HttpProblem('unauthorized', 'open the link that `overwinter ui` has printed; it works once, so start it again if it was used before')
+      return new HttpProblem(
+        'unauthorized',
+        'open the link that `overwinter ui` has printed; it works once, so start it again if it was used before',
+      )
     return undefined
   }
 
@@ -51,7 +59,9 @@ export class Guard {
 
   private hasCookie(cookies = ''): boolean {
     const { name, value } = this.cookie
-    return cookies.split(/;\s*/).some((cookie) => cookie.startsWith(`${name}=`) && isSame(cookie.slice(name.length + 1), value))
+    return cookies
+      .split(/;\s*/)
+      .some((cookie) => cookie.startsWith(`${name}=`) && isSame(cookie.slice(name.length + 1), value))
   }
 }
 
@@ -67,16 +77,19 @@ const USED = `<h1>This page is open for one browser only</h1>
 stop <code>overwinter ui</code> with Ctrl+C, start it again, and open the new link.</p>`
 
 function page(content: string, status: number, headers: Record<string, string> = {}): Response {
-  return new Response(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">${content}`, {
-    status,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': "default-src 'none'",
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-store',
-      ...headers,
+  return new Response(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">${content}`,
+    {
+      status,
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': "default-src 'none'",
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+        ...headers,
+      },
     },
-  })
+  )
 }
 
 function isSame(a: string, b: string): boolean {

@@ -51,7 +51,8 @@ export async function serveUi(
     const refusal = guard.refusal(headers)
     if (refusal) return refusalPage(refusal, headers)
     if (url.pathname === '/') return new Response(null, { status: 302, headers: { location: '/ui/' } })
-    if (url.pathname === '/ui' || url.pathname.startsWith('/ui/')) return uiResponse(url.pathname, config, headers['if-none-match'])
+    if (url.pathname === '/ui' || url.pathname.startsWith('/ui/'))
+      return uiResponse(url.pathname, config, headers['if-none-match'])
     const [, replayed] = REPLAY.exec(url.pathname) ?? []
     return registry && replayed !== undefined
       ? replay(registry, decodeURIComponent(replayed), url.searchParams.get('upTo') ?? undefined)
@@ -59,14 +60,21 @@ export async function serveUi(
   }
 
   async function replay(code: Registry, runId: string, upTo: string | undefined): Promise<Response> {
-    const reading = { get: (id: string) => client.get(id), history: (id: string) => client.history(id), definitions: code }
+    const reading = {
+      get: (id: string) => client.get(id),
+      history: (id: string) => client.history(id),
+      definitions: code,
+    }
     return Response.json(await replayOf(reading, runId, upTo), { headers: { 'cache-control': 'no-store' } })
   }
 
   const server = createAdaptorServer({
     fetch: (request, env) =>
       answer(request, env.incoming as IncomingMessage).catch((error: unknown) =>
-        (problemOf(error, () => registry?.names() ?? []) ?? new HttpProblem('internal', error instanceof Error ? error.message : String(error))).toResponse(),
+        (
+          problemOf(error, () => registry?.names() ?? []) ??
+          new HttpProblem('internal', error instanceof Error ? error.message : String(error))
+        ).toResponse(),
       ),
     hostname: '127.0.0.1',
   }) as Server
@@ -81,7 +89,9 @@ function listen(server: Server, port: number): Promise<void> {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new Failure(`port ${port} is taken. Stop what runs there, or choose another one with --port; 0 takes any that is free`)
+          ? new Failure(
+              `port ${port} is taken. Stop what runs there, or choose another one with --port; 0 takes any that is free`,
+            )
           : error,
       ),
     )

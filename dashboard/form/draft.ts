@@ -1,4 +1,4 @@
-import { pathStep } from '../../sdk/engine/path-step.ts'
+import { pathStep } from '../../sdk/base/path-step.ts'
 import type { Field, Shape } from './schema.ts'
 
 /** What is in the fields, as it was typed: half a number is half a number. */
@@ -14,12 +14,17 @@ export function emptyDraft({ shape, initial }: Field): Draft {
   if (shape.kind === 'object') {
     const given = (initial ?? {}) as Record<string, unknown>
     return Object.fromEntries(
-      shape.fields.map((field) => [field.name, emptyDraft(given[field.name] === undefined ? field : { ...field, initial: given[field.name] })]),
+      shape.fields.map((field) => [
+        field.name,
+        emptyDraft(given[field.name] === undefined ? field : { ...field, initial: given[field.name] }),
+      ]),
     )
   }
-  if (shape.kind === 'list') return Array.isArray(initial) ? initial.map((each) => emptyDraft({ ...shape.item, initial: each })) : []
+  if (shape.kind === 'list')
+    return Array.isArray(initial) ? initial.map((each) => emptyDraft({ ...shape.item, initial: each })) : []
   if (shape.kind === 'json') return initial === undefined ? '' : JSON.stringify(initial, null, 2)
-  if (shape.kind === 'choice') return initial === undefined ? (shape.values.length === 1 ? '0' : '') : String(shape.values.indexOf(initial))
+  if (shape.kind === 'choice')
+    return initial === undefined ? (shape.values.length === 1 ? '0' : '') : String(shape.values.indexOf(initial))
   if (shape.kind === 'boolean') return typeof initial === 'boolean' ? String(initial) : ''
   return initial === undefined ? '' : String(initial)
 }
@@ -32,7 +37,9 @@ export function filledIn(field: Field, draft: Draft, path: string, problems: Fie
     // What may be left out, and has nothing in it, is left out with all that it would need.
     if (!isRequired && isUntouched(draft)) return undefined
     const given = (draft ?? {}) as { [name: string]: Draft }
-    const entries = shape.fields.map((each) => [each.name, filledIn(each, given[each.name], path + pathStep(each.name), problems)] as const)
+    const entries = shape.fields.map(
+      (each) => [each.name, filledIn(each, given[each.name], path + pathStep(each.name), problems)] as const,
+    )
     const filled = entries.filter(([, value]) => value !== undefined)
     return Object.fromEntries(filled)
   }
@@ -55,7 +62,11 @@ function isUntouched(draft: Draft): boolean {
   return draft === undefined || draft === false || (typeof draft === 'string' && draft.trim() === '')
 }
 
-type Read<K extends Shape['kind']> = (text: string, shape: Extract<Shape, { kind: K }>, wrong: (message: string) => void) => unknown
+type Read<K extends Shape['kind']> = (
+  text: string,
+  shape: Extract<Shape, { kind: K }>,
+  wrong: (message: string) => void,
+) => unknown
 
 const READ: { [K in Exclude<Shape['kind'], 'object' | 'list'>]: Read<K> } = {
   boolean: (text) => text === 'true',
@@ -80,7 +91,8 @@ const READ: { [K in Exclude<Shape['kind'], 'object' | 'list'>]: Read<K> } = {
     if (maxLength !== undefined && text.length > maxLength) return wrong(`must have at most ${maxLength} characters`)
     if (format === 'email' && !/^[^\s@]+@[^\s@]+$/.test(text)) return wrong('must be a mail address')
     if (format === 'uri' && !URL.canParse(text)) return wrong('must be an address such as https://example.com')
-    if (format === 'date-time') return Number.isNaN(Date.parse(text)) ? wrong('must be a date and a time') : new Date(text).toISOString()
+    if (format === 'date-time')
+      return Number.isNaN(Date.parse(text)) ? wrong('must be a date and a time') : new Date(text).toISOString()
     if (pattern !== undefined && !fits(text, pattern)) return wrong(`must fit the pattern ${pattern}`)
     return text
   },

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
-import { pathStep } from '../../sdk/engine/path-step.ts'
+import { pathStep } from '../../sdk/base/path-step.ts'
 import { type Draft, emptyDraft, type FieldProblem } from './draft.ts'
 import type { Field, Shape } from './schema.ts'
 
@@ -49,7 +49,12 @@ function Group({ field, fields, draft, path, problems, onChange }: FieldProps & 
 }
 
 /** Several fields that belong together, under the title of what they make. */
-function Framed({ field, path, problems, children }: Pick<FieldProps, 'field' | 'path' | 'problems'> & { children: ComponentChildren }) {
+function Framed({
+  field,
+  path,
+  problems,
+  children,
+}: Pick<FieldProps, 'field' | 'path' | 'problems'> & { children: ComponentChildren }) {
   return (
     <fieldset class="group">
       <legend>
@@ -75,7 +80,12 @@ function List({ field, item, draft, path, problems, onChange }: FieldProps & { i
             problems={problems}
             onChange={(value) => onChange(items.with(i, value))}
           />
-          <button type="button" class="quiet" onClick={() => onChange(items.toSpliced(i, 1))} aria-label={`Remove ${titleOf(field)} ${i + 1}`}>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => onChange(items.toSpliced(i, 1))}
+            aria-label={`Remove ${titleOf(field)} ${i + 1}`}
+          >
             Remove
           </button>
         </div>
@@ -90,7 +100,13 @@ function List({ field, item, draft, path, problems, onChange }: FieldProps & { i
 function Simple({ field, draft, path, problems, onChange }: FieldProps) {
   const id = useId()
   const isWrong = problems.some((problem) => problem.path === path)
-  const common = { id, name: path, 'aria-invalid': isWrong, 'aria-describedby': `${id}-more`, 'aria-required': field.isRequired }
+  const common = {
+    id,
+    name: path,
+    'aria-invalid': isWrong,
+    'aria-describedby': `${id}-more`,
+    'aria-required': field.isRequired,
+  }
   return (
     <div class="field">
       <label for={id}>
@@ -115,7 +131,16 @@ interface InputProps {
 function Input({ shape, draft, common, onChange }: InputProps): ComponentChildren {
   const typed = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)
   if (shape.kind === 'json')
-    return <textarea {...common} class="mono" rows={Math.min(12, Math.max(3, draft.split('\n').length))} value={draft} spellcheck={false} onInput={typed} />
+    return (
+      <textarea
+        {...common}
+        class="mono"
+        rows={Math.min(12, Math.max(3, draft.split('\n').length))}
+        value={draft}
+        spellcheck={false}
+        onInput={typed}
+      />
+    )
   if (shape.kind === 'boolean' || shape.kind === 'choice') {
     const options =
       shape.kind === 'boolean'
@@ -136,9 +161,33 @@ function Input({ shape, draft, common, onChange }: InputProps): ComponentChildre
     )
   }
   if (shape.kind === 'number')
-    return <input {...common} type="text" inputMode={shape.isInteger ? 'numeric' : 'decimal'} value={draft} autocomplete="off" onInput={typed} />
-  const type = shape.kind === 'text' && shape.format === 'date' ? 'date' : shape.kind === 'text' && shape.format === 'date-time' ? 'datetime-local' : 'text'
-  return <input {...common} type={type as 'text'} step="1" value={draft} autocomplete="off" spellcheck={false} onInput={typed} />
+    return (
+      <input
+        {...common}
+        type="text"
+        inputMode={shape.isInteger ? 'numeric' : 'decimal'}
+        value={draft}
+        autocomplete="off"
+        onInput={typed}
+      />
+    )
+  const type =
+    shape.kind === 'text' && shape.format === 'date'
+      ? 'date'
+      : shape.kind === 'text' && shape.format === 'date-time'
+        ? 'datetime-local'
+        : 'text'
+  return (
+    <input
+      {...common}
+      type={type as 'text'}
+      step="1"
+      value={draft}
+      autocomplete="off"
+      spellcheck={false}
+      onInput={typed}
+    />
+  )
 }
 
 export function Problems({ problems, path }: { problems: readonly FieldProblem[]; path: string }) {

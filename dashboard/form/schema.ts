@@ -2,7 +2,13 @@ export type JsonSchema = { [key: string]: unknown }
 
 /** What a field is, as far as a form can ask for it. Everything else is asked for as JSON. */
 export type Shape =
-  | { kind: 'text'; format?: 'date' | 'date-time' | 'email' | 'uri'; minLength?: number; maxLength?: number; pattern?: string }
+  | {
+      kind: 'text'
+      format?: 'date' | 'date-time' | 'email' | 'uri'
+      minLength?: number
+      maxLength?: number
+      pattern?: string
+    }
   | { kind: 'number'; isInteger: boolean; min?: number; max?: number }
   | { kind: 'boolean' }
   | { kind: 'choice'; values: readonly unknown[] }
@@ -23,11 +29,21 @@ export interface Field {
 const DEEPEST = 5
 const FORMATS = ['date', 'date-time', 'email', 'uri'] as const
 
-export function fieldOf(schema: JsonSchema | undefined, name = '', isRequired = true, root = schema ?? {}, level = 0): Field {
+export function fieldOf(
+  schema: JsonSchema | undefined,
+  name = '',
+  isRequired = true,
+  root = schema ?? {},
+  level = 0,
+): Field {
   const seen = simplified(schema ?? {}, root)
   const { title, description, default: initial } = seen as { title?: string; description?: string; default?: unknown }
   return {
-    ...{ name, isRequired: isRequired && initial === undefined && !seen.isNullable, shape: level > DEEPEST ? { kind: 'json' } : shapeOf(seen, root, level) },
+    ...{
+      name,
+      isRequired: isRequired && initial === undefined && !seen.isNullable,
+      shape: level > DEEPEST ? { kind: 'json' } : shapeOf(seen, root, level),
+    },
     ...(title !== undefined && { title }),
     ...(description !== undefined && { help: description }),
     ...(initial !== undefined && { initial }),
@@ -41,7 +57,8 @@ function simplified(schema: JsonSchema, root: JsonSchema, hops = 0): JsonSchema 
   const some = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined
   if (!Array.isArray(some)) return schema
   const others = some.filter(({ type }) => type !== 'null')
-  if (others.length === 1) return { ...simplified(others[0]!, root, hops + 1), ...(others.length < some.length && { isNullable: true }) }
+  if (others.length === 1)
+    return { ...simplified(others[0]!, root, hops + 1), ...(others.length < some.length && { isNullable: true }) }
   if (others.every((each) => 'const' in each)) return { enum: others.map((each) => each.const) }
   return schema
 }
@@ -73,7 +90,12 @@ function shapeOf(schema: JsonSchema, root: JsonSchema, level: number): Shape {
       // What takes any key cannot be asked for field by field.
       if (!properties || Object.keys(properties).length === 0) return { kind: 'json' }
       const required = (schema.required as string[] | undefined) ?? []
-      return { kind: 'object', fields: Object.entries(properties).map(([name, inner]) => fieldOf(inner, name, required.includes(name), root, level + 1)) }
+      return {
+        kind: 'object',
+        fields: Object.entries(properties).map(([name, inner]) =>
+          fieldOf(inner, name, required.includes(name), root, level + 1),
+        ),
+      }
     }
     default:
       return { kind: 'json' }
@@ -92,10 +114,15 @@ function textOf({ format, minLength, maxLength, pattern }: JsonSchema): Shape {
 }
 
 /** Zod writes the limits of safe integers, which say nothing to people. */
-function limitsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, type }: JsonSchema): { min?: number; max?: number } {
+function limitsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, type }: JsonSchema): {
+  min?: number
+  max?: number
+} {
   const step = type === 'integer' ? 1 : Number.MIN_VALUE
-  const min = typeof minimum === 'number' ? minimum : typeof exclusiveMinimum === 'number' ? exclusiveMinimum + step : undefined
-  const max = typeof maximum === 'number' ? maximum : typeof exclusiveMaximum === 'number' ? exclusiveMaximum - step : undefined
+  const min =
+    typeof minimum === 'number' ? minimum : typeof exclusiveMinimum === 'number' ? exclusiveMinimum + step : undefined
+  const max =
+    typeof maximum === 'number' ? maximum : typeof exclusiveMaximum === 'number' ? exclusiveMaximum - step : undefined
   return {
     ...(min !== undefined && min > Number.MIN_SAFE_INTEGER && { min }),
     ...(max !== undefined && max < Number.MAX_SAFE_INTEGER && { max }),

@@ -18,7 +18,16 @@ export function useValue(schema: JsonSchema | undefined, root: string) {
     if (!isJson) setText(JSON.stringify(filledIn(fields, draft, root, []), null, 2) ?? '')
     setJson(!isJson)
   }
-  return { field, draft: isJson ? text : draft, change: isJson ? setText : setDraft, read, isJson, toggle, canToggle: fields.shape.kind !== 'json', root }
+  return {
+    field,
+    draft: isJson ? text : draft,
+    change: isJson ? setText : setDraft,
+    read,
+    isJson,
+    toggle,
+    canToggle: fields.shape.kind !== 'json',
+    root,
+  }
 }
 
 /** Sends once, however often it is asked to: the same content goes under the same key. */
@@ -29,7 +38,11 @@ export function useSending(send: (body: unknown, key: string) => Promise<void>) 
   const last = useRef({ text: '', key: '' })
   const underWay = useRef(false)
 
-  const submit = async (body: unknown, found: readonly FieldProblem[], isAField: (path: string) => boolean = () => true) => {
+  const submit = async (
+    body: unknown,
+    found: readonly FieldProblem[],
+    isAField: (path: string) => boolean = () => true,
+  ) => {
     setRefusal(undefined)
     setProblems([...found])
     if (found.length > 0 || underWay.current) return

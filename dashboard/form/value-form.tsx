@@ -3,7 +3,15 @@ import { FormField } from './fields.tsx'
 import type { useValue } from './use-form.ts'
 
 /** The fields of a value, with a way to write it as JSON instead. */
-export function ValueForm({ value, problems, title }: { value: ReturnType<typeof useValue>; problems: readonly FieldProblem[]; title: string }) {
+export function ValueForm({
+  value,
+  problems,
+  title,
+}: {
+  value: ReturnType<typeof useValue>
+  problems: readonly FieldProblem[]
+  title: string
+}) {
   const { field, draft, change, canToggle, isJson, toggle, root } = value
   return (
     <div class="value-form">

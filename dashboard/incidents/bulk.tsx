@@ -11,14 +11,26 @@ import { Outcome } from './outcome.tsx'
 import { Refusals } from './refusals.tsx'
 
 const DOES: Record<BulkAction, { title: string; verb: string; text: string }> = {
-  retry: { title: 'Retry all', verb: 'retry', text: 'Each goes on from what failed. What was done before is not done again.' },
+  retry: {
+    title: 'Retry all',
+    verb: 'retry',
+    text: 'Each goes on from what failed. What was done before is not done again.',
+  },
   rerun: {
     title: 'Rerun all',
     verb: 'rerun',
     text: 'For each failed run a new one with the same input begins at its beginning. The failed ones stay as they are, and each is rerun once.',
   },
-  cancel: { title: 'Cancel all', verb: 'cancel', text: 'Each is asked to stop; its clean-up runs. Runs that have ended stay as they are.' },
-  terminate: { title: 'Terminate all', verb: 'terminate', text: 'Each ends at once, without clean-up. Runs that have ended stay as they are.' },
+  cancel: {
+    title: 'Cancel all',
+    verb: 'cancel',
+    text: 'Each is asked to stop; its clean-up runs. Runs that have ended stay as they are.',
+  },
+  terminate: {
+    title: 'Terminate all',
+    verb: 'terminate',
+    text: 'Each ends at once, without clean-up. Runs that have ended stay as they are.',
+  },
 }
 
 interface Tried extends WouldSteer {
@@ -61,7 +73,9 @@ export function BulkDialog({ action, incident, since, onClose }: BulkProps) {
     }
     const tag = fields.tag.trim()
     const filter = { incident: incident.fingerprint, ...(tag !== '' && { tag }), ...(since !== undefined && { since }) }
-    void submit({ perSecond: read('perSecond'), limit: read('limit'), filter }, found, (path) => /^\$\.(perSecond|limit)$/.test(path))
+    void submit({ perSecond: read('perSecond'), limit: read('limit'), filter }, found, (path) =>
+      /^\$\.(perSecond|limit)$/.test(path),
+    )
   }
   const field = (name: keyof typeof fields, label: string) => (
     <label class="field">
@@ -99,7 +113,11 @@ export function BulkDialog({ action, incident, since, onClose }: BulkProps) {
         {isTried && <Promised verb={verb} tried={tried} />}
         <DialogEnd refusal={refusal} onClose={onClose}>
           {isTried && tried.can + tried.unchecked > 0 ? (
-            <button type="submit" class={action === 'retry' || action === 'rerun' ? 'primary' : 'grave primary'} aria-disabled={isSending}>
+            <button
+              type="submit"
+              class={action === 'retry' || action === 'rerun' ? 'primary' : 'grave primary'}
+              aria-disabled={isSending}
+            >
               {title.replace('all', plural(tried.can + tried.unchecked, 'run'))}
             </button>
           ) : (
@@ -117,7 +135,10 @@ function Promised({ verb, tried: { matches, can, refused, unchecked, isComplete 
   return (
     <div class="would" role="status">
       <p>
-        Would {verb} <strong>{refused.length === 0 ? plural(matches, 'run') : `${amount(can)} of ${plural(matches - unchecked, 'run')}`}</strong>
+        Would {verb}{' '}
+        <strong>
+          {refused.length === 0 ? plural(matches, 'run') : `${amount(can)} of ${plural(matches - unchecked, 'run')}`}
+        </strong>
         {unchecked > 0 && refused.length > 0 && `, and as many as can be of ${amount(unchecked)} more`}
         {!isComplete && ', and there are more'}.
       </p>

@@ -10,7 +10,11 @@ import { Since } from './since.tsx'
 export function IncidentsPage() {
   const workflow = selected('workflow')
   const since = selected('since')
-  const loaded = useLoaded(`incidents ${workflow} ${since}`, (signal) => listIncidents({ workflow, since }, signal), always)
+  const loaded = useLoaded(
+    `incidents ${workflow} ${since}`,
+    (signal) => listIncidents({ workflow, since }, signal),
+    always,
+  )
   return (
     <div class="page">
       <h1>Incidents</h1>
@@ -26,12 +30,20 @@ export function IncidentsPage() {
       <Shown loaded={loaded}>
         {({ incidents, isComplete }) =>
           incidents.length === 0 ? (
-            <Empty title={since === undefined ? 'Nothing has failed, and nothing is stuck' : 'Nothing has failed or got stuck since then'}>
+            <Empty
+              title={
+                since === undefined
+                  ? 'Nothing has failed, and nothing is stuck'
+                  : 'Nothing has failed or got stuck since then'
+              }
+            >
               <p>Failures that have the same cause would be together here, however many runs they are in.</p>
             </Empty>
           ) : (
             <>
-              {!isComplete && <p class="muted">There are more runs in trouble than were looked at; these are the newest.</p>}
+              {!isComplete && (
+                <p class="muted">There are more runs in trouble than were looked at; these are the newest.</p>
+              )}
               <ul class="incidents">
                 {incidents.map((incident) => (
                   <Row key={incident.fingerprint} incident={incident} since={since} />
@@ -62,8 +74,10 @@ function Row({ incident, since }: { incident: Incident; since: string | undefine
         <p class="muted">
           {workflow}
           {step !== undefined && ` · step ${asWritten(step)}`} ·{' '}
-          {[failed > 0 && `${amount(failed)} failed`, stuck > 0 && `${plural(stuck, 'is', 'are')} stuck`].filter(Boolean).join(', ')} · last{' '}
-          <Ago at={Date.parse(lastAt)} />, first <Ago at={Date.parse(firstAt)} />
+          {[failed > 0 && `${amount(failed)} failed`, stuck > 0 && `${plural(stuck, 'is', 'are')} stuck`]
+            .filter(Boolean)
+            .join(', ')}{' '}
+          · last <Ago at={Date.parse(lastAt)} />, first <Ago at={Date.parse(firstAt)} />
         </p>
       </div>
     </li>

@@ -7,11 +7,20 @@ import { Status } from '../parts/status.tsx'
 import { href } from '../route.ts'
 import { Refusals } from './refusals.tsx'
 
-const DONE: Record<BulkAction, string> = { retry: 'retried', rerun: 'rerun', cancel: 'cancelled', terminate: 'terminated' }
+const DONE: Record<BulkAction, string> = {
+  retry: 'retried',
+  rerun: 'rerun',
+  cancel: 'cancelled',
+  terminate: 'terminated',
+}
 
 /** What the run that does it has done so far, and what it could not do. */
 export function Outcome({ action, started }: { action: BulkAction; started: Standing }) {
-  const loaded = useLoaded(`bulk ${started.runId}`, (signal) => getWholeRun(started.runId, signal), concerns(started.runId))
+  const loaded = useLoaded(
+    `bulk ${started.runId}`,
+    (signal) => getWholeRun(started.runId, signal),
+    concerns(started.runId),
+  )
   return (
     <>
       <p>

@@ -1,6 +1,14 @@
 import { useState } from 'preact/hooks'
 import { asWritten, runIdAsWritten } from '../../sdk/views/as-written.ts'
-import { countInWords, damageOf, inForceInWords, keysInWords, specInWords, takenBy, totalsOf } from '../../sdk/views/limit-words.ts'
+import {
+  countInWords,
+  damageOf,
+  inForceInWords,
+  keysInWords,
+  specInWords,
+  takenBy,
+  totalsOf,
+} from '../../sdk/views/limit-words.ts'
 import { type LimitView, steerLimit } from '../api.ts'
 import { duration } from '../format.ts'
 import { Ago } from '../parts/time.tsx'
@@ -50,7 +58,13 @@ export function LimitCard({ limit, isAlone = false }: { limit: LimitView; isAlon
           <tbody>
             {gates.map((gate) => (
               <tr key={gate.key}>
-                <td>{gate.key === undefined ? <span class="muted cut">no key</span> : <span class="mono">{gate.key}</span>}</td>
+                <td>
+                  {gate.key === undefined ? (
+                    <span class="muted cut">no key</span>
+                  ) : (
+                    <span class="mono">{gate.key}</span>
+                  )}
+                </td>
                 <td>
                   <span class="number">{gate.inside}</span> <Holders names={gate.holders} of={gate.inside} most={3} />
                 </td>
@@ -101,9 +115,15 @@ function holderAsWritten(name: string): string {
 }
 
 const WORDS = {
-  pause: { verb: 'Pause', text: 'Nobody is let in until it is resumed. Whoever is inside stays there; whoever comes waits in line.' },
+  pause: {
+    verb: 'Pause',
+    text: 'Nobody is let in until it is resumed. Whoever is inside stays there; whoever comes waits in line.',
+  },
   resume: { verb: 'Resume', text: 'Those in line are let in again, as far as the limit allows.' },
-  reset: { verb: 'Reset', text: 'The numbers of the code count again, and what cannot be read is dropped. Whoever is inside stays there.' },
+  reset: {
+    verb: 'Reset',
+    text: 'The numbers of the code count again, and what cannot be read is dropped. Whoever is inside stays there.',
+  },
 } as const
 
 function Steering({ limit }: { limit: LimitView }) {
@@ -119,7 +139,13 @@ function Steering({ limit }: { limit: LimitView }) {
   return (
     <div class="actions">
       {actions.map(([action, title]) => (
-        <button key={action} type="button" disabled={config.value.isReadOnly} onClick={() => setOpen(action)} aria-label={`${title} ${name}`}>
+        <button
+          key={action}
+          type="button"
+          disabled={config.value.isReadOnly}
+          onClick={() => setOpen(action)}
+          aria-label={`${title} ${name}`}
+        >
           {title}
         </button>
       ))}

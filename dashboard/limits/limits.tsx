@@ -21,7 +21,8 @@ export function LimitsPage() {
           limits.length === 0 ? (
             <Empty title="No limits">
               <p>
-                A limit is known once a run has come to it. Give a workflow one: <code>{'{ concurrency: { limit: 10 } }'}</code>
+                A limit is known once a run has come to it. Give a workflow one:{' '}
+                <code>{'{ concurrency: { limit: 10 } }'}</code>
               </p>
             </Empty>
           ) : (

@@ -30,6 +30,7 @@ export function NumberField({ name, label, value, problems, onInput }: NumberFie
 /** A whole number from 1; says so where it is none. */
 export function wholeIn(text: string, name: string, most: number, found: FieldProblem[]): number {
   const value = Number(text)
-  if (!Number.isInteger(value) || value < 1 || value > most) found.push({ path: `$.${name}`, message: `must be a whole number from 1 to ${amount(most)}` })
+  if (!Number.isInteger(value) || value < 1 || value > most)
+    found.push({ path: `$.${name}`, message: `must be a whole number from 1 to ${amount(most)}` })
   return value
 }

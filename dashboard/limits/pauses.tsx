@@ -85,7 +85,8 @@ function Pause({ pause }: { pause: PauseView }) {
   )
 }
 
-const nameOf = (scope: PauseScope): string => ('all' in scope ? 'everything' : 'workflow' in scope ? `workflow ${scope.workflow}` : `run ${scope.run}`)
+const nameOf = (scope: PauseScope): string =>
+  'all' in scope ? 'everything' : 'workflow' in scope ? `workflow ${scope.workflow}` : `run ${scope.run}`
 
 function Scope({ scope }: { scope: PauseScope }) {
   if ('all' in scope) return <>Everything</>

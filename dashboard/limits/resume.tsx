@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { MOST_PER_SECOND, USUAL_PER_SECOND } from '../../sdk/flow/bounds.ts'
+import { MOST_PER_SECOND, USUAL_PER_SECOND } from '../../sdk/flow/limiter/bounds.ts'
 import { type PauseScope, resumeRuns } from '../api.ts'
 import type { FieldProblem } from '../form/draft.ts'
 import { useSending } from '../form/use-form.ts'
@@ -26,7 +26,11 @@ export function ResumeDialog({ scope, name, perSecond = USUAL_PER_SECOND, onClos
   const send = (event: Event) => {
     event.preventDefault()
     const found: FieldProblem[] = []
-    void submit({ perSecond: wholeIn(rate, 'perSecond', MOST_PER_SECOND, found) }, found, (path) => path === '$.perSecond')
+    void submit(
+      { perSecond: wholeIn(rate, 'perSecond', MOST_PER_SECOND, found) },
+      found,
+      (path) => path === '$.perSecond',
+    )
   }
   return (
     <Dialog title={`Resume ${name}`} onClose={onClose}>

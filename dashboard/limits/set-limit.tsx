@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { MOST_CONCURRENCY, MOST_RATE } from '../../sdk/flow/bounds.ts'
+import { MOST_CONCURRENCY, MOST_RATE } from '../../sdk/flow/limiter/bounds.ts'
 import { specInWords, takenBy } from '../../sdk/views/limit-words.ts'
 import { type LimitView, setLimit } from '../api.ts'
 import type { FieldProblem } from '../form/draft.ts'
@@ -28,17 +28,27 @@ export function SetLimit({ limit, onClose }: { limit: LimitView; onClose: () => 
     event.preventDefault()
     const found: FieldProblem[] = []
     const numbers: Record<string, unknown> = {}
-    for (const field of ['concurrency', 'rate'] as const) if (fields[field].trim() !== '') numbers[field] = wholeIn(fields[field], field, MOST[field], found)
+    for (const field of ['concurrency', 'rate'] as const)
+      if (fields[field].trim() !== '') numbers[field] = wholeIn(fields[field], field, MOST[field], found)
     if (fields.per.trim() !== '') numbers.per = fields.per.trim()
     void submit(numbers, found, (path) => document.getElementsByName(path).length > 0)
   }
   const field = (each: keyof typeof fields, label: string) => (
-    <NumberField name={each} label={label} value={fields[each]} problems={problems} onInput={(text) => setFields({ ...fields, [each]: text })} />
+    <NumberField
+      name={each}
+      label={label}
+      value={fields[each]}
+      problems={problems}
+      onInput={(text) => setFields({ ...fields, [each]: text })}
+    />
   )
   return (
     <Dialog title={`Set ${name}`} onClose={onClose}>
       <form class="stack" onSubmit={send} noValidate>
-        <p>It counts at once, for those in line too, until it is reset. The code has {specInWords(code)}. What is left empty stays as it is.</p>
+        <p>
+          It counts at once, for those in line too, until it is reset. The code has {specInWords(code)}. What is left
+          empty stays as it is.
+        </p>
         {takes.concurrency && field('concurrency', 'At once')}
         {takes.rate && (
           <div class="side-by-side">

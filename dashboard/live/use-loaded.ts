@@ -24,7 +24,12 @@ export const GAP_MS = 60
  * Loads what `key` names, again whenever it names something else, and again whenever `isConcerned` says that a change may have touched it.
  * What was shown stays until its successor is there.
  */
-export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, isConcerned?: (changed: Changed) => boolean, gapMs = GAP_MS): Loaded<T> {
+export function useLoaded<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  isConcerned?: (changed: Changed) => boolean,
+  gapMs = GAP_MS,
+): Loaded<T> {
   const [state, setState] = useState<State<T>>({ key })
   const current = useRef({ key, load, isConcerned, gapMs, shown: '' })
   Object.assign(current.current, { key, load, isConcerned, gapMs })
@@ -47,7 +52,11 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
         // Whoever finds the server again asks again.
         if (signal.aborted || error instanceof Unreachable) return false
         current.current.shown = ''
-        setState((before) => ({ key, ...(before.key === key && before.value !== undefined && { value: before.value }), refusal: error as Refusal }))
+        setState((before) => ({
+          key,
+          ...(before.key === key && before.value !== undefined && { value: before.value }),
+          refusal: error as Refusal,
+        }))
         return true
       }
     }
@@ -70,7 +79,8 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
     }
     reload.current = again
     void again()
-    const unfollow = current.current.isConcerned && follow((changed) => (current.current.isConcerned?.(changed) ? again() : undefined))
+    const unfollow =
+      current.current.isConcerned && follow((changed) => (current.current.isConcerned?.(changed) ? again() : undefined))
     // Without anything to follow, it is still read again when the server is back.
     return () => {
       abort.abort()
@@ -79,7 +89,12 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
   }, [key])
 
   const { value, refusal } = state
-  return { ...(value !== undefined && { value }), ...(refusal && state.key === key && { refusal }), isStale: state.key !== key, reload: () => reload.current() }
+  return {
+    ...(value !== undefined && { value }),
+    ...(refusal && state.key === key && { refusal }),
+    isStale: state.key !== key,
+    reload: () => reload.current(),
+  }
 }
 
 export const always = (): boolean => true

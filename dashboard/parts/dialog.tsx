@@ -5,7 +5,17 @@ import { Icon } from './icons.tsx'
 import { Trouble } from './states.tsx'
 
 /** The browser's own dialog: it keeps the focus, and Esc closes it. */
-export function Dialog({ title, onClose, children, isWide = false }: { title: string; onClose: () => void; children: ComponentChildren; isWide?: boolean }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  isWide = false,
+}: {
+  title: string
+  onClose: () => void
+  children: ComponentChildren
+  isWide?: boolean
+}) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const element = dialog.current!

@@ -1,6 +1,6 @@
-import type { Json } from '../../sdk/engine/json.ts'
+import type { Json } from '../../sdk/base/json.ts'
 
-/** What `{ "~date": … }` and its like are, by the marks of sdk/engine/values.ts. */
+/** What `{ "~date": … }` and its like are, by the marks of sdk/base/values.ts. */
 const TYPES: Record<string, string> = {
   '~date': 'Date',
   '~map': 'Map',

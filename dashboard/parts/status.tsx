@@ -1,4 +1,4 @@
-import type { RunStatus } from '../../sdk/ports.ts'
+import type { RunStatus } from '../../sdk/ports/run.ts'
 import { Icon } from './icons.tsx'
 
 /** As runs go: what wants somebody's attention first. A new status does not compile until it has its place. */

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Json } from '../../sdk/engine/json.ts'
+import type { Json } from '../../sdk/base/json.ts'
 import { amount } from '../format.ts'
 import { Icon } from './icons.tsx'
 import { unmarked } from './marked-values.ts'
@@ -11,7 +11,11 @@ const OPEN_LEVELS = 2
 
 /** JSON as a tree, of which only what is open is there. Whatever is in it is text. */
 export function Tree({ value }: { value: Json | undefined }) {
-  return <div class="tree">{value === undefined ? <span class="json-none">nothing</span> : <Value value={value} level={0} />}</div>
+  return (
+    <div class="tree">
+      {value === undefined ? <span class="json-none">nothing</span> : <Value value={value} level={0} />}
+    </div>
+  )
 }
 
 function Value({ value, level, name }: { value: Json; level: number; name?: string }) {
@@ -38,7 +42,15 @@ function Value({ value, level, name }: { value: Json; level: number; name?: stri
   )
 }
 
-function Branch({ json, level, label }: { json: Json[] | { [key: string]: Json }; level: number; label: preact.ComponentChildren }) {
+function Branch({
+  json,
+  level,
+  label,
+}: {
+  json: Json[] | { [key: string]: Json }
+  level: number
+  label: preact.ComponentChildren
+}) {
   const isArray = Array.isArray(json)
   const keys = isArray ? undefined : Object.keys(json)
   const count = isArray ? json.length : keys!.length
@@ -78,7 +90,8 @@ function Branch({ json, level, label }: { json: Json[] | { [key: string]: Json }
 
 function Leaf({ value }: { value: string | number | boolean | null }) {
   const [isWhole, showWhole] = useState(false)
-  if (typeof value !== 'string') return <span class={value === null ? 'json-none' : 'json-number'}>{String(value)}</span>
+  if (typeof value !== 'string')
+    return <span class={value === null ? 'json-none' : 'json-number'}>{String(value)}</span>
   const isCut = value.length > MOST_CHARACTERS && !isWhole
   return (
     <span class="json-string">

@@ -20,7 +20,18 @@ interface VirtualProps {
 const MARGIN = 8
 
 /** A list of which only what can be seen is there: ten thousand rows cost as much as fifty. */
-export function Virtual({ count, rowHeight, label, role, active, head, foot, className = '', onScroll, row }: VirtualProps) {
+export function Virtual({
+  count,
+  rowHeight,
+  label,
+  role,
+  active,
+  head,
+  foot,
+  className = '',
+  onScroll,
+  row,
+}: VirtualProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const scrolled = useRef(onScroll)
   scrolled.current = onScroll
@@ -31,7 +42,9 @@ export function Virtual({ count, rowHeight, label, role, active, head, foot, cla
     const look = () => {
       scrolled.current?.(element.scrollTop)
       setView((before) =>
-        before.top === element.scrollTop && before.height === element.clientHeight ? before : { top: element.scrollTop, height: element.clientHeight },
+        before.top === element.scrollTop && before.height === element.clientHeight
+          ? before
+          : { top: element.scrollTop, height: element.clientHeight },
       )
     }
     const observer = new ResizeObserver(look)
@@ -61,7 +74,11 @@ export function Virtual({ count, rowHeight, label, role, active, head, foot, cla
     <div class={`virtual ${className}`} ref={scroller} tabIndex={0} role="region" aria-label={label}>
       <div role={role} aria-label={label} {...(role === 'table' && { 'aria-rowcount': count + (head ? 1 : 0) })}>
         {head}
-        <div class="virtual-rows" role={role === 'table' ? 'rowgroup' : 'presentation'} style={{ height: `${count * rowHeight}px` }}>
+        <div
+          class="virtual-rows"
+          role={role === 'table' ? 'rowgroup' : 'presentation'}
+          style={{ height: `${count * rowHeight}px` }}
+        >
           {rows}
         </div>
       </div>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { RunStatus } from '../../sdk/ports.ts'
+import type { RunStatus } from '../../sdk/ports/run.ts'
 import { eraseRun, type ShownRun, steerRun } from '../api.ts'
 import { plural } from '../format.ts'
 import { go, href } from '../route.ts'
@@ -24,7 +24,11 @@ const waitsFor = (kind: string) => (run: ShownRun) => run.waitingFor?.some((wait
 const ACTIONS: Record<ActionName, Action> = {
   signal: { title: 'Signal', isPossible: ({ status }) => !hasEnded(status) },
   answer: { title: 'Answer', isPossible: (run) => !hasEnded(run.status) && waitsFor('callback')(run) },
-  wake: { title: 'Wake', isPossible: (run) => run.status === 'sleeping' || run.status === 'stuck' || (!hasEnded(run.status) && waitsFor('sleep')(run)) },
+  wake: {
+    title: 'Wake',
+    isPossible: (run) =>
+      run.status === 'sleeping' || run.status === 'stuck' || (!hasEnded(run.status) && waitsFor('sleep')(run)),
+  },
   retry: { title: 'Retry', isPossible: ({ status }) => status === 'failed' || status === 'stuck' },
   rerun: { title: 'Rerun', isPossible: ({ status }) => hasEnded(status) },
   cancel: { title: 'Cancel', isPossible: ({ status }) => !hasEnded(status), isGrave: true },
@@ -66,7 +70,8 @@ interface ActionDialogProps {
 
 export function ActionDialog({ action, run, about, onClose }: ActionDialogProps) {
   const { runId } = run
-  const steer = (name: 'wake' | 'retry' | 'cancel' | 'terminate') => async (key: string, reason?: string) => void (await steerRun(runId, name, key, reason))
+  const steer = (name: 'wake' | 'retry' | 'cancel' | 'terminate') => async (key: string, reason?: string) =>
+    void (await steerRun(runId, name, key, reason))
   switch (action) {
     case 'signal':
       return <SignalDialog run={run} about={about} onClose={onClose} />

@@ -22,7 +22,11 @@ export function AnswerDialog({ run, onClose }: { run: ShownRun; onClose: () => v
             <div class="stack">
               <label class="field">
                 Callback
-                <select name="callback" value={String(chosen)} onChange={(event) => choose(Number(event.currentTarget.value))}>
+                <select
+                  name="callback"
+                  value={String(chosen)}
+                  onChange={(event) => choose(Number(event.currentTarget.value))}
+                >
                   {callbacks.map(({ name }, i) => (
                     <option key={name} value={String(i)}>
                       {name}
@@ -70,10 +74,19 @@ function Answer({ callback, onClose }: { callback: OpenCallback; onClose: () => 
       {isFailure ? (
         <label class="field">
           What went wrong
-          <input type="text" name="$.error" value={message} onInput={(event) => setMessage(event.currentTarget.value)} />
+          <input
+            type="text"
+            name="$.error"
+            value={message}
+            onInput={(event) => setMessage(event.currentTarget.value)}
+          />
         </label>
       ) : (
-        <ValueForm value={result} problems={problems} title={callback.schema === undefined ? 'Result, as JSON' : 'Result'} />
+        <ValueForm
+          value={result}
+          problems={problems}
+          title={callback.schema === undefined ? 'Result, as JSON' : 'Result'}
+        />
       )}
       <DialogEnd refusal={refusal} onClose={onClose}>
         <button type="submit" class="primary" aria-disabled={isSending}>

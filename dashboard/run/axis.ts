@@ -21,7 +21,9 @@ export function trueAxis({ from }: Pick<Timeline, 'from'>, to: number): Axis {
 /** Bursts of work as they were, and what lies between them as a narrow gap: otherwise a run that sleeps for a month shows nothing but that. */
 export function cutAxis({ from, rows, visits }: Timeline, to: number): Axis {
   const work = merged([...rows.flatMap(workOf), ...visits.map((visit): Span => [visit.from, visit.to])])
-  const moments = [...new Set([from, to, ...rows.flatMap(momentsOf), ...work.flat()])].filter((at) => at >= from && at <= to).sort((a, b) => a - b)
+  const moments = [...new Set([from, to, ...rows.flatMap(momentsOf), ...work.flat()])]
+    .filter((at) => at >= from && at <= to)
+    .sort((a, b) => a - b)
   // All of it happened in one millisecond.
   if (moments.length < 2) return trueAxis({ from }, to)
   let next = 0
@@ -38,13 +40,16 @@ export function cutAxis({ from, rows, visits }: Timeline, to: number): Axis {
   for (const [i, isIdle] of idle.entries()) ends.push(ends[i]! + (isIdle ? Math.min(most, lengthOf(i)) : lengthOf(i)))
   const whole = ends.at(-1)!
   const places = ends.map((end) => end / whole)
-  const cuts = idle.flatMap((isIdle, i) => (isIdle && lengthOf(i) > most * WORTH ? [{ place: (places[i]! + places[i + 1]!) / 2, ms: lengthOf(i) }] : []))
+  const cuts = idle.flatMap((isIdle, i) =>
+    isIdle && lengthOf(i) > most * WORTH ? [{ place: (places[i]! + places[i + 1]!) / 2, ms: lengthOf(i) }] : [],
+  )
   return { at: (time) => between(time, moments, places), timeAt: (place) => between(place, places, moments), cuts }
 }
 
 type Span = [from: number, to: number]
 
-const workOf = ({ bars }: Row): Span[] => bars.flatMap(({ kind, from, to }): Span[] => (kind === 'attempt' && to !== undefined ? [[from, to]] : []))
+const workOf = ({ bars }: Row): Span[] =>
+  bars.flatMap(({ kind, from, to }): Span[] => (kind === 'attempt' && to !== undefined ? [[from, to]] : []))
 const momentsOf = ({ bars, marks, from, to }: Row): number[] => [
   from,
   ...(to === undefined ? [] : [to]),

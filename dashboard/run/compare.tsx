@@ -20,7 +20,8 @@ export function Compare({ run, view }: { run: ShownRun; view: Timeline }) {
     return runs.filter(({ runId, version }) => runId !== run.runId && version === run.version).map(({ runId }) => runId)
   })
   const other = chosen ?? usual.value?.[0]
-  const choose = (event: Event & { currentTarget: HTMLInputElement }) => select({ with: event.currentTarget.value.trim() })
+  const choose = (event: Event & { currentTarget: HTMLInputElement }) =>
+    select({ with: event.currentTarget.value.trim() })
   return (
     <>
       <div class="tools">
@@ -44,8 +45,12 @@ export function Compare({ run, view }: { run: ShownRun; view: Timeline }) {
           ))}
         </datalist>
         <label class="check">
-          <input type="checkbox" checked={selected('all') === '1'} onChange={() => select({ all: selected('all') === '1' ? undefined : '1' })} /> Also what is
-          alike
+          <input
+            type="checkbox"
+            checked={selected('all') === '1'}
+            onChange={() => select({ all: selected('all') === '1' ? undefined : '1' })}
+          />{' '}
+          Also what is alike
         </label>
       </div>
       {usual.refusal && <Trouble refusal={usual.refusal} />}
@@ -90,7 +95,13 @@ function Beside({ run, view, other }: { run: ShownRun; view: Timeline; other: st
             row={(i, style) => {
               const { id, kind, a, b, difference } = lines[i]!
               return (
-                <div key={`${kind} ${id}`} role="row" aria-rowindex={i + 2} class={`compare-row ${difference ? CLASSES[difference] : ''}`} style={style}>
+                <div
+                  key={`${kind} ${id}`}
+                  role="row"
+                  aria-rowindex={i + 2}
+                  class={`compare-row ${difference ? CLASSES[difference] : ''}`}
+                  style={style}
+                >
                   <span role="cell" class="mono cut" title={asWritten(id)}>
                     {asWritten(id)}
                   </span>
@@ -120,7 +131,8 @@ function Cell({ side }: { side: Side | undefined }) {
     <span role="cell" class="number">
       {side ? (
         <>
-          <span class={`outcome is-${side.outcome.replace(' ', '-')}`}>{side.outcome}</span> {side.ms === undefined ? '' : duration(side.ms)}
+          <span class={`outcome is-${side.outcome.replace(' ', '-')}`}>{side.outcome}</span>{' '}
+          {side.ms === undefined ? '' : duration(side.ms)}
         </>
       ) : (
         <span class="muted">–</span>

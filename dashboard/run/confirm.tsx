@@ -18,7 +18,16 @@ interface ConfirmProps {
 }
 
 /** Asks before it does. */
-export function Confirm({ title, verb, text, warning, isGrave = false, asksReason = false, onDo, onClose }: ConfirmProps) {
+export function Confirm({
+  title,
+  verb,
+  text,
+  warning,
+  isGrave = false,
+  asksReason = false,
+  onDo,
+  onClose,
+}: ConfirmProps) {
   const [reason, setReason] = useState('')
   const { problems, refusal, isSending, submit } = useSending(async (_body, key) => {
     await onDo(key, reason.trim() || undefined)
@@ -45,7 +54,13 @@ export function Confirm({ title, verb, text, warning, isGrave = false, asksReaso
             <span>
               Reason <span class="muted">optional, kept in its history</span>
             </span>
-            <input type="text" name="$.reason" maxLength={1000} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+            <input
+              type="text"
+              name="$.reason"
+              maxLength={1000}
+              value={reason}
+              onInput={(event) => setReason(event.currentTarget.value)}
+            />
             <Problems problems={problems} path="$.reason" />
           </label>
         )}

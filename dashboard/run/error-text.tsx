@@ -1,4 +1,4 @@
-import type { ErrorRecord } from '../../sdk/engine/events.ts'
+import type { ErrorRecord } from '../../sdk/base/events.ts'
 import { Tree } from '../parts/tree.tsx'
 
 /** An error, what caused it, and where it came from as far as the server shows that. */

@@ -4,7 +4,8 @@ import { duration, relative } from '../format.ts'
 /** The operation that an event speaks of. */
 export const opOf = (event: PlacedEvent): string | undefined => ('id' in event ? event.id : undefined)
 
-export const isError = (event: PlacedEvent): boolean => 'error' in event || /\.(failed|timedOut|rejected|refused)$/.test(event.type)
+export const isError = (event: PlacedEvent): boolean =>
+  'error' in event || /\.(failed|timedOut|rejected|refused)$/.test(event.type)
 
 /** What an event says beside its type and its operation, without payloads. */
 export function wordsOf(event: PlacedEvent): string {
@@ -16,7 +17,8 @@ export function wordsOf(event: PlacedEvent): string {
   if ('run' in event) words.push(event.run)
   if ('task' in event) words.push(event.task)
   if ('reason' in event && event.reason !== undefined) words.push(event.reason.split('\n')[0]!)
-  if ('until' in event && event.until !== undefined) words.push(`until ${relative(event.until, event.at).replace('in ', '+')}`)
+  if ('until' in event && event.until !== undefined)
+    words.push(`until ${relative(event.until, event.at).replace('in ', '+')}`)
   if ('ms' in event && event.ms !== undefined && event.type.startsWith('step.')) words.push(duration(event.ms))
   if (event.type === 'map') words.push(`${event.count} items`)
   if (event.type === 'run.started') words.push(`${event.workflow} v${event.version}`)

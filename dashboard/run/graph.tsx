@@ -65,7 +65,15 @@ function boxesOfSteps(steps: readonly StepView[], rows: readonly Row[]): Box[] {
     const event = rows.find(({ id }) => id === name || id.startsWith(`${name}/`))?.last
     const took = startedAt === undefined ? '' : duration((endedAt ?? now.value) - startedAt)
     const says = [status === 'COMPLETED' ? '' : status.toLowerCase(), took].filter(Boolean).join(' · ')
-    return { name, after, title: name, icon: TYPES[type] ?? 'step', state: STATES[status], says, ...(event !== undefined && { event }) }
+    return {
+      name,
+      after,
+      title: name,
+      icon: TYPES[type] ?? 'step',
+      state: STATES[status],
+      says,
+      ...(event !== undefined && { event }),
+    }
   })
 }
 
@@ -80,7 +88,15 @@ function Drawing({ boxes }: { boxes: readonly Box[] }) {
           {[...placed.values()].flatMap(({ box, x, y }) =>
             box.after.flatMap((parent) => {
               const from = placed.get(parent)
-              return from ? [<path key={`${parent} ${box.name}`} class="edge" d={edge(from.x + WIDTH / 2, from.y + HEIGHT, x + WIDTH / 2, y)} />] : []
+              return from
+                ? [
+                    <path
+                      key={`${parent} ${box.name}`}
+                      class="edge"
+                      d={edge(from.x + WIDTH / 2, from.y + HEIGHT, x + WIDTH / 2, y)}
+                    />,
+                  ]
+                : []
             }),
           )}
         </svg>
@@ -119,7 +135,8 @@ function layOut(boxes: readonly Box[]): { placed: Map<string, Placed>; width: nu
   const placed = new Map<string, Placed>()
   for (const [depth, layer] of layers.entries()) {
     const left = (width - layer.length * (WIDTH + GAP_X) + GAP_X) / 2
-    for (const [i, box] of layer.entries()) placed.set(box.name, { box, x: left + i * (WIDTH + GAP_X), y: GAP_Y / 2 + depth * (HEIGHT + GAP_Y) })
+    for (const [i, box] of layer.entries())
+      placed.set(box.name, { box, x: left + i * (WIDTH + GAP_X), y: GAP_Y / 2 + depth * (HEIGHT + GAP_Y) })
   }
   return { placed, width, height: layers.length * (HEIGHT + GAP_Y) }
 }

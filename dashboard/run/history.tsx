@@ -39,7 +39,12 @@ export function HistoryTab({ events }: { events: readonly PlacedEvent[] }) {
       <div class="tools">
         <Search label="Find in the history" />
         <label class="check">
-          <input type="checkbox" checked={onlyErrors} onChange={() => select({ errors: onlyErrors ? undefined : '1' })} /> Only errors
+          <input
+            type="checkbox"
+            checked={onlyErrors}
+            onChange={() => select({ errors: onlyErrors ? undefined : '1' })}
+          />{' '}
+          Only errors
         </label>
         <p class="muted">
           {amount(shown.length)} of {amount(events.length)} events

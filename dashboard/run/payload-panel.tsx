@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { opKindOf } from '../../sdk/engine/events.ts'
-import type { Json } from '../../sdk/engine/json.ts'
+import { opKindOf } from '../../sdk/base/events.ts'
+import type { Json } from '../../sdk/base/json.ts'
 import { asWritten } from '../../sdk/views/as-written.ts'
 import { getEvent, getWholeRun, type PlacedEvent, type ShownRun } from '../api.ts'
 import { absolute, duration } from '../format.ts'
@@ -17,7 +17,13 @@ import { opOf } from './event-words.ts'
 import { RerunButton } from './rerun.tsx'
 
 /** What belongs to an event, beside its payload. */
-const NAMES: Record<string, string> = { result: 'Result', payload: 'Payload', input: 'Input', output: 'Output', data: 'Data' }
+const NAMES: Record<string, string> = {
+  result: 'Result',
+  payload: 'Payload',
+  input: 'Input',
+  output: 'Output',
+  data: 'Data',
+}
 const MOST_SIBLINGS = 12
 
 /** Beside every tab: the run's own payloads, or those of the event that is selected. Each is fetched when it is looked at. */
@@ -38,11 +44,20 @@ export function PayloadPanel({ run, events }: { run: ShownRun; events: readonly 
         <>
           <header class="panel-head">
             <h2>{event?.type ?? 'No such event'}</h2>
-            <button type="button" class="quiet icon-button" aria-label="Close the event" onClick={() => select({ event: undefined })}>
+            <button
+              type="button"
+              class="quiet icon-button"
+              aria-label="Close the event"
+              onClick={() => select({ event: undefined })}
+            >
               <Icon name="close" />
             </button>
           </header>
-          {event ? <EventDetails key={n} run={run} event={event} events={events} /> : <p class="muted">There is no event {n} in this history.</p>}
+          {event ? (
+            <EventDetails key={n} run={run} event={event} events={events} />
+          ) : (
+            <p class="muted">There is no event {n} in this history.</p>
+          )}
         </>
       )}
     </aside>
@@ -60,8 +75,12 @@ function RunPayloads({ run }: { run: ShownRun }) {
           {output !== undefined && <Payload title="Output" value={output} />}
           {error && <ErrorText error={error} />}
           {progress !== undefined && <Payload title="Progress" value={progress} />}
-          {heartbeat?.details !== undefined && <Payload title={`Sign of life of ${heartbeat.step}`} value={heartbeat.details} />}
-          {keptSignals && Object.keys(keptSignals).length > 0 && <Payload title="Signals it has not waited for" value={keptSignals} />}
+          {heartbeat?.details !== undefined && (
+            <Payload title={`Sign of life of ${heartbeat.step}`} value={heartbeat.details} />
+          )}
+          {keptSignals && Object.keys(keptSignals).length > 0 && (
+            <Payload title="Signals it has not waited for" value={keptSignals} />
+          )}
         </>
       )}
     </Shown>
@@ -70,7 +89,9 @@ function RunPayloads({ run }: { run: ShownRun }) {
 
 function EventDetails({ run, event, events }: { run: ShownRun; event: PlacedEvent; events: readonly PlacedEvent[] }) {
   const needsMore = (event.omitted?.length ?? 0) > 0 || 'error' in event
-  const loaded = useLoaded(`event ${run.runId} ${event.n}`, async (signal) => (needsMore ? getEvent(run.runId, event.n, signal) : event))
+  const loaded = useLoaded(`event ${run.runId} ${event.n}`, async (signal) =>
+    needsMore ? getEvent(run.runId, event.n, signal) : event,
+  )
   const op = opOf(event)
   const isStep = op !== undefined && event.type.startsWith('step.') && opKindOf(event.type as 'step.failed') === 'step'
   return (
@@ -105,7 +126,9 @@ function EventDetails({ run, event, events }: { run: ShownRun; event: PlacedEven
           <>
             {'error' in whole && whole.error && <ErrorText error={whole.error} />}
             {Object.entries(NAMES).map(([field, title]) =>
-              field in whole ? <Payload key={field} title={title} value={(whole as unknown as Record<string, Json>)[field]} /> : null,
+              field in whole ? (
+                <Payload key={field} title={title} value={(whole as unknown as Record<string, Json>)[field]} />
+              ) : null,
             )}
           </>
         )}
@@ -123,7 +146,10 @@ function Siblings({ op, n, events }: { op: string; n: string; events: readonly P
     <ol class="siblings" aria-label={`Events of ${asWritten(op)}`}>
       {all.slice(-MOST_SIBLINGS).map((event) => (
         <li key={event.n}>
-          <a href={href(path, { ...Object.fromEntries(query), event: event.n })} {...(event.n === n && { 'aria-current': 'true' as const })}>
+          <a
+            href={href(path, { ...Object.fromEntries(query), event: event.n })}
+            {...(event.n === n && { 'aria-current': 'true' as const })}
+          >
             {event.type}
           </a>{' '}
           <span class="muted number">{event.n}</span>

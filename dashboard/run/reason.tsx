@@ -84,7 +84,14 @@ function RemedyButton({ run, remedy: { what, command } }: { run: ShownRun; remed
         <button type="button" class="primary" onClick={() => open(true)}>
           {what[0]!.toUpperCase() + what.slice(1)}
         </button>
-        {isOpen && <ActionDialog action={action} run={run} onClose={() => open(false)} {...(verb === 'signal' && second && { about: second })} />}
+        {isOpen && (
+          <ActionDialog
+            action={action}
+            run={run}
+            onClose={() => open(false)}
+            {...(verb === 'signal' && second && { about: second })}
+          />
+        )}
       </>
     )
   return (

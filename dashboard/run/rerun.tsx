@@ -31,7 +31,11 @@ export function RerunDialog({ run, events, from, onClose }: RerunProps) {
         warning: `This run has undone its steps (${undone.by.join(', ')}). The new run would take over the results of ${undone.inherited.join(', ')} as if they still stood. To do them again, rerun it from the beginning.`,
       })}
       onDo={async (key) => {
-        const { runId } = await rerunRun(run.runId, { ...(from !== undefined && { from }), ...(undone && { inheritUndone: true }) }, key)
+        const { runId } = await rerunRun(
+          run.runId,
+          { ...(from !== undefined && { from }), ...(undone && { inheritUndone: true }) },
+          key,
+        )
         go(href(['runs', runId]))
       }}
       onClose={onClose}
@@ -50,7 +54,9 @@ export function RerunButton({ run, events, from }: Omit<RerunProps, 'onClose'>) 
       <button type="button" onClick={() => open(true)}>
         Rerun from here
       </button>
-      {isOpen && <RerunDialog run={run} events={events} {...(from !== undefined && { from })} onClose={() => open(false)} />}
+      {isOpen && (
+        <RerunDialog run={run} events={events} {...(from !== undefined && { from })} onClose={() => open(false)} />
+      )}
     </p>
   )
 }

@@ -63,7 +63,11 @@ function RunHead({ run }: { run: ShownRun }) {
           created <Ago at={createdAt} />
         </span>
         {startedAt !== undefined && (
-          <span>{endedAt === undefined ? `under way for ${duration(now.value - startedAt)}` : `took ${duration(endedAt - startedAt)}`}</span>
+          <span>
+            {endedAt === undefined
+              ? `under way for ${duration(now.value - startedAt)}`
+              : `took ${duration(endedAt - startedAt)}`}
+          </span>
         )}
         {attempt > 1 && <span>attempt {attempt}</span>}
         {generation > 0 && <span>generation {generation}</span>}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Json } from '../../sdk/engine/json.ts'
+import type { Json } from '../../sdk/base/json.ts'
 import { askRun, getWorkflow, type ShownRun, signalRun, type Workflow } from '../api.ts'
 import type { FieldProblem } from '../form/draft.ts'
 import { useSending, useValue } from '../form/use-form.ts'
@@ -12,7 +12,15 @@ import { Payload } from './payload-panel.tsx'
 
 type Declared = Workflow['signals'][number]
 
-export function SignalDialog({ run, about, onClose }: { run: ShownRun; about: string | undefined; onClose: () => void }) {
+export function SignalDialog({
+  run,
+  about,
+  onClose,
+}: {
+  run: ShownRun
+  about: string | undefined
+  onClose: () => void
+}) {
   const awaited = about ?? run.waitingFor?.find(({ kind }) => kind === 'signal')?.on ?? ''
   const [name, setName] = useState(awaited)
   const workflow = useLoaded(`workflow ${run.workflow}`, (signal) => getWorkflow(run.workflow, signal))
@@ -36,7 +44,14 @@ export function SignalDialog({ run, about, onClose }: { run: ShownRun; about: st
                 ))}
               </select>
             ) : (
-              <input type="text" name="signal" value={name} autocomplete="off" spellcheck={false} onInput={(event) => setName(event.currentTarget.value)} />
+              <input
+                type="text"
+                name="signal"
+                value={name}
+                autocomplete="off"
+                spellcheck={false}
+                onInput={(event) => setName(event.currentTarget.value)}
+              />
             )}
           </label>
           <PayloadForm key={chosen ? name : ''} runId={run.runId} name={name} declared={chosen} onClose={onClose} />
@@ -48,7 +63,17 @@ export function SignalDialog({ run, about, onClose }: { run: ShownRun; about: st
   )
 }
 
-function PayloadForm({ runId, name, declared, onClose }: { runId: string; name: string; declared: Declared | undefined; onClose: () => void }) {
+function PayloadForm({
+  runId,
+  name,
+  declared,
+  onClose,
+}: {
+  runId: string
+  name: string
+  declared: Declared | undefined
+  onClose: () => void
+}) {
   const payload = useValue(declared?.payload, '$')
   const [reply, setReply] = useState<{ result?: Json } | undefined>()
   const { problems, refusal, isSending, submit } = useSending(async (body, key) => {

@@ -26,7 +26,12 @@ export function TimeTravel({ run, events }: { run: ShownRun; events: readonly Pl
     const target = events[Math.max(0, Math.min(events.length - 1, to))]
     if (target) select({ at: target.n, event: undefined }, { replaces: true })
   }
-  useKeys({ j: () => move(index + 1), k: () => move(index - 1), ArrowRight: () => move(index + 1), ArrowLeft: () => move(index - 1) })
+  useKeys({
+    j: () => move(index + 1),
+    k: () => move(index - 1),
+    ArrowRight: () => move(index + 1),
+    ArrowLeft: () => move(index - 1),
+  })
   if (!event) return <Empty title="Nothing has happened yet" />
   const rows = view.rows.flatMap((row) => row.folded?.members ?? [row])
   const open = rows.filter(({ outcome }) => outcome === 'open')
@@ -54,7 +59,8 @@ export function TimeTravel({ run, events }: { run: ShownRun; events: readonly Pl
         <span class="number muted">
           {amount(index + 1)} of {amount(events.length)}
         </span>{' '}
-        <strong>{event.type}</strong> {opOf(event) !== undefined && <code>{asWritten(opOf(event)!)}</code>} <span class="muted">{wordsOf(event)}</span>
+        <strong>{event.type}</strong> {opOf(event) !== undefined && <code>{asWritten(opOf(event)!)}</code>}{' '}
+        <span class="muted">{wordsOf(event)}</span>
         <br />
         <span class="muted number">
           {absolute(event.at)}, {duration(event.at - events[0]!.at)} after its start
@@ -146,6 +152,9 @@ function Replay({ runId, n }: { runId: string; n: string }) {
 
 /** By where they stand in the history: times are in milliseconds, and much may happen in one. */
 function byPlace(a: string, b: string): number {
-  const [[frameA = 0, indexA = 0], [frameB = 0, indexB = 0]] = [a.split('.').map(Number), b.split('.').map(Number)] as [number[], number[]]
+  const [[frameA = 0, indexA = 0], [frameB = 0, indexB = 0]] = [a.split('.').map(Number), b.split('.').map(Number)] as [
+    number[],
+    number[],
+  ]
   return frameA - frameB || indexA - indexB
 }

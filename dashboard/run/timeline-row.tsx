@@ -41,7 +41,11 @@ export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, on
     </>
   )
   return (
-    <div role="listitem" class={`timeline-row is-${outcome.replace(' ', '-')} ${isActive ? 'is-active' : ''} ${level > 0 ? 'is-member' : ''}`} style={style}>
+    <div
+      role="listitem"
+      class={`timeline-row is-${outcome.replace(' ', '-')} ${isActive ? 'is-active' : ''} ${level > 0 ? 'is-member' : ''}`}
+      style={style}
+    >
       {folded ? (
         <button type="button" class="row-name" aria-expanded={isOpen ?? false} onClick={onToggle} title={asWritten(id)}>
           <Icon name="open" className="fold" />
@@ -79,7 +83,13 @@ export function TimelineRow({ row, level, style, axis, end, isActive, isOpen, on
   )
 }
 
-const SAYS: Record<Outcome, string> = { open: 'open · ', done: '', failed: 'failed · ', 'timed out': 'timed out · ', 'taken back': 'taken back · ' }
+const SAYS: Record<Outcome, string> = {
+  open: 'open · ',
+  done: '',
+  failed: 'failed · ',
+  'timed out': 'timed out · ',
+  'taken back': 'taken back · ',
+}
 
 interface Drawn {
   key: string
@@ -103,8 +113,17 @@ function drawn(bars: readonly Bar[], axis: Axis, end: number): Drawn[] {
       continue
     }
     const title = `${attempt === undefined ? kind : `attempt ${attempt}`}: ${outcome}, ${duration(to - from)}, from ${clockTime(from)}`
-    const failures = share && share.failed > 0 && share.of > 1 ? `; ${amount(share.failed)} of ${amount(share.of)} failed` : ''
-    all.push({ key: `${kind}${n}`, kind, outcome, left, width: right - left, title: title + failures, ...(share && { share }) })
+    const failures =
+      share && share.failed > 0 && share.of > 1 ? `; ${amount(share.failed)} of ${amount(share.of)} failed` : ''
+    all.push({
+      key: `${kind}${n}`,
+      kind,
+      outcome,
+      left,
+      width: right - left,
+      title: title + failures,
+      ...(share && { share }),
+    })
   }
   return all
 }

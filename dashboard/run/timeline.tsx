@@ -29,7 +29,10 @@ export function TimelineTab({ view, events }: { view: Timeline; events: readonly
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const end = view.to ?? Math.max(now.value, events.at(-1)?.at ?? 0)
   // What goes on needs no new axis every second: the last event is what bursts end with.
-  const axis = useMemo(() => (isTrue ? trueAxis(view, end) : cutAxis(view, end)), [view, isTrue, isTrue ? end : view.to])
+  const axis = useMemo(
+    () => (isTrue ? trueAxis(view, end) : cutAxis(view, end)),
+    [view, isTrue, isTrue ? end : view.to],
+  )
   const lines = useMemo(() => linesOf(view.rows, { onlyErrors, sought, opened }), [view, onlyErrors, sought, opened])
   const chosen = selected('event')
   const active = chosen === undefined ? -1 : lines.findIndex(({ row }) => !row.folded && row.last === chosen)
@@ -38,16 +41,25 @@ export function TimelineTab({ view, events }: { view: Timeline; events: readonly
     if (line) select({ event: line.row.last }, { replaces: true })
   }
   useKeys({ j: () => choose(active + 1), k: () => choose(active - 1) })
-  const toggle = (id: string) => setOpened((before) => (before.has(id) ? new Set([...before].filter((each) => each !== id)) : new Set([...before, id])))
+  const toggle = (id: string) =>
+    setOpened((before) =>
+      before.has(id) ? new Set([...before].filter((each) => each !== id)) : new Set([...before, id]),
+    )
   return (
     <>
       <div class="tools">
         <Search label="Find a step" />
         <label class="check">
-          <input type="checkbox" checked={onlyErrors} onChange={() => select({ errors: onlyErrors ? undefined : '1' })} /> Only errors
+          <input
+            type="checkbox"
+            checked={onlyErrors}
+            onChange={() => select({ errors: onlyErrors ? undefined : '1' })}
+          />{' '}
+          Only errors
         </label>
         <label class="check">
-          <input type="checkbox" checked={isTrue} onChange={() => select({ scale: isTrue ? undefined : 'true' })} /> True to scale
+          <input type="checkbox" checked={isTrue} onChange={() => select({ scale: isTrue ? undefined : 'true' })} />{' '}
+          True to scale
         </label>
         <p class="muted visits">{visitsOf(view, end)}</p>
       </div>
@@ -82,10 +94,15 @@ export function TimelineTab({ view, events }: { view: Timeline; events: readonly
 
 /** "awake 0.4 s of 30 d, in 3 visits" */
 function visitsOf({ from, awakeMs, visits }: Timeline, end: number): string {
-  return visits.length === 0 ? '' : `awake ${duration(awakeMs)} of ${duration(end - from)}, in ${plural(visits.length, 'visit')}`
+  return visits.length === 0
+    ? ''
+    : `awake ${duration(awakeMs)} of ${duration(end - from)}, in ${plural(visits.length, 'visit')}`
 }
 
-function linesOf(rows: readonly Row[], { onlyErrors, sought, opened }: { onlyErrors: boolean; sought: string; opened: ReadonlySet<string> }): Line[] {
+function linesOf(
+  rows: readonly Row[],
+  { onlyErrors, sought, opened }: { onlyErrors: boolean; sought: string; opened: ReadonlySet<string> },
+): Line[] {
   const text = sought.toLowerCase()
   const fits = (row: Row): boolean =>
     (!onlyErrors || row.outcome === 'failed' || row.outcome === 'timed out' || row.error !== undefined) &&
@@ -114,7 +131,9 @@ function apart(cuts: readonly Axis['cuts'][number][]): Axis['cuts'] {
 
 function Scale({ axis, from }: { axis: Axis; from: number }) {
   const cuts = apart(axis.cuts.toSorted((a, b) => b.ms - a.ms)).slice(0, MOST_CUTS)
-  const ticks = TICKS.map((place) => ({ place, text: `+${duration(axis.timeAt(place) - from)}` })).filter(({ text }, i, all) => text !== all[i - 1]?.text)
+  const ticks = TICKS.map((place) => ({ place, text: `+${duration(axis.timeAt(place) - from)}` })).filter(
+    ({ text }, i, all) => text !== all[i - 1]?.text,
+  )
   return (
     <div class="scale" role="presentation">
       <div class="scale-track">
@@ -124,7 +143,12 @@ function Scale({ axis, from }: { axis: Axis; from: number }) {
           </span>
         ))}
         {cuts.map(({ place, ms }) => (
-          <span key={place} class="cut-mark" style={{ left: `${place * 100}%` }} title={`${duration(ms)} in which nothing happened, cut out`}>
+          <span
+            key={place}
+            class="cut-mark"
+            style={{ left: `${place * 100}%` }}
+            title={`${duration(ms)} in which nothing happened, cut out`}
+          >
             {duration(ms)}
           </span>
         ))}

@@ -30,7 +30,11 @@ export function useHistory(id: string): HistoryState {
       let cursor: string | undefined
       const fresh: PlacedEvent[] = []
       do {
-        const page = await getHistory(id, { ...(after !== undefined && { after }), ...(cursor !== undefined && { cursor }) }, abort.signal)
+        const page = await getHistory(
+          id,
+          { ...(after !== undefined && { after }), ...(cursor !== undefined && { cursor }) },
+          abort.signal,
+        )
         if (generation !== undefined && page.generation !== generation) {
           // It has continued as new: what we have is of a history that is over.
           known.current = { events: [] }
@@ -51,7 +55,8 @@ export function useHistory(id: string): HistoryState {
       isAskedAgain = underWay !== undefined
       underWay ??= readOn()
         .catch((error: unknown) => {
-          if (!abort.signal.aborted && error instanceof Refusal) setState((before) => ({ ...before, isLoaded: true, refusal: error }))
+          if (!abort.signal.aborted && error instanceof Refusal)
+            setState((before) => ({ ...before, isLoaded: true, refusal: error }))
           return false
         })
         .finally(() => {

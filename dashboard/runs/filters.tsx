@@ -41,7 +41,8 @@ export function Filters({ filter, workflows }: { filter: RunFilter; workflows: r
 }
 
 /** What is in the address is shown, known or not. */
-const withItself = (names: readonly string[], chosen: string | undefined) => (chosen === undefined || names.includes(chosen) ? names : [...names, chosen])
+const withItself = (names: readonly string[], chosen: string | undefined) =>
+  chosen === undefined || names.includes(chosen) ? names : [...names, chosen]
 
 function Typed({ name, label, value }: { name: 'tag' | 'idPrefix'; label: string; value: string | undefined }) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

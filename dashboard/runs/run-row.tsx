@@ -21,7 +21,17 @@ export function RunsHead() {
   )
 }
 
-export function RunRow({ run, index, style, isActive }: { run: RunInList; index: number; style: CSSProperties; isActive: boolean }) {
+export function RunRow({
+  run,
+  index,
+  style,
+  isActive,
+}: {
+  run: RunInList
+  index: number
+  style: CSSProperties
+  isActive: boolean
+}) {
   const { runId, workflow, version, status, tags, createdAt } = run
   return (
     <div role="row" aria-rowindex={index + 2} class={`run-row ${isActive ? 'is-active' : ''}`} style={style}>
@@ -41,7 +51,13 @@ export function RunRow({ run, index, style, isActive }: { run: RunInList; index:
       </span>
       <span role="cell" class="cut">
         {tags.map((tag) => (
-          <button key={tag} type="button" class="tag" title={`Only runs with the tag ${tag}`} onClick={() => select({ tag })}>
+          <button
+            key={tag}
+            type="button"
+            class="tag"
+            title={`Only runs with the tag ${tag}`}
+            onClick={() => select({ tag })}
+          >
             {tag}
           </button>
         ))}
@@ -63,8 +79,12 @@ function isAt({ error, waitingFor, wakeAt, status }: RunInList): string {
   // At which limit, only the run itself tells.
   if (status === 'queued') return 'waits for its turn'
   const [first, ...others] = waitingFor ?? []
-  if (!first) return status === 'pending' && wakeAt !== undefined && wakeAt > now.value ? `starts ${relative(wakeAt, now.value)}` : ''
-  const until = first.until === undefined ? '' : `, ${first.until < now.value ? 'due' : relative(first.until, now.value)}`
+  if (!first)
+    return status === 'pending' && wakeAt !== undefined && wakeAt > now.value
+      ? `starts ${relative(wakeAt, now.value)}`
+      : ''
+  const until =
+    first.until === undefined ? '' : `, ${first.until < now.value ? 'due' : relative(first.until, now.value)}`
   return `waits for ${awaited(first)}${until}${others.length > 0 ? ` and ${others.length} more` : ''}`
 }
 

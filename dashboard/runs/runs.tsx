@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { RunStatus } from '../../sdk/ports.ts'
+import type { RunStatus } from '../../sdk/ports/run.ts'
 import { countRuns, listRuns, listWorkflows, type RunFilter, type RunInList } from '../api.ts'
 import { amount } from '../format.ts'
 import { useKeys } from '../keys.ts'
@@ -18,7 +18,8 @@ const MOST = 1_000
 const ROW_HEIGHT = 36
 const FILTERS = ['workflow', 'status', 'tag', 'idPrefix', 'from', 'to', 'internal'] as const
 
-const filterOf = (query: URLSearchParams): RunFilter => Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])))
+const filterOf = (query: URLSearchParams): RunFilter =>
+  Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])))
 
 interface Listed {
   runs: RunInList[]
@@ -30,7 +31,15 @@ async function listAtLeast(filter: RunFilter, wanted: number, signal: AbortSigna
   const all: RunInList[] = []
   let cursor: string | undefined
   do {
-    const page = await listRuns({ internal: 'hide', ...filter, limit: Math.min(MOST, wanted - all.length), ...(cursor !== undefined && { cursor }) }, signal)
+    const page = await listRuns(
+      {
+        internal: 'hide',
+        ...filter,
+        limit: Math.min(MOST, wanted - all.length),
+        ...(cursor !== undefined && { cursor }),
+      },
+      signal,
+    )
     all.push(...page.runs)
     cursor = page.cursor
   } while (cursor !== undefined && all.length < wanted)
@@ -43,14 +52,22 @@ export function RunsPage() {
   const key = JSON.stringify(filter)
   const [more, setMore] = useState({ key, count: PAGE })
   const wanted = more.key === key ? more.count : PAGE
-  const list = useLoaded(`${key} ${wanted}`, (signal) => listAtLeast(filter, wanted, signal), always, GAP_MS * (wanted / PAGE))
+  const list = useLoaded(
+    `${key} ${wanted}`,
+    (signal) => listAtLeast(filter, wanted, signal),
+    always,
+    GAP_MS * (wanted / PAGE),
+  )
   const counts = useLoaded('counts', countRuns, always)
   const workflows = useLoaded('workflows', listWorkflows)
   const isFiltered = Object.keys(filter).length > 0
   return (
     <div class="page fills">
       <h1 class="unseen">Runs</h1>
-      <StatusChips counts={filter.workflow === undefined ? counts.value : undefined} status={filter.status as RunStatus | undefined} />
+      <StatusChips
+        counts={filter.workflow === undefined ? counts.value : undefined}
+        status={filter.status as RunStatus | undefined}
+      />
       <Filters filter={filter} workflows={workflows.value?.map(({ name }) => name) ?? []} />
       <Shown loaded={list}>
         {({ runs, cursor }) =>
@@ -71,7 +88,13 @@ export function RunsPage() {
   )
 }
 
-function List({ filterKey, runs: fresh, cursor, isStale, onMore }: Listed & { filterKey: string; isStale: boolean; onMore: () => void }) {
+function List({
+  filterKey,
+  runs: fresh,
+  cursor,
+  isStale,
+  onMore,
+}: Listed & { filterKey: string; isStale: boolean; onMore: () => void }) {
   const [active, setActive] = useState<string | undefined>()
   const [isScrolled, setScrolled] = useState(false)
   const [isPointedAt, setPointedAt] = useState(false)
@@ -101,7 +124,9 @@ function List({ filterKey, runs: fresh, cursor, isStale, onMore }: Listed & { fi
         className={`runs ${isStale ? 'is-stale' : ''}`}
         head={<RunsHead />}
         onScroll={(top) => setScrolled(top > 0)}
-        row={(i, style) => <RunRow key={runs[i]!.runId} run={runs[i]!} index={i} style={style} isActive={i === index} />}
+        row={(i, style) => (
+          <RunRow key={runs[i]!.runId} run={runs[i]!} index={i} style={style} isActive={i === index} />
+        )}
         foot={
           <p class="list-end">
             {amount(runs.length)} shown{cursor === undefined ? ', which is all' : ''}

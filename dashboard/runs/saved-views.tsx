@@ -25,7 +25,12 @@ export function SavedViews() {
     <div class="saved-views">
       {views.value.map(({ name, search }) => (
         <span key={name} class="saved-view">
-          <button type="button" class="quiet" aria-pressed={location.search === search} onClick={() => go(href(['runs']) + search)}>
+          <button
+            type="button"
+            class="quiet"
+            aria-pressed={location.search === search}
+            onClick={() => go(href(['runs']) + search)}
+          >
             {name}
           </button>
           <button

@@ -1,4 +1,4 @@
-import type { RunStatus } from '../../sdk/ports.ts'
+import type { RunStatus } from '../../sdk/ports/run.ts'
 import type { Counts } from '../api.ts'
 import { amount } from '../format.ts'
 import { Icon } from '../parts/icons.tsx'
@@ -11,7 +11,12 @@ export function StatusChips({ counts, status }: { counts: Counts | undefined; st
   return (
     <fieldset class="chips">
       <legend class="unseen">Status</legend>
-      <button type="button" class="chip" aria-pressed={status === undefined} onClick={() => select({ status: undefined })}>
+      <button
+        type="button"
+        class="chip"
+        aria-pressed={status === undefined}
+        onClick={() => select({ status: undefined })}
+      >
         All
       </button>
       {STATUSES.map((each) => {

@@ -3,7 +3,11 @@ import type { RunInList } from '../api.ts'
 import { steady } from './steady.ts'
 
 /** Rows that stay where they are as long as the list is held; `letGo` shows all that has arrived meanwhile. */
-export function useSteady(key: string, fresh: readonly RunInList[], isHeld: boolean): { runs: RunInList[]; arrived: number; letGo: () => void } {
+export function useSteady(
+  key: string,
+  fresh: readonly RunInList[],
+  isHeld: boolean,
+): { runs: RunInList[]; arrived: number; letGo: () => void } {
   const kept = useRef<{ key: string; rows: RunInList[] } | undefined>(undefined)
   const [, again] = useReducer((count: number) => count + 1, 0)
   const isKept = isHeld && kept.current?.key === key

@@ -16,7 +16,10 @@ export function Head({ view, onHelp }: { view: string; onHelp: () => void }) {
         <Icon name="brand" />
         Overwinter
       </a>
-      <span class={`where ${isLocal ? 'is-local' : 'is-deployed'}`} title={isLocal ? 'On this machine' : 'A deployment'}>
+      <span
+        class={`where ${isLocal ? 'is-local' : 'is-deployed'}`}
+        title={isLocal ? 'On this machine' : 'A deployment'}
+      >
         {name}
         {isReadOnly && ' · read only'}
       </span>
@@ -59,7 +62,15 @@ function Jump() {
   }
   return (
     <form class="jump" role="search" onSubmit={jump}>
-      <input ref={input} type="search" name="id" placeholder="Jump to a run’s id" aria-label="Jump to a run by its id" autocomplete="off" spellcheck={false} />
+      <input
+        ref={input}
+        type="search"
+        name="id"
+        placeholder="Jump to a run’s id"
+        aria-label="Jump to a run by its id"
+        autocomplete="off"
+        spellcheck={false}
+      />
       <kbd>/</kbd>
     </form>
   )

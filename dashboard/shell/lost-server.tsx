@@ -9,8 +9,10 @@ export function LostServer() {
     <div role="status" class={state ? 'lost' : 'unseen'}>
       {state && (
         <>
-          <strong>Lost the server; {state.isTrying || seconds === 0 ? 'trying again now' : `trying again in ${seconds} s`}.</strong> What is shown may be old.
-          What you have typed stays.
+          <strong>
+            Lost the server; {state.isTrying || seconds === 0 ? 'trying again now' : `trying again in ${seconds} s`}.
+          </strong>{' '}
+          What is shown may be old. What you have typed stays.
           <button type="button" onClick={() => void look()}>
             Try now
           </button>

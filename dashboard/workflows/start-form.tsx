@@ -24,7 +24,9 @@ export function StartForm({ workflow }: { workflow: Workflow }) {
     const body = {
       input: input.read(found),
       ...(options.id.trim() !== '' && { id: options.id.trim() }),
-      ...(options.delay.trim() !== '' && { delay: /^\d+$/.test(options.delay.trim()) ? Number(options.delay) : options.delay.trim() }),
+      ...(options.delay.trim() !== '' && {
+        delay: /^\d+$/.test(options.delay.trim()) ? Number(options.delay) : options.delay.trim(),
+      }),
       ...(tags.length > 0 && { tags }),
     }
     void submit(body, found, (path) => document.getElementsByName(path).length > 0 || /^\$\.(id|delay|tags)/.test(path))
@@ -35,7 +37,13 @@ export function StartForm({ workflow }: { workflow: Workflow }) {
       <details class="options">
         <summary>Id, delay, tags</summary>
         {OPTIONS.map((name) => (
-          <Option key={name} name={name} value={options[name]} problems={problems} onChange={(value) => setOptions({ ...options, [name]: value })} />
+          <Option
+            key={name}
+            name={name}
+            value={options[name]}
+            problems={problems}
+            onChange={(value) => setOptions({ ...options, [name]: value })}
+          />
         ))}
       </details>
       {refusal && <Trouble refusal={refusal} />}
@@ -62,7 +70,9 @@ interface OptionProps {
 }
 
 function Option({ name, value, problems, onChange }: OptionProps) {
-  const own = problems.filter(({ path }) => path.startsWith(`$.${name}`)).map(({ message }) => ({ path: `$.${name}`, message }))
+  const own = problems
+    .filter(({ path }) => path.startsWith(`$.${name}`))
+    .map(({ message }) => ({ path: `$.${name}`, message }))
   return (
     <label class="field">
       <span>

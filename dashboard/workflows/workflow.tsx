@@ -27,7 +27,11 @@ function Details({ workflow }: { workflow: Workflow }) {
     <div class="columns">
       <section aria-label="Start a run" class="card">
         <h2>Start a run</h2>
-        {config.value.isReadOnly ? <p class="muted">This page is read only: it can start nothing.</p> : <StartForm workflow={workflow} />}
+        {config.value.isReadOnly ? (
+          <p class="muted">This page is read only: it can start nothing.</p>
+        ) : (
+          <StartForm workflow={workflow} />
+        )}
       </section>
       <aside aria-label="About this workflow" class="stack">
         <dl class="facts">
@@ -44,7 +48,8 @@ function Details({ workflow }: { workflow: Workflow }) {
           <div>
             <dt>Runs</dt>
             <dd>
-              <a href={href(['runs'], { workflow: name })}>all</a>, <a href={href(['runs'], { workflow: name, status: 'failed' })}>failed</a>,{' '}
+              <a href={href(['runs'], { workflow: name })}>all</a>,{' '}
+              <a href={href(['runs'], { workflow: name, status: 'failed' })}>failed</a>,{' '}
               <a href={href(['incidents'], { workflow: name })}>incidents</a>
             </dd>
           </div>

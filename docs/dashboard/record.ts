@@ -12,11 +12,23 @@ import { smallerPng } from './smaller-png.ts'
 /** `before`: what is done before the picture is taken. */
 const VIEWS: Record<string, { path: string; sign: string; before?: (page: Page) => Promise<unknown> }> = {
   runs: { path: '/runs', sign: '.run-row a' },
-  timeline: { path: '/runs/order-1042', sign: '.timeline-row', before: (page) => page.getByRole('link', { name: 'charge' }).click() },
+  timeline: {
+    path: '/runs/order-1042',
+    sign: '.timeline-row',
+    before: (page) => page.getByRole('link', { name: 'charge' }).click(),
+  },
   batch: { path: '/runs/batch-7', sign: '.timeline-row' },
   graph: { path: '/runs/order-1042?tab=graph', sign: '.box' },
-  history: { path: '/runs/payment-311?tab=history', sign: '.history-row a', before: (page) => page.getByRole('link', { name: 'step.failed' }).click() },
-  'time-travel': { path: '/runs/order-1042?tab=travel', sign: '.travel-event', before: (page) => page.getByRole('slider').fill('3') },
+  history: {
+    path: '/runs/payment-311?tab=history',
+    sign: '.history-row a',
+    before: (page) => page.getByRole('link', { name: 'step.failed' }).click(),
+  },
+  'time-travel': {
+    path: '/runs/order-1042?tab=travel',
+    sign: '.travel-event',
+    before: (page) => page.getByRole('slider').fill('3'),
+  },
   compare: { path: '/runs/payment-311?tab=compare&with=payment-300', sign: '.compare-row[style]' },
   incidents: { path: '/incidents', sign: '.incident' },
   workflow: { path: '/workflows/order', sign: 'form .field' },
@@ -41,8 +53,14 @@ async function play(api: Api): Promise<void> {
   await api.start('batch', 'batch-7', { items: 40 })
   await api.start('diamond', 'diamond-5', { cents: 1_200 })
   await api.start('echo', 'echo-9', { hello: 'world' })
-  for (const [i, warehouse] of ['north', 'north', 'north', 'south', 'south', 'west'].entries()) await api.start('packing', `packing-${80 + i}`, { warehouse })
-  await api.start('order', 'order-1042', { customer: 'Ada Lovelace', amount: 42.5, kind: 'book', address: { street: 'Elm 1', city: 'Ulm' } })
+  for (const [i, warehouse] of ['north', 'north', 'north', 'south', 'south', 'west'].entries())
+    await api.start('packing', `packing-${80 + i}`, { warehouse })
+  await api.start('order', 'order-1042', {
+    customer: 'Ada Lovelace',
+    amount: 42.5,
+    kind: 'book',
+    address: { street: 'Elm 1', city: 'Ulm' },
+  })
   await api.until('order-1042', 'waiting')
   await api.until('batch-7', 'completed')
   await api.until('payment-312', 'failed')
@@ -67,7 +85,8 @@ const browser = await openBrowser()
       // What is fetched on selection, and what is counted, is there when nothing is asked for any more.
       await page.waitForTimeout(SETTLED_MS)
       const png = smallerPng(await page.screenshot())
-      if (png.length > LARGEST) throw new Error(`the picture of '${name}' has ${png.length} bytes, more than ${LARGEST}`)
+      if (png.length > LARGEST)
+        throw new Error(`the picture of '${name}' has ${png.length} bytes, more than ${LARGEST}`)
       writeFileSync(new URL(`${name}-${colorScheme}.png`, import.meta.url), png)
     }
     await page.close()

@@ -8,7 +8,8 @@ export function smallerPng(png: Buffer): Buffer {
   const { width, height, pixels } = decoded(png)
   const { palette, indexOf } = paletteOf(pixels)
   const rows = Buffer.alloc(height * (width + 1))
-  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = indexOf(pixels[y * width + x]!)
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = indexOf(pixels[y * width + x]!)
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
@@ -39,7 +40,8 @@ function decoded(png: Buffer): { width: number; height: number; pixels: Uint32Ar
     at += length + 12
   }
   const [width, height, depth, kind] = [png.readUInt32BE(16), png.readUInt32BE(20), png[24]!, png[25]!]
-  if (depth !== 8 || (kind !== 2 && kind !== 6)) throw new Error(`a PNG of colour type ${kind} and depth ${depth} is not what Chromium used to write`)
+  if (depth !== 8 || (kind !== 2 && kind !== 6))
+    throw new Error(`a PNG of colour type ${kind} and depth ${depth} is not what Chromium used to write`)
   const step = kind === 6 ? 4 : 3
   const raw = inflateSync(Buffer.concat(parts))
   const line = width * step
@@ -48,8 +50,10 @@ function decoded(png: Buffer): { width: number; height: number; pixels: Uint32Ar
   for (let y = 0; y < height; y++) {
     const filter = raw[y * (line + 1)]!
     const row = Uint8Array.from(raw.subarray(y * (line + 1) + 1, (y + 1) * (line + 1)))
-    for (let i = 0; i < line; i++) row[i] = row[i]! + predicted(filter, i >= step ? row[i - step]! : 0, above[i]!, i >= step ? above[i - step]! : 0)
-    for (let x = 0; x < width; x++) pixels[y * width + x] = (row[x * step]! << 16) | (row[x * step + 1]! << 8) | row[x * step + 2]!
+    for (let i = 0; i < line; i++)
+      row[i] = row[i]! + predicted(filter, i >= step ? row[i - step]! : 0, above[i]!, i >= step ? above[i - step]! : 0)
+    for (let x = 0; x < width; x++)
+      pixels[y * width + x] = (row[x * step]! << 16) | (row[x * step + 1]! << 8) | row[x * step + 2]!
     above = row
   }
   return { width, height, pixels }
@@ -91,4 +95,5 @@ function paletteOf(pixels: Uint32Array): { palette: number[]; indexOf: (colour: 
 }
 
 const ALIKE = 40
-const distance = (a: number, b: number): number => [16, 8, 0].reduce((sum, shift) => sum + (((a >> shift) & 255) - ((b >> shift) & 255)) ** 2, 0)
+const distance = (a: number, b: number): number =>
+  [16, 8, 0].reduce((sum, shift) => sum + (((a >> shift) & 255) - ((b >> shift) & 255)) ** 2, 0)

@@ -22,9 +22,14 @@ export function drawing(lines: Line[], title: string): string {
   const height = 2 * MARGIN + ROW * lines.length
   const total = lines.at(-1)!.at + HOLD_MS
   const moments = [...new Set(lines.map(({ at }) => at))]
-  const appears = moments.map((at, i) => `@keyframes at${i} { 0% { opacity: 0 } ${((at / total) * 100).toFixed(2)}%, 100% { opacity: 1 } }`)
+  const appears = moments.map(
+    (at, i) => `@keyframes at${i} { 0% { opacity: 0 } ${((at / total) * 100).toFixed(2)}%, 100% { opacity: 1 } }`,
+  )
   const plays = moments.map((_, i) => `.at${i} { animation: at${i} ${(total / 1000).toFixed(1)}s step-end infinite }`)
-  const rows = lines.map(({ at, text }, row) => `<text class="at${moments.indexOf(at)}" y="${MARGIN + ROW * (row + 0.75)}">${placed(spansOf(text))}</text>`)
+  const rows = lines.map(
+    ({ at, text }, row) =>
+      `<text class="at${moments.indexOf(at)}" y="${MARGIN + ROW * (row + 0.75)}">${placed(spansOf(text))}</text>`,
+  )
   return `<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
 <title>${escaped(title)}</title>
 <style>

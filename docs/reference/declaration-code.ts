@@ -20,7 +20,9 @@ export function codeOf(node: Node, { withComment }: { withComment: boolean }): s
   }
   code += text.slice(at, node.end)
   if (node.kind === SyntaxKind.VariableStatement && code.length > LONGEST_CONST) code = code.replace(/<[\s\S]*>/, '<…>')
-  return code.replaceAll(/^(export )?(declare )?/gm, '').replaceAll(/^( {4})+/gm, (spaces) => ' '.repeat(spaces.length / 2))
+  return code
+    .replaceAll(/^(export )?(declare )?/gm, '')
+    .replaceAll(/^( {4})+/gm, (spaces) => ' '.repeat(spaces.length / 2))
 }
 
 /** The names of the types that it speaks of. */

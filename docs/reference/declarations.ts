@@ -38,7 +38,13 @@ export function readReference(): Reference {
     const sources = publicSources()
     const files = sources.map(({ file }) => join(folder, file.replace(/\.ts$/, '.d.ts')))
     const config = join(folder, 'tsconfig.json')
-    const compilerOptions = { module: 'nodenext', target: 'es2024', types: [], noEmit: true, allowImportingTsExtensions: true }
+    const compilerOptions = {
+      module: 'nodenext',
+      target: 'es2024',
+      types: [],
+      noEmit: true,
+      allowImportingTsExtensions: true,
+    }
     writeFileSync(config, JSON.stringify({ compilerOptions, files }))
     const { program, checker } = api.updateSnapshot({ openProjects: [config] }).getProject(config)!
     const exported = files.map((file) => exportsOf(program, checker, file))
@@ -51,7 +57,10 @@ export function readReference(): Reference {
 }
 
 function publicSources(): { name: string; file: string }[] {
-  const { name, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { name: string; exports: Record<string, unknown> }
+  const { name, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    name: string
+    exports: Record<string, unknown>
+  }
   return Object.entries(exports).flatMap(([path, target]) => {
     const source = (target as { 'overwinter-source'?: string })['overwinter-source']
     return source === undefined ? [] : [{ name: name + path.slice(1), file: source }]

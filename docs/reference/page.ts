@@ -14,7 +14,11 @@ export function referencePage({ entryPoints, mentioned }: Reference): string {
     for (const { id } of first) explained.set(id, name)
     return [`## ${name}`, ...first.map(section), ...repeated(again, explained)]
   })
-  const rest = ['## Mentioned above', 'Types that the others are made of. They cannot be imported.', ...mentioned.map(section)]
+  const rest = [
+    '## Mentioned above',
+    'Types that the others are made of. They cannot be imported.',
+    ...mentioned.map(section),
+  ]
   return `${[HEAD, entryPoints.map(contents).join('\n'), ...chapters.flat(), ...rest].join('\n\n')}\n`
 }
 

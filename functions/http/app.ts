@@ -1,9 +1,9 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
-import { isRunId } from '../../sdk/engine/names.ts'
+import { isRunId } from '../../sdk/base/names.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
 import { type Client, RunNotFoundError, type RunView } from '../../sdk/index.ts'
-import type { LogSink } from '../../sdk/ports.ts'
+import type { LogSink } from '../../sdk/ports/world.ts'
 import type { Permission } from '../../sdk/tasks/tokens.ts'
 import { Workers } from '../../sdk/tasks/workers.ts'
 import { consoleLog } from '../../sdk/worlds/system.ts'
@@ -111,7 +111,10 @@ function refusedByPath(route: Route): Route {
   return {
     ...route,
     handle() {
-      throw new HttpProblem('forbidden', `with IAM, a permission to read opens this path too, so it is closed; ask ${route.replacedBy} instead`)
+      throw new HttpProblem(
+        'forbidden',
+        `with IAM, a permission to read opens this path too, so it is closed; ask ${route.replacedBy} instead`,
+      )
     },
   }
 }
@@ -125,7 +128,15 @@ export function createCallbackApp({
 }: Pick<AppOptions, 'client' | 'bodyLimit' | 'log' | 'browsers'>): Hono {
   const open = ROUTES.filter(({ isCapability }) => isCapability)
   const workers = new Workers(client.world)
-  const api: Api = { client, workers, clock: client.world.clock, bodyLimit, exposeStacks: false, openapi: () => ({}), mappings: [] }
+  const api: Api = {
+    client,
+    workers,
+    clock: client.world.clock,
+    bodyLimit,
+    exposeStacks: false,
+    openapi: () => ({}),
+    mappings: [],
+  }
   const app = emptyApp(open, log, () => [])
   if (browsers) app.use(browsers)
   mount(app, open, api, (c, route) => letIn(c, route, api, () => false))
@@ -150,7 +161,12 @@ function emptyApp(routes: Addresses, log: LogSink, knownWorkflows: () => string[
 }
 
 /** One handler per route and no middleware: Hono then calls the handler itself, without a chain. */
-function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, guard?: (c: Context, route: Route<A>) => Promise<void>): void {
+function mount<A>(
+  app: Hono,
+  routes: readonly Route<A>[],
+  api: A,
+  guard?: (c: Context, route: Route<A>) => Promise<void>,
+): void {
   for (const route of routes) {
     const handle = async (c: Context) => {
       if (guard && !route.isOpen) await guard(c, route)
@@ -166,7 +182,9 @@ function mount<A>(app: Hono, routes: readonly Route<A>[], api: A, guard?: (c: Co
 /** A path that exists for other methods is told so. */
 function noRoute(c: Context, routes: Addresses): HttpProblem {
   const { path, method } = c.req
-  const methods = routes.filter((route) => new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)).map((route) => route.method)
+  const methods = routes
+    .filter((route) => new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+    .map((route) => route.method)
   if (methods.length === 0) return new HttpProblem('unknown-route', `nothing is at ${path}; see /openapi.json`)
   const allow = methods.flatMap((known) => (known === 'GET' ? ['GET', 'HEAD'] : [known])).join(', ')
   return new HttpProblem('method-not-allowed', `${path} takes ${allow}, not ${method}`, { headers: { allow } })
@@ -179,5 +197,8 @@ function unexpected(error: unknown, c: Context, log: LogSink): HttpProblem {
   // Who reads logs must not be able to answer callbacks.
   const path = c.req.path.replace(/^(\/callbacks\/)[^/]+/, '$1…')
   log('error', `${c.req.method} ${path} failed: ${error}`, { errorId, stack })
-  return new HttpProblem('internal', `something unexpected went wrong, and is in the server's log under ${errorId}; look there, or try again`)
+  return new HttpProblem(
+    'internal',
+    `something unexpected went wrong, and is in the server's log under ${errorId}; look there, or try again`,
+  )
 }

@@ -24,16 +24,23 @@ export async function readJson(c: Context, limit: number): Promise<unknown> {
 export function jsonOf(text: string, type: string | undefined): unknown {
   if (text === '') return undefined
   if (type !== undefined && !READ_AS_JSON.test(type))
-    throw new HttpProblem('unsupported-media-type', `the body is to be JSON, sent as application/json, not as '${type}'`)
+    throw new HttpProblem(
+      'unsupported-media-type',
+      `the body is to be JSON, sent as application/json, not as '${type}'`,
+    )
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
     const why = (error as Error).message
-    throw new HttpProblem('malformed-json', `the body is not JSON: ${why}. ${HOW_TO_QUOTE}`, { problems: [{ path: '$', message: 'is not JSON' }] })
+    throw new HttpProblem('malformed-json', `the body is not JSON: ${why}. ${HOW_TO_QUOTE}`, {
+      problems: [{ path: '$', message: 'is not JSON' }],
+    })
   }
   if (text.length > 2 * MAX_DEPTH && isTooDeep(text)) {
-    throw new HttpProblem('invalid-input', 'the body is nested too deeply', { problems: [{ path: '$', message: `may be nested at most ${MAX_DEPTH} deep` }] })
+    throw new HttpProblem('invalid-input', 'the body is nested too deeply', {
+      problems: [{ path: '$', message: `may be nested at most ${MAX_DEPTH} deep` }],
+    })
   }
   return value
 }
@@ -82,7 +89,10 @@ async function readCapped(body: ReadableStream<Uint8Array> | null, limit: number
 }
 
 export function tooLarge(limit: number): HttpProblem {
-  return new HttpProblem('too-large', `a body may have at most ${limit} bytes; nothing was written. Store what is larger elsewhere and send a link to it`)
+  return new HttpProblem(
+    'too-large',
+    `a body may have at most ${limit} bytes; nothing was written. Store what is larger elsewhere and send a link to it`,
+  )
 }
 
 /** Whether JSON is nested too deeply. Looks at the text: walking the value is what has to be avoided. */

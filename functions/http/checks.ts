@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
-import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
-import { pathStep } from '../../sdk/engine/json.ts'
-import { checkName } from '../../sdk/engine/names.ts'
+import { type Duration, milliseconds } from '../../sdk/base/duration.ts'
+import { pathStep } from '../../sdk/base/json.ts'
+import { checkName } from '../../sdk/base/names.ts'
 import { InvalidInputError, type Problem } from '../../sdk/index.ts'
 import { HttpProblem } from './problem.ts'
 
@@ -31,19 +31,26 @@ export class Checks {
   }
 
   throwIfAny(): void {
-    if (this.problems.length > 0) throw new HttpProblem('invalid-input', 'the request is not valid; see problems', { problems: this.problems })
+    if (this.problems.length > 0)
+      throw new HttpProblem('invalid-input', 'the request is not valid; see problems', { problems: this.problems })
   }
 }
 
 /** The body as an object that has no other fields than these; an empty body is an empty object. */
-export function readFields<K extends string>(body: unknown, known: readonly K[], checks: Checks, hint = ''): Partial<Record<K, unknown>> {
+export function readFields<K extends string>(
+  body: unknown,
+  known: readonly K[],
+  checks: Checks,
+  hint = '',
+): Partial<Record<K, unknown>> {
   if (body === undefined) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     checks.require('$', false, `must be a JSON object with the fields ${known.join(', ')}`)
     return {}
   }
   for (const key of Object.keys(body)) {
-    if (!(known as readonly string[]).includes(key)) checks.require(`$${pathStep(key)}`, false, `is not known here; known: ${known.join(', ')}${hint}`)
+    if (!(known as readonly string[]).includes(key))
+      checks.require(`$${pathStep(key)}`, false, `is not known here; known: ${known.join(', ')}${hint}`)
   }
   return body
 }
@@ -72,5 +79,7 @@ export function readWait(c: Context): number | undefined {
 }
 
 export const WAIT_PARAM = {
-  wait: { description: `Holds the request until the run has ended or is stuck, at most this long: '20s'. Cut to ${LONGEST_WAIT_MS / 1000} s.` },
+  wait: {
+    description: `Holds the request until the run has ended or is stuck, at most this long: '20s'. Cut to ${LONGEST_WAIT_MS / 1000} s.`,
+  },
 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { checkRunId, isDerivedId, isReserved, possibleParents } from '../../sdk/engine/names.ts'
+import { checkRunId, isDerivedId, isReserved, possibleParents } from '../../sdk/base/names.ts'
 import { ConflictError } from '../../sdk/index.ts'
 import type { Checks } from './checks.ts'
 import { workflowsOf } from './permission.ts'
@@ -44,5 +44,8 @@ async function mayTake({ client }: Api, id: string, workflows: readonly string[]
 }
 
 function notYours(id: string): HttpProblem {
-  return new HttpProblem('forbidden', `this token cannot take the id '${id}' for a run; choose another id, or leave it out`)
+  return new HttpProblem(
+    'forbidden',
+    `this token cannot take the id '${id}' for a run; choose another id, or leave it out`,
+  )
 }

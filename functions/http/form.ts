@@ -23,7 +23,8 @@ export async function readForm(body: Uint8Array, type: string): Promise<Form> {
   if (entries.length > MOST_FIELDS) throw tooMuch()
   const form = new Map<string, string>()
   for (const [name, value] of entries) {
-    if (typeof value !== 'string') throw new HttpProblem('invalid-input', `'${name}' is a file, and no file is taken here; send a link to it`)
+    if (typeof value !== 'string')
+      throw new HttpProblem('invalid-input', `'${name}' is a file, and no file is taken here; send a link to it`)
     if (!form.has(name)) form.set(name, value)
   }
   return form
@@ -33,13 +34,19 @@ async function parsed(body: Uint8Array, type: string): Promise<FormData> {
   try {
     return await new Response(body as Uint8Array<ArrayBuffer>, { headers: { 'content-type': type } }).formData()
   } catch {
-    throw new HttpProblem('invalid-input', 'the form could not be read', { problems: [{ path: '$', message: 'is not a form' }] })
+    throw new HttpProblem('invalid-input', 'the form could not be read', {
+      problems: [{ path: '$', message: 'is not a form' }],
+    })
   }
 }
 
 const AMPERSAND = 0x26
-const separators = (body: Uint8Array): number => body.reduce((count, byte) => (byte === AMPERSAND ? count + 1 : count), 0)
+const separators = (body: Uint8Array): number =>
+  body.reduce((count, byte) => (byte === AMPERSAND ? count + 1 : count), 0)
 
 function tooMuch(): HttpProblem {
-  return new HttpProblem('too-large', `a form may have at most ${MOST_FIELDS} fields and ${MOST_BYTES} bytes; nothing was written. Send less, or a link to it`)
+  return new HttpProblem(
+    'too-large',
+    `a form may have at most ${MOST_FIELDS} fields and ${MOST_BYTES} bytes; nothing was written. Send less, or a link to it`,
+  )
 }

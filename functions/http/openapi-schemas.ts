@@ -1,6 +1,6 @@
 import { BULK_BOUNDS } from '../../sdk/bulk/steer-many.ts'
 import type { StepStatus } from '../../sdk/definitions/step-states.ts'
-import { MOST_CONCURRENCY, MOST_PER_SECOND, MOST_RATE, USUAL_PER_SECOND } from '../../sdk/flow/bounds.ts'
+import { MOST_CONCURRENCY, MOST_PER_SECOND, MOST_RATE, USUAL_PER_SECOND } from '../../sdk/flow/limiter/bounds.ts'
 import type { RunStatus } from '../../sdk/index.ts'
 import { TOKEN_SCOPES } from '../../sdk/tasks/tokens.ts'
 import type { JsonSchema } from './route.ts'
@@ -20,7 +20,14 @@ const STATUS: Record<RunStatus, true> = {
 }
 export const RUN_STATUSES = Object.keys(STATUS) as RunStatus[]
 
-const STEP_STATUS: Record<StepStatus, true> = { PENDING: true, RUNNING: true, WAITING: true, COMPLETED: true, FAILED: true, SKIPPED: true }
+const STEP_STATUS: Record<StepStatus, true> = {
+  PENDING: true,
+  RUNNING: true,
+  WAITING: true,
+  COMPLETED: true,
+  FAILED: true,
+  SKIPPED: true,
+}
 const STEP_STATUSES = Object.keys(STEP_STATUS)
 
 const text: JsonSchema = { type: 'string' }
@@ -46,8 +53,18 @@ const TOKEN = {
 }
 
 const PACE = {
-  perSecond: { ...whole, minimum: BULK_BOUNDS.perSecond.least, maximum: BULK_BOUNDS.perSecond.most, description: 'Default 10.' },
-  limit: { ...whole, minimum: BULK_BOUNDS.limit.least, maximum: BULK_BOUNDS.limit.most, description: 'How many runs at most. Default 1,000.' },
+  perSecond: {
+    ...whole,
+    minimum: BULK_BOUNDS.perSecond.least,
+    maximum: BULK_BOUNDS.perSecond.most,
+    description: 'Default 10.',
+  },
+  limit: {
+    ...whole,
+    minimum: BULK_BOUNDS.limit.least,
+    maximum: BULK_BOUNDS.limit.most,
+    description: 'How many runs at most. Default 1,000.',
+  },
   dryRun: { type: 'boolean', description: 'Only says how many runs it would be.' },
   reason: text,
 }
@@ -59,7 +76,10 @@ const BULK_FILTER = {
   idPrefix: text,
   from: { anyOf: [time, whole], description: 'Created at or after.' },
   to: { anyOf: [time, whole], description: 'Created before.' },
-  since: { anyOf: [time, whole, text], description: "Ended or got stuck at or after this time, or this long ago: '2h'." },
+  since: {
+    anyOf: [time, whole, text],
+    description: "Ended or got stuck at or after this time, or this long ago: '2h'.",
+  },
 }
 
 const SUMMARY = {
@@ -73,7 +93,12 @@ const SUMMARY = {
   endedAt: time,
   stuckAt: { ...time, description: 'When it got stuck, if it is.' },
   wakeAt: time,
-  waitingFor: listOf(object({ kind: text, id: text, on: text, key: text, until: time, since: time, round: whole, failures: whole }, ['kind', 'id'])),
+  waitingFor: listOf(
+    object({ kind: text, id: text, on: text, key: text, until: time, since: time, round: whole, failures: whole }, [
+      'kind',
+      'id',
+    ]),
+  ),
   tags: listOf(text),
   parent: object({ runId: text, op: text, generation: whole }, ['runId', 'op']),
   generation: whole,
@@ -95,16 +120,27 @@ export const SCHEMAS = {
     input: anything,
     id: { ...text, description: 'Chosen by the caller; makes starting idempotent.' },
     startAt: { anyOf: [time, { ...whole, description: 'Epoch milliseconds.' }] },
-    delay: { anyOf: [text, { type: 'number' }, { type: 'object' }], description: '\'30s\', milliseconds, or { "hours": 24 }.' },
+    delay: {
+      anyOf: [text, { type: 'number' }, { type: 'object' }],
+      description: '\'30s\', milliseconds, or { "hours": 24 }.',
+    },
     tags: listOf(text),
     version: { ...whole, description: 'Default: the latest.' },
   }),
   Started: object({ runId: text, status: { $ref: '#/components/schemas/Status' } }, ['runId', 'status']),
-  EventRequest: object({ mapping: { anyOf: [text, { type: 'object' }] }, event: { type: 'object' } }, ['mapping', 'event']),
-  EventTaken: object({ kind: { enum: ['start', 'signal', 'cancel'] }, runId: text, created: { type: 'boolean' }, accepted: { type: 'boolean' } }, [
-    'kind',
-    'runId',
+  EventRequest: object({ mapping: { anyOf: [text, { type: 'object' }] }, event: { type: 'object' } }, [
+    'mapping',
+    'event',
   ]),
+  EventTaken: object(
+    {
+      kind: { enum: ['start', 'signal', 'cancel'] },
+      runId: text,
+      created: { type: 'boolean' },
+      accepted: { type: 'boolean' },
+    },
+    ['kind', 'runId'],
+  ),
   Schedules: object(
     {
       schedules: listOf(
@@ -136,12 +172,19 @@ export const SCHEMAS = {
     {
       reason: text,
       waits: listOf(
-        object({ kind: text, id: text, on: text, what: text, since: time, until: time, overdueMs: whole, evidence: listOf(text) }, [
-          'kind',
-          'id',
-          'what',
-          'evidence',
-        ]),
+        object(
+          {
+            kind: text,
+            id: text,
+            on: text,
+            what: text,
+            since: time,
+            until: time,
+            overdueMs: whole,
+            evidence: listOf(text),
+          },
+          ['kind', 'id', 'what', 'evidence'],
+        ),
       ),
       remedies: listOf(object({ what: text, command: text }, ['what'])),
     },
@@ -199,7 +242,10 @@ export const SCHEMAS = {
         description: 'Where it was in use of late: one, or one for each key.',
       },
       hasMore: { const: true, description: 'There are more keys.' },
-      unreadable: { ...text, description: 'Its record cannot be read, so nothing is granted: what is wrong with it. A reset replaces it.' },
+      unreadable: {
+        ...text,
+        description: 'Its record cannot be read, so nothing is granted: what is wrong with it. A reset replaces it.',
+      },
     },
     ['name', 'code', 'inForce', 'isSet', 'paused', 'gates'],
   ),
@@ -207,7 +253,10 @@ export const SCHEMAS = {
   LimitRequest: object({
     concurrency: { ...whole, minimum: 1, maximum: MOST_CONCURRENCY },
     rate: { ...whole, minimum: 1, maximum: MOST_RATE },
-    per: { type: ['string', 'integer', 'object'], description: 'From 1 second to 31 days: \'1m\', milliseconds, or { "minutes": 1 }.' },
+    per: {
+      type: ['string', 'integer', 'object'],
+      description: 'From 1 second to 31 days: \'1m\', milliseconds, or { "minutes": 1 }.',
+    },
   }),
   Pause: object(
     {
@@ -222,10 +271,16 @@ export const SCHEMAS = {
   Pauses: object({ pauses: listOf({ $ref: '#/components/schemas/Pause' }) }, ['pauses']),
   PauseRequest: { ...object(SCOPE), description: 'One of the three.' },
   ResumeRequest: {
-    ...object({ ...SCOPE, perSecond: { ...whole, minimum: 1, maximum: MOST_PER_SECOND, description: `Default ${USUAL_PER_SECOND}.` } }),
+    ...object({
+      ...SCOPE,
+      perSecond: { ...whole, minimum: 1, maximum: MOST_PER_SECOND, description: `Default ${USUAL_PER_SECOND}.` },
+    }),
     description: 'One of all, workflow and run, and how fast.',
   },
-  IncidentRequest: object({ ...PACE, filter: { ...object(BULK_FILTER), description: 'Which of its runs. All of it has to be true of a run.' } }),
+  IncidentRequest: object({
+    ...PACE,
+    filter: { ...object(BULK_FILTER), description: 'Which of its runs. All of it has to be true of a run.' },
+  }),
   BulkRequest: object(
     {
       ...PACE,
@@ -254,7 +309,9 @@ export const SCHEMAS = {
       latest: whole,
       input: { type: 'object', description: 'A JSON Schema, where the workflow has a schema that can be described.' },
       output: { type: 'object', description: 'A JSON Schema.' },
-      signals: listOf(object({ name: text, kind: { enum: ['signal', 'request'] }, payload: { type: 'object' } }, ['name', 'kind'])),
+      signals: listOf(
+        object({ name: text, kind: { enum: ['signal', 'request'] }, payload: { type: 'object' } }, ['name', 'kind']),
+      ),
       isStored: { const: true },
     },
     ['name', 'versions', 'latest', 'signals'],
@@ -263,10 +320,16 @@ export const SCHEMAS = {
     {
       upTo: text,
       events: { ...whole, description: 'How many it had seen by then.' },
-      open: listOf(object({ id: text, kind: text, at: { ...text, description: 'file:line:column of the call.' } }, ['id', 'kind'])),
+      open: listOf(
+        object({ id: text, kind: text, at: { ...text, description: 'file:line:column of the call.' } }, ['id', 'kind']),
+      ),
       ended: object({ output: anything, error: { $ref: '#/components/schemas/Error' } }),
       changed: { ...text, description: 'Why the code of today does not get there.' },
-      source: object({ file: text, line: whole, lines: listOf(object({ n: whole, text }, ['n', 'text'])) }, ['file', 'line', 'lines']),
+      source: object({ file: text, line: whole, lines: listOf(object({ n: whole, text }, ['n', 'text'])) }, [
+        'file',
+        'line',
+        'lines',
+      ]),
     },
     ['upTo', 'events', 'open'],
   ),
@@ -276,10 +339,20 @@ export const SCHEMAS = {
   RerunRequest: object({
     from: { ...text, description: 'The first step that is done again. Without it, the run begins at its beginning.' },
     id: text,
-    inheritUndone: { type: 'boolean', description: 'Take over results that the run has undone since. Otherwise such a rerun is refused.' },
+    inheritUndone: {
+      type: 'boolean',
+      description: 'Take over results that the run has undone since. Otherwise such a rerun is refused.',
+    },
   }),
-  CallbackRequest: object({ result: anything, error: object({ message: text, name: text, code: anything }, ['message'], true) }),
-  Error: object({ name: text, message: text, code: anything, step: text, attempts: whole, stack: text, cause: anything }, ['name', 'message'], true),
+  CallbackRequest: object({
+    result: anything,
+    error: object({ message: text, name: text, code: anything }, ['message'], true),
+  }),
+  Error: object(
+    { name: text, message: text, code: anything, step: text, attempts: whole, stack: text, cause: anything },
+    ['name', 'message'],
+    true,
+  ),
   Run: object(
     {
       ...SUMMARY,
@@ -288,10 +361,17 @@ export const SCHEMAS = {
       keptSignals: {
         type: 'object',
         additionalProperties: { type: 'integer' },
-        description: 'Signals that were sent and that the run has not waited for so far, by name. Only where one run is asked for.',
+        description:
+          'Signals that were sent and that the run has not waited for so far, by name. Only where one run is asked for.',
       },
-      trace: { ...text, description: 'The traceparent of whoever made the run, or this generation of it, where that is known.' },
-      logs: { ...text, description: 'Where what it has logged can be read. Only where one run is asked for, and only on AWS.' },
+      trace: {
+        ...text,
+        description: 'The traceparent of whoever made the run, or this generation of it, where that is known.',
+      },
+      logs: {
+        ...text,
+        description: 'Where what it has logged can be read. Only where one run is asked for, and only on AWS.',
+      },
       progress: anything,
       heartbeat: object({ step: text, at: time, details: anything }, ['step', 'at']),
       queue: {
@@ -302,8 +382,15 @@ export const SCHEMAS = {
             place: COUNT,
             expectedAt: time,
             paused: { type: 'boolean' },
-            pause: { ...object(SCOPE), description: 'What else is paused, and holds the run back when its turn has come.' },
-            unreadable: { ...listOf(text), description: 'What is stored of the limiter and cannot be read. The run waits until it is put right or dropped.' },
+            pause: {
+              ...object(SCOPE),
+              description: 'What else is paused, and holds the run back when its turn has come.',
+            },
+            unreadable: {
+              ...listOf(text),
+              description:
+                'What is stored of the limiter and cannot be read. The run waits until it is put right or dropped.',
+            },
           },
           ['limit', 'place', 'paused'],
         ),
@@ -323,7 +410,10 @@ export const SCHEMAS = {
           {
             ...{ name: text, token: text, url: text, until: time },
             question: { ...text, description: 'What people are asked.' },
-            schema: { type: 'object', description: 'A JSON Schema of the answer, where it has one that can be described.' },
+            schema: {
+              type: 'object',
+              description: 'A JSON Schema of the answer, where it has one that can be described.',
+            },
           },
           ['name', 'token', 'url'],
         ),
@@ -342,8 +432,16 @@ export const SCHEMAS = {
     ['type', 'at', 'n'],
     true,
   ),
-  History: object({ events: listOf({ $ref: '#/components/schemas/Event' }), generation: whole, cursor: text }, ['events', 'generation']),
-  Workflows: object({ workflows: listOf(object({ name: text, versions: listOf(whole), latest: whole }, ['name', 'versions', 'latest'])) }, ['workflows']),
+  History: object({ events: listOf({ $ref: '#/components/schemas/Event' }), generation: whole, cursor: text }, [
+    'events',
+    'generation',
+  ]),
+  Workflows: object(
+    {
+      workflows: listOf(object({ name: text, versions: listOf(whole), latest: whole }, ['name', 'versions', 'latest'])),
+    },
+    ['workflows'],
+  ),
   Definition: { type: 'object', description: 'Its JSON Schema is at /definitions/schema.json.' },
   SavedDefinition: object(
     {
@@ -354,21 +452,23 @@ export const SCHEMAS = {
     },
     ['name', 'warnings'],
   ),
-  StoredDefinition: object({ name: text, version: whole, createdAt: time, definition: { $ref: '#/components/schemas/Definition' } }, [
-    'name',
-    'version',
-    'createdAt',
-    'definition',
-  ]),
+  StoredDefinition: object(
+    { name: text, version: whole, createdAt: time, definition: { $ref: '#/components/schemas/Definition' } },
+    ['name', 'version', 'createdAt', 'definition'],
+  ),
   Definitions: object(
     {
       definitions: listOf(
-        object({ name: text, version: { ...whole, description: 'The latest.' }, label: text, createdAt: time, updatedAt: time }, [
-          'name',
-          'version',
-          'createdAt',
-          'updatedAt',
-        ]),
+        object(
+          {
+            name: text,
+            version: { ...whole, description: 'The latest.' },
+            label: text,
+            createdAt: time,
+            updatedAt: time,
+          },
+          ['name', 'version', 'createdAt', 'updatedAt'],
+        ),
       ),
     },
     ['definitions'],
@@ -376,12 +476,18 @@ export const SCHEMAS = {
   Steps: object(
     {
       steps: listOf(
-        object({ name: text, type: text, after: listOf(text), status: { enum: STEP_STATUSES }, startedAt: time, endedAt: time, wakeAt: time }, [
-          'name',
-          'type',
-          'after',
-          'status',
-        ]),
+        object(
+          {
+            name: text,
+            type: text,
+            after: listOf(text),
+            status: { enum: STEP_STATUSES },
+            startedAt: time,
+            endedAt: time,
+            wakeAt: time,
+          },
+          ['name', 'type', 'after', 'status'],
+        ),
       ),
     },
     ['steps'],
@@ -406,7 +512,8 @@ export const SCHEMAS = {
       in_hand: { ...whole, minimum: 0, description: 'How many tasks the worker has already, for the list of workers.' },
       poll_id: {
         ...text,
-        description: 'One of its own for each poll of this worker_id. A poll that is sent again because its answer did not come gets that answer.',
+        description:
+          'One of its own for each poll of this worker_id. A poll that is sent again because its answer did not come gets that answer.',
       },
     },
     ['task_types', 'max_tasks', 'timeout_ms'],
@@ -414,26 +521,44 @@ export const SCHEMAS = {
   ResolveRequest: object(
     {
       action: { enum: ['complete', 'fail', 'pause', 'checkpoint', 'continue'] },
-      attempt: { ...whole, minimum: 1, description: 'The one the worker was given. Once a worker has lost the task by silence, it is required.' },
-      iteration: { ...whole, minimum: 0, description: 'The one the worker was given; required like `attempt`, from iteration 1 on.' },
+      attempt: {
+        ...whole,
+        minimum: 1,
+        description: 'The one the worker was given. Once a worker has lost the task by silence, it is required.',
+      },
+      iteration: {
+        ...whole,
+        minimum: 0,
+        description: 'The one the worker was given; required like `attempt`, from iteration 1 on.',
+      },
       output: { description: 'With `complete`.' },
       error: { ...text, maxLength: 10_000, description: 'With `fail`.' },
       retryable: { type: 'boolean', description: 'With `fail`: false gives the task up at once.' },
       name: { ...text, description: 'With `pause`, for people.' },
       duration_ms: { ...whole, minimum: 1, maximum: 3_600_000, description: 'With `pause`.' },
       checkpoint: { description: 'With `pause` and `continue`: what the next worker finds.' },
-      data: { description: 'With `checkpoint`: what the next worker finds. Without it, the request is a sign of life.' },
+      data: {
+        description: 'With `checkpoint`: what the next worker finds. Without it, the request is a sign of life.',
+      },
     },
     ['action'],
   ),
-  Resolved: object({ ok: { const: true }, deadline: { ...time, description: 'By when the next sign of life is due.' } }, ['ok']),
-  TaskPayload: object({ task_id: text, run_id: text, step_id: text, iteration: whole, attempt: whole, input: anything, checkpoint: anything }, [
-    'task_id',
-    'run_id',
-    'step_id',
-    'iteration',
-    'attempt',
-  ]),
+  Resolved: object(
+    { ok: { const: true }, deadline: { ...time, description: 'By when the next sign of life is due.' } },
+    ['ok'],
+  ),
+  TaskPayload: object(
+    {
+      task_id: text,
+      run_id: text,
+      step_id: text,
+      iteration: whole,
+      attempt: whole,
+      input: anything,
+      checkpoint: anything,
+    },
+    ['task_id', 'run_id', 'step_id', 'iteration', 'attempt'],
+  ),
   TaskPayloads: listOf({ $ref: '#/components/schemas/TaskPayload' }),
   Workers: object(
     {
@@ -466,7 +591,14 @@ export const SCHEMAS = {
     ['name'],
   ),
   Token: object(TOKEN, ['id', 'name', 'scopes', 'created_at', 'state']),
-  NewToken: object({ ...TOKEN, token: { ...text, description: 'Shown here and never again.' } }, ['id', 'name', 'scopes', 'created_at', 'state', 'token']),
+  NewToken: object({ ...TOKEN, token: { ...text, description: 'Shown here and never again.' } }, [
+    'id',
+    'name',
+    'scopes',
+    'created_at',
+    'state',
+    'token',
+  ]),
   Tokens: object({ tokens: listOf({ $ref: '#/components/schemas/Token' }) }, ['tokens']),
   Problem: object(
     {

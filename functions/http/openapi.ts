@@ -15,20 +15,27 @@ export function openapiOf(routes: readonly AnyRoute[], isGuarded: boolean): obje
     openapi: '3.1.0',
     info: { title: 'Overwinter', version: '1', description: 'Starts, watches and steers durable workflow runs.' },
     paths,
-    components: { schemas: SCHEMAS, ...(isGuarded && { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } }) },
+    components: {
+      schemas: SCHEMAS,
+      ...(isGuarded && { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } }),
+    },
     ...(isGuarded && { security: [{ bearer: [] }] }),
   }
 }
 
 function operation(route: AnyRoute, isGuarded: boolean): object {
-  const kinds = [...new Set([...route.problems, ...(isGuarded && !isPublic(route) ? (['unauthorized'] as const) : []), ...ALWAYS])]
+  const kinds = [
+    ...new Set([...route.problems, ...(isGuarded && !isPublic(route) ? (['unauthorized'] as const) : []), ...ALWAYS]),
+  ]
   return {
     operationId: route.operationId,
     summary: route.summary,
     ...(route.replacedBy !== undefined && { deprecated: true, description: `Ask ${route.replacedBy} instead.` }),
     ...(isPublic(route) && { security: [] }),
     parameters: parameters(route),
-    ...(route.body && { requestBody: { content: { ...content('application/json', route.body).content, ...otherBodies(route) } } }),
+    ...(route.body && {
+      requestBody: { content: { ...content('application/json', route.body).content, ...otherBodies(route) } },
+    }),
     responses: { ...successes(route), ...refusals(kinds) },
   }
 }
@@ -40,14 +47,24 @@ function otherBodies({ alsoTakes = [] }: AnyRoute): object {
 }
 
 function parameters(route: AnyRoute): object[] {
-  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
   const inQuery = Object.entries(route.query ?? {}).map(([name, { description, schema }]) => ({
     name,
     in: 'query',
     description,
     schema: schema ?? { type: 'string' },
   }))
-  const key = { name: 'Idempotency-Key', in: 'header', description: 'Makes a repeat of this request harmless.', schema: { type: 'string', maxLength: 100 } }
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'Makes a repeat of this request harmless.',
+    schema: { type: 'string', maxLength: 100 },
+  }
   return [...inPath, ...inQuery, ...(route.takesKey ? [key] : [])]
 }
 
@@ -66,7 +83,10 @@ function refusals(kinds: readonly ProblemKind[]): Record<string, object> {
   return Object.fromEntries(
     [...byStatus].map(([code, group]) => [
       code,
-      { description: group.map((kind) => `${PROBLEMS[kind].title} (\`${kind}\`)`).join('; '), ...content('application/problem+json', ref('Problem')) },
+      {
+        description: group.map((kind) => `${PROBLEMS[kind].title} (\`${kind}\`)`).join('; '),
+        ...content('application/problem+json', ref('Problem')),
+      },
     ]),
   )
 }

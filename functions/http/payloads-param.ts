@@ -3,7 +3,8 @@ import { Checks } from './checks.ts'
 
 export const PAYLOADS_PARAM = {
   payloads: {
-    description: '`omit` leaves out what users pass around: inputs, outputs, results, signals. `omitted` names what was left out.',
+    description:
+      '`omit` leaves out what users pass around: inputs, outputs, results, signals. `omitted` names what was left out.',
     schema: { enum: ['omit'] },
   },
 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { isRunId } from '../../sdk/engine/names.ts'
+import { isRunId } from '../../sdk/base/names.ts'
 import type { Permission } from '../../sdk/tasks/tokens.ts'
 import type { AppOptions } from './app.ts'
 import { askedRun } from './asked-run.ts'
@@ -12,14 +12,22 @@ const WORKFLOWS = 'workflows'
 export const workflowsOf = (c: Context): readonly string[] | undefined => c.get(WORKFLOWS)
 
 /** Lets a request in, or says why not. What is refused is refused in the same words, whatever is behind it. */
-export async function letIn(c: Context, route: Route, api: Api, authorize: NonNullable<AppOptions['authorize']>): Promise<void> {
+export async function letIn(
+  c: Context,
+  route: Route,
+  api: Api,
+  authorize: NonNullable<AppOptions['authorize']>,
+): Promise<void> {
   const caller = (await authorize(c.req.raw, c.env)) || (await permissionOf(c, api))
   if (caller === true) return
   // The token in its path is enough; who shows another one as well is bound by that.
   if (!caller && route.isCapability) return
   if (!caller) throw unauthorized()
   if (!(await isAllowed(c, route, api, caller)))
-    throw new HttpProblem('forbidden', `this token does not allow ${c.req.method} ${c.req.path}; use one whose scopes, workflows and types reach that far`)
+    throw new HttpProblem(
+      'forbidden',
+      `this token does not allow ${c.req.method} ${c.req.path}; use one whose scopes, workflows and types reach that far`,
+    )
   c.set(WORKFLOWS, caller.workflows)
 }
 
@@ -48,5 +56,7 @@ async function workflowOf(c: Context, route: Route, { client }: Api): Promise<st
 }
 
 function unauthorized(): HttpProblem {
-  return new HttpProblem('unauthorized', "send a valid 'Authorization: Bearer <token>' header", { headers: { 'www-authenticate': 'Bearer' } })
+  return new HttpProblem('unauthorized', "send a valid 'Authorization: Bearer <token>' header", {
+    headers: { 'www-authenticate': 'Bearer' },
+  })
 }

@@ -41,11 +41,14 @@ const SQLITE_BUSY = new Set([5, 6])
 /** The problem that a thrown error stands for; undefined for one that nobody expected. */
 export function problemOf(error: unknown, knownWorkflows: () => string[]): HttpProblem | undefined {
   if (error instanceof HttpProblem) return error
-  if (error instanceof MisfitError) return new HttpProblem('misfit', error.message.split('\n')[0]!, { problems: error.problems })
+  if (error instanceof MisfitError)
+    return new HttpProblem('misfit', error.message.split('\n')[0]!, { problems: error.problems })
   if (error instanceof GoneError) return new HttpProblem('gone', error.message)
   if (error instanceof InvalidInputError) return invalidInput(error)
-  if (error instanceof UnknownWorkflowError) return new HttpProblem('unknown-workflow', error.message, { known: knownWorkflows() })
-  if (error instanceof UnknownSignalError) return new HttpProblem('unknown-signal', error.message, { known: error.known })
+  if (error instanceof UnknownWorkflowError)
+    return new HttpProblem('unknown-workflow', error.message, { known: knownWorkflows() })
+  if (error instanceof UnknownSignalError)
+    return new HttpProblem('unknown-signal', error.message, { known: error.known })
   if (error instanceof RunNotFoundError) return new HttpProblem('unknown-run', error.message)
   if (error instanceof LimitNotFoundError) return new HttpProblem('unknown-limit', error.message)
   if (error instanceof ConflictError) return new HttpProblem('conflict', error.message)
@@ -54,13 +57,18 @@ export function problemOf(error: unknown, knownWorkflows: () => string[]): HttpP
 
 function invalidInput(error: InvalidInputError): HttpProblem {
   // With problems, the message repeats them line by line under its first one.
-  if (error.problems.length > 0) return new HttpProblem('invalid-input', error.message.split('\n')[0]!, { problems: error.problems })
+  if (error.problems.length > 0)
+    return new HttpProblem('invalid-input', error.message.split('\n')[0]!, { problems: error.problems })
   return new HttpProblem('invalid-input', error.message, { problems: [{ path: '$', message: error.message }] })
 }
 
 function busy(error: unknown): HttpProblem | undefined {
   if (!(error instanceof Error)) return undefined
-  const { retryAfter, errcode, $retryable } = error as { retryAfter?: unknown; errcode?: unknown; $retryable?: { throttling?: boolean } }
+  const { retryAfter, errcode, $retryable } = error as {
+    retryAfter?: unknown
+    errcode?: unknown
+    $retryable?: { throttling?: boolean }
+  }
   const seconds = typeof retryAfter === 'number' && retryAfter >= 0 ? Math.ceil(retryAfter) : DEFAULT_RETRY_AFTER_S
   const headers = { 'retry-after': String(seconds) }
   if (THROTTLED.has(error.name) || $retryable?.throttling)

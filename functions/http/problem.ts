@@ -1,4 +1,4 @@
-import { listed } from '../../sdk/engine/problem.ts'
+import { listed } from '../../sdk/base/problem.ts'
 import { PROBLEM_BASE, type ProblemJson } from '../../sdk/http-client/wire.ts'
 import type { ErrorRecord, Problem } from '../../sdk/index.ts'
 

@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
-import type { Json } from '../../sdk/engine/json.ts'
-import { ERROR } from '../../sdk/engine/values.ts'
+import type { Json } from '../../sdk/base/json.ts'
+import { ERROR } from '../../sdk/base/values.ts'
 import type { EventMapping } from '../../sdk/events/mapping.ts'
 import type { Client, RunView } from '../../sdk/index.ts'
-import type { Clock } from '../../sdk/ports.ts'
+import type { Clock } from '../../sdk/ports/world.ts'
 import type { TokenScope } from '../../sdk/tasks/tokens.ts'
 import type { Workers } from '../../sdk/tasks/workers.ts'
 import type { ProblemKind } from './problem.ts'
@@ -69,9 +69,18 @@ export function json(body: unknown, status?: number, headers?: Record<string, st
 }
 
 /** With payloads in it, which may have errors among them. Only where the text says so are they looked for. */
-export function jsonWithPayloads(body: unknown, { exposeStacks }: Api, status?: number, headers?: Record<string, string>): Response {
+export function jsonWithPayloads(
+  body: unknown,
+  { exposeStacks }: Api,
+  status?: number,
+  headers?: Record<string, string>,
+): Response {
   const text = JSON.stringify(body)
-  return response(exposeStacks || !text.includes(`"${ERROR}":`) ? text : JSON.stringify(withoutStacks(body as Json)), status, headers)
+  return response(
+    exposeStacks || !text.includes(`"${ERROR}":`) ? text : JSON.stringify(withoutStacks(body as Json)),
+    status,
+    headers,
+  )
 }
 
 function response(text: string, status = 200, headers?: Record<string, string>): Response {

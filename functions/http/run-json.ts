@@ -1,8 +1,15 @@
 import { EVENT_PAYLOADS } from '../../sdk/codec/payload-fields.ts'
 import type { StepView } from '../../sdk/definitions/step-states.ts'
-import type { HistoryEventJson, OpenCallbackJson, RunJson, RunSummaryJson, StepJson, WhyJson } from '../../sdk/http-client/wire.ts'
+import type {
+  HistoryEventJson,
+  OpenCallbackJson,
+  RunJson,
+  RunSummaryJson,
+  StepJson,
+  WhyJson,
+} from '../../sdk/http-client/wire.ts'
 import type { HistoryEvent, Incident, OpenCallback, RunView, Why } from '../../sdk/index.ts'
-import type { RunSummary } from '../../sdk/ports.ts'
+import type { RunSummary } from '../../sdk/ports/run-lists.ts'
 
 type ErrorJson = NonNullable<RunJson['error']>
 
@@ -34,7 +41,11 @@ export function summaryToJson(run: RunSummary): RunSummaryJson {
     stuckAt: maybeIso(run.stuckAt),
     // While a run is held by a runner this is the end of the lease, which means nothing to a reader.
     wakeAt: run.status === 'running' ? undefined : maybeIso(run.wakeAt),
-    waitingFor: run.waitingFor?.map(({ until, since, ...waiting }) => ({ ...waiting, until: maybeIso(until), since: maybeIso(since) })),
+    waitingFor: run.waitingFor?.map(({ until, since, ...waiting }) => ({
+      ...waiting,
+      until: maybeIso(until),
+      since: maybeIso(since),
+    })),
     tags: run.tags,
     parent: run.parent,
     generation: run.generation,
@@ -53,13 +64,25 @@ export function eventToJson(event: HistoryEvent, exposeStacks: boolean): History
 /** Enough to draw what happened: everything but what users pass around. Why an error happened stays; where in the code, and what it carried, does not. */
 export function eventWithoutPayloads(event: HistoryEventJson): HistoryEventJson {
   const payloads = event.type === 'run.started' ? ['input', 'parsed'] : EVENT_PAYLOADS[event.type]
-  const omitted = payloads.filter((field) => field !== 'error' && field in event && event[field as keyof HistoryEventJson] !== undefined)
+  const omitted = payloads.filter(
+    (field) => field !== 'error' && field in event && event[field as keyof HistoryEventJson] !== undefined,
+  )
   const { error, ...rest } = event
-  const kept = Object.fromEntries(Object.entries(rest).filter(([field]) => !omitted.includes(field))) as Omit<HistoryEventJson, 'error'>
+  const kept = Object.fromEntries(Object.entries(rest).filter(([field]) => !omitted.includes(field))) as Omit<
+    HistoryEventJson,
+    'error'
+  >
   return { ...kept, ...(error && { error: errorToJson(error, false) }), ...(omitted.length > 0 && { omitted }) }
 }
 
-export function runWithoutPayloads({ input, output, progress, heartbeat, error, ...rest }: RunJson): RunJson & { omitted: string[] } {
+export function runWithoutPayloads({
+  input,
+  output,
+  progress,
+  heartbeat,
+  error,
+  ...rest
+}: RunJson): RunJson & { omitted: string[] } {
   const { details, ...beat } = heartbeat ?? { at: '', step: '' }
   const payloads = Object.entries({ input, output, progress, 'heartbeat.details': details })
   return {
@@ -71,10 +94,17 @@ export function runWithoutPayloads({ input, output, progress, heartbeat, error, 
 }
 
 export function whyToJson({ waits, ...rest }: Why): WhyJson {
-  return { ...rest, waits: waits.map(({ since, until, ...wait }) => ({ ...wait, since: maybeIso(since), until: maybeIso(until) })) }
+  return {
+    ...rest,
+    waits: waits.map(({ since, until, ...wait }) => ({ ...wait, since: maybeIso(since), until: maybeIso(until) })),
+  }
 }
 
-export const incidentToJson = ({ firstAt, lastAt, ...rest }: Incident) => ({ ...rest, firstAt: iso(firstAt), lastAt: iso(lastAt) })
+export const incidentToJson = ({ firstAt, lastAt, ...rest }: Incident) => ({
+  ...rest,
+  firstAt: iso(firstAt),
+  lastAt: iso(lastAt),
+})
 
 export function callbackToJson({ until, ...callback }: OpenCallback): OpenCallbackJson {
   return { ...callback, until: maybeIso(until) }

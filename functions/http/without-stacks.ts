@@ -1,5 +1,5 @@
-import type { Json } from '../../sdk/engine/json.ts'
-import { ERROR, PLAIN } from '../../sdk/engine/values.ts'
+import type { Json } from '../../sdk/base/json.ts'
+import { ERROR, PLAIN } from '../../sdk/base/values.ts'
 
 /** The errors among values, which are to keep to themselves where in the code they come from. What an object of the user's says stays. */
 export function withoutStacks(json: Json): Json {
@@ -24,6 +24,8 @@ function bare({ stack: _, cause, errors, fields, ...rest }: JsonObject): JsonObj
   }
 }
 
-const inEach = (object: JsonObject): JsonObject => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, withoutStacks(value)]))
+const inEach = (object: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, withoutStacks(value)]))
 
-const isObject = (json: Json | undefined): json is JsonObject => typeof json === 'object' && json !== null && !Array.isArray(json)
+const isObject = (json: Json | undefined): json is JsonObject =>
+  typeof json === 'object' && json !== null && !Array.isArray(json)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { type Replayed, replayUpTo } from '../../sdk/client/time-travel.ts'
 import type { Client } from '../../sdk/index.ts'
-import { type Replayed, replayUpTo } from '../../sdk/time-travel.ts'
 
 /** The lines around the one that the code stood at. */
 export interface Source {

@@ -21,7 +21,11 @@ const changes = ({ world }: Local): Route => ({
   needs: 'read',
   summary: 'Tells of runs as they change, for as long as somebody listens. Only the local server has it.',
   responses: {
-    200: { description: 'Server-sent events: `runs`, with their ids; `all`, where it may be any run.', type: 'text/event-stream', schema: { type: 'string' } },
+    200: {
+      description: 'Server-sent events: `runs`, with their ids; `all`, where it may be any run.',
+      type: 'text/event-stream',
+      schema: { type: 'string' },
+    },
   },
   problems: [],
   handle(c) {
@@ -40,7 +44,11 @@ function streamOf(world: Local['world'], signal: AbortSignal): ReadableStream<Ui
       const say = (text: string) => controller.enqueue(encoder.encode(text))
       const tell = () => {
         timer = undefined
-        say(changed === 'all' ? 'event: all\ndata: {}\n\n' : `event: runs\ndata: ${JSON.stringify({ runs: [...changed] })}\n\n`)
+        say(
+          changed === 'all'
+            ? 'event: all\ndata: {}\n\n'
+            : `event: runs\ndata: ${JSON.stringify({ runs: [...changed] })}\n\n`,
+        )
         changed = new Set()
       }
       const stopListening = world.onChange((runIds) => {
@@ -67,13 +75,22 @@ const replay: Route = {
   operationId: 'replayRun',
   // It shows the code, other workflows' too.
   needs: 'everything',
-  summary: 'Where the code of a run stood at an event of its history: takes the code of today through it, and does nothing. Only the local server has it.',
+  summary:
+    'Where the code of a run stood at an event of its history: takes the code of today through it, and does nothing. Only the local server has it.',
   query: { upTo: { description: "The 'n' of the event. Default: the last one." } },
   responses: { 200: { description: 'What it had called by then, and where.', schema: ref('Replayed') } },
   problems: ['invalid-input', 'unknown-run', 'unknown-workflow'],
   async handle(c, api) {
     const { ended, ...rest } = await replayOf(api.client, c.req.param('id')!, c.req.query('upTo'))
-    return jsonWithPayloads({ ...rest, ...(ended && { ended: { ...ended, ...(ended.error && { error: errorToJson(ended.error, api.exposeStacks) }) } }) }, api)
+    return jsonWithPayloads(
+      {
+        ...rest,
+        ...(ended && {
+          ended: { ...ended, ...(ended.error && { error: errorToJson(ended.error, api.exposeStacks) }) },
+        }),
+      },
+      api,
+    )
   },
 }
 
@@ -98,12 +115,16 @@ const metrics = (local: Local): Route => ({
         'Runs, by the state they are in.',
         Object.entries(counts).map(([status, { count }]) => [`{status="${status}"}`, count]),
       ),
-      ...gauge('overwinter_overdue_runs', `Runs that are due for more than ${LATE_MS / 1_000} seconds; ${MOST_OVERDUE} stands for more.`, [
-        ['', overdue.length],
-      ]),
+      ...gauge(
+        'overwinter_overdue_runs',
+        `Runs that are due for more than ${LATE_MS / 1_000} seconds; ${MOST_OVERDUE} stands for more.`,
+        [['', overdue.length]],
+      ),
       ...gauge('overwinter_workers', 'Workers that have given a sign of life.', [['', workers.length]]),
     ]
-    return new Response(`${lines.join('\n')}\n`, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } })
+    return new Response(`${lines.join('\n')}\n`, {
+      headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+    })
   },
 })
 

@@ -11,7 +11,10 @@ export function isLoopback(host: string): boolean {
  * Any page in the developer's browser can reach a server on the loopback address. So a request that a page of another
  * site sent is refused, and so is one for a foreign host name, which is how DNS rebinding looks from here.
  */
-export function refuseForeign(incoming: Pick<IncomingMessage, 'headers'>, boundToLoopback: boolean): HttpProblem | undefined {
+export function refuseForeign(
+  incoming: Pick<IncomingMessage, 'headers'>,
+  boundToLoopback: boolean,
+): HttpProblem | undefined {
   const { host = '', origin } = incoming.headers
   if (boundToLoopback && !isLoopback(withoutPort(host))) {
     return new HttpProblem('foreign-origin', `this server answers on the loopback address only, not as '${host}'`)

@@ -25,7 +25,10 @@ export async function serveLocal(options: ServeLocalOptions): Promise<LocalServe
   const { port = DEFAULT_PORT, host = '127.0.0.1' } = options
   const isOurs = !('local' in options)
   // Runs that are due go on as soon as the world is open, before anybody listens.
-  const local = 'local' in options ? options.local : await Local.open({ ...(port !== 0 && { publicUrl: urlOf(host, port) }), ...options })
+  const local =
+    'local' in options
+      ? options.local
+      : await Local.open({ ...(port !== 0 && { publicUrl: urlOf(host, port) }), ...options })
   const app = createApp({
     ...options,
     client: local,
@@ -92,7 +95,11 @@ export class LocalServer {
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new Error(`port ${port} on ${host} is taken; choose another one`, { cause: error }) : error)
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(`port ${port} on ${host} is taken; choose another one`, { cause: error })
+          : error,
+      )
     })
     // Node's default of 511 makes the rest of a burst of connections wait a second for TCP to try again.
     server.listen({ port, host, backlog: 4_096 }, resolve)

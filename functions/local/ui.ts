@@ -16,7 +16,14 @@ const HEADERS = {
 }
 
 const ROOT = '/ui/'
-const LOCAL: UiConfig = { name: 'local', isLocal: true, isReadOnly: false, hasChanges: true, hasReplay: true, version: ownVersion() }
+const LOCAL: UiConfig = {
+  name: 'local',
+  isLocal: true,
+  isReadOnly: false,
+  hasChanges: true,
+  hasReplay: true,
+  version: ownVersion(),
+}
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 
 /** The dashboard at a path that begins with `/ui`: whatever is no file is a view of the page. `known`: the etags that the browser has. */
@@ -27,16 +34,26 @@ export async function uiResponse(path: string, config: UiConfig, known?: string)
   const files = await uiFiles()
   const file = files.get(name)
   // A script of an earlier build is gone, and not a view.
-  if (!file && /^[^/]+\.(js|css|svg|map)$/.test(name)) return new Response(`nothing is at ${path}`, { status: 404, headers: HEADERS })
+  if (!file && /^[^/]+\.(js|css|svg|map)$/.test(name))
+    return new Response(`nothing is at ${path}`, { status: 404, headers: HEADERS })
   const { type, body } = file ?? files.get('index.html')!
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-  const headers = { ...HEADERS, 'content-type': type, etag, 'cache-control': /-[0-9a-f]{12}\./.test(name) ? FOR_GOOD : 'no-cache' }
+  const headers = {
+    ...HEADERS,
+    'content-type': type,
+    etag,
+    'cache-control': /-[0-9a-f]{12}\./.test(name) ? FOR_GOOD : 'no-cache',
+  }
   if (known?.split(/,\s*/).includes(etag)) return new Response(null, { status: 304, headers })
   return new Response(body, { headers })
 }
 
 /** The dashboard of a local server; undefined, at once, for what is the API's. */
-export function localUi({ url = '', method, headers }: Pick<IncomingMessage, 'url' | 'method' | 'headers'>): Response | Promise<Response> | undefined {
+export function localUi({
+  url = '',
+  method,
+  headers,
+}: Pick<IncomingMessage, 'url' | 'method' | 'headers'>): Response | Promise<Response> | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined
   const path = url.split('?', 1)[0]!
   // People who open the address of the server want to see something; programs get what they always got.
@@ -44,4 +61,5 @@ export function localUi({ url = '', method, headers }: Pick<IncomingMessage, 'ur
   return path === '/ui' || path.startsWith(ROOT) ? uiResponse(path, LOCAL, headers['if-none-match']) : undefined
 }
 
-const redirectTo = (location: string, status: number) => new Response(null, { status, headers: { ...HEADERS, location } })
+const redirectTo = (location: string, status: number) =>
+  new Response(null, { status, headers: { ...HEADERS, location } })

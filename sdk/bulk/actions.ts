@@ -1,8 +1,8 @@
-import { keyedMessageId, keyedRunId } from '../engine/names.ts'
+import { keyedMessageId, keyedRunId } from '../base/names.ts'
+import { rerun } from '../client/rerunning.ts'
+import { journalHas, recordOf, retry, whyNotRetried } from '../client/retrying.ts'
 import { inheritanceOf } from '../engine/rerun.ts'
-import type { World } from '../ports.ts'
-import { rerun } from '../rerunning.ts'
-import { journalHas, recordOf, retry, whyNotRetried } from '../retrying.ts'
+import type { World } from '../ports/world.ts'
 import type { Bulk, BulkAction } from './steer-many.ts'
 
 export type Needs = Pick<World, 'store' | 'wakeups' | 'documents' | 'clock' | 'ids'>
@@ -18,7 +18,8 @@ export const STEER: Record<BulkAction, Steer> = {
   },
   async rerun(world, runId, { from, inheritUndone = false }, self) {
     const id = rerunId(runId)
-    if (!(await isRerunBy(world, id, self))) await rerun(world, runId, { id, by: self, inheritUndone, ...(from !== undefined && { from }) })
+    if (!(await isRerunBy(world, id, self)))
+      await rerun(world, runId, { id, by: self, inheritUndone, ...(from !== undefined && { from }) })
     return true
   },
   async cancel({ store, wakeups }, runId, { reason }, self) {
@@ -42,7 +43,8 @@ const keyOf = (self: string) => `bulk ${self}`
 /** One for each run, from whichever step: rerunning an incident twice does not do its work twice. A rerun that failed is rerun by its own id. */
 const rerunId = (runId: string) => keyedRunId(`bulk rerun\n${runId}`)
 
-const isRerunBy = (world: Needs, id: string, self: string) => journalHas(world, id, (event) => event.type === 'run.rerun' && event.by === self)
+const isRerunBy = (world: Needs, id: string, self: string) =>
+  journalHas(world, id, (event) => event.type === 'run.rerun' && event.by === self)
 
 /** Why it cannot be done, as what stands behind a number of runs: "have undone their steps". */
 type WhyNot = (world: Needs, runId: string, bulk: Bulk, self?: string) => Promise<string | undefined>
@@ -54,12 +56,16 @@ export const WHY_NOT: Partial<Record<BulkAction, WhyNot>> = {
   },
   async rerun(world, runId, { from, inheritUndone }, self) {
     const id = rerunId(runId)
-    if (await world.store.state(id)) return self !== undefined && (await isRerunBy(world, id, self)) ? undefined : ALREADY
+    if (await world.store.state(id))
+      return self !== undefined && (await isRerunBy(world, id, self)) ? undefined : ALREADY
     if (from === undefined || inheritUndone) return undefined
-    const { undone } = inheritanceOf(await recordOf(world, runId), await world.store.frames(runId), world.clock.now(), { from })
+    const { undone } = inheritanceOf(await recordOf(world, runId), await world.store.frames(runId), world.clock.now(), {
+      from,
+    })
     return undone && UNDONE
   },
 }
 
 const ALREADY = 'have been rerun together with others before: look at those runs, and rerun them if they failed'
-const UNDONE = 'would take over work that was undone (ctx.compensate): rerun them from the beginning, or with inheritUndone (--inherit-undone)'
+const UNDONE =
+  'would take over work that was undone (ctx.compensate): rerun them from the beginning, or with inheritUndone (--inherit-undone)'

@@ -1,6 +1,6 @@
+import { asError } from '../base/errors.ts'
+import type { Needs } from '../client/retrying.ts'
 import type { Context } from '../context.ts'
-import { asError } from '../engine/errors.ts'
-import type { Needs } from '../retrying.ts'
 import { inParallel } from '../rules/procedure.ts'
 import { type Workflow, workflow } from '../workflow.ts'
 
@@ -22,7 +22,8 @@ export interface ErasedTagged {
   failure?: string
 }
 
-type State = EraseTagged & Partial<ErasedTagged> & { cursor?: string; hasTerminated?: boolean; hasErasedFormer?: boolean; erasedInPass?: number }
+type State = EraseTagged &
+  Partial<ErasedTagged> & { cursor?: string; hasTerminated?: boolean; hasErasedFormer?: boolean; erasedInPass?: number }
 
 const ERASE_TAGGED = 'overwinter erase'
 
@@ -103,14 +104,25 @@ async function erasePage(world: Needs, filter: EraseTagged, cursor: string | und
   )
   const count = (wanted: (typeof outcomes)[number]) => outcomes.filter((outcome) => outcome === wanted).length
   const open = runs.filter((_, i) => outcomes[i] === 'open').map(({ runId }) => runId)
-  return { erased: count('erased'), open, failed: count('failed'), ...(failure !== undefined && { failure }), cursor: next }
+  return {
+    erased: count('erased'),
+    open,
+    failed: count('failed'),
+    ...(failure !== undefined && { failure }),
+    cursor: next,
+  }
 }
 
-async function terminatePage(world: Needs, filter: EraseTagged, cursor: string | undefined): Promise<{ cursor: string | undefined }> {
+async function terminatePage(
+  world: Needs,
+  filter: EraseTagged,
+  cursor: string | undefined,
+): Promise<{ cursor: string | undefined }> {
   const { runs, cursor: next } = await pageOf(world, filter, cursor)
   await inParallel(
     runs.filter(({ endedAt }) => endedAt === undefined),
-    async ({ runId }) => world.wakeups.send((await world.store.terminate(runId, `everything tagged '${filter.tag}' is erased`)).wakes),
+    async ({ runId }) =>
+      world.wakeups.send((await world.store.terminate(runId, `everything tagged '${filter.tag}' is erased`)).wakes),
   )
   return { cursor: next }
 }

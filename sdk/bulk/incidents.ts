@@ -1,4 +1,6 @@
-import type { RunStatus, RunStore, RunSummary } from '../ports.ts'
+import type { RunStatus } from '../ports/run.ts'
+import type { RunSummary } from '../ports/run-lists.ts'
+import type { RunStore } from '../ports/run-store.ts'
 import { type Fingerprint, groupOf } from '../views/fingerprint.ts'
 
 /** Failures that are one trouble, however many runs it has met. */
@@ -34,15 +36,25 @@ export interface IncidentFilter {
 /** When a run failed, or got stuck. Stuck runs of 0.1.0 say only when they were created. */
 export const troubledAt = ({ endedAt, stuckAt, createdAt }: RunSummary): number => endedAt ?? stuckAt ?? createdAt
 
-export async function incidentsOf(store: Pick<RunStore, 'list'>, { workflow, since = 0 }: { workflow?: string; since?: number } = {}): Promise<Incidents> {
+export async function incidentsOf(
+  store: Pick<RunStore, 'list'>,
+  { workflow, since = 0 }: { workflow?: string; since?: number } = {},
+): Promise<Incidents> {
   const looked = await Promise.all(TROUBLE.map((status) => newest(store, status, workflow)))
   const incidents = new Map<string, Incident>()
   for (const run of looked.flatMap(({ runs }) => runs)) if (troubledAt(run) >= since) note(incidents, run)
   for (const incident of incidents.values()) incident.runs.splice(NAMED)
-  return { incidents: [...incidents.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt), isComplete: looked.every(({ isAll }) => isAll) }
+  return {
+    incidents: [...incidents.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt),
+    isComplete: looked.every(({ isAll }) => isAll),
+  }
 }
 
-async function newest(store: Pick<RunStore, 'list'>, status: RunStatus, workflow: string | undefined): Promise<{ runs: RunSummary[]; isAll: boolean }> {
+async function newest(
+  store: Pick<RunStore, 'list'>,
+  status: RunStatus,
+  workflow: string | undefined,
+): Promise<{ runs: RunSummary[]; isAll: boolean }> {
   const runs: RunSummary[] = []
   let cursor: string | undefined
   do {
@@ -64,7 +76,17 @@ function note(incidents: Map<string, Incident>, run: RunSummary): void {
   const { id: _, ...rest } = error.incident
   const id = groupOf(workflow, error.incident)
   const at = troubledAt(run)
-  const known = incidents.get(id) ?? { fingerprint: id, workflow, ...rest, count: 0, failed: 0, stuck: 0, firstAt: at, lastAt: at, runs: [] }
+  const known = incidents.get(id) ?? {
+    fingerprint: id,
+    workflow,
+    ...rest,
+    count: 0,
+    failed: 0,
+    stuck: 0,
+    firstAt: at,
+    lastAt: at,
+    runs: [],
+  }
   incidents.set(id, known)
   known.count++
   known[status as (typeof TROUBLE)[number]]++

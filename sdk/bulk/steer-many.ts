@@ -1,6 +1,7 @@
-import { asError, ConflictError, FatalError } from '../engine/errors.ts'
-import { isInternal, isReserved } from '../engine/names.ts'
-import type { RunFilter, RunStatus, RunSummary } from '../ports.ts'
+import { asError, ConflictError, FatalError } from '../base/errors.ts'
+import { isInternal, isReserved } from '../base/names.ts'
+import type { RunStatus } from '../ports/run.ts'
+import type { RunFilter, RunSummary } from '../ports/run-lists.ts'
 import { inParallel } from '../rules/procedure.ts'
 import { groupOf } from '../views/fingerprint.ts'
 import { type Workflow, workflow } from '../workflow.ts'
@@ -60,8 +61,16 @@ interface State extends Bulk {
 }
 
 const STEER_MANY = 'overwinter bulk'
-const DONE: Record<BulkAction, string> = { retry: 'retried', rerun: 'rerun', cancel: 'cancelled', terminate: 'terminated' }
-export const BULK_BOUNDS = { perSecond: { least: 1, most: 100, unless: 10 }, limit: { least: 1, most: 10_000, unless: 1_000 } } as const
+const DONE: Record<BulkAction, string> = {
+  retry: 'retried',
+  rerun: 'rerun',
+  cancel: 'cancelled',
+  terminate: 'terminated',
+}
+export const BULK_BOUNDS = {
+  perSecond: { least: 1, most: 100, unless: 10 },
+  limit: { least: 1, most: 10_000, unless: 1_000 },
+} as const
 
 const PAGE = 500
 const BATCHES_PER_GENERATION = 100
@@ -95,12 +104,21 @@ export function steerMany(world: Needs): Workflow<Bulk, BulkProgress> {
 }
 
 function nothingDone(action: BulkAction, { matched, refused = [], failed, notes }: BulkProgress): string {
-  const reasons = [...refused.map(({ why, count }) => `${count} ${why}`), ...(failed > 0 ? [`${failed} failed`] : []), ...notes.slice(0, 1)]
+  const reasons = [
+    ...refused.map(({ why, count }) => `${count} ${why}`),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...notes.slice(0, 1),
+  ]
   return `none of the ${matched} runs was ${DONE[action]}${reasons.length === 0 ? '' : `: ${reasons.join('; ')}`}`
 }
 
 /** Of an incident: what has failed has ended, so there is nothing to stop; what is stuck has not, so it must not begin twice. */
-const OF_INCIDENT: Record<BulkAction, readonly RunStatus[]> = { retry: TROUBLE, rerun: ['failed'], cancel: ['stuck'], terminate: ['stuck'] }
+const OF_INCIDENT: Record<BulkAction, readonly RunStatus[]> = {
+  retry: TROUBLE,
+  rerun: ['failed'],
+  cancel: ['stuck'],
+  terminate: ['stuck'],
+}
 
 function statesOf({ action, filter: { status, incident } }: Bulk): readonly (RunStatus | undefined)[] {
   return status !== undefined || incident === undefined ? [status] : OF_INCIDENT[action]
@@ -174,7 +192,11 @@ interface Place {
   self?: string
 }
 
-async function findPage({ store }: Needs, bulk: Bulk, { at, cursor, most, self }: Place): Promise<{ runs: string[]; cursor?: string }> {
+async function findPage(
+  { store }: Needs,
+  bulk: Bulk,
+  { at, cursor, most, self }: Place,
+): Promise<{ runs: string[]; cursor?: string }> {
   const { incident, since, status: _, ...filter } = bulk.filter
   const status = statesOf(bulk)[at]
   const page = await store.list({
@@ -191,7 +213,11 @@ async function findPage({ store }: Needs, bulk: Bulk, { at, cursor, most, self }
 /** What keeps the others going is touched only by who asks for it by name. */
 function isMeant(run: RunSummary, { workflow: asked, idPrefix, incident, since }: BulkFilter): boolean {
   const { runId, workflow: name, error, endedAt } = run
-  if (incident !== undefined && !(error?.incident && [error.incident.id, groupOf(name, error.incident)].includes(incident))) return false
+  if (
+    incident !== undefined &&
+    !(error?.incident && [error.incident.id, groupOf(name, error.incident)].includes(incident))
+  )
+    return false
   const hasStopped = endedAt !== undefined || run.status === 'stuck'
   if (since !== undefined && !(hasStopped && troubledAt(run) >= since)) return false
   return asked !== undefined || idPrefix !== undefined || !(isReserved(runId) || isInternal(name))
@@ -216,7 +242,11 @@ async function steerAll(world: Needs, bulk: Bulk, runIds: readonly string[], sel
   return outcome
 }
 
-function sumOf(before: BulkProgress, { done, skipped, failed, refused: more = [], notes }: Outcome, matched: number): BulkProgress {
+function sumOf(
+  before: BulkProgress,
+  { done, skipped, failed, refused: more = [], notes }: Outcome,
+  matched: number,
+): BulkProgress {
   const refused: Refused[] = []
   for (const each of [...(before.refused ?? []), ...more]) note(refused, each)
   return {

@@ -1,5 +1,5 @@
-import { InvalidInputError } from '../engine/errors.ts'
-import type { RunRecord } from '../ports.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import type { RunRecord } from '../ports/run.ts'
 
 /** Whose payload it is: what a codec may choose a key by. */
 export type PayloadOf = Pick<RunRecord, 'workflow' | 'tags'> & { runId: string }
@@ -19,7 +19,9 @@ export interface Codec {
 export function codecOf(module: { default?: unknown }): Codec {
   const codec = module.default as Partial<Codec> | null | undefined
   if (typeof codec?.encode === 'function' && typeof codec.decode === 'function') return codec as Codec
-  throw new InvalidInputError('the module of the codec must have a codec as its default export: an object with the functions `encode` and `decode`')
+  throw new InvalidInputError(
+    'the module of the codec must have a codec as its default export: an object with the functions `encode` and `decode`',
+  )
 }
 
 /** A payload that could not be decoded, as readers of a run see it. */
@@ -33,6 +35,7 @@ export class Unreadable {
 
 /** Why a payload cannot be read, also where it came by the API; undefined for one that can. */
 export function unreadable(payload: unknown): string | undefined {
-  const reason = typeof payload === 'object' && payload !== null ? (payload as Partial<Unreadable>)['~unreadable'] : undefined
+  const reason =
+    typeof payload === 'object' && payload !== null ? (payload as Partial<Unreadable>)['~unreadable'] : undefined
   return typeof reason === 'string' && Object.keys(payload as object).length === 1 ? reason : undefined
 }

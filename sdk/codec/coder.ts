@@ -1,8 +1,8 @@
-import { FatalError } from '../engine/errors.ts'
-import type { ErrorRecord, Frame, JournalEvent } from '../engine/events.ts'
-import type { Json } from '../engine/json.ts'
-import { CODED, isCoded } from '../engine/values.ts'
-import type { Message } from '../ports.ts'
+import { FatalError } from '../base/errors.ts'
+import type { ErrorRecord, Frame, JournalEvent } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
+import { CODED, isCoded } from '../base/values.ts'
+import type { Message } from '../ports/run.ts'
 import { inParallel } from '../rules/procedure.ts'
 import { type Codec, type PayloadOf, Unreadable } from './codec.ts'
 import { EVENT_PAYLOADS, MESSAGE_PAYLOADS, type PayloadField } from './payload-fields.ts'
@@ -28,7 +28,10 @@ export abstract class Coder {
   }
 
   /** What has none of them is given back as it is. */
-  async fields<T extends object>(holder: T, fields: readonly (PayloadField | 'parsed' | 'progress' | 'checkpoint' | 'details')[]): Promise<T> {
+  async fields<T extends object>(
+    holder: T,
+    fields: readonly (PayloadField | 'parsed' | 'progress' | 'checkpoint' | 'details')[],
+  ): Promise<T> {
     const values = holder as Record<string, unknown>
     const there = fields.filter((field) => values[field] !== undefined)
     if (there.length === 0) return holder
@@ -56,7 +59,9 @@ export class Encoder extends Coder {
 
   async value(value: Json): Promise<Json> {
     if ((value as unknown) instanceof Unreadable)
-      throw new FatalError(`what cannot be read cannot be taken over either: ${(value as unknown as Unreadable)['~unreadable']}`)
+      throw new FatalError(
+        `what cannot be read cannot be taken over either: ${(value as unknown as Unreadable)['~unreadable']}`,
+      )
     return { [CODED]: await this.coded(value) }
   }
 
@@ -77,7 +82,8 @@ export class Encoder extends Coder {
 
   private async coded(value: Json): Promise<string> {
     const coded = await this.codec.encode(JSON.stringify(value), await this.of())
-    if (typeof coded !== 'string') throw new FatalError(`the codec's encode gave ${typeof coded} and must give a string; mend the codec and retry`)
+    if (typeof coded !== 'string')
+      throw new FatalError(`the codec's encode gave ${typeof coded} and must give a string; mend the codec and retry`)
     return coded
   }
 }
@@ -106,7 +112,9 @@ export class Decoder extends Coder {
   async error(error: ErrorRecord): Promise<ErrorRecord> {
     const { fields, message: _, ...told } = error
     if (!isCoded(fields)) return error
-    const rest = await this.decoded(fields[CODED], (unreadable) => ({ message: `(unreadable: ${unreadable['~unreadable']})` }))
+    const rest = await this.decoded(fields[CODED], (unreadable) => ({
+      message: `(unreadable: ${unreadable['~unreadable']})`,
+    }))
     return { ...told, ...(rest as unknown as Pick<ErrorRecord, 'message'>) }
   }
 

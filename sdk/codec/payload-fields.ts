@@ -1,5 +1,5 @@
-import type { EventType } from '../engine/events.ts'
-import type { Message } from '../ports.ts'
+import type { EventType } from '../base/events.ts'
+import type { Message } from '../ports/run.ts'
 
 /** The fields that hold what users pass around. Everything else is what a run is found, replayed and understood by. */
 export type PayloadField = 'result' | 'payload' | 'data' | 'input' | 'output' | 'error' | 'reason'

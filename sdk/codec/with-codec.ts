@@ -1,29 +1,20 @@
-import type { ErrorRecord, Frame } from '../engine/events.ts'
-import type { Json } from '../engine/json.ts'
-import { type Coalesced, type CoalescingTimes, type Collected, type NewStart, START_PAYLOADS } from '../flow/coalescing.ts'
-import { ENTRY_PAYLOADS, entryOf, isStarts, workflowOfStarts } from '../flow/starts-log.ts'
-import { overriding } from '../overriding.ts'
-import type {
-  Claimed,
-  Commit,
-  CommitResult,
-  DeliverResult,
-  DocumentStore,
-  Inbox,
-  Lease,
-  Message,
-  NewRun,
-  Next,
-  Outgoing,
-  Parked,
-  Reply,
-  RunRecord,
-  RunState,
-  RunStore,
-  TaskStore,
-  Wake,
-  World,
-} from '../ports.ts'
+import type { ErrorRecord, Frame } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
+import { overriding } from '../base/override-methods.ts'
+import {
+  type Coalesced,
+  type CoalescingTimes,
+  type Collected,
+  type NewStart,
+  START_PAYLOADS,
+} from '../flow/coalescing/coalescing.ts'
+import { ENTRY_PAYLOADS, entryOf, isStarts, workflowOfStarts } from '../flow/coalescing/starts-log.ts'
+import type { Commit, CommitResult, Next, Outgoing } from '../ports/commit.ts'
+import type { DocumentStore } from '../ports/documents.ts'
+import type { Message, NewRun, Reply, RunRecord, RunState } from '../ports/run.ts'
+import type { Claimed, DeliverResult, Inbox, Lease, Parked, RunStore } from '../ports/run-store.ts'
+import type { TaskStore } from '../ports/tasks.ts'
+import type { Wake, World } from '../ports/world.ts'
 import { inParallel } from '../rules/procedure.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Codec, PayloadOf } from './codec.ts'
@@ -48,7 +39,10 @@ function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
     list: async (collection, range) => {
       const found = await documents.list(collection, range)
       if (!isStarts(collection)) return found
-      return inParallel(found, async (each) => ({ ...each, value: await decoder.fields(each.value as { input?: Json }, ENTRY_PAYLOADS) }))
+      return inParallel(found, async (each) => ({
+        ...each,
+        value: await decoder.fields(each.value as { input?: Json }, ENTRY_PAYLOADS),
+      }))
     },
     put: async (collection, key, value, options) => {
       if (!isStarts(collection)) return documents.put(collection, key, value, options)
@@ -145,7 +139,9 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
   coalesce(start: NewStart): Promise<Coalesced> {
     const tagsOf = (run: NewRun, runId: string, isThere: boolean) => async () =>
       isThere ? this.payloadsOf(runId) : { runId, workflow: run.workflow, tags: run.tags }
-    return this.store.coalesce(start, (run, runId, isThere) => new Encoder(this.codec, tagsOf(run, runId, isThere)).fields(run, START_PAYLOADS))
+    return this.store.coalesce(start, (run, runId, isThere) =>
+      new Encoder(this.codec, tagsOf(run, runId, isThere)).fields(run, START_PAYLOADS),
+    )
   }
 
   async collectStarts(runId: string, times: CoalescingTimes, options?: { closes: true }): Promise<Collected> {
@@ -154,8 +150,18 @@ class CodedRuns implements Omit<RunStore, PassesBy> {
     return { starts: await inParallel(collected.starts, (start) => this.strict.fields(start, START_PAYLOADS)) }
   }
 
-  async renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {
-    return this.store.renew(runId, epoch, lease, heartbeat && (await this.encoder(runId).fields(heartbeat, ['details'])))
+  async renew(
+    runId: string,
+    epoch: number,
+    lease: Lease,
+    heartbeat?: RunRecord['heartbeat'],
+  ): Promise<{ stimulus: number } | undefined> {
+    return this.store.renew(
+      runId,
+      epoch,
+      lease,
+      heartbeat && (await this.encoder(runId).fields(heartbeat, ['details'])),
+    )
   }
 
   async inbox(runId: string, after?: number): Promise<Inbox> {
@@ -247,7 +253,9 @@ class CodedTasks implements Omit<TaskStore, 'isOpenToWorkers' | 'handOutAgainMs'
 async function coded(task: Task, coder: Coder): Promise<Task> {
   const { outcome } = task
   const changed = await coder.fields(task, ['checkpoint'])
-  return outcome === undefined || outcome === 'withdrawn' ? changed : { ...changed, outcome: await coder.fields(outcome, ['result', 'error']) }
+  return outcome === undefined || outcome === 'withdrawn'
+    ? changed
+    : { ...changed, outcome: await coder.fields(outcome, ['result', 'error']) }
 }
 
 async function record(run: RunRecord, coder: Coder): Promise<RunRecord> {
@@ -256,7 +264,8 @@ async function record(run: RunRecord, coder: Coder): Promise<RunRecord> {
   return heartbeat ? { ...changed, heartbeat: await coder.fields(heartbeat, ['details']) } : changed
 }
 
-const frames = (stored: readonly Frame[], coder: Coder): Promise<Frame[]> => inParallel(stored, (frame) => coder.frame(frame))
+const frames = (stored: readonly Frame[], coder: Coder): Promise<Frame[]> =>
+  inParallel(stored, (frame) => coder.frame(frame))
 
 /** Why nobody can go on with a run is said as it is, be it that nobody can encode anything. Only what does not fit a schema is quoted. */
 async function parked(error: ErrorRecord, encoder: Encoder): Promise<ErrorRecord> {

@@ -6,8 +6,11 @@ export type DefinedWorkflow<I = unknown> = Workflow<I, DefinitionResult> & { rea
 
 /** A definition that was checked, as an ordinary workflow: the same engine, the same journal. */
 export function asWorkflow<I = unknown>(definition: Definition, version: number, parts: Parts): DefinedWorkflow<I> {
-  const made = workflow(definition.name, { version, tasks: workersOf(definition) }, (ctx, input: I) => interpret(ctx, definition, input, parts))
+  const made = workflow(definition.name, { version, tasks: workersOf(definition) }, (ctx, input: I) =>
+    interpret(ctx, definition, input, parts),
+  )
   return { ...made, definition }
 }
 
-const workersOf = ({ steps }: Definition): string[] => steps.flatMap((step) => (step.type === 'task' && step.worker !== undefined ? [step.worker] : []))
+const workersOf = ({ steps }: Definition): string[] =>
+  steps.flatMap((step) => (step.type === 'task' && step.worker !== undefined ? [step.worker] : []))

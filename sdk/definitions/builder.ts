@@ -1,12 +1,15 @@
-import { type Duration, milliseconds } from '../engine/duration.ts'
-import type { Json } from '../engine/json.ts'
+import { type Duration, milliseconds } from '../base/duration.ts'
+import type { Json } from '../base/json.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
 import type { AnyWorkflow, Workflow } from '../workflow.ts'
 import { type DefinedWorkflow, define, handler, type NamedHandler } from './define.ts'
 import type { TaskInput } from './interpret.ts'
 import type { Definition, Step } from './schema.ts'
 
-type Task<In, Parents> = Omit<TaskInput, 'input' | 'parents'> & { readonly input: In; readonly parents: Readonly<Parents> }
+type Task<In, Parents> = Omit<TaskInput, 'input' | 'parents'> & {
+  readonly input: In
+  readonly parents: Readonly<Parents>
+}
 
 interface Placed<P extends string> {
   after?: P | readonly P[]
@@ -64,16 +67,31 @@ export class Dag<In, Outs extends object> {
       worker: type,
       ...tries(name, options),
       ...(config !== undefined && { config }),
-      ...(heartbeatTimeout !== undefined && { heartbeatTimeoutMs: milliseconds(heartbeatTimeout, `the heartbeatTimeout of task '${name}'`) }),
+      ...(heartbeatTimeout !== undefined && {
+        heartbeatTimeoutMs: milliseconds(heartbeatTimeout, `the heartbeatTimeout of task '${name}'`),
+      }),
       ...(maxIterations !== undefined && { maxIterations }),
     })
   }
 
-  sleep<N extends string, P extends keyof Outs & string = never>(name: N, duration: Duration, options: Placed<P> = {}): Dag<In, Outs & Record<N, void>> {
-    return this.with({ type: 'wait', name, durationMs: milliseconds(duration, `the sleep '${name}'`), ...place(options) })
+  sleep<N extends string, P extends keyof Outs & string = never>(
+    name: N,
+    duration: Duration,
+    options: Placed<P> = {},
+  ): Dag<In, Outs & Record<N, void>> {
+    return this.with({
+      type: 'wait',
+      name,
+      durationMs: milliseconds(duration, `the sleep '${name}'`),
+      ...place(options),
+    })
   }
 
-  sleepUntil<N extends string, P extends keyof Outs & string = never>(name: N, date: Date | string, options: Placed<P> = {}): Dag<In, Outs & Record<N, void>> {
+  sleepUntil<N extends string, P extends keyof Outs & string = never>(
+    name: N,
+    date: Date | string,
+    options: Placed<P> = {},
+  ): Dag<In, Outs & Record<N, void>> {
     return this.with({ type: 'wait', name, untilTimestamp: new Date(date).toISOString(), ...place(options) })
   }
 
@@ -92,9 +110,16 @@ export class Dag<In, Outs extends object> {
   }
 
   /** Runs another workflow with the same input. */
-  run<N extends string, O, P extends keyof Outs & string = never>(name: N, child: Workflow<In, O>, options: Placed<P> = {}): Dag<In, Outs & Record<N, O>> {
+  run<N extends string, O, P extends keyof Outs & string = never>(
+    name: N,
+    child: Workflow<In, O>,
+    options: Placed<P> = {},
+  ): Dag<In, Outs & Record<N, O>> {
     const step: Step = { type: 'workflow', name, workflow: child.name, ...place(options) }
-    return new Dag({ ...this.definition, steps: [...this.definition.steps, step] }, this.handlers, [...this.workflows, child])
+    return new Dag({ ...this.definition, steps: [...this.definition.steps, step] }, this.handlers, [
+      ...this.workflows,
+      child,
+    ])
   }
 
   build(): DefinedWorkflow<In> {
@@ -102,7 +127,11 @@ export class Dag<In, Outs extends object> {
   }
 
   private with<Next extends object>(step: Step, added?: NamedHandler): Dag<In, Next> {
-    return new Dag({ ...this.definition, steps: [...this.definition.steps, step] }, added ? [...this.handlers, added] : this.handlers, this.workflows)
+    return new Dag(
+      { ...this.definition, steps: [...this.definition.steps, step] },
+      added ? [...this.handlers, added] : this.handlers,
+      this.workflows,
+    )
   }
 }
 

@@ -1,5 +1,5 @@
-import { ConflictError, type Problem, UnknownWorkflowError } from '../engine/errors.ts'
-import type { World } from '../ports.ts'
+import { ConflictError, type Problem, UnknownWorkflowError } from '../base/errors.ts'
+import type { World } from '../ports/world.ts'
 import type { Registry } from '../workflow.ts'
 import type { NamedHandler } from './define.ts'
 import type { StoredVersion } from './definition-store.ts'
@@ -36,7 +36,11 @@ const NAMED = 5
 export class Catalogue extends StoredWorkflows {
   private readonly world: Pick<World, 'store' | 'documents' | 'clock' | 'tasks'>
 
-  constructor(world: Pick<World, 'store' | 'documents' | 'clock' | 'wakeups' | 'ids' | 'tasks'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+  constructor(
+    world: Pick<World, 'store' | 'documents' | 'clock' | 'wakeups' | 'ids' | 'tasks'>,
+    registry: Registry,
+    handlers: Iterable<NamedHandler> = [],
+  ) {
     super(world, registry, handlers)
     this.world = world
   }
@@ -53,9 +57,14 @@ export class Catalogue extends StoredWorkflows {
     const { findWarnings, parseDefinition } = await import('./validate.ts')
     const stored = await this.definitions.heads()
     const workflows = new Set([...this.registry.names(), ...stored.map((each) => each.name), name])
-    const known: Known = { handlers: new Set(this.handlers.keys()), workflows, refusalOfTask: (type) => this.world.tasks.refusal(type) }
+    const known: Known = {
+      handlers: new Set(this.handlers.keys()),
+      workflows,
+      refusalOfTask: (type) => this.world.tasks.refusal(type),
+    }
     const definition = parseDefinition(withName(name, json), known, nameProblems(name, json))
-    if (this.registry.has(name)) throw new ConflictError(`'${name}' is a workflow in the code; give the definition another name`)
+    if (this.registry.has(name))
+      throw new ConflictError(`'${name}' is a workflow in the code; give the definition another name`)
     return { definition, warnings: findWarnings(definition) }
   }
 
@@ -63,7 +72,8 @@ export class Catalogue extends StoredWorkflows {
     const head = (await this.definitions.head(name))?.value
     if (!head || head.isDeleted) throw await this.unknown(name)
     const found = await this.definitions.version(name, version ?? head.latest)
-    if (!found) throw new UnknownWorkflowError(`definition '${name}' has no version ${version}; the latest is ${head.latest}`)
+    if (!found)
+      throw new UnknownWorkflowError(`definition '${name}' has no version ${version}; the latest is ${head.latest}`)
     return found
   }
 
@@ -97,10 +107,17 @@ export class Catalogue extends StoredWorkflows {
   private async assertNoRuns(workflow: string): Promise<void> {
     let cursor: string | undefined
     do {
-      const page = await this.world.store.list({ workflow, isOpen: true, limit: NAMED, ...(cursor !== undefined && { cursor }) })
+      const page = await this.world.store.list({
+        workflow,
+        isOpen: true,
+        limit: NAMED,
+        ...(cursor !== undefined && { cursor }),
+      })
       if (page.runs.length > 0) {
         const some = page.runs.map(({ runId, status }) => `'${runId}' (${status})`).join(', ')
-        throw new ConflictError(`runs of definition '${workflow}' are alive: ${some}${page.cursor === undefined ? '' : ' and more'}; end them first`)
+        throw new ConflictError(
+          `runs of definition '${workflow}' are alive: ${some}${page.cursor === undefined ? '' : ' and more'}; end them first`,
+        )
       }
       cursor = page.cursor
     } while (cursor !== undefined)
@@ -112,7 +129,8 @@ export class Catalogue extends StoredWorkflows {
   }
 }
 
-const isObject = (json: unknown): json is { name?: unknown } => typeof json === 'object' && json !== null && !Array.isArray(json)
+const isObject = (json: unknown): json is { name?: unknown } =>
+  typeof json === 'object' && json !== null && !Array.isArray(json)
 
 /** The name may be left out of the definition. */
 const withName = (name: string, json: unknown): unknown => (isObject(json) ? { name, ...json } : json)
@@ -120,5 +138,7 @@ const withName = (name: string, json: unknown): unknown => (isObject(json) ? { n
 function nameProblems(name: string, json: unknown): Problem[] {
   if (name === TAKEN) return [{ path: '$.name', message: `'${TAKEN}' is where the JSON Schema is` }]
   const own = isObject(json) ? json.name : undefined
-  return typeof own !== 'string' || own === name ? [] : [{ path: '$.name', message: `is '${own}', but it is being saved as '${name}'` }]
+  return typeof own !== 'string' || own === name
+    ? []
+    : [{ path: '$.name', message: `is '${own}', but it is being saved as '${name}'` }]
 }

@@ -23,12 +23,18 @@ export interface DefineOptions {
 }
 
 /** A definition as an ordinary workflow: the same engine, the same journal. Refused with every problem and its path. */
-export function define<I = unknown>(json: unknown, { handlers = [], workflows = [] }: DefineOptions = {}): DefinedWorkflow<I> {
+export function define<I = unknown>(
+  json: unknown,
+  { handlers = [], workflows = [] }: DefineOptions = {},
+): DefinedWorkflow<I> {
   const parts = {
     handlers: new Map(handlers.map(({ name, run }) => [name, run])),
     workflows: new Map(workflows.map((each) => [each.name, each])),
   }
-  const definition = parseDefinition(json, { handlers: new Set(parts.handlers.keys()), workflows: new Set(parts.workflows.keys()) })
+  const definition = parseDefinition(json, {
+    handlers: new Set(parts.handlers.keys()),
+    workflows: new Set(parts.workflows.keys()),
+  })
   return asWorkflow(definition, versionOf(definition), parts)
 }
 

@@ -1,6 +1,7 @@
-import { canonicalJson, type Json } from '../engine/json.ts'
-import { digest } from '../engine/names.ts'
-import type { Document, World } from '../ports.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
+import { digest } from '../base/names.ts'
+import type { Document } from '../ports/documents.ts'
+import type { World } from '../ports/world.ts'
 import type { Definition } from './schema.ts'
 
 /** What is known of a stored definition as a whole. One document per name; it stays when the definition is deleted. */
@@ -59,11 +60,13 @@ export class DefinitionStore {
     const content = digest(canonicalJson(definition))
     for (;;) {
       const before = (await this.head(name))?.value
-      if (before && !before.isDeleted && before.digest === content) return { version: before.latest, isNew: false, createdAt: before.updatedAt }
+      if (before && !before.isDeleted && before.digest === content)
+        return { version: before.latest, isNew: false, createdAt: before.updatedAt }
       const createdAt = this.world.clock.now()
       const value = { definition, createdAt } as unknown as Json
       let version = (before?.latest ?? 0) + 1
-      while (!(await this.world.documents.put(versionsOf(name), versionKey(version), value, { ifVersion: 0 }))) version++
+      while (!(await this.world.documents.put(versionsOf(name), versionKey(version), value, { ifVersion: 0 })))
+        version++
       const head: Head = { latest: version, digest: content, createdAt, updatedAt: createdAt, ...labelOf(definition) }
       if (await this.makeLatest(name, head)) return { version, isNew: true, createdAt }
     }
@@ -103,4 +106,5 @@ export class DefinitionStore {
   }
 }
 
-const labelOf = ({ version }: Definition): Pick<Head, 'label'> => (version === undefined ? {} : { label: String(version) })
+const labelOf = ({ version }: Definition): Pick<Head, 'label'> =>
+  version === undefined ? {} : { label: String(version) }

@@ -1,4 +1,4 @@
-import { pathStep } from '../engine/json.ts'
+import { pathStep } from '../base/json.ts'
 import { type ClockAndDice, evaluate } from '../jsonata/evaluate.ts'
 
 /** What expressions see. */
@@ -16,7 +16,8 @@ export function* templatesIn(value: unknown, where = ''): Generator<{ where: str
     const expression = TEMPLATE.exec(value)?.[1]
     if (expression !== undefined) yield { where, expression }
   } else if (Array.isArray(value)) for (const [i, item] of value.entries()) yield* templatesIn(item, `${where}[${i}]`)
-  else if (typeof value === 'object' && value !== null) for (const [key, item] of Object.entries(value)) yield* templatesIn(item, `${where}${pathStep(key)}`)
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) yield* templatesIn(item, `${where}${pathStep(key)}`)
 }
 
 /** The config with every expression replaced by what it gives. */

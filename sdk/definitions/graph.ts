@@ -6,11 +6,17 @@ export interface Graph {
   parents: Map<string, string[]>
 }
 
-const listed = (after: Step['after']): string[] => (after === undefined ? [] : typeof after === 'string' ? [after] : after)
+const listed = (after: Step['after']): string[] =>
+  after === undefined ? [] : typeof after === 'string' ? [after] : after
 
 export function graphOf({ steps }: Definition): Graph {
   const isSequence = steps.every((step) => step.after === undefined)
-  const parents = new Map(steps.map((step, i) => [step.name, isSequence ? steps.slice(Math.max(0, i - 1), i).map(({ name }) => name) : listed(step.after)]))
+  const parents = new Map(
+    steps.map((step, i) => [
+      step.name,
+      isSequence ? steps.slice(Math.max(0, i - 1), i).map(({ name }) => name) : listed(step.after),
+    ]),
+  )
   // What a branch decides about comes after it, said or unsaid.
   for (const step of steps) {
     if (step.type !== 'branch') continue
@@ -55,7 +61,10 @@ function walk(start: string, parents: Map<string, string[]>, done: Set<string>):
 }
 
 /** Kahn's way, as long as there are steps and arrows; what lies on a cycle is left out. */
-export function parentsFirst<T extends { name: string }>(steps: readonly T[], parentsOf: (step: T) => readonly string[]): T[] {
+export function parentsFirst<T extends { name: string }>(
+  steps: readonly T[],
+  parentsOf: (step: T) => readonly string[],
+): T[] {
   const children = new Map<string, T[]>()
   const open = new Map<string, number>()
   for (const step of steps) {

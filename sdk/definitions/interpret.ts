@@ -1,5 +1,5 @@
+import { FatalError } from '../base/errors.ts'
 import type { Context, StepOptions, StepTools, TaskOptions } from '../context.ts'
-import { FatalError } from '../engine/errors.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
 import { evaluate } from '../jsonata/evaluate.ts'
 import { type AnyWorkflow, signal } from '../workflow.ts'
@@ -42,7 +42,13 @@ export interface DefinitionResult {
  * Runs a definition on an ordinary `ctx`. Every step is a promise that waits for those before it, so whatever is ready
  * runs, and the whole costs as much as there are steps and arrows.
  */
-export async function interpret(ctx: Context, definition: Definition, input: unknown, parts: Parts, trace?: Trace): Promise<DefinitionResult> {
+export async function interpret(
+  ctx: Context,
+  definition: Definition,
+  input: unknown,
+  parts: Parts,
+  trace?: Trace,
+): Promise<DefinitionResult> {
   const { parents } = graphOf(definition)
   const outcomes = new Map<string, Promise<Outcome>>()
   const scope: Scope = { input, steps: {} }
@@ -82,9 +88,12 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
     const failedAt = before.findIndex(({ state }) => state === 'failed')
     if (failedAt !== -1) {
       if (step.onParentFailure !== 'skip')
-        fatal ??= new FatalError(`step '${names[failedAt]}' failed, so '${step.name}' and what comes after it did not run`, {
-          cause: (before[failedAt] as { error: unknown }).error,
-        })
+        fatal ??= new FatalError(
+          `step '${names[failedAt]}' failed, so '${step.name}' and what comes after it did not run`,
+          {
+            cause: (before[failedAt] as { error: unknown }).error,
+          },
+        )
       return leaveOut()
     }
     const isCutOff = before.length > 0 && before.every(({ state }) => state === 'skipped')
@@ -92,35 +101,60 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
   }
 
   const perform = async (step: Step, names: string[]): Promise<unknown> => {
-    const outputsOfParents = () => Object.fromEntries(names.filter((name) => Object.hasOwn(result.outputs, name)).map((name) => [name, result.outputs[name]]))
+    const outputsOfParents = () =>
+      Object.fromEntries(
+        names.filter((name) => Object.hasOwn(result.outputs, name)).map((name) => [name, result.outputs[name]]),
+      )
     switch (step.type) {
       case 'task': {
         const config = await fillIn(step.config, scope, ctx)
-        if (step.worker !== undefined) return ctx.task(step.worker, step.config === undefined ? input : config, { name: step.name, ...taskOptions(step) })
+        if (step.worker !== undefined)
+          return ctx.task(step.worker, step.config === undefined ? input : config, {
+            name: step.name,
+            ...taskOptions(step),
+          })
         if (step.lambda !== undefined) return ctx.invoke(step.lambda, config, { name: step.name, ...stepOptions(step) })
         const given = { input, config, parents: outputsOfParents() }
-        return ctx.step(step.name, (tools) => handlerOf(parts, step.handler!)(taskInput(tools, given)), stepOptions(step))
+        return ctx.step(
+          step.name,
+          (tools) => handlerOf(parts, step.handler!)(taskInput(tools, given)),
+          stepOptions(step),
+        )
       }
       case 'wait':
         if (step.durationMs !== undefined) return ctx.sleep(step.name, step.durationMs)
         if (step.untilTimestamp !== undefined) return ctx.sleepUntil(step.name, step.untilTimestamp)
         throw new FatalError(`wait '${step.name}' has neither durationMs nor untilTimestamp; give it one of them`)
       case 'signal':
-        return ctx.scope(step.name, (inner) => inner.waitFor(signal(step.signal ?? step.name), step.timeoutMs === undefined ? {} : { timeout: step.timeoutMs }))
+        return ctx.scope(step.name, (inner) =>
+          inner.waitFor(
+            signal(step.signal ?? step.name),
+            step.timeoutMs === undefined ? {} : { timeout: step.timeoutMs },
+          ),
+        )
       case 'workflow': {
         const child = parts.workflows.get(step.workflow)
-        if (!child) throw new FatalError(`there is no workflow '${step.workflow}', which step '${step.name}' is to run; deploy it, or name another`)
+        if (!child)
+          throw new FatalError(
+            `there is no workflow '${step.workflow}', which step '${step.name}' is to run; deploy it, or name another`,
+          )
         const childInput = step.config === undefined ? input : await fillIn(step.config, scope, ctx)
         return ctx.scope(step.name, (inner) => inner.run(child, childInput))
       }
       case 'map': {
         const items = await evaluate(step.items, scope, ctx)
         if (!Array.isArray(items))
-          throw new FatalError(`the items of map '${step.name}' are not a list; see what its expression makes of the input: ${step.items}`)
+          throw new FatalError(
+            `the items of map '${step.name}' are not a list; see what its expression makes of the input: ${step.items}`,
+          )
         const given = { input, config: await fillIn(step.config, scope, ctx), parents: outputsOfParents() }
         const { concurrency, tolerate } = step
         const each = (inner: Context, item: unknown, index: number) =>
-          inner.step('item', (tools) => handlerOf(parts, step.handler)(taskInput(tools, { ...given, item, index })), stepOptions(step))
+          inner.step(
+            'item',
+            (tools) => handlerOf(parts, step.handler)(taskInput(tools, { ...given, item, index })),
+            stepOptions(step),
+          )
         const lanes = concurrency === undefined ? {} : { concurrency }
         if (tolerate === undefined) return ctx.map(step.name, items, each, lanes)
         const { reason, results } = await ctx.map(step.name, items, each, { ...lanes, tolerate })
@@ -136,7 +170,8 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
     }
   }
 
-  for (const step of parentsFirst(definition.steps, ({ name }) => parents.get(name)!)) outcomes.set(step.name, visit(step))
+  for (const step of parentsFirst(definition.steps, ({ name }) => parents.get(name)!))
+    outcomes.set(step.name, visit(step))
   const haveChildren = new Set([...parents.values()].flat())
   for (const [name, outcome] of outcomes) {
     const ended = await outcome
@@ -149,12 +184,16 @@ export async function interpret(ctx: Context, definition: Definition, input: unk
 
 function handlerOf(parts: Parts, name: string): Handler {
   const handler = parts.handlers.get(name)
-  if (!handler) throw new FatalError(`there is no handler '${name}'; known: ${[...parts.handlers.keys()].join(', ') || 'none'}`)
+  if (!handler)
+    throw new FatalError(`there is no handler '${name}'; known: ${[...parts.handlers.keys()].join(', ') || 'none'}`)
   return handler
 }
 
 /** Getters, so that what a handler does not ask for is not made. */
-function taskInput(tools: StepTools, given: Pick<TaskInput, 'input' | 'config' | 'parents' | 'item' | 'index'>): TaskInput {
+function taskInput(
+  tools: StepTools,
+  given: Pick<TaskInput, 'input' | 'config' | 'parents' | 'item' | 'index'>,
+): TaskInput {
   return {
     ...given,
     attempt: tools.attempt,

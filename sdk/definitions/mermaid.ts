@@ -15,7 +15,9 @@ export function drawMermaid(nodes: readonly Drawn[]): string {
     return `  ${ids.get(node.name)}${open}"${labelOf(node)}"${close}`
   })
   const arrows = nodes.flatMap(({ name, after }) => after.map((parent) => `  ${ids.get(parent)} --> ${ids.get(name)}`))
-  const styles = nodes.flatMap(({ name, status }) => (status ? [`  style ${ids.get(name)} fill:${COLOURS[status].fill},stroke:${COLOURS[status].stroke}`] : []))
+  const styles = nodes.flatMap(({ name, status }) =>
+    status ? [`  style ${ids.get(name)} fill:${COLOURS[status].fill},stroke:${COLOURS[status].stroke}`] : [],
+  )
   return ['flowchart TD', ...shapes, ...arrows, ...styles].join('\n')
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { MAX_WAIT_MS } from '../engine/duration.ts'
+import { MAX_WAIT_MS } from '../base/duration.ts'
 
 /** A workflow as data. The JSON form and the builder both produce this, and one interpreter runs it. */
 
@@ -56,7 +56,12 @@ const Wait = z.strictObject({
   retry: Retry.optional(),
 })
 
-const Signal = z.strictObject({ type: z.literal('signal'), ...common, signal: Name.optional(), timeoutMs: Milliseconds.optional() })
+const Signal = z.strictObject({
+  type: z.literal('signal'),
+  ...common,
+  signal: Name.optional(),
+  timeoutMs: Milliseconds.optional(),
+})
 const Child = z.strictObject({ type: z.literal('workflow'), ...common, ...config, workflow: Name })
 const Each = z.strictObject({
   type: z.literal('map'),
@@ -69,7 +74,13 @@ const Each = z.strictObject({
   retry: Retry.optional(),
   timeoutMs: Milliseconds.optional(),
 })
-const Branch = z.strictObject({ type: z.literal('branch'), ...common, condition: Expression, ifTrue: z.array(Name), ifFalse: z.array(Name).optional() })
+const Branch = z.strictObject({
+  type: z.literal('branch'),
+  ...common,
+  condition: Expression,
+  ifTrue: z.array(Name),
+  ifFalse: z.array(Name).optional(),
+})
 
 export const Step = z.discriminatedUnion('type', [Task, Wait, Signal, Child, Each, Branch])
 

@@ -1,11 +1,11 @@
-import { ConflictError } from '../engine/errors.ts'
-import type { Frame } from '../engine/events.ts'
+import { ConflictError } from '../base/errors.ts'
+import type { Frame } from '../base/events.ts'
+import { escapeName } from '../base/names.ts'
 import { Journal } from '../engine/journal.ts'
-import { escapeName } from '../engine/names.ts'
 import type { Operation } from '../engine/operation.ts'
 import { Replay } from '../engine/replay.ts'
 import { runBody } from '../engine/workflow-body.ts'
-import { hasEnded, type RunRecord } from '../ports.ts'
+import { hasEnded, type RunRecord } from '../ports/run.ts'
 import { workflow } from '../workflow.ts'
 import { type Node, nodesOf } from './graph.ts'
 import { interpret, type Trace } from './interpret.ts'
@@ -32,11 +32,19 @@ export async function stepsOf(definition: Definition, run: RunRecord, frames: re
   const trace: Trace = (step, state) => {
     if (state === 'begun') seen.set(step, { status: 'RUNNING', startedAt: replay.now })
     else if (state === 'skipped') seen.set(step, { status: 'SKIPPED' })
-    else seen.set(step, { ...seen.get(step)!, status: state === 'completed' ? 'COMPLETED' : 'FAILED', endedAt: replay.now })
+    else
+      seen.set(step, {
+        ...seen.get(step)!,
+        status: state === 'completed' ? 'COMPLETED' : 'FAILED',
+        endedAt: replay.now,
+      })
   }
   if (run.startedAt !== undefined) await watch(definition, run, replay, trace)
   const open = [...replay.operations.values()].filter((operation) => !operation.settled)
-  return nodesOf(definition).map((node) => ({ ...node, ...stateOf(node.name, seen.get(node.name), open, hasEnded(run.status)) }))
+  return nodesOf(definition).map((node) => ({
+    ...node,
+    ...stateOf(node.name, seen.get(node.name), open, hasEnded(run.status)),
+  }))
 }
 
 async function watch(definition: Definition, run: RunRecord, replay: Replay, trace: Trace): Promise<void> {
@@ -67,7 +75,12 @@ function journalOf(run: RunRecord, frames: readonly Frame[]): Journal {
   )
 }
 
-function stateOf(name: string, seen: Seen | undefined, open: readonly Operation[], runHasEnded: boolean): Seen & { wakeAt?: number } {
+function stateOf(
+  name: string,
+  seen: Seen | undefined,
+  open: readonly Operation[],
+  runHasEnded: boolean,
+): Seen & { wakeAt?: number } {
   if (!seen) return { status: runHasEnded ? 'SKIPPED' : 'PENDING' }
   if (seen.status !== 'RUNNING') return seen
   // The run was ended from outside while this was under way.

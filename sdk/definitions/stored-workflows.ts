@@ -1,7 +1,7 @@
+import { ConflictError, UnknownWorkflowError } from '../base/errors.ts'
 import { eraseTagged } from '../bulk/erase-tagged.ts'
 import { steerMany } from '../bulk/steer-many.ts'
-import { ConflictError, UnknownWorkflowError } from '../engine/errors.ts'
-import type { World } from '../ports.ts'
+import type { World } from '../ports/world.ts'
 import { type AnyWorkflow, type Registry, type WorkflowSource, workflow } from '../workflow.ts'
 import type { DefinedWorkflow } from './as-workflow.ts'
 import type { NamedHandler } from './define.ts'
@@ -21,7 +21,11 @@ export class StoredWorkflows implements WorkflowSource {
   /** A version never changes, so what is known of it stays true. */
   private readonly known = new Map<string, { workflow: DefinedWorkflow; children: string[] }>()
 
-  constructor(world: Pick<World, 'documents' | 'clock' | 'store' | 'wakeups' | 'ids'>, registry: Registry, handlers: Iterable<NamedHandler> = []) {
+  constructor(
+    world: Pick<World, 'documents' | 'clock' | 'store' | 'wakeups' | 'ids'>,
+    registry: Registry,
+    handlers: Iterable<NamedHandler> = [],
+  ) {
     this.registry = registry
     this.handlers = new Map([...handlers].map(({ name, run }) => [name, run]))
     this.definitions = new DefinitionStore(world)
@@ -53,7 +57,8 @@ export class StoredWorkflows implements WorkflowSource {
 
   private async assertNotDeleted(name: string): Promise<void> {
     const head = await this.definitions.head(name)
-    if (!head || head.value.isDeleted) throw new ConflictError(`definition '${name}' was deleted while the run was being started`)
+    if (!head || head.value.isDeleted)
+      throw new ConflictError(`definition '${name}' was deleted while the run was being started`)
   }
 
   private stored(name: string, version: number): AnyWorkflow | Promise<AnyWorkflow> {
@@ -69,7 +74,10 @@ export class StoredWorkflows implements WorkflowSource {
       const found = await this.definitions.version(name, version)
       if (!found) return this.notFound(name, version)
       this.checkHandlers(found.definition, version)
-      known = { workflow: asWorkflow(found.definition, version, this.partsWith([])), children: this.storedChildrenOf(found.definition) }
+      known = {
+        workflow: asWorkflow(found.definition, version, this.partsWith([])),
+        children: this.storedChildrenOf(found.definition),
+      }
       if (this.known.size >= REMEMBERED) this.known.delete(this.known.keys().next().value!)
       this.known.set(`${version} ${name}`, known)
     }
@@ -81,7 +89,8 @@ export class StoredWorkflows implements WorkflowSource {
 
   private async notFound(name: string, version: number): Promise<never> {
     const head = (await this.definitions.head(name))?.value
-    if (head && !this.registry.has(name)) throw new UnknownWorkflowError(`definition '${name}' has no version ${version}; the latest is ${head.latest}`)
+    if (head && !this.registry.has(name))
+      throw new UnknownWorkflowError(`definition '${name}' has no version ${version}; the latest is ${head.latest}`)
     return this.registry.exact(name, version) as never
   }
 
@@ -91,7 +100,9 @@ export class StoredWorkflows implements WorkflowSource {
   }
 
   private storedChildrenOf({ steps }: Definition): string[] {
-    const names = steps.flatMap((step) => (step.type === 'workflow' && !this.registry.has(step.workflow) ? [step.workflow] : []))
+    const names = steps.flatMap((step) =>
+      step.type === 'workflow' && !this.registry.has(step.workflow) ? [step.workflow] : [],
+    )
     return [...new Set(names)]
   }
 
@@ -100,11 +111,17 @@ export class StoredWorkflows implements WorkflowSource {
     const head = (await this.definitions.head(name))?.value
     if (head && !head.isDeleted) return workflow(name, { version: head.latest }, runsElsewhere)
     const issues = [{ message: `there is no workflow '${name}'` }]
-    return workflow(name, { input: { '~standard': { version: 1, vendor: 'overwinter', validate: () => ({ issues }) } } }, runsElsewhere)
+    return workflow(
+      name,
+      { input: { '~standard': { version: 1, vendor: 'overwinter', validate: () => ({ issues }) } } },
+      runsElsewhere,
+    )
   }
 
   private checkHandlers({ name, steps }: Definition, version: number): void {
-    const missing = steps.flatMap((step) => ('handler' in step && step.handler !== undefined && !this.handlers.has(step.handler) ? [step.handler] : []))
+    const missing = steps.flatMap((step) =>
+      'handler' in step && step.handler !== undefined && !this.handlers.has(step.handler) ? [step.handler] : [],
+    )
     if (missing.length === 0) return
     throw new UnknownWorkflowError(
       `definition '${name}' (version ${version}) calls handlers that are not in this code: ${[...new Set(missing)].join(', ')}. Export them from the entry file again, deploy, and retry the run`,

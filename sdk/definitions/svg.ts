@@ -16,13 +16,19 @@ export function toSvg(definition: Definition): string {
 export function drawSvg(nodes: readonly Drawn[]): string {
   const layers = layersOf(nodes)
   const widest = Math.max(1, ...layers.map((layer) => layer.length))
-  const size = { x: widest * (BOX.width + GAP.x) - GAP.x + 2 * MARGIN, y: layers.length * (BOX.height + GAP.y) - GAP.y + 2 * MARGIN }
+  const size = {
+    x: widest * (BOX.width + GAP.x) - GAP.x + 2 * MARGIN,
+    y: layers.length * (BOX.height + GAP.y) - GAP.y + 2 * MARGIN,
+  }
   const corners = new Map<string, { x: number; y: number }>()
   for (const [row, layer] of layers.entries()) {
     const left = (size.x - (layer.length * (BOX.width + GAP.x) - GAP.x)) / 2
-    for (const [column, { name }] of layer.entries()) corners.set(name, { x: left + column * (BOX.width + GAP.x), y: MARGIN + row * (BOX.height + GAP.y) })
+    for (const [column, { name }] of layer.entries())
+      corners.set(name, { x: left + column * (BOX.width + GAP.x), y: MARGIN + row * (BOX.height + GAP.y) })
   }
-  const arrows = nodes.flatMap(({ name, after }) => after.map((parent) => arrow(corners.get(parent)!, corners.get(name)!)))
+  const arrows = nodes.flatMap(({ name, after }) =>
+    after.map((parent) => arrow(corners.get(parent)!, corners.get(name)!)),
+  )
   const boxes = nodes.map((node) => box(node, corners.get(node.name)!))
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.x} ${size.y}" width="${size.x}" height="${size.y}" font-family="system-ui, sans-serif" font-size="13">`,

@@ -1,6 +1,6 @@
-import { LONG_WAIT_MS } from '../engine/duration.ts'
-import { InvalidInputError, type Problem } from '../engine/errors.ts'
-import { pathStep } from '../engine/json.ts'
+import { LONG_WAIT_MS } from '../base/duration.ts'
+import { InvalidInputError, type Problem } from '../base/errors.ts'
+import { pathStep } from '../base/json.ts'
 import { syntaxProblem } from '../jsonata/evaluate.ts'
 import { templatesIn } from './expressions.ts'
 import { findCycle, graphOf } from './graph.ts'
@@ -24,8 +24,14 @@ export function findProblems(json: unknown, known: Known): Problem[] {
     }))
   }
   const definition = parsed.data
-  const shape = { names: new Set(definition.steps.map(({ name }) => name)), isSequence: definition.steps.every(({ after }) => after === undefined) }
-  const problems = [...duplicateNames(definition), ...definition.steps.flatMap((step, i) => stepProblems(step, `$.steps[${i}]`, shape, known))]
+  const shape = {
+    names: new Set(definition.steps.map(({ name }) => name)),
+    isSequence: definition.steps.every(({ after }) => after === undefined),
+  }
+  const problems = [
+    ...duplicateNames(definition),
+    ...definition.steps.flatMap((step, i) => stepProblems(step, `$.steps[${i}]`, shape, known)),
+  ]
   if (problems.length > 0) return problems
   const cycle = findCycle(graphOf(definition))
   return cycle ? [{ path: '$.steps', message: `the steps wait for each other in a circle: ${cycle.join(' ← ')}` }] : []
@@ -46,13 +52,18 @@ export function findWarnings(definition: Definition): Problem[] {
   const isSequence = steps.every(({ after }) => after === undefined)
   return steps.flatMap((step, i) => {
     const warnings: Problem[] = []
-    if (step.type === 'wait' && (step.durationMs ?? 0) > LONG_WAIT_MS) warnings.push({ path: `$.steps[${i}].durationMs`, message: 'is longer than 30 days' })
+    if (step.type === 'wait' && (step.durationMs ?? 0) > LONG_WAIT_MS)
+      warnings.push({ path: `$.steps[${i}].durationMs`, message: 'is longer than 30 days' })
     if (step.type === 'wait' && steps.length > 1 && !waitedFor.has(step.name))
-      warnings.push({ path: `$.steps[${i}]`, message: 'nothing comes after this wait, so that it only delays the end; is an `after` missing elsewhere?' })
+      warnings.push({
+        path: `$.steps[${i}]`,
+        message: 'nothing comes after this wait, so that it only delays the end; is an `after` missing elsewhere?',
+      })
     if (!isSequence && i > 0 && parents.get(step.name)!.length === 0)
       warnings.push({
         path: `$.steps[${i}]`,
-        message: 'says nothing of what it comes after, while other steps do: it begins at once, with the first. If it is to follow, give it an `after`',
+        message:
+          'says nothing of what it comes after, while other steps do: it begins at once, with the first. If it is to follow, give it an `after`',
       })
     return warnings
   })
@@ -63,7 +74,9 @@ function duplicateNames({ steps }: Definition): Problem[] {
   return steps.flatMap(({ name }, i) => {
     const before = first.get(name)
     if (before === undefined) first.set(name, i)
-    return before === undefined ? [] : [{ path: `$.steps[${i}].name`, message: `'${name}' is the name of step ${before} already` }]
+    return before === undefined
+      ? []
+      : [{ path: `$.steps[${i}].name`, message: `'${name}' is the name of step ${before} already` }]
   })
 }
 
@@ -85,7 +98,8 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
   }
   switch (step.type) {
     case 'task':
-      if ([step.handler, step.lambda, step.worker].filter((who) => who !== undefined).length !== 1) refuse('', "give one of 'handler', 'lambda' and 'worker'")
+      if ([step.handler, step.lambda, step.worker].filter((who) => who !== undefined).length !== 1)
+        refuse('', "give one of 'handler', 'lambda' and 'worker'")
       for (const field of ['heartbeatTimeoutMs', 'maxIterations'] as const) {
         if (step[field] !== undefined && step.worker === undefined) refuse(`.${field}`, "goes with 'worker' only")
       }
@@ -96,7 +110,8 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
       }
       break
     case 'wait':
-      if ((step.durationMs === undefined) === (step.untilTimestamp === undefined)) refuse('', "give either 'durationMs' or 'untilTimestamp'")
+      if ((step.durationMs === undefined) === (step.untilTimestamp === undefined))
+        refuse('', "give either 'durationMs' or 'untilTimestamp'")
       break
     case 'workflow':
       checkReference('workflow', step.workflow, known.workflows, refuse)
@@ -109,13 +124,15 @@ function stepProblems(step: Step, path: string, { names, isSequence }: Shape, kn
       checkExpression(step.condition, '.condition', refuse)
       if (isSequence) refuse('', "steps around a branch need 'after', to say what comes after what")
       for (const side of ['ifTrue', 'ifFalse'] as const) {
-        for (const [i, target] of (step[side] ?? []).entries()) if (!names.has(target)) refuse(`.${side}[${i}]`, `there is no step '${target}'`)
+        for (const [i, target] of (step[side] ?? []).entries())
+          if (!names.has(target)) refuse(`.${side}[${i}]`, `there is no step '${target}'`)
       }
       break
     case 'signal':
       break
   }
-  if ('config' in step) for (const { where, expression } of templatesIn(step.config)) checkExpression(expression, `.config${where}`, refuse)
+  if ('config' in step)
+    for (const { where, expression } of templatesIn(step.config)) checkExpression(expression, `.config${where}`, refuse)
   return problems
 }
 
@@ -126,6 +143,12 @@ function checkExpression(expression: string, where: string, refuse: Refuse): voi
   if (problem !== undefined) refuse(where, problem)
 }
 
-function checkReference(what: 'handler' | 'workflow', name: string, known: ReadonlySet<string> | undefined, refuse: Refuse): void {
-  if (known && !known.has(name)) refuse(`.${what}`, `there is no ${what} '${name}'; known: ${[...known].join(', ') || 'none'}`)
+function checkReference(
+  what: 'handler' | 'workflow',
+  name: string,
+  known: ReadonlySet<string> | undefined,
+  refuse: Refuse,
+): void {
+  if (known && !known.has(name))
+    refuse(`.${what}`, `there is no ${what} '${name}'; known: ${[...known].join(', ') || 'none'}`)
 }

@@ -1,5 +1,5 @@
-import type { ErrorRecord } from './events.ts'
-import { usersFrames } from './stacks.ts'
+import type { ErrorRecord } from '../base/events.ts'
+import { usersFrames } from '../base/stacks.ts'
 
 /** Adds to the record of what a step's body threw the lines that asked for the body: they are not on its stack, because the engine calls it. */
 export type AddCaller = (record: ErrorRecord) => ErrorRecord

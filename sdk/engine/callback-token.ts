@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { RunRecord } from '../ports.ts'
-import { InvalidInputError } from './errors.ts'
-import { isRunId } from './names.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import { isRunId } from '../base/names.ts'
+import type { RunRecord } from '../ports/run.ts'
 
 /**
  * A token names a run and an operation and proves that this run handed it out. It is derived from the run's

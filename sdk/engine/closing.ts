@@ -1,11 +1,20 @@
-import type { EndStatus, QueuePlace, RunRecord, Waiting, World } from '../ports.ts'
+import { FatalError, InvalidInputError, recordError, type UnknownWorkflowError } from '../base/errors.ts'
+import type { EventOf, Frame, JournalEvent, TerminalEvent } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
+import type { QueuePlace } from '../ports/permits.ts'
+import type { EndStatus, RunRecord, Waiting } from '../ports/run.ts'
+import type { World } from '../ports/world.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { END_STATUS, outgoingAtEnd, outgoingToStarted, outgoingToWithdrawn, rootError, terminalEvent } from './ending.ts'
-import { FatalError, InvalidInputError, recordError, type UnknownWorkflowError } from './errors.ts'
-import type { EventOf, Frame, JournalEvent, TerminalEvent } from './events.ts'
+import {
+  END_STATUS,
+  outgoingAtEnd,
+  outgoingToStarted,
+  outgoingToWithdrawn,
+  rootError,
+  terminalEvent,
+} from './ending.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import type { Journal } from './journal.ts'
-import type { Json } from './json.ts'
 import { isDetached, isElsewhere } from './operation.ts'
 import type { Replay } from './replay.ts'
 import { outgoingReply } from './requests.ts'
@@ -58,7 +67,13 @@ export class Closing {
     const event = await terminalEvent(workflow, end, this.replay.stopRequested)
     const retry = workflow.options.retry
     if (event.type === 'run.failed' && retry && end.kind === 'threw') {
-      const delay = retryDelay(retry, this.run.attempt, rootError(end.error), () => this.world.ids.random(), `workflow '${workflow.name}'`)
+      const delay = retryDelay(
+        retry,
+        this.run.attempt,
+        rootError(end.error),
+        () => this.world.ids.random(),
+        `workflow '${workflow.name}'`,
+      )
       if (delay !== undefined) {
         const until = this.world.clock.now() + delay
         const { input, parsed, reparse } = this.run
@@ -90,7 +105,10 @@ export class Closing {
       const named = steps.map((id) => `'${id}'`).join(', ')
       const why = `workflow '${this.run.workflow}' ended without waiting for ${steps.length === 1 ? 'step' : 'steps'} ${named}`
       const what = `What had begun was told to stop, what had not will never run, and no result of it is kept`
-      this.world.log('warn', `${why}. ${what}. If that was not meant, an await is missing: await ctx.step(…)`, { runId: this.run.id, steps })
+      this.world.log('warn', `${why}. ${what}. If that was not meant, an await is missing: await ctx.step(…)`, {
+        runId: this.run.id,
+        steps,
+      })
     }
   }
 
@@ -108,7 +126,10 @@ export class Closing {
     try {
       const what = `the input of ctx.continueAsNew in workflow '${this.run.workflow}'`
       const accepted = await this.world.flow.nextInput(workflow, given, what)
-      return await this.nextGeneration(accepted, 1, this.world.clock.now(), { type: 'run.continued', input: accepted.input })
+      return await this.nextGeneration(accepted, 1, this.world.clock.now(), {
+        type: 'run.continued',
+        input: accepted.input,
+      })
     } catch (error) {
       if (error instanceof InvalidInputError) return this.park(error)
       throw error
@@ -135,7 +156,14 @@ export class Closing {
     for (const message of outgoingToStarted(this.run, 'continued as new', this.allEvents())) this.buffer.send(message)
     for (const refusal of this.replay.requests.refuseOpen()) this.buffer.send(refusal)
     this.visit.permits.releaseAll(this.buffer)
-    const result = await this.buffer.commit({ kind: 'continue', input, ...(parsed !== undefined && { parsed }), ...(reparse && { reparse }), attempt, wakeAt })
+    const result = await this.buffer.commit({
+      kind: 'continue',
+      input,
+      ...(parsed !== undefined && { parsed }),
+      ...(reparse && { reparse }),
+      attempt,
+      wakeAt,
+    })
     return { status: result.ok ? 'continued' : 'superseded' }
   }
 
@@ -160,21 +188,32 @@ export class Closing {
 
   /** Effects of frames that a runner wrote before it died: withdrawals, replies. `lastGoodEpoch`: of the last runner that did not. */
   resendLostEffects(lastGoodEpoch: number): void {
-    for (const { event, by } of this.journal.replied.values()) if (by > lastGoodEpoch) this.buffer.send(outgoingReply(event))
-    for (const { event, by } of this.journal.decided.values()) if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
+    for (const { event, by } of this.journal.replied.values())
+      if (by > lastGoodEpoch) this.buffer.send(outgoingReply(event))
+    for (const { event, by } of this.journal.decided.values())
+      if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
   }
 
   /** The run has to queue. `waitingFor`: what it waits for besides, and takes up again then. What its steps hold or wait for is for others meanwhile. */
   async queue(waitingFor: readonly Waiting[] | undefined, place?: QueuePlace): Promise<RunOutcome> {
     this.visit.permits.releaseAll(this.buffer, 'begun elsewhere')
-    const result = await this.buffer.commit({ kind: 'queue', ...place, ...(waitingFor && { waitingFor: [...waitingFor] }), ...this.effects })
+    const result = await this.buffer.commit({
+      kind: 'queue',
+      ...place,
+      ...(waitingFor && { waitingFor: [...waitingFor] }),
+      ...this.effects,
+    })
     return { status: result.ok ? 'queued' : 'superseded' }
   }
 
   /** Hands the run on to another runner. A runner that got nowhere says so: that must not go on for ever. */
   async release(waitingFor: Waiting[], hasWorked: boolean): Promise<RunOutcome> {
     const isIdle = !hasWorked && !this.buffer.isDirty && this.buffer.nextSeq === this.journal.lastSeq + 1
-    const result = await this.buffer.commit({ kind: 'release', ...(waitingFor.length > 0 && { waitingFor }), ...(isIdle && { noProgress: true }) })
+    const result = await this.buffer.commit({
+      kind: 'release',
+      ...(waitingFor.length > 0 && { waitingFor }),
+      ...(isIdle && { noProgress: true }),
+    })
     return { status: result.ok ? 'released' : 'superseded' }
   }
 

@@ -1,4 +1,4 @@
-import type { QueuePlace } from '../ports.ts'
+import type { QueuePlace } from '../ports/permits.ts'
 import type { KnownPauses } from './flow-port.ts'
 import type { Starts } from './starts.ts'
 import type { Steps } from './steps.ts'

@@ -1,12 +1,13 @@
-import type { EndStatus, Message, Outgoing, ParentLink, RunRecord } from '../ports.ts'
-import { validate } from '../schema.ts'
+import { CancelledError, InvalidInputError, recordError, StepError } from '../base/errors.ts'
+import type { ErrorRecord, EventOf, EventType, JournalEvent, OnParentEnd, TerminalEvent } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
+import { taskId } from '../base/names.ts'
+import { validate } from '../base/schema.ts'
+import { encode } from '../base/values.ts'
+import type { Outgoing } from '../ports/commit.ts'
+import type { EndStatus, Message, ParentLink, RunRecord } from '../ports/run.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { CancelledError, InvalidInputError, recordError, StepError } from './errors.ts'
-import type { ErrorRecord, EventOf, EventType, JournalEvent, OnParentEnd, TerminalEvent } from './events.ts'
-import type { Json } from './json.ts'
-import { taskId } from './names.ts'
 import type { CodeEnd } from './replay.ts'
-import { encode } from './values.ts'
 
 export const END_STATUS: Record<TerminalEvent['type'], EndStatus> = {
   'run.completed': 'completed',
@@ -43,7 +44,11 @@ export async function terminalEvent(
   try {
     const what = `the output of workflow '${workflow.name}'`
     const checked = await validate(workflow.options.output, end.value)
-    if (!checked.ok) throw new InvalidInputError(`${what} does not fit its schema; change what the workflow returns, or the schema`, checked.problems)
+    if (!checked.ok)
+      throw new InvalidInputError(
+        `${what} does not fit its schema; change what the workflow returns, or the schema`,
+        checked.problems,
+      )
     const output = encode(checked.value, what)
     return { type: 'run.completed', ...(output !== undefined && { output }) }
   } catch (error) {
@@ -74,7 +79,12 @@ export const READ_AT_END: ReadonlySet<EventType> = new Set<EventType>([
  * tasks are taken back.
  * Worked out from events alone, so that whoever finishes a dead runner's work does the same.
  */
-export function outgoingAtEnd(run: Ending, terminal: TerminalEvent, seq: number, events: readonly JournalEvent[]): Outgoing[] {
+export function outgoingAtEnd(
+  run: Ending,
+  terminal: TerminalEvent,
+  seq: number,
+  events: readonly JournalEvent[],
+): Outgoing[] {
   const started = outgoingToStarted(run, `ended (${END_STATUS[terminal.type]})`, events)
   if (!run.parent) return started
   const output = terminal.type === 'run.completed' ? terminal.output : undefined
@@ -87,7 +97,14 @@ export function outgoingAtEnd(run: Ending, terminal: TerminalEvent, seq: number,
 type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'>
 
 /** `seq`: the slot of the frame that ended it. A run that failed and was told to go on ends a second time, in another slot. */
-export function messageOfEnd(run: string, parent: ParentLink, seq: number, status: EndStatus, result?: Json, error?: ErrorRecord): Message {
+export function messageOfEnd(
+  run: string,
+  parent: ParentLink,
+  seq: number,
+  status: EndStatus,
+  result?: Json,
+  error?: ErrorRecord,
+): Message {
   const { op, generation } = parent
   return {
     // Another generation of the parent may ask for the same end.
@@ -121,15 +138,26 @@ export function outgoingAtCancel(run: Ending, nth: number, events: readonly Jour
 }
 
 /** Children and tasks that a race went on without. */
-export function outgoingToWithdrawn(run: Ending, decided: EventOf<'decided'>, events: readonly JournalEvent[]): Outgoing[] {
+export function outgoingToWithdrawn(
+  run: Ending,
+  decided: EventOf<'decided'>,
+  events: readonly JournalEvent[],
+): Outgoing[] {
   const isWithdrawn = new Set(decided.withdrawn)
   const before = events.slice(0, events.indexOf(decided))
   const children = childrenStillOpen(before).filter(({ op }) => isWithdrawn.has(op))
   const reason = `its parent run '${run.id}' went on without it ('${decided.id}' is decided)`
-  return [...children.map((child) => endChild(child, reason, 'withdrawn')), ...withdrawals(run, before, (op) => isWithdrawn.has(op))]
+  return [
+    ...children.map((child) => endChild(child, reason, 'withdrawn')),
+    ...withdrawals(run, before, (op) => isWithdrawn.has(op)),
+  ]
 }
 
-function withdrawals(run: Ending, events: readonly JournalEvent[], isMeant: (op: string) => boolean = () => true): Outgoing[] {
+function withdrawals(
+  run: Ending,
+  events: readonly JournalEvent[],
+  isMeant: (op: string) => boolean = () => true,
+): Outgoing[] {
   const open = new Set<string>()
   let round = 0
   for (const event of events) {
@@ -161,7 +189,8 @@ function childrenStillOpen(events: readonly JournalEvent[]): OpenChild[] {
     // Those were told when the race was decided.
     else if (event.type === 'decided') for (const op of event.withdrawn ?? []) open.delete(op)
     // One that failed and was told to go on is under way again.
-    else if (event.type === 'run.retried') for (const op of event.ops ?? []) if (started.has(op)) open.set(op, started.get(op)!)
+    else if (event.type === 'run.retried')
+      for (const op of event.ops ?? []) if (started.has(op)) open.set(op, started.get(op)!)
   }
   return [...open.values()].filter((child) => child.onParentEnd !== 'abandon')
 }

@@ -1,7 +1,8 @@
-import type { Commit, CommitResult, Next, Outgoing, World } from '../ports.ts'
+import type { FrameEvent, JournalEvent } from '../base/events.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
+import type { Commit, CommitResult, Next, Outgoing } from '../ports/commit.ts'
+import type { World } from '../ports/world.ts'
 import { READ_AT_END } from './ending.ts'
-import type { FrameEvent, JournalEvent } from './events.ts'
-import { canonicalJson, type Json } from './json.ts'
 
 /**
  * Events that the code has seen and the store has not. They become durable together, in one frame (group
@@ -99,7 +100,12 @@ export class FrameBuffer {
     const { savedProgress } = this
     const durable = this.onDurable
     if (this.events.length > 0) {
-      commit.frame = { seq: this.nextSeq, at: this.frameAt, epoch: this.epoch, events: this.asides.length > 0 ? [...this.asides, ...this.events] : this.events }
+      commit.frame = {
+        seq: this.nextSeq,
+        at: this.frameAt,
+        epoch: this.epoch,
+        events: this.asides.length > 0 ? [...this.asides, ...this.events] : this.events,
+      }
       this.asides = []
     }
     if (this.consumed.length > 0) commit.consumed = this.consumed
@@ -129,6 +135,9 @@ export class FrameBuffer {
 
 /** Whether one begins what the other ends. */
 function begins(one: Outgoing, other: Outgoing): boolean {
-  if (one.kind === 'start') return (other.kind === 'deliver' && other.to === one.run.id) || (other.kind === 'terminate' && other.run === one.run.id)
+  if (one.kind === 'start')
+    return (
+      (other.kind === 'deliver' && other.to === one.run.id) || (other.kind === 'terminate' && other.run === one.run.id)
+    )
   return one.kind === 'dispatch' && other.kind === 'withdraw' && other.task.id === one.task.id
 }

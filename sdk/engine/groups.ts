@@ -1,7 +1,7 @@
+import type { EventOf } from '../base/events.ts'
+import { digestOf } from '../base/json.ts'
+import { escapeName } from '../base/names.ts'
 import type { Branch } from './branch.ts'
-import type { EventOf } from './events.ts'
-import { digestOf } from './json.ts'
-import { escapeName } from './names.ts'
 import type { Replay } from './replay.ts'
 
 /** Which map it is. */
@@ -30,12 +30,16 @@ export class Groups {
     const id = this.numbered('map', path)
     const noted = this.replay.journal.maps.get(id)
     if (!noted) this.noteMap({ id, count: items.length, digest: digestOf(items) })
-    else if (noted.isKeyed) this.replay.disagree(`map '${id}' knew its items by key`, 'the code knows them by their place')
+    else if (noted.isKeyed)
+      this.replay.disagree(`map '${id}' knew its items by key`, 'the code knows them by their place')
     else {
       const digest = items.length < noted.count ? undefined : digestOf(items.slice(0, noted.count))
       // Of runs from before, whose items were only looked at as JSON.
-      const isAsBefore = digest === noted.digest || (digest !== undefined && digestOf(items.slice(0, noted.count), (item) => item) === noted.digest)
-      const now = items.length < noted.count ? `the code has ${items.length}` : 'the code has others, or in another order'
+      const isAsBefore =
+        digest === noted.digest ||
+        (digest !== undefined && digestOf(items.slice(0, noted.count), (item) => item) === noted.digest)
+      const now =
+        items.length < noted.count ? `the code has ${items.length}` : 'the code has others, or in another order'
       if (!isAsBefore) this.replay.disagree(`map '${id}' went over ${noted.count} items`, now)
     }
     return { id, known: NOTHING }
@@ -47,7 +51,8 @@ export class Groups {
     const noted = this.replay.journal.maps.get(id)
     const digest = digestOf(keys)
     if (!noted) this.noteMap({ id, count: keys.length, digest, isKeyed: true })
-    else if (!noted.isKeyed) this.replay.disagree(`map '${id}' knew its items by their place`, 'the code knows them by key')
+    else if (!noted.isKeyed)
+      this.replay.disagree(`map '${id}' knew its items by their place`, 'the code knows them by key')
     else if (noted.digest !== digest) {
       const scopes = new Set([...(this.keyed.get(path) ?? []), ...keys.map(escapeName)])
       this.keyed.set(path, scopes)
@@ -70,7 +75,15 @@ export class Groups {
   }
 
   /** Only of a run that is in this place for the first time: what it did here before, it may have done with another list. */
-  private noteMap({ digest, ...rest }: { id: string; count: number; digest: string | undefined; isKeyed?: true }): void {
+  private noteMap({
+    digest,
+    ...rest
+  }: {
+    id: string
+    count: number
+    digest: string | undefined
+    isKeyed?: true
+  }): void {
     if (this.replay.replaying || digest === undefined) return
     const event = { type: 'map' as const, ...rest, digest }
     this.replay.journal.maps.set(rest.id, event)
@@ -90,13 +103,15 @@ export class Groups {
     const withdrawn = this.withdraw(losers)
     const noted = this.replay.journal.decided.get(outcome.id)?.event
     if (!noted) this.replay.note({ type: 'decided', ...outcome, ...(withdrawn.length > 0 && { withdrawn }) })
-    else if (say(noted) !== say(outcome)) this.replay.disagree(`race '${outcome.id}' ${say(noted)}`, `it ${say(outcome)}`)
+    else if (say(noted) !== say(outcome))
+      this.replay.disagree(`race '${outcome.id}' ${say(noted)}`, `it ${say(outcome)}`)
   }
 
   /** The same for the items of a map that are not needed any more. Its outcome is in its results, so there is only something to note where something was taken back. */
   takeBack(id: string, items: Iterable<Branch>): void {
     const withdrawn = this.withdraw(items)
-    if (withdrawn.length > 0 && !this.replay.journal.decided.has(id)) this.replay.note({ type: 'decided', id, withdrawn })
+    if (withdrawn.length > 0 && !this.replay.journal.decided.has(id))
+      this.replay.note({ type: 'decided', id, withdrawn })
   }
 
   private withdraw(branches: Iterable<Branch>): string[] {
@@ -121,7 +136,8 @@ export class Groups {
   }
 }
 
-const say = ({ won, failed }: Outcome): string => (failed === undefined ? `was won by ${won?.join(', ')}` : `failed with ${failed}`)
+const say = ({ won, failed }: Outcome): string =>
+  failed === undefined ? `was won by ${won?.join(', ')}` : `failed with ${failed}`
 
 /** The scope that an operation is in, below `path`. */
 const scopeOf = (op: string, path: string): string => op.slice(path.length, op.indexOf('/', path.length))

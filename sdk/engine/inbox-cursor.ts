@@ -1,4 +1,6 @@
-import type { CommitResult, Message, RunRecord, World } from '../ports.ts'
+import type { CommitResult } from '../ports/commit.ts'
+import type { Message, RunRecord } from '../ports/run.ts'
+import type { World } from '../ports/world.ts'
 
 /** How far this visit has read the run's inbox (I6): suspending is refused unless the counter is the one seen here. */
 export class InboxCursor {

@@ -12,15 +12,17 @@ import {
   opKindOf,
   type Remark,
   type TerminalEvent,
-} from './events.ts'
-import type { Json } from './json.ts'
+} from '../base/events.ts'
+import type { Json } from '../base/json.ts'
 import { findUndone, type Undone } from './undone.ts'
 
 /** What the journal knows of an operation that has not settled. */
 export interface Facts {
   kind: OpKind
   /** How the wait was opened: its deadline, its child, its signal. */
-  opened?: EventOf<'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'> | undefined
+  opened?:
+    | EventOf<'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'>
+    | undefined
   /** When it was opened. */
   openedAt?: number
   /** By which claim. */
@@ -111,7 +113,9 @@ export class Journal {
     }
     const undone = findUndone(frames)
     if (undone.length > 0) this.addExceptUndone(frames, undone)
-    else for (const { epoch, at, events } of frames) for (const event of events) this.add(event, event.dt === undefined ? at : at + event.dt, epoch)
+    else
+      for (const { epoch, at, events } of frames)
+        for (const event of events) this.add(event, event.dt === undefined ? at : at + event.dt, epoch)
     this.isJustRetried = last?.events.at(-1)?.type === 'run.retried'
   }
 
@@ -184,7 +188,17 @@ export class Journal {
     if (facts) applyFact(facts, event).openedBy = epoch
     else {
       // With a place for what nearly all of them get: a journal may have very many.
-      facts = applyFact({ kind: opKindOf(event.type), opened: undefined, openedAt: at, openedBy: epoch, failures: 0, permit: undefined }, event)
+      facts = applyFact(
+        {
+          kind: opKindOf(event.type),
+          opened: undefined,
+          openedAt: at,
+          openedBy: epoch,
+          failures: 0,
+          permit: undefined,
+        },
+        event,
+      )
       this.facts.set(event.id, facts)
     }
     if (facts.permit !== undefined) this.hasPermits = true
@@ -230,13 +244,18 @@ export class Journal {
     }
     // Children that were open when the run failed were ended with it, except those whose own failure is taken up again.
     const isLost = (opened: Facts['opened']) =>
-      opened?.type === 'child.started' && !opened.detached && opened.onParentEnd !== 'abandon' && !settled.has(opened.id) && !ops.has(opened.id)
+      opened?.type === 'child.started' &&
+      !opened.detached &&
+      opened.onParentEnd !== 'abandon' &&
+      !settled.has(opened.id) &&
+      !ops.has(opened.id)
     for (const facts of this.facts.values()) {
       if (isLost(facts.opened)) facts.isLost = true
       // The end has released every permit.
       if (facts.permit) facts.permit = undefined
     }
-    for (const { event } of forgotten?.events ?? []) if (event.type === 'child.started' && isLost(event)) this.lost.add(event.id)
+    for (const { event } of forgotten?.events ?? [])
+      if (event.type === 'child.started' && isLost(event)) this.lost.add(event.id)
   }
 }
 

@@ -1,4 +1,6 @@
-import type { Lease, RunRecord, World } from '../ports.ts'
+import type { RunRecord } from '../ports/run.ts'
+import type { Lease } from '../ports/run-store.ts'
+import type { World } from '../ports/world.ts'
 import type { InboxCursor } from './inbox-cursor.ts'
 
 const CLOCKS_APART_MS = 2_000
@@ -77,7 +79,10 @@ export class LeaseKeeper {
   /** A sign of life of a step goes along with a renewal. */
   beat(heartbeat: NonNullable<RunRecord['heartbeat']>): void {
     const failed = (error: unknown) =>
-      this.world.log('warn', 'a sign of life of a step could not be stored; the next one tries again', { runId: this.run.id, error: String(error) })
+      this.world.log('warn', 'a sign of life of a step could not be stored; the next one tries again', {
+        runId: this.run.id,
+        error: String(error),
+      })
     this.renew(heartbeat).catch(failed)
   }
 }

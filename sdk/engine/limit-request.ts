@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { InvalidInputError } from './errors.ts'
+import { InvalidInputError } from '../base/errors.ts'
 import type { Limited, LimitOfStep, PermitRequest } from './flow-port.ts'
 
 export function checkedLimit(limit: LimitOfStep, what: string): LimitOfStep {
@@ -10,7 +10,12 @@ export function checkedLimit(limit: LimitOfStep, what: string): LimitOfStep {
 }
 
 /** What a step or task says of its limit, checked. */
-export function limitRequest({ limit, cost = 1 }: Limited, input: unknown, what: string, calledAt: number): PermitRequest | undefined {
+export function limitRequest(
+  { limit, cost = 1 }: Limited,
+  input: unknown,
+  what: string,
+  calledAt: number,
+): PermitRequest | undefined {
   if (limit === undefined) {
     if (cost === 1) return undefined
     throw new InvalidInputError(`${what} has a cost and no limit that it would be taken from; give it a \`limit\``)

@@ -1,14 +1,15 @@
-import type { Message, RunRecord, World } from '../ports.ts'
-import { type Schema, validate } from '../schema.ts'
+import { asError, ChildRunError, InvalidInputError, recordError, reviveError } from '../base/errors.ts'
+import type { Delivery } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
+import { type Schema, validate } from '../base/schema.ts'
+import { decode, encode } from '../base/values.ts'
+import type { Message, RunRecord } from '../ports/run.ts'
+import type { World } from '../ports/world.ts'
 import { isRequest } from '../workflow.ts'
-import { asError, ChildRunError, InvalidInputError, recordError, reviveError } from './errors.ts'
-import type { Delivery } from './events.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
-import type { Json } from './json.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
 import { outgoingReply } from './requests.ts'
-import { decode, encode } from './values.ts'
 
 /** As it came, or given back by the replay when an operator undid the wait that had consumed it. */
 export type SignalMessage = Extract<Message, { kind: 'signal' }> & { isGivenBack?: true }
@@ -43,7 +44,8 @@ export class Mailbox {
     this.run = replay.run
     this.buffer = buffer
     this.openSleeps = openSleeps
-    this.warn = (message, fields) => world.log('warn', message, { runId: this.run.id, workflow: this.run.workflow, ...fields })
+    this.warn = (message, fields) =>
+      world.log('warn', message, { runId: this.run.id, workflow: this.run.workflow, ...fields })
   }
 
   get hasUnmatched(): boolean {
@@ -133,7 +135,11 @@ export class Mailbox {
   private carryOut(command: Command): Delivery | undefined {
     if (command.kind === 'cancel') {
       this.takeOut(command)
-      return { type: 'run.cancelRequested', from: command.id, ...(command.reason !== undefined && { reason: command.reason }) }
+      return {
+        type: 'run.cancelRequested',
+        from: command.id,
+        ...(command.reason !== undefined && { reason: command.reason }),
+      }
     }
     // One wake-up skips every sleep that the run is in when it comes, each by a delivery of its own.
     this.skipping ??= this.openSleeps()
@@ -169,7 +175,8 @@ export class Mailbox {
   private waitingFor({ run, op }: Extract<Message, { kind: 'child' }>): Operation | undefined {
     const called = this.replay.operations.get(op)
     if (called && !called.settled && (childOf(called) ?? run) === run) return called
-    for (const operation of this.replay.operations.values()) if (!operation.settled && childOf(operation) === run) return operation
+    for (const operation of this.replay.operations.values())
+      if (!operation.settled && childOf(operation) === run) return operation
     return undefined
   }
 
@@ -178,7 +185,13 @@ export class Mailbox {
     switch (message.kind) {
       case 'task': {
         const { result, attempt, iteration } = message
-        return { type: 'task.completed', id, ...(result !== undefined && { result }), ...(attempt > 1 && { attempt }), ...(iteration > 0 && { iteration }) }
+        return {
+          type: 'task.completed',
+          id,
+          ...(result !== undefined && { result }),
+          ...(attempt > 1 && { attempt }),
+          ...(iteration > 0 && { iteration }),
+        }
       }
       case 'task.failed':
         // Given up before an operator let the run go on: another worker is at it.
@@ -196,7 +209,10 @@ export class Mailbox {
     }
   }
 
-  private async fromCallback(operation: Operation, { id: from, result }: Extract<Message, { kind: 'callback' }>): Promise<Delivery | undefined> {
+  private async fromCallback(
+    operation: Operation,
+    { id: from, result }: Extract<Message, { kind: 'callback' }>,
+  ): Promise<Delivery | undefined> {
     const { id, request } = operation
     const { schema } = request as Extract<Request, { kind: 'callback' }>
     const fitted = await fitting(schema, result, `the result of callback '${id}'`)
@@ -204,7 +220,9 @@ export class Mailbox {
     const { reason } = fitted
     this.buffer.add({ type: 'callback.rejected', id, from, reason })
     // Why may quote what was sent, which is no business of logs.
-    this.warn(`what came for callback '${id}' does not fit its schema and was set aside; the history says why`, { callback: id })
+    this.warn(`what came for callback '${id}' does not fit its schema and was set aside; the history says why`, {
+      callback: id,
+    })
     return undefined
   }
 
@@ -223,7 +241,8 @@ export class Mailbox {
       this.setAside(operation, message, kind, fitted.reason)
       return undefined
     }
-    if (message.asks && kind === 'signal') this.refuse(operation, message, `the run takes '${name}' as a signal, to which there is no reply`)
+    if (message.asks && kind === 'signal')
+      this.refuse(operation, message, `the run takes '${name}' as a signal, to which there is no reply`)
     // A timeout gives the code `undefined`, so a signal that carries nothing must give it something.
     const payload = fitted.json === undefined && kind === 'signal' ? true : fitted.json
     return { type: 'wait.completed', id: operation.id, from: message.id, ...(payload !== undefined && { payload }) }
@@ -270,7 +289,8 @@ async function fitting(
 ): Promise<{ ok: true; json: Json | undefined } | { ok: false; reason: string }> {
   if (!schema) return { ok: true, json: sent }
   const checked = await validate(schema, decode(sent))
-  if (!checked.ok) return { ok: false, reason: new InvalidInputError(`${what} does not fit its schema`, checked.problems).message }
+  if (!checked.ok)
+    return { ok: false, reason: new InvalidInputError(`${what} does not fit its schema`, checked.problems).message }
   try {
     return { ok: true, json: encode(checked.value, `what its schema makes of ${what}`) }
   } catch (error) {

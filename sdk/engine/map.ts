@@ -1,7 +1,7 @@
+import { CancelledError, InvalidInputError } from '../base/errors.ts'
+import { checkName } from '../base/names.ts'
 import type { ItemResult, MapBody, MapOptions, MapOutcome } from '../context.ts'
 import { Branch } from './branch.ts'
-import { CancelledError, InvalidInputError } from './errors.ts'
-import { checkName } from './names.ts'
 import type { Replay } from './replay.ts'
 import type { RunContext } from './run-context.ts'
 
@@ -116,9 +116,13 @@ interface Plan {
  */
 function planOf<I, O>(replay: Replay, { name, path, items, options }: MapRequest<I, O>): Plan {
   checkName('a map name', name)
-  if (!Array.isArray(items)) throw new InvalidInputError(`map '${name}': the second argument must be an array, as in [...items], got ${typeof items}`)
+  if (!Array.isArray(items))
+    throw new InvalidInputError(
+      `map '${name}': the second argument must be an array, as in [...items], got ${typeof items}`,
+    )
   const { concurrency = items.length, key } = options
-  if (items.length > 0 && !(concurrency >= 1)) throw new InvalidInputError(`map '${name}': concurrency must be at least 1, got ${concurrency}`)
+  if (items.length > 0 && !(concurrency >= 1))
+    throw new InvalidInputError(`map '${name}': concurrency must be at least 1, got ${concurrency}`)
   const keys = key && keysOf(name, items, key)
   const { id, known } = keys ? replay.groups.checkKeys(path, keys) : replay.groups.checkMap(path, items)
   const order = (keys ?? items).map((one, index) => ({ key: keys ? (one as string) : String(index), index }))
@@ -133,7 +137,10 @@ function keysOf<I>(name: string, items: readonly I[], key: (item: I, index: numb
   const seen = new Set<string>()
   for (const one of keys) {
     checkName(`a key of map '${name}'`, one)
-    if (seen.has(one)) throw new InvalidInputError(`map '${name}': two items have the key '${one}'. Results go to items by their keys, so each needs its own`)
+    if (seen.has(one))
+      throw new InvalidInputError(
+        `map '${name}': two items have the key '${one}'. Results go to items by their keys, so each needs its own`,
+      )
     seen.add(one)
   }
   return keys
@@ -147,7 +154,9 @@ function toleratedBy<I, O>({ name, items, options: { need, tolerate } }: MapRequ
   const share = typeof tolerate === 'string' ? /^(\d+(?:\.\d+)?)%$/.exec(tolerate)?.[1] : undefined
   const most = share === undefined ? tolerate : Math.floor((items.length * Number(share)) / 100)
   if (typeof most !== 'number' || !(most >= 0) || Number(share) > 100) {
-    throw new InvalidInputError(`map '${name}': tolerate is a number of failures or a share of the items, as in 3 or '30%', got ${JSON.stringify(tolerate)}`)
+    throw new InvalidInputError(
+      `map '${name}': tolerate is a number of failures or a share of the items, as in 3 or '30%', got ${JSON.stringify(tolerate)}`,
+    )
   }
   return Math.min(most, spare)
 }

@@ -1,9 +1,9 @@
-import type { RunRecord } from '../ports.ts'
-import { mismatch, NonDeterminismError } from './errors.ts'
-import { type Delivery, describeDelivery } from './events.ts'
+import { mismatch, NonDeterminismError } from '../base/errors.ts'
+import { type Delivery, describeDelivery } from '../base/events.ts'
+import { topFrame } from '../base/stacks.ts'
+import type { RunRecord } from '../ports/run.ts'
 import type { Operation } from './operation.ts'
 import type { CodeEnd } from './replay.ts'
-import { topFrame } from './stacks.ts'
 
 /** What the code should have come to: something that happened, or an operation that was opened. */
 export type Journaled = Delivery | { id: string; kind: string }

@@ -1,6 +1,6 @@
+import { InvalidInputError } from '../base/errors.ts'
+import { checkName } from '../base/names.ts'
 import type { Branch } from './branch.ts'
-import { InvalidInputError } from './errors.ts'
-import { checkName } from './names.ts'
 import type { Replay } from './replay.ts'
 
 export interface Competitor {
@@ -18,7 +18,12 @@ export interface Winner {
  * The first to end win, in the order of the journal, and the others are taken back. One that fails ends the race with its error.
  * What a loser waits for is never settled: its code stops where it is, and can neither go on nor fail.
  */
-export function race(replay: Replay, path: string, competitors: readonly Competitor[], need: number): Promise<Winner[]> {
+export function race(
+  replay: Replay,
+  path: string,
+  competitors: readonly Competitor[],
+  need: number,
+): Promise<Winner[]> {
   const id = replay.groups.raceId(path)
   const open = new Map(competitors.map(({ key, branch }) => [key, branch]))
   const winners: Winner[] = []
@@ -52,10 +57,15 @@ export function checkRace(name: string, branches: object, need: number | undefin
   const entries = Object.entries(branches)
   if (entries.length === 0) throw new InvalidInputError(`race '${name}' has no branches: nobody could ever win it`)
   if (need !== undefined && !(Number.isInteger(need) && need >= 1 && need <= entries.length)) {
-    throw new InvalidInputError(`race '${name}': need must be a whole number from 1 to ${entries.length}, the number of its branches, got ${need}`)
+    throw new InvalidInputError(
+      `race '${name}': need must be a whole number from 1 to ${entries.length}, the number of its branches, got ${need}`,
+    )
   }
   for (const [key, body] of entries) {
     checkName(`a branch of race '${name}'`, key)
-    if (typeof body !== 'function') throw new InvalidInputError(`race '${name}': branch '${key}' must be a function of a context, as in (c) => c.sleep('1d')`)
+    if (typeof body !== 'function')
+      throw new InvalidInputError(
+        `race '${name}': branch '${key}' must be a function of a context, as in (c) => c.sleep('1d')`,
+      )
   }
 }

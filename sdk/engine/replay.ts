@@ -1,5 +1,3 @@
-import type { RunRecord } from '../ports.ts'
-import type { Branch } from './branch.ts'
 import {
   asError,
   CancelledError,
@@ -12,22 +10,27 @@ import {
   reviveError,
   StepError,
   TimeoutError,
-} from './errors.ts'
-import { type Delivery, describeDelivery, isDelivery, isFact, type JournalEvent, opKindOf } from './events.ts'
+} from '../base/errors.ts'
+import { type Delivery, describeDelivery, isDelivery, isFact, type JournalEvent, opKindOf } from '../base/events.ts'
+import { escapeName } from '../base/names.ts'
+import { SeededRandom } from '../base/random.ts'
+import { decode } from '../base/values.ts'
+import type { RunRecord } from '../ports/run.ts'
+import type { Branch } from './branch.ts'
 import { Groups } from './groups.ts'
 import type { Forgotten, Journal } from './journal.ts'
 import type { SignalMessage } from './mailbox.ts'
-import { escapeName } from './names.ts'
 import { type Journaled, offTheJournal } from './off-the-journal.ts'
 import { Operation, type Request } from './operation.ts'
 import { Origins } from './origins.ts'
-import { SeededRandom } from './random.ts'
 import { Requests } from './requests.ts'
 import { running } from './running.ts'
-import { decode } from './values.ts'
 
 /** How the code of a generation ended. */
-export type CodeEnd = { kind: 'returned'; value: unknown } | { kind: 'threw'; error: Error } | { kind: 'continued'; input: unknown }
+export type CodeEnd =
+  | { kind: 'returned'; value: unknown }
+  | { kind: 'threw'; error: Error }
+  | { kind: 'continued'; input: unknown }
 
 /**
  * Runs workflow code against a journal. Code moves only in *turns*: one delivery, then everything that follows
@@ -174,10 +177,21 @@ export class Replay {
     const facts = this.journal.facts.size > 0 ? this.journal.facts.get(id) : undefined
     if (facts) this.reached++
     if (facts && facts.kind !== request.kind) {
-      this.wrong ??= mismatch(this.run, `its history has a ${facts.kind} '${id}'`, `the code calls a ${request.kind} of that name`, this.lastDelivered)
+      this.wrong ??= mismatch(
+        this.run,
+        `its history has a ${facts.kind} '${id}'`,
+        `the code calls a ${request.kind} of that name`,
+        this.lastDelivered,
+      )
     }
     if (facts?.inputDigest !== undefined) this.checkInput(id, request, facts.inputDigest)
-    const operation = new Operation(id, request, facts, this.turns, isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length)
+    const operation = new Operation(
+      id,
+      request,
+      facts,
+      this.turns,
+      isCleanUp ? Number.POSITIVE_INFINITY : this.stops.length,
+    )
     this.operations.set(id, operation)
     branch?.note(operation)
     this.fresh.push(operation)
@@ -247,7 +261,9 @@ export class Replay {
       )
     }
     if (this.closed !== undefined)
-      throw new MisplacedCallError(`${what} was called after ${this.closed}. Await every operation before the workflow function returns`)
+      throw new MisplacedCallError(
+        `${what} was called after ${this.closed}. Await every operation before the workflow function returns`,
+      )
     if (!this.inTurn) {
       const error = foreignCall(this.run, what, this.lastDelivered)
       this.wrong ??= error
@@ -364,13 +380,22 @@ export class Replay {
   /** I9: a signal that was consumed on the way that is forgotten was accepted all the same. */
   private giveBack({ id, from, payload }: Extract<Delivery, { type: 'wait.completed' }>): void {
     const name = this.journal.signalOf.get(id)
-    if (name !== undefined) this.returned.push({ id: from, kind: 'signal', name, ...(payload !== undefined && { payload }), isGivenBack: true })
+    if (name !== undefined)
+      this.returned.push({
+        id: from,
+        kind: 'signal',
+        name,
+        ...(payload !== undefined && { payload }),
+        isGivenBack: true,
+      })
   }
 
   private apply(event: Delivery, at: number): void {
     this.time = at
-    if (event.type === 'run.cancelRequested') return this.stopWaits(new CancelledError(event.reason ?? `run '${this.run.id}' was cancelled`))
-    if (event.type === 'run.timedOut') return this.stopWaits(new TimeoutError(`run '${this.run.id}' took longer than the timeout of its workflow`))
+    if (event.type === 'run.cancelRequested')
+      return this.stopWaits(new CancelledError(event.reason ?? `run '${this.run.id}' was cancelled`))
+    if (event.type === 'run.timedOut')
+      return this.stopWaits(new TimeoutError(`run '${this.run.id}' took longer than the timeout of its workflow`))
     const operation = this.operations.get(event.id)
     if (!operation) {
       if (this.groups.isGone(event.id)) return
@@ -380,10 +405,16 @@ export class Replay {
     if (operation.settled) return
     const kind = opKindOf(event.type)
     if (kind !== operation.kind) {
-      this.wrong = mismatch(this.run, `its history has a ${kind} '${event.id}'`, `the code calls a ${operation.kind} of that name`, this.lastDelivered)
+      this.wrong = mismatch(
+        this.run,
+        `its history has a ${kind} '${event.id}'`,
+        `the code calls a ${operation.kind} of that name`,
+        this.lastDelivered,
+      )
       return
     }
-    if ('inputDigest' in event && event.inputDigest !== undefined) this.checkInput(event.id, operation.request, event.inputDigest)
+    if ('inputDigest' in event && event.inputDigest !== undefined)
+      this.checkInput(event.id, operation.request, event.inputDigest)
     this.lastTold = event
     this.open--
     this.settle(operation, event)
@@ -415,14 +446,19 @@ export class Replay {
       case 'wait.timedOut':
         return operation.resolve(undefined)
       case 'wait.completed':
-        return operation.resolve(this.requests.isOne(operation) ? this.requests.take(operation, event) : decode(event.payload))
+        return operation.resolve(
+          this.requests.isOne(operation) ? this.requests.take(operation, event) : decode(event.payload),
+        )
       case 'callback.failed':
       case 'child.failed':
         return this.reject(operation, reviveError(event.error))
       case 'step.failed':
       case 'task.failed': {
         const cause = reviveError(event.error)
-        return this.reject(operation, cause instanceof CancelledError ? cause : new StepError(event.id, event.attempt, cause))
+        return this.reject(
+          operation,
+          cause instanceof CancelledError ? cause : new StepError(event.id, event.attempt, cause),
+        )
       }
     }
   }

@@ -1,12 +1,12 @@
+import { ConflictError, MisplacedCallError, recordError } from '../base/errors.ts'
+import type { EventOf } from '../base/events.ts'
+import { validateNow } from '../base/schema.ts'
+import { decode, encode } from '../base/values.ts'
 import type { Asked } from '../context.ts'
-import type { Outgoing } from '../ports.ts'
-import { validateNow } from '../schema.ts'
+import type { Outgoing } from '../ports/commit.ts'
 import { type AnyRequest, isRequest } from '../workflow.ts'
-import { ConflictError, MisplacedCallError, recordError } from './errors.ts'
-import type { EventOf } from './events.ts'
 import type { Operation } from './operation.ts'
 import type { Replay } from './replay.ts'
-import { decode, encode } from './values.ts'
 
 type Replied = EventOf<'request.replied' | 'request.refused'>
 
@@ -60,7 +60,9 @@ export class Requests {
     const taken = new Set(operations.map(({ id }) => id))
     for (const [to, { name, op }] of this.open) {
       if (!taken.has(op)) continue
-      const error = new ConflictError(`the part of run '${this.replay.run.id}' that took request '${name}' lost its race before it replied; ask again`)
+      const error = new ConflictError(
+        `the part of run '${this.replay.run.id}' that took request '${name}' lost its race before it replied; ask again`,
+      )
       this.close(to, { type: 'request.refused', id: op, to, error: recordError(error) })
     }
   }
@@ -68,7 +70,9 @@ export class Requests {
   private assertOpen(messageId: string, name: string, what: 'reply' | 'refuse'): void {
     this.replay.assertCallable(`${what}() of request '${name}'`)
     if (!this.open.has(messageId)) {
-      throw new MisplacedCallError(`request '${name}' has its reply already, and whoever asked has seen it. Call reply() or refuse() once for each request`)
+      throw new MisplacedCallError(
+        `request '${name}' has its reply already, and whoever asked has seen it. Call reply() or refuse() once for each request`,
+      )
     }
   }
 

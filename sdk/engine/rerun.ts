@@ -1,8 +1,8 @@
-import type { RunRecord } from '../ports.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import { EVENT_ROLE, type EventOf, type Frame, isTerminal, type JournalEvent } from '../base/events.ts'
+import type { RunRecord } from '../ports/run.ts'
 import { asWritten, meantId } from '../views/as-written.ts'
 import { type UndoneWork, undoneBefore } from '../views/undone-work.ts'
-import { InvalidInputError } from './errors.ts'
-import { EVENT_ROLE, type EventOf, type Frame, isTerminal, type JournalEvent } from './events.ts'
 import { findUndone } from './undone.ts'
 
 export interface Inheritance {
@@ -12,8 +12,18 @@ export interface Inheritance {
 }
 
 /** What a rerun begins with: the journal up to a step, or from the beginning nothing but where it comes from. */
-export function inheritanceOf(run: RunRecord, frames: readonly Frame[], now: number, { from, by }: { from?: string; by?: string }): Inheritance {
-  const origin: EventOf<'run.rerun'> = { type: 'run.rerun', of: run.id, generation: run.generation, ...(by !== undefined && { by }) }
+export function inheritanceOf(
+  run: RunRecord,
+  frames: readonly Frame[],
+  now: number,
+  { from, by }: { from?: string; by?: string },
+): Inheritance {
+  const origin: EventOf<'run.rerun'> = {
+    type: 'run.rerun',
+    of: run.id,
+    generation: run.generation,
+    ...(by !== undefined && { by }),
+  }
   const frame = (...events: JournalEvent[]): Frame => ({ seq: 1, at: now, epoch: 0, events })
   if (from === undefined) return { journal: frame(origin) }
   const events = withoutUndone(frames.filter((each) => each.seq > run.baseSeq))
@@ -22,7 +32,10 @@ export function inheritanceOf(run: RunRecord, frames: readonly Frame[], now: num
   const [first] = kept
   // Results it takes over were made with the numbers that the first of these runs drew.
   const drawsAs = first?.type === 'run.rerun' && first.from !== undefined ? first : { ...origin, from: step }
-  const journal = frame({ ...drawsAs, ...(by !== undefined && { by }) }, ...kept.filter(({ type }) => type !== 'run.rerun'))
+  const journal = frame(
+    { ...drawsAs, ...(by !== undefined && { by }) },
+    ...kept.filter(({ type }) => type !== 'run.rerun'),
+  )
   const undone = undoneBefore(step, events)
   return { journal, ...(undone && { undone }) }
 }
@@ -31,8 +44,14 @@ function stepMeant(from: string, run: RunRecord, events: readonly JournalEvent[]
   const ids = new Set(events.flatMap((event) => ('id' in event && event.type !== 'patch' ? [event.id] : [])))
   const step = meantId(from, ids)
   if (ids.has(step)) return step
-  const known = [...new Set(events.flatMap((event) => ('id' in event && /^(step|task)\./.test(event.type) ? [asWritten(event.id)] : [])))]
-  throw new InvalidInputError(`run '${run.id}' has no step '${from}' in its history; it has: ${known.join(', ') || 'none'}`)
+  const known = [
+    ...new Set(
+      events.flatMap((event) => ('id' in event && /^(step|task)\./.test(event.type) ? [asWritten(event.id)] : [])),
+    ),
+  ]
+  throw new InvalidInputError(
+    `run '${run.id}' has no step '${from}' in its history; it has: ${known.join(', ') || 'none'}`,
+  )
 }
 
 /**
@@ -42,7 +61,9 @@ function stepMeant(from: string, run: RunRecord, events: readonly JournalEvent[]
 function eventsUpTo(step: string, events: readonly JournalEvent[]): JournalEvent[] {
   const until = events.findIndex((event) => 'id' in event && event.id === step && event.type !== 'patch')
   const before = events.slice(0, until)
-  const settled = new Set(before.filter((event) => EVENT_ROLE[event.type] === 'settles').map((event) => (event as { id: string }).id))
+  const settled = new Set(
+    before.filter((event) => EVENT_ROLE[event.type] === 'settles').map((event) => (event as { id: string }).id),
+  )
   return before.filter((event: JournalEvent) => {
     if (isTerminal(event) || event.type === 'run.retried' || event.type === 'run.cancelRequested') return false
     return EVENT_ROLE[event.type] !== 'fact' || event.type === 'patch' || settled.has((event as { id: string }).id)

@@ -1,5 +1,5 @@
-import { type Duration, milliseconds } from './duration.ts'
-import { FatalError, InvalidInputError, RetryableError, TimeoutError } from './errors.ts'
+import { type Duration, milliseconds } from '../base/duration.ts'
+import { FatalError, InvalidInputError, RetryableError, TimeoutError } from '../base/errors.ts'
 
 export interface RetryPolicy {
   /** How often the step may run in all. Default 3. */
@@ -19,13 +19,24 @@ export interface RetryPolicy {
 export const DEFAULTS = { attempts: 3, initial: 1000, factor: 2, max: 300_000 }
 
 /** When to try again, in milliseconds from now; undefined to give up. */
-export function retryDelay(policy: RetryPolicy, attempt: number, error: Error, random: () => number, what: string): number | undefined {
+export function retryDelay(
+  policy: RetryPolicy,
+  attempt: number,
+  error: Error,
+  random: () => number,
+  what: string,
+): number | undefined {
   if (error instanceof FatalError) return undefined
   if (attempt >= (policy.attempts ?? DEFAULTS.attempts)) return undefined
   if (policy.retryIf && !(error instanceof TimeoutError) && !policy.retryIf(error)) return undefined
-  if (error instanceof RetryableError && error.after !== undefined) return milliseconds(error.after, `the 'after' of a RetryableError in ${what}`)
-  const initial = policy.initial === undefined ? DEFAULTS.initial : milliseconds(policy.initial, `the first backoff of ${what}`)
-  const max = policy.max === undefined ? Math.max(DEFAULTS.max, initial) : milliseconds(policy.max, `the longest backoff of ${what}`)
+  if (error instanceof RetryableError && error.after !== undefined)
+    return milliseconds(error.after, `the 'after' of a RetryableError in ${what}`)
+  const initial =
+    policy.initial === undefined ? DEFAULTS.initial : milliseconds(policy.initial, `the first backoff of ${what}`)
+  const max =
+    policy.max === undefined
+      ? Math.max(DEFAULTS.max, initial)
+      : milliseconds(policy.max, `the longest backoff of ${what}`)
   const delay = Math.min(max, initial * (policy.factor ?? DEFAULTS.factor) ** (attempt - 1))
   return Math.max(1, Math.round(policy.jitter === false ? delay : delay * (0.5 + random() / 2)))
 }

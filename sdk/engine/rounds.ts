@@ -1,7 +1,7 @@
+import { milliseconds } from '../base/duration.ts'
+import { InvalidInputError } from '../base/errors.ts'
 import type { UntilOptions } from '../context.ts'
-import type { Waiting } from '../ports.ts'
-import { milliseconds } from './duration.ts'
-import { InvalidInputError } from './errors.ts'
+import type { Waiting } from '../ports/run.ts'
 
 /** When `ctx.until` asks again. */
 export interface Rhythm {
@@ -29,8 +29,12 @@ export function rhythmOf(options: UntilOptions, what: string): Rhythm {
   if (every === undefined) throw new InvalidInputError(`${what} needs { every }, the time between two rounds`)
   const everyMs = milliseconds(every, `the time between two rounds of ${what}`)
   const factor = backoff ? (backoff.factor ?? 2) : 1
-  if (!(factor >= 1 && Number.isFinite(factor))) throw new InvalidInputError(`${what}: backoff.factor must be at least 1, got ${factor}`)
-  const maxMs = backoff?.max === undefined ? Math.max(LONGEST_MS, everyMs) : milliseconds(backoff.max, `the longest time between two rounds of ${what}`)
+  if (!(factor >= 1 && Number.isFinite(factor)))
+    throw new InvalidInputError(`${what}: backoff.factor must be at least 1, got ${factor}`)
+  const maxMs =
+    backoff?.max === undefined
+      ? Math.max(LONGEST_MS, everyMs)
+      : milliseconds(backoff.max, `the longest time between two rounds of ${what}`)
   const timeoutMs = timeout === undefined ? undefined : milliseconds(timeout, `the timeout of ${what}`)
   return { everyMs, factor, maxMs: backoff ? maxMs : everyMs, timeoutMs }
 }
@@ -41,7 +45,10 @@ export function pauseAfter({ everyMs, factor, maxMs }: Rhythm, nth: number): num
 }
 
 /** What the run said of an `until` when it was last given up. */
-export function keptRounds(waitingFor: readonly Waiting[] | undefined, id: string): { rounds: Rounds; until: number } | undefined {
+export function keptRounds(
+  waitingFor: readonly Waiting[] | undefined,
+  id: string,
+): { rounds: Rounds; until: number } | undefined {
   const kept = waitingFor?.find((waiting) => waiting.kind === 'until' && waiting.id === id)
   if (kept?.until === undefined) return undefined
   return { rounds: { vain: kept.round ?? 0, failures: kept.failures ?? 0 }, until: kept.until }

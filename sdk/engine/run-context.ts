@@ -1,3 +1,8 @@
+import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from '../base/duration.ts'
+import { FatalError, InvalidInputError } from '../base/errors.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
+import { checkName, checkRunId, digest, escapeName } from '../base/names.ts'
+import { decode, encode, encodePlain } from '../base/values.ts'
 import type {
   Branches,
   Callback,
@@ -18,19 +23,15 @@ import type {
   UntilOptions,
   WaitOptions,
 } from '../context.ts'
-import type { Functions, LogLevel, LogSink } from '../ports.ts'
+import type { Functions, LogLevel, LogSink } from '../ports/world.ts'
 import type { AnyRequest, AnySignal, AnyWorkflow } from '../workflow.ts'
 import { Branch } from './branch.ts'
 import type { AddCaller } from './call-sites.ts'
 import { callbackRequest } from './callback-request.ts'
 import { callbackToken, callbackUrl } from './callback-token.ts'
-import { type Duration, milliseconds, millisecondsOrZero, pointInTime } from './duration.ts'
-import { FatalError, InvalidInputError } from './errors.ts'
 import type { PermitRequest } from './flow-port.ts'
-import { canonicalJson, type Json } from './json.ts'
 import { limitRequest } from './limit-request.ts'
 import { mapAll, mapSome } from './map.ts'
-import { checkName, checkRunId, digest, escapeName } from './names.ts'
 import type { StepRequest } from './operation.ts'
 import { checkRace, race } from './race.ts'
 import type { Replay } from './replay.ts'
@@ -38,7 +39,6 @@ import { checkRetryPolicy } from './retry.ts'
 import { rhythmOf } from './rounds.ts'
 import { placeOf, running } from './running.ts'
 import { taskPolicy } from './task-policy.ts'
-import { decode, encode, encodePlain } from './values.ts'
 
 export interface Compensation {
   name: string
@@ -93,13 +93,17 @@ export class RunContext implements Context {
   step<T>(name: string, body: (tools: StepTools) => T | Promise<T>, options: StepOptions = NO_OPTIONS): Promise<T> {
     checkName('a step name', name)
     if (typeof body !== 'function')
-      throw new InvalidInputError(`step '${name}': the second argument must be the function to run, as in ctx.step('${name}', () => …)`)
+      throw new InvalidInputError(
+        `step '${name}': the second argument must be the function to run, as in ctx.step('${name}', () => …)`,
+      )
     let timeoutMs: number | undefined
     let inputDigest: string | undefined
     let limit: PermitRequest | undefined
     if (options !== NO_OPTIONS) {
-      if (options.limit !== undefined || options.cost !== undefined) limit = this.limited(options, options.input, `step '${name}'`)
-      if (options.input !== undefined) inputDigest = digest(canonicalJson(encode(options.input, `the input of step '${name}'`)))
+      if (options.limit !== undefined || options.cost !== undefined)
+        limit = this.limited(options, options.input, `step '${name}'`)
+      if (options.input !== undefined)
+        inputDigest = digest(canonicalJson(encode(options.input, `the input of step '${name}'`)))
       if (options.retry) checkRetryPolicy(options.retry, `step '${name}'`)
       if (options.timeout !== undefined) timeoutMs = milliseconds(options.timeout, `the timeout of step '${name}'`)
     }
@@ -108,7 +112,8 @@ export class RunContext implements Context {
     if (limit) request.limit = limit
     const operation = this.replay.call(this.path, name, request, this.isCleanUp, this.branch)
     // Only for a body that is about to run: in replay there are very many that are not.
-    if (this.shared.traceCall && (!operation.facts || operation.facts.failures > 0)) request.addCaller = this.shared.traceCall()
+    if (this.shared.traceCall && (!operation.facts || operation.facts.failures > 0))
+      request.addCaller = this.shared.traceCall()
     return operation.promise as Promise<T>
   }
 
@@ -116,12 +121,20 @@ export class RunContext implements Context {
   until<T>(name: string, check: (round: CheckTools) => T | Promise<T>, options = {} as UntilOptions): Promise<any> {
     checkName('the name of an until', name)
     if (typeof check !== 'function')
-      throw new InvalidInputError(`until '${name}': the second argument must be the function that looks, as in ctx.until('${name}', () => …, { every: '1m' })`)
+      throw new InvalidInputError(
+        `until '${name}': the second argument must be the function that looks, as in ctx.until('${name}', () => …, { every: '1m' })`,
+      )
     const rhythm = rhythmOf(options, `until '${name}'`)
     if (options.retry) checkRetryPolicy(options.retry, `until '${name}'`)
     const stepOptions = options.retry ? { retry: options.retry } : NO_OPTIONS
     const body = this.shared.stubs?.get(name) ?? ((tools: StepTools) => check(tools as StepTools & CheckTools))
-    return this.replay.call(this.path, name, { kind: 'step', body, options: stepOptions, timeoutMs: undefined, rhythm }, this.isCleanUp, this.branch).promise
+    return this.replay.call(
+      this.path,
+      name,
+      { kind: 'step', body, options: stepOptions, timeoutMs: undefined, rhythm },
+      this.isCleanUp,
+      this.branch,
+    ).promise
   }
 
   invoke<T>(functionName: string, payload?: unknown, options: InvokeOptions = {}): Promise<T> {
@@ -144,7 +157,8 @@ export class RunContext implements Context {
     checkName('a task name', name)
     const policy = taskPolicy(options, `task '${name}'`)
     const limit = this.limited(options, input, `task '${name}'`)
-    return this.replay.call(this.path, name, { kind: 'task', type, input, policy, limit }, false, this.branch).promise as Promise<T>
+    return this.replay.call(this.path, name, { kind: 'task', type, input, policy, limit }, false, this.branch)
+      .promise as Promise<T>
   }
 
   private limited(options: StepOptions | TaskOptions, input: unknown, what: string): PermitRequest | undefined {
@@ -152,7 +166,8 @@ export class RunContext implements Context {
   }
 
   sleep(nameOrDuration: string | Duration, maybeDuration?: Duration): Promise<void> {
-    const [name, duration] = maybeDuration === undefined ? ['sleep', nameOrDuration as Duration] : [nameOrDuration as string, maybeDuration]
+    const [name, duration] =
+      maybeDuration === undefined ? ['sleep', nameOrDuration as Duration] : [nameOrDuration as string, maybeDuration]
     checkName('a sleep name', name)
     const ms = millisecondsOrZero(duration, `the sleep '${name}'`)
     return this.replay.call(this.path, name, { kind: 'sleep', ms }, false, this.branch).promise as Promise<void>
@@ -167,13 +182,17 @@ export class RunContext implements Context {
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   waitFor(signal: AnySignal | AnyRequest, options: WaitOptions = {}): Promise<any> {
-    if (typeof signal?.name !== 'string') throw new InvalidInputError(`ctx.waitFor takes a signal, as in ctx.waitFor(signal('paid')), got ${shown(signal)}`)
+    if (typeof signal?.name !== 'string')
+      throw new InvalidInputError(`ctx.waitFor takes a signal, as in ctx.waitFor(signal('paid')), got ${shown(signal)}`)
     const declared = this.shared.signals?.map(({ name }) => name)
     if (declared?.includes(signal.name) === false)
       throw new FatalError(
         `the workflow says which signals it waits for, and '${signal.name}' is none of them: ${declared.join(', ') || 'none'}. Add it to the workflow's \`signals\``,
       )
-    const ms = options.timeout === undefined ? undefined : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
+    const ms =
+      options.timeout === undefined
+        ? undefined
+        : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
     return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise
   }
 
@@ -190,9 +209,16 @@ export class RunContext implements Context {
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   run(workflow: AnyWorkflow, input: unknown, options: ChildOptions = {}): Promise<any> {
-    if (typeof workflow?.body !== 'function') throw new InvalidInputError(`ctx.run takes a workflow, the one that workflow(…) has made, got ${shown(workflow)}`)
+    if (typeof workflow?.body !== 'function')
+      throw new InvalidInputError(`ctx.run takes a workflow, the one that workflow(…) has made, got ${shown(workflow)}`)
     if (options.id !== undefined) checkRunId(options.id)
-    const operation = this.replay.call(this.path, workflow.name, { kind: 'child', workflow, input, options }, false, this.branch)
+    const operation = this.replay.call(
+      this.path,
+      workflow.name,
+      { kind: 'child', workflow, input, options },
+      false,
+      this.branch,
+    )
     const opened = operation.facts?.opened
     // In format 1, and where the code did not wait for it, a detached child was taken for granted.
     if (opened?.type === 'child.started' && opened.detached && !this.replay.journal.accepted.has(operation.id)) {
@@ -223,10 +249,14 @@ export class RunContext implements Context {
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
   map<I, O>(name: string, items: readonly I[], body: MapBody<I, O>, options: MapOptions<I> = {}): Promise<any> {
     const scope = this.inside(name)
-    const outer = options.key ? new RunContext(this.shared, this.replay.groups.keyedPath(scope.path), this.isCleanUp, this.branch) : scope
+    const outer = options.key
+      ? new RunContext(this.shared, this.replay.groups.keyedPath(scope.path), this.isCleanUp, this.branch)
+      : scope
     const inside = (key: string, branch: Branch | undefined) => outer.inside(key, this.isCleanUp, branch)
     const request = { name, path: outer.path, items, body, options, branch: this.branch, inside }
-    return options.need === undefined && options.tolerate === undefined ? mapAll(this.replay, request) : mapSome(this.replay, request)
+    return options.need === undefined && options.tolerate === undefined
+      ? mapAll(this.replay, request)
+      : mapSome(this.replay, request)
   }
 
   compensate(name: string, undo: StepBody, options?: StepOptions): void {
@@ -236,7 +266,9 @@ export class RunContext implements Context {
   }
 
   continueAsNew(input?: unknown): Promise<never> {
-    return this.replay.continueAsNew(decode(encode(input, `the input of ctx.continueAsNew in workflow '${this.info.workflow}'`)))
+    return this.replay.continueAsNew(
+      decode(encode(input, `the input of ctx.continueAsNew in workflow '${this.info.workflow}'`)),
+    )
   }
 
   patched(id: string): boolean {

@@ -17,12 +17,14 @@
  * I10 Nothing stands still. Whatever waits for others is itself due at a stated time. The process that looks at it then
  *    repairs what a crash has left undone (`rules/limiters/repair.ts`).
  */
-import type { CommitResult, World } from '../ports.ts'
+
+import { InvalidInputError } from '../base/errors.ts'
+import type { CommitResult } from '../ports/commit.ts'
+import type { World } from '../ports/world.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
 import { deadly, type RunOutcome } from './closing.ts'
 import { Drain, type Stop } from './drain.ts'
-import { InvalidInputError } from './errors.ts'
 import { findWorkflow } from './find-workflow.ts'
 import { inputOf } from './input-of.ts'
 import type { StepBody } from './run-context.ts'
@@ -52,7 +54,12 @@ const MOST_DEATHS = 10
 const SUPERSEDED: RunOutcome = { status: 'superseded' }
 
 /** Claims a run, takes it as far as it goes, and says how far that was. */
-export async function runOnce(world: World, workflows: WorkflowSource, runId: string, options: RunnerOptions): Promise<RunOutcome> {
+export async function runOnce(
+  world: World,
+  workflows: WorkflowSource,
+  runId: string,
+  options: RunnerOptions,
+): Promise<RunOutcome> {
   const looking = world.flow.pauses(world).look()
   const askedAt = world.clock.now()
   const claimed = await world.store.claim(runId, options.lease)
@@ -180,9 +187,17 @@ class RunLoop {
 
   private async suspend(): Promise<CommitResult> {
     const waitingFor = this.waits.describe()
-    const onlyTimers = waitingFor.every(({ kind }) => kind === 'sleep' || kind === 'retry' || kind === 'pause' || kind === 'until')
+    const onlyTimers = waitingFor.every(
+      ({ kind }) => kind === 'sleep' || kind === 'retry' || kind === 'pause' || kind === 'until',
+    )
     const status = onlyTimers ? 'sleeping' : 'waiting'
-    return this.visit.buffer.commit({ kind: 'suspend', status, wakeAt: this.waits.nextDue(), waitingFor, seen: this.visit.inbox.seen })
+    return this.visit.buffer.commit({
+      kind: 'suspend',
+      status,
+      wakeAt: this.waits.nextDue(),
+      waitingFor,
+      seen: this.visit.inbox.seen,
+    })
   }
 
   private finish(): Promise<RunOutcome> {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { LogSink } from '../ports.ts'
+import type { LogSink } from '../ports/world.ts'
 
 /** Whose code the current call stack belongs to. */
 export interface Running {
@@ -45,7 +45,12 @@ export function watchStrays(): void {
 }
 
 /** What a line of the log says of where it comes from. */
-export const placeOf = ({ runId, workflow, step, attempt }: Omit<Running, 'log' | 'fail'>): Record<string, unknown> => ({
+export const placeOf = ({
+  runId,
+  workflow,
+  step,
+  attempt,
+}: Omit<Running, 'log' | 'fail'>): Record<string, unknown> => ({
   runId,
   workflow,
   ...(step !== undefined && { step, attempt }),

@@ -1,10 +1,10 @@
-import type { RunRecord } from '../ports.ts'
+import type { Frame } from '../base/events.ts'
+import { decode } from '../base/values.ts'
+import type { RunRecord } from '../ports/run.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import type { Frame } from './events.ts'
 import { inputOf } from './input-of.ts'
 import { beginOf, Journal } from './journal.ts'
 import { Replay } from './replay.ts'
-import { decode } from './values.ts'
 import { runBody, runInfo } from './workflow-body.ts'
 
 const silent = () => {}
@@ -18,7 +18,10 @@ export async function replaySilently(
 ): Promise<Replay> {
   const own = frames.filter(({ seq }) => seq > run.baseSeq)
   const heading = run.baseSeq > 0 ? frames.find(({ seq }) => seq === run.baseSeq) : undefined
-  const replay = replayOf(run, new Journal(own, run.baseSeq, heading ? beginOf(heading) : (run.startedAt ?? run.createdAt)))
+  const replay = replayOf(
+    run,
+    new Journal(own, run.baseSeq, heading ? beginOf(heading) : (run.startedAt ?? run.createdAt)),
+  )
   const input = await inputOf(run, workflow)
   // The input was accepted once. If today's schema refuses it, the code is still shown what came.
   const value = input.ok ? input.value : decode(run.input)

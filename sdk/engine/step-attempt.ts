@@ -1,21 +1,24 @@
+import { type Duration, milliseconds } from '../base/duration.ts'
+import { asError, CancelledError, RetryableError, recordError, TimeoutError } from '../base/errors.ts'
+import type { ErrorRecord, EventOf } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
+import { checkName, idempotencyKey } from '../base/names.ts'
+import { isThenable } from '../base/thenable.ts'
+import { decode, encode } from '../base/values.ts'
 import type { CheckTools, StepTools } from '../context.ts'
-import type { AroundBody, Clock, Ids, RunRecord } from '../ports.ts'
-import { type Duration, milliseconds } from './duration.ts'
-import { asError, CancelledError, RetryableError, recordError, TimeoutError } from './errors.ts'
-import type { ErrorRecord, EventOf } from './events.ts'
+import type { RunRecord } from '../ports/run.ts'
+import type { AroundBody, Clock, Ids } from '../ports/world.ts'
 import type { LimitOfStep } from './flow-port.ts'
-import type { Json } from './json.ts'
 import { checkedLimit } from './limit-request.ts'
-import { checkName, idempotencyKey } from './names.ts'
 import type { Operation, StepRequest } from './operation.ts'
 import { DEFAULTS, retryDelay } from './retry.ts'
 import { pauseAfter } from './rounds.ts'
 import { type Running, running } from './running.ts'
-import { isThenable } from './thenable.ts'
-import { decode, encode } from './values.ts'
 
 /** What an attempt reports. The loop journals it, except for rounds; only the first two settle the step. */
-export type AttemptReport = EventOf<'step.completed' | 'step.failed' | 'step.retrying' | 'step.paused' | 'step.checkpoint'> | RoundReport
+export type AttemptReport =
+  | EventOf<'step.completed' | 'step.failed' | 'step.retrying' | 'step.paused' | 'step.checkpoint'>
+  | RoundReport
 
 /** A round of an `until` that was in vain, or threw. `until`: when the next one is. */
 export interface RoundReport {
@@ -67,7 +70,8 @@ export class StepAttempt implements StepTools, CheckTools {
 
   start(): void {
     const { timeoutMs } = this.request
-    if (timeoutMs !== undefined) this.stopTimer = this.host.clock.at(this.startedAt + timeoutMs, () => this.timeOut(timeoutMs))
+    if (timeoutMs !== undefined)
+      this.stopTimer = this.host.clock.at(this.startedAt + timeoutMs, () => this.timeOut(timeoutMs))
     try {
       const result = this.host.aroundBody ? this.callInside(this.host.aroundBody) : this.callBody()
       if (isThenable(result)) {
@@ -82,7 +86,12 @@ export class StepAttempt implements StepTools, CheckTools {
   }
 
   private callBody(): unknown {
-    const whose = { ...this.host.whose, step: this.operation.id, attempt: this.attempt, fail: (error: unknown) => this.fail(error) }
+    const whose = {
+      ...this.host.whose,
+      step: this.operation.id,
+      attempt: this.attempt,
+      fail: (error: unknown) => this.fail(error),
+    }
     return running.run(whose, this.request.body, this)
   }
 
@@ -136,7 +145,10 @@ export class StepAttempt implements StepTools, CheckTools {
 
   checkpoint = (data: unknown): Promise<void> => {
     const kept = encode(data, `the checkpoint of step '${this.operation.id}'`) ?? null
-    if (this.over) return Promise.reject(this.abortedWith ?? new Error(`step '${this.operation.id}' is over; its checkpoint was not saved`))
+    if (this.over)
+      return Promise.reject(
+        this.abortedWith ?? new Error(`step '${this.operation.id}' is over; its checkpoint was not saved`),
+      )
     return new Promise((resolve) => {
       const saved = () => {
         this.hasSaved = true
@@ -156,7 +168,14 @@ export class StepAttempt implements StepTools, CheckTools {
       const took = this.finish()
       const until = this.host.clock.now() + ms
       const { id } = this.operation
-      this.host.report(this.operation, { type: 'step.paused', id, name, ...(took > 0 && { ms: took }), until, ...(kept !== undefined && { data: kept }) })
+      this.host.report(this.operation, {
+        type: 'step.paused',
+        id,
+        name,
+        ...(took > 0 && { ms: took }),
+        until,
+        ...(kept !== undefined && { data: kept }),
+      })
     }
     return new Promise(() => {})
   }
@@ -165,7 +184,8 @@ export class StepAttempt implements StepTools, CheckTools {
     if (this.over) return
     const { rhythm } = this.request
     // A check that was told to stop has no next round.
-    if (rhythm && !value) return this.cancelled ? this.fail(this.abortedWith) : this.goRound(pauseAfter(rhythm, this.round))
+    if (rhythm && !value)
+      return this.cancelled ? this.fail(this.abortedWith) : this.goRound(pauseAfter(rhythm, this.round))
     const report: EventOf<'step.completed'> = { type: 'step.completed', id: this.operation.id }
     try {
       const result = encode(value, `the result of step '${this.operation.id}'`)
@@ -189,7 +209,9 @@ export class StepAttempt implements StepTools, CheckTools {
     let rest: { limit: LimitOfStep; ms: number } | undefined
     let last: unknown = error
     try {
-      delay = this.cancelled ? undefined : retryDelay(policy, this.attempt, error, () => this.host.ids.random(), `step '${id}'`)
+      delay = this.cancelled
+        ? undefined
+        : retryDelay(policy, this.attempt, error, () => this.host.ids.random(), `step '${id}'`)
       if (error instanceof RetryableError && error.limit)
         rest = { limit: checkedLimit(error.limit, `a RetryableError in step '${id}'`), ms: restOf(error, delay) }
     } catch (policyError) {
@@ -199,12 +221,26 @@ export class StepAttempt implements StepTools, CheckTools {
     const ms = this.finish()
     if (rest) this.host.coolDown(this.operation, rest.limit, rest.ms)
     if (delay === undefined)
-      this.host.report(this.operation, { type: 'step.failed', id, attempt: this.attempt, error: this.recorded(last), ...(ms > 0 && { ms }) })
+      this.host.report(this.operation, {
+        type: 'step.failed',
+        id,
+        attempt: this.attempt,
+        error: this.recorded(last),
+        ...(ms > 0 && { ms }),
+      })
     else if (this.request.rhythm) this.goRound(delay, this.recorded(error))
     else {
       const until = this.host.clock.now() + delay
       const of = policy.attempts ?? DEFAULTS.attempts
-      this.host.report(this.operation, { type: 'step.retrying', id, attempt: this.attempt, of, ...(ms > 0 && { ms }), error: this.recorded(error), until })
+      this.host.report(this.operation, {
+        type: 'step.retrying',
+        id,
+        attempt: this.attempt,
+        of,
+        ...(ms > 0 && { ms }),
+        error: this.recorded(error),
+        until,
+      })
     }
   }
 
@@ -216,7 +252,13 @@ export class StepAttempt implements StepTools, CheckTools {
   private goRound(delay: number, error?: ErrorRecord): void {
     this.finish()
     const { startedAt, attempt } = this
-    this.host.report(this.operation, { type: 'round', startedAt, until: this.host.clock.now() + delay, attempt, ...(error && { error }) })
+    this.host.report(this.operation, {
+      type: 'round',
+      startedAt,
+      until: this.host.clock.now() + delay,
+      attempt,
+      ...(error && { error }),
+    })
   }
 
   private timeOut(timeoutMs: number): void {

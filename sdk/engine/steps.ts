@@ -1,9 +1,9 @@
-import type { RunRecord } from '../ports.ts'
-import { CancelledError, recordError, StepInterruptedError, TimeoutError } from './errors.ts'
-import type { EventOf } from './events.ts'
+import { CancelledError, recordError, StepInterruptedError, TimeoutError } from '../base/errors.ts'
+import type { EventOf } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
+import type { RunRecord } from '../ports/run.ts'
 import type { LimitOfStep, Permits } from './flow-port.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
-import type { Json } from './json.ts'
 import type { Operation, StepRequest } from './operation.ts'
 import type { Replay } from './replay.ts'
 import { keptRounds } from './rounds.ts'
@@ -71,7 +71,12 @@ export class Steps implements AttemptHost {
       const error = new StepInterruptedError(
         `the process died in the middle of step '${operation.id}', attempt ${facts.underWay}, which may run at most once. So it is not run again, and nobody here knows whether it did its work: find out, and catch this error if the workflow can go on`,
       )
-      this.report(operation, { type: 'step.failed', id: operation.id, attempt: facts.underWay, error: recordError(error) })
+      this.report(operation, {
+        type: 'step.failed',
+        id: operation.id,
+        attempt: facts.underWay,
+        error: recordError(error),
+      })
     } else if (facts?.until !== undefined) this.waits.resumeLater(operation, facts.until)
     else if (facts?.repeating) this.goOnAsking(operation)
     else this.request(operation)
@@ -131,7 +136,14 @@ export class Steps implements AttemptHost {
     }
     const reported = new Set(this.reports.map(({ operation }) => operation))
     for (const operation of this.replay.operations.values()) {
-      if (operation.settled || operation.kind !== 'step' || this.running.has(operation) || reported.has(operation) || !operation.isStoppedBy(nth)) continue
+      if (
+        operation.settled ||
+        operation.kind !== 'step' ||
+        this.running.has(operation) ||
+        reported.has(operation) ||
+        !operation.isStoppedBy(nth)
+      )
+        continue
       this.waits.forget(operation)
       this.report(operation, this.stopped(operation))
     }
@@ -143,7 +155,9 @@ export class Steps implements AttemptHost {
     for (const [operation, attempt] of this.running) {
       if (!operation.settled) continue
       this.running.delete(operation)
-      attempt.abandon(new CancelledError(`step '${operation.id}' was withdrawn: the race that it was part of is decided`))
+      attempt.abandon(
+        new CancelledError(`step '${operation.id}' was withdrawn: the race that it was part of is decided`),
+      )
     }
     this.starts.drop(({ settled }) => settled)
   }
@@ -199,19 +213,34 @@ export class Steps implements AttemptHost {
   }
 
   /** Its end, if its time is up. Otherwise nothing is journaled but that there was a first round. */
-  private afterRound(operation: Operation, { startedAt, until, attempt, error }: RoundReport): EventOf<'step.completed' | 'step.failed'> | undefined {
+  private afterRound(
+    operation: Operation,
+    { startedAt, until, attempt, error }: RoundReport,
+  ): EventOf<'step.completed' | 'step.failed'> | undefined {
     const { id } = operation
     const { timeoutMs } = (operation.request as StepRequest).rhythm!
     if (!operation.facts?.repeating) {
-      const event: EventOf<'step.repeating'> = { type: 'step.repeating', id, ...(timeoutMs !== undefined && { until: startedAt + timeoutMs }) }
+      const event: EventOf<'step.repeating'> = {
+        type: 'step.repeating',
+        id,
+        ...(timeoutMs !== undefined && { until: startedAt + timeoutMs }),
+      }
       this.buffer.add(event)
       operation.learn(event)
     }
     const by = operation.facts!.repeating!.until ?? Number.POSITIVE_INFINITY
-    if (this.clock.now() >= by) return error ? { type: 'step.failed', id, attempt, error } : { type: 'step.completed', id, timedOut: true }
-    if (error) this.whose.log('warn', `a round of '${id}' failed: ${error.message}`, { runId: this.run.id, workflow: this.run.workflow, attempt })
+    if (this.clock.now() >= by)
+      return error ? { type: 'step.failed', id, attempt, error } : { type: 'step.completed', id, timedOut: true }
+    if (error)
+      this.whose.log('warn', `a round of '${id}' failed: ${error.message}`, {
+        runId: this.run.id,
+        workflow: this.run.workflow,
+        attempt,
+      })
     else this.asked = true
-    operation.rounds = error ? { ...operation.rounds, failures: attempt } : { vain: operation.rounds.vain + 1, failures: 0 }
+    operation.rounds = error
+      ? { ...operation.rounds, failures: attempt }
+      : { vain: operation.rounds.vain + 1, failures: 0 }
     this.waits.resumeLater(operation, Math.min(until, by))
     return undefined
   }

@@ -1,19 +1,27 @@
-import type { RunRecord, TaskStore } from '../ports.ts'
+import { FatalError, InvalidInputError, recordError } from '../base/errors.ts'
+import type { ErrorRecord } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
+import { taskId } from '../base/names.ts'
+import { encode } from '../base/values.ts'
+import type { RunRecord } from '../ports/run.ts'
+import type { TaskStore } from '../ports/tasks.ts'
 import { MOST_PAYLOAD_BYTES, type NewTask } from '../tasks/task.ts'
-import { FatalError, InvalidInputError, recordError } from './errors.ts'
-import type { ErrorRecord } from './events.ts'
-import type { Json } from './json.ts'
-import { taskId } from './names.ts'
 import type { Request } from './operation.ts'
-import { encode } from './values.ts'
 
 type TaskRequest = Extract<Request, { kind: 'task' }>
 
 /** Why this cannot go to a worker. Nothing is written then. `declared`: by the workflow, if it does declare them. */
-export function refusalOfTask(tasks: TaskStore, declared: readonly string[] | undefined, op: string, { type, input }: TaskRequest): ErrorRecord | undefined {
+export function refusalOfTask(
+  tasks: TaskStore,
+  declared: readonly string[] | undefined,
+  op: string,
+  { type, input }: TaskRequest,
+): ErrorRecord | undefined {
   try {
     if (declared && !declared.includes(type)) {
-      throw new FatalError(`the workflow does not declare tasks of type '${type}'; add it to its \`tasks\`, which are: ${declared.join(', ') || 'none'}`)
+      throw new FatalError(
+        `the workflow does not declare tasks of type '${type}'; add it to its \`tasks\`, which are: ${declared.join(', ') || 'none'}`,
+      )
     }
     const size = Buffer.byteLength(JSON.stringify(encode(input, `the input of task '${op}'`)) ?? '')
     if (size > MOST_PAYLOAD_BYTES)

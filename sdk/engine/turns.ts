@@ -1,5 +1,5 @@
+import type { Delivery } from '../base/events.ts'
 import { outgoingAtCancel } from './ending.ts'
-import type { Delivery } from './events.ts'
 import { isDetached, type Operation } from './operation.ts'
 import type { Starts } from './starts.ts'
 import type { Steps } from './steps.ts'
@@ -77,7 +77,9 @@ export class Turns {
     const settled = this.nextSettled()
     if (settled) return settled
     const { inbox, world } = this.visit
-    return inbox.isStale ? this.readInbox().then(() => this.waits.next(world.clock.now())) : this.waits.next(world.clock.now())
+    return inbox.isStale
+      ? this.readInbox().then(() => this.waits.next(world.clock.now()))
+      : this.waits.next(world.clock.now())
   }
 
   /** Only what has settled by itself: for a runner that has no time left. */

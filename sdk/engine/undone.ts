@@ -1,5 +1,5 @@
-import type { ErrorRecord, EventOf, Frame, JournalEvent } from './events.ts'
-import { isDelivery, isTerminal } from './events.ts'
+import type { ErrorRecord, EventOf, Frame, JournalEvent } from '../base/events.ts'
+import { isDelivery, isTerminal } from '../base/events.ts'
 
 /** What a request to go on takes back, by position in the journal. */
 export interface Undone {
@@ -15,7 +15,12 @@ export interface Undone {
 
 type Failure = EventOf<'step.failed' | 'task.failed' | 'child.failed' | 'callback.failed'>
 const isFailure = (event: JournalEvent): event is Failure => FAILURES.has(event.type)
-const FAILURES: ReadonlySet<string> = new Set<Failure['type']>(['step.failed', 'task.failed', 'child.failed', 'callback.failed'])
+const FAILURES: ReadonlySet<string> = new Set<Failure['type']>([
+  'step.failed',
+  'task.failed',
+  'child.failed',
+  'callback.failed',
+])
 
 /** By hand, because every load of every journal asks. */
 function hasRetries(frames: readonly Frame[]): boolean {
@@ -38,8 +43,16 @@ export function findUndone(frames: readonly Frame[]): Undone[] {
         const ops = event.ops ?? (event.step === undefined ? [] : [event.step])
         const failures = ops.flatMap((op) => failedAt.get(op) ?? [])
         const positions = failures.map((failure) => failure.position)
-        const isOpenedAnew = new Set(failures.flatMap((failure) => (needsOpening(failure.event) ? failure.event.id : [])))
-        found.push({ from: Math.min(endedAt, ...positions), to: position, ops: new Set(ops), isOpenedAnew, drops: new Set([...positions, endedAt, position]) })
+        const isOpenedAnew = new Set(
+          failures.flatMap((failure) => (needsOpening(failure.event) ? failure.event.id : [])),
+        )
+        found.push({
+          from: Math.min(endedAt, ...positions),
+          to: position,
+          ops: new Set(ops),
+          isOpenedAnew,
+          drops: new Set([...positions, endedAt, position]),
+        })
       }
       position++
     }
@@ -48,8 +61,10 @@ export function findUndone(frames: readonly Frame[]): Undone[] {
 }
 
 /** The child was somebody else's run, or none at all: there is none to go on. */
-const isNoChildOfOurs = ({ error }: Failure): boolean => error.cause?.name === 'ConflictError' || error.cause?.name === 'InvalidInputError'
-const needsOpening = (event: Failure): boolean => event.type === 'callback.failed' || (event.type === 'child.failed' && isNoChildOfOurs(event))
+const isNoChildOfOurs = ({ error }: Failure): boolean =>
+  error.cause?.name === 'ConflictError' || error.cause?.name === 'InvalidInputError'
+const needsOpening = (event: Failure): boolean =>
+  event.type === 'callback.failed' || (event.type === 'child.failed' && isNoChildOfOurs(event))
 
 /** Why a run cannot go on: of this run (`refusal`), and of all that it holds for, behind their number (`why`). */
 export interface Refusal {
@@ -66,7 +81,10 @@ export type RetryPlan = { ops: string[]; children: string[] } | Refusal
 export function retryPlan(runId: string, events: readonly JournalEvent[]): RetryPlan {
   const failed = events.at(-1)
   if (failed?.type !== 'run.failed') {
-    return { refusal: `run '${runId}' has not failed by the last word of its history; look at it again`, why: 'have moved on; look at them again' }
+    return {
+      refusal: `run '${runId}' has not failed by the last word of its history; look at it again`,
+      why: 'have moved on; look at them again',
+    }
   }
   if (failed.compensated) {
     return {

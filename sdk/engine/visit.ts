@@ -1,4 +1,7 @@
-import type { Claimed, CommitResult, RunRecord, World } from '../ports.ts'
+import type { CommitResult } from '../ports/commit.ts'
+import type { RunRecord } from '../ports/run.ts'
+import type { Claimed } from '../ports/run-store.ts'
+import type { World } from '../ports/world.ts'
 import { Closing } from './closing.ts'
 import type { Permits } from './flow-port.ts'
 import { FrameBuffer } from './frame-buffer.ts'

@@ -1,25 +1,28 @@
-import type { Message, NewRun, RunRecord, Waiting, World } from '../ports.ts'
-import { accept } from '../schema.ts'
-import { tagsOf } from '../tags.ts'
+import { LONG_WAIT_MS } from '../base/duration.ts'
+import { recordError, TimeoutError, UnknownWorkflowError } from '../base/errors.ts'
+import type { Delivery, EventOf } from '../base/events.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
+import { childRunId, digest, FORMAT } from '../base/names.ts'
+import { accept } from '../base/schema.ts'
+import { tagsOf } from '../base/tags.ts'
+import { decode, encode, encodeIfPossible } from '../base/values.ts'
+import type { Message, NewRun, RunRecord, Waiting } from '../ports/run.ts'
+import type { World } from '../ports/world.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import { lastBeat } from './callback-heartbeat.ts'
-import { LONG_WAIT_MS } from './duration.ts'
-import { recordError, TimeoutError, UnknownWorkflowError } from './errors.ts'
-import type { Delivery, EventOf } from './events.ts'
 import type { Permits } from './flow-port.ts'
 import type { FrameBuffer } from './frame-buffer.ts'
 import { changeKey } from './journal.ts'
-import { canonicalJson, type Json } from './json.ts'
 import { Mailbox, type SignalMessage } from './mailbox.ts'
-import { childRunId, digest, FORMAT } from './names.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
 import { refusalOfTask, taskOf } from './task-dispatch.ts'
-import { decode, encode, encodeIfPossible } from './values.ts'
 import type { Visit } from './visit.ts'
 
 type RequestOf<K extends Request['kind']> = Extract<Request, { kind: K }>
-type Opened<T extends 'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'> = EventOf<T> | undefined
+type Opened<T extends 'sleep.started' | 'wait.started' | 'callback.created' | 'child.started' | 'task.dispatched'> =
+  | EventOf<T>
+  | undefined
 
 /** Everything a run waits for that is not a step's body: it opens waits, and turns due timers into deliveries. */
 export class Waits {
@@ -109,13 +112,16 @@ export class Waits {
 
   /** The next thing to tell the code, if any. Messages come before timers: they were accepted before the wake-up was. */
   next(now: number): Delivery | undefined | Promise<Delivery | undefined> {
-    return this.mailbox.hasUnmatched ? this.mailbox.next().then((delivery) => delivery ?? this.nextTimer(now)) : this.nextTimer(now)
+    return this.mailbox.hasUnmatched
+      ? this.mailbox.next().then((delivery) => delivery ?? this.nextTimer(now))
+      : this.nextTimer(now)
   }
 
   describe(): Waiting[] {
     const waiting: Waiting[] = []
     for (const operation of this.replay.operations.values())
-      if (!operation.settled) waiting.push(describeWait(operation, this.timed.get(operation), this.permits.waitsAt(operation)))
+      if (!operation.settled)
+        waiting.push(describeWait(operation, this.timed.get(operation), this.permits.waitsAt(operation)))
     // Only the first ones are kept, and what is said of an `until` is said nowhere else.
     return waiting.some(isRounds) ? [...waiting.filter(isRounds), ...waiting.filter((one) => !isRounds(one))] : waiting
   }
@@ -126,7 +132,8 @@ export class Waits {
   }
 
   private nextTimer(now: number): Delivery | undefined | Promise<Delivery | undefined> {
-    if (this.deadline !== undefined && now >= this.deadline && !this.replay.stopRequested) return { type: 'run.timedOut' }
+    if (this.deadline !== undefined && now >= this.deadline && !this.replay.stopRequested)
+      return { type: 'run.timedOut' }
     for (const [operation, dueAt] of this.timed) {
       if (operation.settled) this.timed.delete(operation)
       else if (dueAt > now || operation.kind === 'step') continue
@@ -168,14 +175,25 @@ export class Waits {
     }
     const now = this.world.clock.now()
     const until = request.until ?? now + request.ms!
-    if (until - now > LONG_WAIT_MS) this.warn(`sleep '${operation.id}' is longer than 30 days`, { until: new Date(until).toISOString() })
-    this.buffer.add({ type: 'sleep.started', id: operation.id, until, ...(request.ms !== undefined && { ms: request.ms }) })
+    if (until - now > LONG_WAIT_MS)
+      this.warn(`sleep '${operation.id}' is longer than 30 days`, { until: new Date(until).toISOString() })
+    this.buffer.add({
+      type: 'sleep.started',
+      id: operation.id,
+      until,
+      ...(request.ms !== undefined && { ms: request.ms }),
+    })
     this.timed.set(operation, until)
   }
 
   private openSignalWait(operation: Operation, request: RequestOf<'wait'>): void {
     const { name } = request.signal
-    this.openWithTimeout(operation, request.ms, (timeout) => ({ type: 'wait.started', id: operation.id, signal: name, ...timeout }))
+    this.openWithTimeout(operation, request.ms, (timeout) => ({
+      type: 'wait.started',
+      id: operation.id,
+      signal: name,
+      ...timeout,
+    }))
     this.mailbox.awaitSignal(name, operation)
   }
 
@@ -186,7 +204,14 @@ export class Waits {
     const beat = beatMs === undefined ? {} : { beatMs, beatBy: beatBy! }
     const place = address === undefined ? {} : { address }
     if (opened) this.reportChange(operation, 'heartbeatTimeout', opened.beatMs, beatMs)
-    this.openWithTimeout(operation, ms, (timeout) => ({ type: 'callback.created', id: operation.id, ...timeout, ...kind, ...beat, ...place }))
+    this.openWithTimeout(operation, ms, (timeout) => ({
+      type: 'callback.created',
+      id: operation.id,
+      ...timeout,
+      ...kind,
+      ...beat,
+      ...place,
+    }))
     if (beatBy !== undefined) {
       const until = this.timed.get(operation) ?? Number.POSITIVE_INFINITY
       this.beats.set(operation, { ms: opened?.beatMs ?? beatMs!, until })
@@ -218,11 +243,23 @@ export class Waits {
     const { workflow, options } = request
     let accepted: Awaited<ReturnType<typeof acceptChild>>
     try {
-      accepted = await acceptChild(this.world, workflow, request.input, `the input of child workflow '${workflow.name}'`)
+      accepted = await acceptChild(
+        this.world,
+        workflow,
+        request.input,
+        `the input of child workflow '${workflow.name}'`,
+      )
     } catch (error) {
       const run = options.id ?? childRunId(this.run, id)
       if (options.detached) return { type: 'child.failed', id, error: recordError(error) }
-      this.mailbox.receiveOwn({ id: `invalid ${id}`, kind: 'child', run, op: id, status: 'failed', error: recordError(error) })
+      this.mailbox.receiveOwn({
+        id: `invalid ${id}`,
+        kind: 'child',
+        run,
+        op: id,
+        status: 'failed',
+        error: recordError(error),
+      })
       return undefined
     }
     if (!this.workflows.knows(workflow)) {
@@ -253,12 +290,21 @@ export class Waits {
    * in good order was started. After a retry the child may have ended while its parent could
    * not hear of it. Otherwise nothing is started again: a child that has ended may be past its retention, and would run anew.
    */
-  private async makeSureOf(operation: Operation, request: RequestOf<'child'>, opened: EventOf<'child.started'>): Promise<void> {
+  private async makeSureOf(
+    operation: Operation,
+    request: RequestOf<'child'>,
+    opened: EventOf<'child.started'>,
+  ): Promise<void> {
     const { journal } = this.replay
     if (this.mailbox.isAnswered(operation.id)) return
     if (this.recovered && (operation.facts!.openedBy ?? 0) > this.lastGoodEpoch) {
       // What is journaled was accepted. Where the schema has changed since, the child's own runner says so.
-      const accepted = await acceptChild(this.world, request.workflow, decode(opened.input), `the input of child '${operation.id}'`).catch(() => ({
+      const accepted = await acceptChild(
+        this.world,
+        request.workflow,
+        decode(opened.input),
+        `the input of child '${operation.id}'`,
+      ).catch(() => ({
         reparse: true as const,
       }))
       this.buffer.send({ kind: 'start', run: { ...this.childRun(operation, request, opened), ...accepted } })
@@ -286,14 +332,21 @@ export class Waits {
       secret: this.world.ids.secret(),
       createdAt: now,
       wakeAt: now,
-      ...(started.detached ? {} : { parent: { runId: this.run.id, op: operation.id, generation: this.run.generation } }),
+      ...(started.detached
+        ? {}
+        : { parent: { runId: this.run.id, op: operation.id, generation: this.run.generation } }),
       tags: [],
       retentionMs: request.workflow.retentionMs,
     }
   }
 
-  private reportChildChange(operation: Operation, { input, options }: RequestOf<'child'>, opened: EventOf<'child.started'>): void {
-    if (options.id !== undefined && !opened.run.startsWith(options.id)) this.reportChange(operation, 'id', opened.run, options.id)
+  private reportChildChange(
+    operation: Operation,
+    { input, options }: RequestOf<'child'>,
+    opened: EventOf<'child.started'>,
+  ): void {
+    if (options.id !== undefined && !opened.run.startsWith(options.id))
+      this.reportChange(operation, 'id', opened.run, options.id)
     const [was, is] = [canonicalJson(opened.input), canonicalJson(encodeIfPossible(input)?.json)]
     if (was !== is) this.reportChange(operation, 'input', digest(was), digest(is))
   }
@@ -315,12 +368,25 @@ export class Waits {
       const refused = refusalOfTask(this.world.tasks, this.declaredTasks, operation.id, request)
       if (refused) {
         const { generation } = this.run
-        return this.mailbox.receiveOwn({ id: `refused ${operation.id}`, kind: 'task.failed', generation, round, op: operation.id, attempt: 0, error: refused })
+        return this.mailbox.receiveOwn({
+          id: `refused ${operation.id}`,
+          kind: 'task.failed',
+          generation,
+          round,
+          op: operation.id,
+          attempt: 0,
+          error: refused,
+        })
       }
     }
     const input = opened ? opened.input : encode(request.input, `the input of task '${operation.id}'`)
     if (!opened) {
-      const event: EventOf<'task.dispatched'> = { type: 'task.dispatched', id: operation.id, task: request.type, ...(input !== undefined && { input }) }
+      const event: EventOf<'task.dispatched'> = {
+        type: 'task.dispatched',
+        id: operation.id,
+        task: request.type,
+        ...(input !== undefined && { input }),
+      }
       this.buffer.add(event)
       operation.learn(event)
     }
@@ -329,13 +395,17 @@ export class Waits {
     const mayBeMissing = isHandedOutAgain || this.recovered || this.replay.journal.isJustRetried
     if (!opened || (!this.mailbox.isAnswered(operation.id) && mayBeMissing)) this.handOut(operation, request, input)
     const { handOutAgainMs } = this.world.tasks
-    if (handOutAgainMs !== undefined) this.resumeLater(operation, (operation.facts?.openedAt ?? this.world.clock.now()) + handOutAgainMs)
+    if (handOutAgainMs !== undefined)
+      this.resumeLater(operation, (operation.facts?.openedAt ?? this.world.clock.now()) + handOutAgainMs)
   }
 
   private handOut(operation: Operation, request: RequestOf<'task'>, input: Json | undefined): void {
     const { clock } = this.world
     const permit = operation.limit && this.permits.permitOf(operation)
-    this.buffer.send({ kind: 'dispatch', task: taskOf(this.run, operation.id, request, input, this.replay.journal.retries, clock.now(), permit) })
+    this.buffer.send({
+      kind: 'dispatch',
+      task: taskOf(this.run, operation.id, request, input, this.replay.journal.retries, clock.now(), permit),
+    })
   }
 
   /** Its turn has come, or it has been out for long. */
@@ -378,7 +448,11 @@ function timedOut(id: string, how: string): Delivery {
   return { type: 'callback.failed', id, error: recordError(new TimeoutError(`callback '${id}' ${how}`)) }
 }
 
-function describeWait(operation: Operation, dueAt: number | undefined, limiter: ReturnType<Permits['waitsAt']>): Waiting {
+function describeWait(
+  operation: Operation,
+  dueAt: number | undefined,
+  limiter: ReturnType<Permits['waitsAt']>,
+): Waiting {
   const { request, id, facts } = operation
   const until = dueAt === undefined ? {} : { until: dueAt }
   switch (request.kind) {
@@ -400,7 +474,12 @@ function describeWait(operation: Operation, dueAt: number | undefined, limiter: 
   }
 }
 
-const atLimit = (id: string, { limit: on, key }: { limit: string; key?: string }): Waiting => ({ kind: 'limit', id, on, ...(key !== undefined && { key }) })
+const atLimit = (id: string, { limit: on, key }: { limit: string; key?: string }): Waiting => ({
+  kind: 'limit',
+  id,
+  on,
+  ...(key !== undefined && { key }),
+})
 
 const isRounds = ({ kind }: Waiting): boolean => kind === 'until'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/world.ts'
 
 /** Where the loop waits until something happens: a body reports, a message comes, a timer is due. */
 export class Waker {

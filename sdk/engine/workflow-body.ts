@@ -1,8 +1,8 @@
+import { asError } from '../base/errors.ts'
 import type { RunInfo } from '../context.ts'
-import type { RunRecord } from '../ports.ts'
+import type { RunRecord } from '../ports/run.ts'
 import { COMPENSATIONS } from '../views/undone-work.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { asError } from './errors.ts'
 import type { Replay } from './replay.ts'
 import { RunContext, replayAwareLogger, type Shared } from './run-context.ts'
 import type { Visit } from './visit.ts'
@@ -13,7 +13,12 @@ export interface BodyState {
 }
 
 /** Starts the workflow function on a fresh context and takes it through the journal. */
-export async function runBody(workflow: AnyWorkflow, input: unknown, replay: Replay, shared: Omit<Shared, 'replay'>): Promise<BodyState> {
+export async function runBody(
+  workflow: AnyWorkflow,
+  input: unknown,
+  replay: Replay,
+  shared: Omit<Shared, 'replay'>,
+): Promise<BodyState> {
   const state: BodyState = { compensated: false }
   const ctx = new RunContext({ ...shared, replay, signals: workflow.options.signals })
   await replay.begin(async () => {

@@ -1,6 +1,6 @@
-import type { Client } from '../client.ts'
-import { asError } from '../engine/errors.ts'
-import type { LogSink } from '../ports.ts'
+import { asError } from '../base/errors.ts'
+import type { Client } from '../client/client.ts'
+import type { LogSink } from '../ports/world.ts'
 import type { EventMapping } from './mapping.ts'
 import { idOf, type Taken, takeEvent, verdictOf } from './take.ts'
 
@@ -23,7 +23,10 @@ export interface DeadEvent {
 }
 
 /** `again`: it is to be brought once more. `isTrouble`: for a reason that has nothing to do with the event. */
-export type Outcome = { state: 'taken'; taken: Taken } | { state: 'dead'; reason: string } | { state: 'again'; reason: string; isTrouble: boolean }
+export type Outcome =
+  | { state: 'taken'; taken: Taken }
+  | { state: 'dead'; reason: string }
+  | { state: 'again'; reason: string; isTrouble: boolean }
 
 export interface IntakeOptions {
   client: Client
@@ -81,7 +84,9 @@ export class Intake {
   }
 
   private again({ event }: Arrival, reason: string, isTrouble: boolean): Outcome {
-    this.options.log(isTrouble ? 'error' : 'info', `an event could not be taken, and is to come again: ${reason}`, { eventId: idOf(event) })
+    this.options.log(isTrouble ? 'error' : 'info', `an event could not be taken, and is to come again: ${reason}`, {
+      eventId: idOf(event),
+    })
     return { state: 'again', reason, isTrouble }
   }
 }
@@ -90,14 +95,18 @@ export class Intake {
  * Takes a batch. Events of one group go one after the other, and none goes ahead of one that is to come again; groups, and events without one, do not wait
  * for each other. Outcomes are in the order of the arrivals.
  */
-export async function takeBatch<A extends Arrival>(arrivals: readonly A[], take: (arrival: A) => Promise<Outcome>): Promise<Outcome[]> {
+export async function takeBatch<A extends Arrival>(
+  arrivals: readonly A[],
+  take: (arrival: A) => Promise<Outcome>,
+): Promise<Outcome[]> {
   const outcomes: Outcome[] = new Array(arrivals.length)
   const groups = Map.groupBy(arrivals.keys(), (i) => arrivals[i]!.group ?? i)
   const inTurn = async (places: number[]) => {
     let held: Outcome | undefined
     for (const i of places) {
       outcomes[i] = held ?? (await take(arrivals[i]!))
-      if (outcomes[i]!.state === 'again') held ??= { state: 'again', reason: 'one before it in its group is to come again', isTrouble: false }
+      if (outcomes[i]!.state === 'again')
+        held ??= { state: 'again', reason: 'one before it in its group is to come again', isTrouble: false }
     }
   }
   await Promise.all([...groups.values()].map(inTurn))

@@ -1,5 +1,5 @@
-import { InvalidInputError, type Problem } from '../engine/errors.ts'
-import { checkName } from '../engine/names.ts'
+import { InvalidInputError, type Problem } from '../base/errors.ts'
+import { checkName } from '../base/names.ts'
 import { syntaxProblem } from '../jsonata/evaluate.ts'
 import type { AnyWorkflow, Signal, Workflow } from '../workflow.ts'
 
@@ -70,8 +70,14 @@ function made(kind: MappingKind, name: string, options: object): EventMapping {
 }
 
 /** A mapping that is data, as the construct and `POST /events` take it: names and JSONata. Refused with every problem and its path. */
-export function mappingFromData(name: string, { kind, ...fields }: { kind?: unknown } & Record<string, unknown>): EventMapping {
-  if (!isKind(kind)) throw new InvalidInputError(`mapping '${name}' is not valid`, [{ path: '$.kind', message: `must be one of ${KINDS.join(', ')}` }])
+export function mappingFromData(
+  name: string,
+  { kind, ...fields }: { kind?: unknown } & Record<string, unknown>,
+): EventMapping {
+  if (!isKind(kind))
+    throw new InvalidInputError(`mapping '${name}' is not valid`, [
+      { path: '$.kind', message: `must be one of ${KINDS.join(', ')}` },
+    ])
   const problems = findMappingProblems(kind, fields, ONLY_DATA)
   if (problems.length > 0) throw new InvalidInputError(`mapping '${name}' is not valid`, problems)
   return { name, kind, ...fields } as EventMapping
@@ -97,7 +103,12 @@ type Field = { isNeeded?: true } & ({ named: 'workflow' | 'signal' } | { named?:
 /** What each kind is made of. All but the names are `FromEvent`. */
 const FIELDS: Record<MappingKind, Record<string, Field>> = {
   start: { workflow: { isNeeded: true, named: 'workflow' }, id: {}, input: {} },
-  signal: { workflow: { named: 'workflow' }, signal: { isNeeded: true, named: 'signal' }, runId: { isNeeded: true }, payload: {} },
+  signal: {
+    workflow: { named: 'workflow' },
+    signal: { isNeeded: true, named: 'signal' },
+    runId: { isNeeded: true },
+    payload: {},
+  },
   cancel: { workflow: { named: 'workflow' }, runId: { isNeeded: true }, reason: {} },
 }
 const KINDS = Object.keys(FIELDS) as MappingKind[]
@@ -108,7 +119,10 @@ function findMappingProblems(kind: MappingKind, options: object, allowed: Allowe
   const given = options as Record<string, unknown>
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))
   return [
-    ...unknown.map((name) => ({ path: `$.${name}`, message: `is not known here; known: ${Object.keys(fields).join(', ')}` })),
+    ...unknown.map((name) => ({
+      path: `$.${name}`,
+      message: `is not known here; known: ${Object.keys(fields).join(', ')}`,
+    })),
     ...Object.entries(fields).flatMap(([name, field]) => {
       const value = given[name]
       if (value === undefined) return field.isNeeded ? [{ path: `$.${name}`, message: 'is missing' }] : []
@@ -119,7 +133,8 @@ function findMappingProblems(kind: MappingKind, options: object, allowed: Allowe
 }
 
 function nameProblem(what: 'workflow' | 'signal', value: unknown, { functions }: Allowed): string | undefined {
-  const name = functions && typeof value === 'object' && value !== null ? (value as Partial<AnyWorkflow | Signal>).name : value
+  const name =
+    functions && typeof value === 'object' && value !== null ? (value as Partial<AnyWorkflow | Signal>).name : value
   try {
     checkName(`the name of a ${what}`, name)
     return undefined
@@ -130,10 +145,13 @@ function nameProblem(what: 'workflow' | 'signal', value: unknown, { functions }:
 
 function expressionProblem(value: unknown, { functions }: Allowed): string | undefined {
   if (functions && typeof value === 'function') return undefined
-  if (typeof value === 'function') return 'is a function, and must be JSONata here. Export the mapping from the entry, and give its name'
-  if (typeof value !== 'string') return `must be JSONata${functions ? ' or a function of the event' : ' in a string'}, got ${typeof value}`
+  if (typeof value === 'function')
+    return 'is a function, and must be JSONata here. Export the mapping from the entry, and give its name'
+  if (typeof value !== 'string')
+    return `must be JSONata${functions ? ' or a function of the event' : ' in a string'}, got ${typeof value}`
   return syntaxProblem(value) ?? (CLOCK_OR_DICE.test(value) ? UNSTEADY : undefined)
 }
 
 const CLOCK_OR_DICE = /\$(now|millis|random|shuffle)\s*\(/
-export const UNSTEADY = 'uses the clock or dice ($now, $millis, $random, $shuffle): the event may come twice and must give the same. Its own time is in `time`'
+export const UNSTEADY =
+  'uses the clock or dice ($now, $millis, $random, $shuffle): the event may come twice and must give the same. Its own time is in `time`'

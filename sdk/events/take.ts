@@ -1,7 +1,7 @@
-import type { Client } from '../client.ts'
-import { asError, FatalError, InvalidInputError, RunNotFoundError } from '../engine/errors.ts'
-import { eventKey, isReserved, isRunId, RUN_ID_RULE } from '../engine/names.ts'
-import { isThenable } from '../engine/thenable.ts'
+import { asError, FatalError, InvalidInputError, RunNotFoundError } from '../base/errors.ts'
+import { eventKey, isReserved, isRunId, RUN_ID_RULE } from '../base/names.ts'
+import { isThenable } from '../base/thenable.ts'
+import type { Client } from '../client/client.ts'
 import { type ClockAndDice, evaluate } from '../jsonata/evaluate.ts'
 import { type EventMapping, type FromEvent, ON_FAILURE, UNSTEADY } from './mapping.ts'
 
@@ -26,7 +26,8 @@ export async function takeEvent(client: Client, mapping: EventMapping, event: un
     case 'start': {
       const id = mapping.id === undefined ? undefined : await idFrom('id', mapping.id)
       // Only the construct's own, for failures, may take an id that is kept for them.
-      if (id !== undefined && isReserved(id) && !isForFailures(mapping)) throw misfit(mapping, 'id', `gave ${id}, and ids that begin so are for others`)
+      if (id !== undefined && isReserved(id) && !isForFailures(mapping))
+        throw misfit(mapping, 'id', `gave ${id}, and ids that begin so are for others`)
       const options = { ...(id === undefined ? key : { id }), ...traceOf(event) }
       const { runId, created } = await client.start(mapping.workflow, await from('input', mapping.input), options)
       return { kind: 'start', runId, created }
@@ -41,7 +42,8 @@ export async function takeEvent(client: Client, mapping: EventMapping, event: un
       const runId = await idFrom('runId', mapping.runId)
       await assertIsMeant(client, mapping, runId)
       const reason = await from('reason', mapping.reason)
-      if (reason !== undefined && typeof reason !== 'string') throw misfit(mapping, 'reason', `gave ${typeof reason}, and a reason is a string`)
+      if (reason !== undefined && typeof reason !== 'string')
+        throw misfit(mapping, 'reason', `gave ${typeof reason}, and a reason is a string`)
       await client.cancel(runId, reason, key)
       return { kind: 'cancel', runId }
     }
@@ -49,12 +51,21 @@ export async function takeEvent(client: Client, mapping: EventMapping, event: un
 }
 
 /** Whoever may send events says which run: of the workflow that the mapping names, if it names one, and never a schedule. */
-async function assertIsMeant({ world }: Client, mapping: Extract<EventMapping, { kind: 'signal' | 'cancel' }>, runId: string): Promise<void> {
+async function assertIsMeant(
+  { world }: Client,
+  mapping: Extract<EventMapping, { kind: 'signal' | 'cancel' }>,
+  runId: string,
+): Promise<void> {
   if (isReserved(runId)) throw misfit(mapping, 'runId', `gave ${runId}, which is no run that events may steer`)
   if (mapping.workflow === undefined) return
   const wanted = typeof mapping.workflow === 'string' ? mapping.workflow : mapping.workflow.name
   const there = await world.store.state(runId)
-  if (there && there.workflow !== wanted) throw misfit(mapping, 'runId', `gave ${runId}, which is a run of workflow '${there.workflow}' and not of '${wanted}'`)
+  if (there && there.workflow !== wanted)
+    throw misfit(
+      mapping,
+      'runId',
+      `gave ${runId}, which is a run of workflow '${there.workflow}' and not of '${wanted}'`,
+    )
 }
 
 const isForFailures = ({ name }: EventMapping): boolean => name.startsWith(ON_FAILURE)
@@ -94,7 +105,12 @@ function refuse(): never {
   throw new Error(`it ${UNSTEADY}`)
 }
 
-async function made(mapping: EventMapping, field: string, how: FromEvent<unknown> | undefined, event: unknown): Promise<unknown> {
+async function made(
+  mapping: EventMapping,
+  field: string,
+  how: FromEvent<unknown> | undefined,
+  event: unknown,
+): Promise<unknown> {
   if (how === undefined) return undefined
   try {
     if (typeof how === 'string') return await evaluate(how, event, NEITHER)
@@ -105,7 +121,11 @@ async function made(mapping: EventMapping, field: string, how: FromEvent<unknown
   } catch (error) {
     throw misfit(mapping, field, `failed for this event: ${asError(error).message}`)
   }
-  throw misfit(mapping, field, 'is an async function, and must be a plain one: an event is mapped without asking anybody. Ask in a step')
+  throw misfit(
+    mapping,
+    field,
+    'is an async function, and must be a plain one: an event is mapped without asking anybody. Ask in a step',
+  )
 }
 
 const MOST_SHOWN = 100
@@ -116,7 +136,11 @@ async function runIdOf(mapping: EventMapping, field: string, how: FromEvent<unkn
   const id = Number.isSafeInteger(value) ? String(value) : value
   if (isRunId(id)) return id
   if (id === undefined || id === null) throw misfit(mapping, field, 'gave nothing for this event')
-  throw misfit(mapping, field, `gave ${JSON.stringify(id)?.slice(0, MOST_SHOWN) ?? typeof id}, which is no id of a run: ${RUN_ID_RULE}`)
+  throw misfit(
+    mapping,
+    field,
+    `gave ${JSON.stringify(id)?.slice(0, MOST_SHOWN) ?? typeof id}, which is no id of a run: ${RUN_ID_RULE}`,
+  )
 }
 
 function misfit({ name }: EventMapping, field: string, message: string): InvalidInputError {

@@ -1,15 +1,15 @@
-import { InvalidInputError } from '../engine/errors.ts'
-import { checkName } from '../engine/names.ts'
-import { isThenable } from '../engine/thenable.ts'
-import { decode } from '../engine/values.ts'
-import { type Accepted, validateOrThrow } from '../schema.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import { checkName } from '../base/names.ts'
+import { type Accepted, validateOrThrow } from '../base/schema.ts'
+import { isThenable } from '../base/thenable.ts'
+import { decode } from '../base/values.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { MOST_PRIORITY } from './bounds.ts'
-import type { CoalescedStarts } from './coalescing.ts'
-import type { LimitSpec } from './limit.ts'
-import type { LimiterId } from './limiter.ts'
+import type { CoalescedStarts } from './coalescing/coalescing.ts'
+import { MOST_PRIORITY } from './limiter/bounds.ts'
+import type { LimitSpec } from './limiter/limit.ts'
+import type { LimiterId } from './limiter/limiter.ts'
+import { type Grant, laneOf, PRIORITY_MS } from './limiter/queue.ts'
 import { isSingleton, type OnConflict } from './options.ts'
-import { type Grant, laneOf, PRIORITY_MS } from './queue.ts'
 
 /** What a run has to pass before it starts, one after the other. */
 export interface Admission {
@@ -43,7 +43,12 @@ export const isInLine = ({ admission, passed = 0 }: { admission?: Admission; pas
 export type NewAdmission = Admission & { specs: Record<string, LimitSpec> }
 
 /** What a function of the workflow's options makes of an input. It is the input's fault if it makes nothing. */
-export async function made<T>(workflow: AnyWorkflow, what: string, of: (input: never) => T, { input, parsed, reparse }: Accepted): Promise<T> {
+export async function made<T>(
+  workflow: AnyWorkflow,
+  what: string,
+  of: (input: never) => T,
+  { input, parsed, reparse }: Accepted,
+): Promise<T> {
   const value = reparse ? await validateOrThrow(workflow.options.input, decode(input), what) : decode(parsed ?? input)
   try {
     const it = of(value as never)
@@ -58,7 +63,12 @@ export async function made<T>(workflow: AnyWorkflow, what: string, of: (input: n
 
 export const ofInput = (message: string): InvalidInputError => new InvalidInputError(message, [{ path: '$', message }])
 
-export async function keyFor(workflow: AnyWorkflow, what: string, of: (input: never) => unknown, accepted: Accepted): Promise<string> {
+export async function keyFor(
+  workflow: AnyWorkflow,
+  what: string,
+  of: (input: never) => unknown,
+  accepted: Accepted,
+): Promise<string> {
   const key = await made(workflow, what, of, accepted)
   try {
     checkName(what, key)
@@ -69,7 +79,11 @@ export async function keyFor(workflow: AnyWorkflow, what: string, of: (input: ne
 }
 
 /** As part of a run that is about to be made; nothing, at no cost, for a workflow without limits. */
-export async function admissionFor(workflow: AnyWorkflow, accepted: Accepted, now: number): Promise<{ admission?: NewAdmission }> {
+export async function admissionFor(
+  workflow: AnyWorkflow,
+  accepted: Accepted,
+  now: number,
+): Promise<{ admission?: NewAdmission }> {
   const isPlain = workflow.limits.length === 0 && workflow.options.priority === undefined
   const admission = isPlain ? undefined : await admissionOf(workflow, accepted, now)
   return admission ? { admission } : {}
@@ -93,15 +107,28 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
       ...(spec.concurrency !== undefined && { holds: true }),
     })
   }
-  const priority = priorityOf ? await made(workflow, `the priority of workflow '${workflow.name}'`, priorityOf, accepted) : 0
+  const priority = priorityOf
+    ? await made(workflow, `the priority of workflow '${workflow.name}'`, priorityOf, accepted)
+    : 0
   if (typeof priority !== 'number' || !(Math.abs(priority) <= MOST_PRIORITY))
-    throw ofInput(`the priority of workflow '${workflow.name}' must be a number from -${MOST_PRIORITY} to ${MOST_PRIORITY}, got ${String(priority)}`)
+    throw ofInput(
+      `the priority of workflow '${workflow.name}' must be a number from -${MOST_PRIORITY} to ${MOST_PRIORITY}, got ${String(priority)}`,
+    )
   const specs = Object.fromEntries(limits.map(({ name, spec }) => [name, spec]))
-  return { gates, order: now - Math.round(priority * PRIORITY_MS), specs, ...(singleton && { onConflict: singleton.onConflict }) }
+  return {
+    gates,
+    order: now - Math.round(priority * PRIORITY_MS),
+    specs,
+    ...(singleton && { onConflict: singleton.onConflict }),
+  }
 }
 
 /** Of a run that has its input now. A debounced one has that of the last start, whose keys may be others than those of the first. */
-export async function admissionWithStarts(workflow: AnyWorkflow, accepted: Accepted, before: Admission): Promise<Admission> {
+export async function admissionWithStarts(
+  workflow: AnyWorkflow,
+  accepted: Accepted,
+  before: Admission,
+): Promise<Admission> {
   const { gathering, ...rest } = before
   const admission = { ...rest, ...(gathering && { gathered: gathering }) }
   if (!workflow.options.debounce) return admission

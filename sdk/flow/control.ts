@@ -1,18 +1,19 @@
+import { EVENT_ROLE } from '../base/events.ts'
+import { accept } from '../base/schema.ts'
 import type { RunOutcome } from '../engine/closing.ts'
-import { EVENT_ROLE } from '../engine/events.ts'
 import { findWorkflow } from '../engine/find-workflow.ts'
 import type { FlowControl, KnownPauses } from '../engine/flow-port.ts'
 import type { Visit } from '../engine/visit.ts'
-import type { Message, World } from '../ports.ts'
-import { accept } from '../schema.ts'
+import type { Message } from '../ports/run.ts'
+import type { World } from '../ports/world.ts'
 import type { WorkflowSource } from '../workflow.ts'
 import { admissionFor, type Gate, isInLine } from './admission.ts'
-import { acceptBatch, soleStart } from './coalescing.ts'
-import { collectStarts } from './collect-starts.ts'
-import { limiterOf, TRUSTED_MS } from './limiter.ts'
-import { isPause } from './pause-scope.ts'
+import { acceptBatch, soleStart } from './coalescing/coalescing.ts'
+import { collectStarts } from './coalescing/collect-starts.ts'
+import { limiterOf, TRUSTED_MS } from './limiter/limiter.ts'
+import { isPause } from './limiter/pause-scope.ts'
+import { releasesOfRun } from './limiter/releases.ts'
 import { pausesOf, withGate } from './pauses.ts'
-import { releasesOfRun } from './releases.ts'
 import { latestStart, StepPermits } from './step-permits.ts'
 
 /** Flow control as the engine sees it. */
@@ -23,8 +24,12 @@ export const flowControl: FlowControl = {
   releasesOf: (run) => releasesOfRun(run),
   countsFrom: ({ run: { startedAt, createdAt, admission, generation }, claimed, begunAt }) =>
     !admission || generation > 0 ? (startedAt ?? createdAt) : (claimed.frames[0]?.at ?? begunAt),
-  childOf: async (workflow, accepted, now) => ({ ...soleStart(workflow, accepted), ...(await admissionFor(workflow, accepted, now)) }),
-  nextInput: (workflow, given, what) => (workflow.options.batch ? acceptBatch(workflow, given, what) : accept(workflow.options.input, given, what)),
+  childOf: async (workflow, accepted, now) => ({
+    ...soleStart(workflow, accepted),
+    ...(await admissionFor(workflow, accepted, now)),
+  }),
+  nextInput: (workflow, given, what) =>
+    workflow.options.batch ? acceptBatch(workflow, given, what) : accept(workflow.options.input, given, what),
 }
 
 /** Debounce and batch windows, the run's own queue, its permits, and pauses: before any workflow code. */
@@ -32,7 +37,8 @@ async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcom
   const { run, closing } = visit
   const { admission } = run
   const cancelled = cancelledBeforeStart(visit)
-  if (cancelled) return closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
+  if (cancelled)
+    return closing.endWith({ type: 'run.cancelled', reason: cancelled.reason ?? 'cancelled before it started' })
   if (admission?.gathering) {
     const outcome = await collect(visit, workflows)
     if (outcome) return outcome
@@ -48,7 +54,10 @@ async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcom
 }
 
 /** Takes the starts that become this run. An outcome, if more may come. */
-async function collect({ world, run, closing, buffer, inbox, options }: Visit, workflows: WorkflowSource): Promise<RunOutcome | undefined> {
+async function collect(
+  { world, run, closing, buffer, inbox, options }: Visit,
+  workflows: WorkflowSource,
+): Promise<RunOutcome | undefined> {
   const workflow = await findWorkflow(run, workflows)
   if (workflow instanceof Error) return closing.leaveToOthers(workflow, options.unknownDelayMs)
   const collected = await collectStarts(world, workflow, run, (next) => buffer.commit(next))
@@ -63,7 +72,9 @@ async function lostPermit(visit: Visit): Promise<number | undefined> {
   if (!journal.isEmpty || run.generation > 0) return undefined
   const now = world.clock.now()
   const isDoubtful = ({ grant, limit }: Gate) =>
-    grant !== undefined && !isPause(limit) && ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
+    grant !== undefined &&
+    !isPause(limit) &&
+    ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
   if (!run.admission!.gates.some(isDoubtful)) return undefined
   const { lost, renewed } = await world.store.confirmPermits(run, claimed.recovered, latestStart(visit))
   if (!renewed) return lost

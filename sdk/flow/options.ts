@@ -1,8 +1,8 @@
-import { type Duration, milliseconds } from '../engine/duration.ts'
-import { InvalidInputError } from '../engine/errors.ts'
-import { MOST_BATCH } from './bounds.ts'
-import { type LimitSpec, specOf } from './limit.ts'
-import { isPause } from './pause-scope.ts'
+import { type Duration, milliseconds } from '../base/duration.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import { MOST_BATCH } from './limiter/bounds.ts'
+import { type LimitSpec, specOf } from './limiter/limit.ts'
+import { isPause } from './limiter/pause-scope.ts'
 
 /** How many runs of a workflow go at once, how fast they start, and which starts become one. `I` is the parsed input. */
 export interface FlowOptions<I> {
@@ -67,10 +67,17 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
     throw new InvalidInputError(`${what}: its concurrency is an empty list; leave it out where there is to be none`)
   for (const each of several) {
     const example = `{ limit: ${typeof each === 'number' ? each : 5} }`
-    if (each?.limit === undefined) throw new InvalidInputError(`${what}: write its concurrency as \`concurrency: ${example}\`, or as a list of such limits`)
+    if (each?.limit === undefined)
+      throw new InvalidInputError(
+        `${what}: write its concurrency as \`concurrency: ${example}\`, or as a list of such limits`,
+      )
   }
   // Named by their place in the code: what people have set for one is not for another when a limit is added behind it.
-  const named = several.map(({ limit, key }, i) => ({ name: `${workflow}:concurrency${i === 0 ? '' : `:${i + 1}`}`, limit, key }))
+  const named = several.map(({ limit, key }, i) => ({
+    name: `${workflow}:concurrency${i === 0 ? '' : `:${i + 1}`}`,
+    limit,
+    key,
+  }))
   for (const { name, limit, key } of [...named.filter(({ key }) => key), ...named.filter(({ key }) => !key)]) {
     checkKey(`${what}: the key of its concurrency`, key)
     limits.push({ name, spec: specOf({ concurrency: limit }, `the concurrency of ${what}`), ...(key && { key }) })
@@ -79,19 +86,30 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
   if (rateLimit) {
     checkKey(`${what}: rateLimit.key`, rateLimit.key)
     const { limit: rate, per, key } = rateLimit
-    if (rate === undefined || per === undefined) throw new InvalidInputError(`${what}: write its rateLimit as \`rateLimit: ${WRITTEN.rateLimit}\``)
-    limits.push({ name: `${workflow}:rate`, spec: specOf({ rate, per }, `the rateLimit of ${what}`), ...(key && { key }) })
+    if (rate === undefined || per === undefined)
+      throw new InvalidInputError(`${what}: write its rateLimit as \`rateLimit: ${WRITTEN.rateLimit}\``)
+    limits.push({
+      name: `${workflow}:rate`,
+      spec: specOf({ rate, per }, `the rateLimit of ${what}`),
+      ...(key && { key }),
+    })
   }
   if (priority !== undefined && typeof priority !== 'function')
     throw new InvalidInputError(`${what}: \`priority\` is a function of the input that gives a number`)
   if (debounce) checkDebounce(what, debounce)
   if (batch) checkBatch(what, batch)
   if (debounce && batch)
-    throw new InvalidInputError(`${what} has a debounce and a batch; of starts that become one run, give either the last input or all of them`)
+    throw new InvalidInputError(
+      `${what} has a debounce and a batch; of starts that become one run, give either the last input or all of them`,
+    )
   if (limits.some(({ name }) => isPause(name)))
-    throw new InvalidInputError(`a workflow with limits cannot be named '${workflow}': its limits would look like pauses. Give it another name`)
+    throw new InvalidInputError(
+      `a workflow with limits cannot be named '${workflow}': its limits would look like pauses. Give it another name`,
+    )
   if (singleton && (debounce || batch))
-    throw new InvalidInputError(`${what} has a singleton beside a ${debounce ? 'debounce' : 'batch'}; give it one of the two`)
+    throw new InvalidInputError(
+      `${what} has a singleton beside a ${debounce ? 'debounce' : 'batch'}; give it one of the two`,
+    )
   return limits
 }
 
@@ -105,7 +123,9 @@ const WRITTEN = {
 /** A zero or a false would look as if it had switched something off. */
 function checkWritten(what: string, name: keyof typeof WRITTEN, value: unknown): void {
   if (value === undefined || (typeof value === 'object' && value !== null)) return
-  throw new InvalidInputError(`${what}: write its ${name} as \`${name}: ${WRITTEN[name]}\`, or leave it out; got ${JSON.stringify(value)}`)
+  throw new InvalidInputError(
+    `${what}: write its ${name} as \`${name}: ${WRITTEN[name]}\`, or leave it out; got ${JSON.stringify(value)}`,
+  )
 }
 
 function checkDebounce(what: string, { key, wait, max }: NonNullable<AnyFlow['debounce']>): void {
@@ -119,10 +139,15 @@ function checkBatch(what: string, { key, size, wait }: NonNullable<AnyFlow['batc
   checkKey(`${what}: batch.key`, key)
   milliseconds(wait, `${what}: batch.wait`)
   if (!Number.isInteger(size) || size < 1 || size > MOST_BATCH)
-    throw new InvalidInputError(`${what}: batch.size must be a whole number from 1 to ${MOST_BATCH.toLocaleString('en')}, got ${String(size)}`)
+    throw new InvalidInputError(
+      `${what}: batch.size must be a whole number from 1 to ${MOST_BATCH.toLocaleString('en')}, got ${String(size)}`,
+    )
 }
 
 function checkKey(what: string, key: unknown, needed?: 'needed'): void {
   if (key === undefined && !needed) return
-  if (typeof key !== 'function') throw new InvalidInputError(`${what} must be a function of the input that gives a string, as in ({ tenant }) => tenant`)
+  if (typeof key !== 'function')
+    throw new InvalidInputError(
+      `${what} must be a function of the input that gives a string, as in ({ tenant }) => tenant`,
+    )
 }

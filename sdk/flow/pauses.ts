@@ -1,16 +1,19 @@
-import { ConflictError, InvalidInputError } from '../engine/errors.ts'
-import type { Json } from '../engine/json.ts'
-import { checkName, checkRunId } from '../engine/names.ts'
-import { type Count, type DocumentStore, hasEnded, type RunRecord, type World } from '../ports.ts'
+import { ConflictError, InvalidInputError } from '../base/errors.ts'
+import type { Json } from '../base/json.ts'
+import { checkName, checkRunId } from '../base/names.ts'
+import type { DocumentStore } from '../ports/documents.ts'
+import { hasEnded, type RunRecord } from '../ports/run.ts'
+import type { Count } from '../ports/run-lists.ts'
+import type { World } from '../ports/world.ts'
 import type { Admission, Gate } from './admission.ts'
-import { MOST_PAUSES, MOST_PER_SECOND, USUAL_PER_SECOND } from './bounds.ts'
-import { limitersInUse } from './changing-limits.ts'
-import { type LimitRecord, PAUSES, serialOf } from './limit-record.ts'
-import { isPause, nameOf, type PauseScope, scopeOf } from './pause-scope.ts'
-import { inWords } from './readable.ts'
-import { countOf, readLine } from './reading-queues.ts'
+import { MOST_PAUSES, MOST_PER_SECOND, USUAL_PER_SECOND } from './limiter/bounds.ts'
+import { type LimitRecord, PAUSES, serialOf } from './limiter/limit-record.ts'
+import { isPause, nameOf, type PauseScope, scopeOf } from './limiter/pause-scope.ts'
+import { inWords } from './limiter/readable.ts'
+import { limitersInUse } from './operating/changing-limits.ts'
+import { countOf, readLine } from './operating/reading-queues.ts'
 
-export type { PauseScope } from './pause-scope.ts'
+export type { PauseScope } from './limiter/pause-scope.ts'
 
 /** A pause as people see it. */
 export interface PauseView {
@@ -54,7 +57,13 @@ export class Pauses {
       const limit = nameOf(scope)
       const record = records.get(limit)
       const gate = record && { limit, key: serialOf(record), round: record.round ?? 0 }
-      if (gate && !admission?.gates.some((passed) => passed.limit === gate.limit && passed.key === gate.key && passed.round === gate.round)) return gate
+      if (
+        gate &&
+        !admission?.gates.some(
+          (passed) => passed.limit === gate.limit && passed.key === gate.key && passed.round === gate.round,
+        )
+      )
+        return gate
     }
     return undefined
   }
@@ -84,11 +93,18 @@ export function pausesOf(world: Pick<World, 'documents' | 'clock'>): Pauses {
 }
 
 /** The gates of a run that has to pass one more. Earlier pauses are over for it. One that has not begun comes to its rate behind the pause: what a rate lets in starts. */
-export function withGate({ admission, createdAt }: RunRecord, gate: Gate, hasBegun: boolean): { admission: Admission; passed: number } {
+export function withGate(
+  { admission, createdAt }: RunRecord,
+  gate: Gate,
+  hasBegun: boolean,
+): { admission: Admission; passed: number } {
   const gates = (admission?.gates ?? []).filter(({ limit }) => limit !== gate.limit)
   const isRate = ({ limit, holds }: Gate) => !hasBegun && !holds && !isPause(limit)
   const before = gates.filter((each) => !isRate(each))
-  return { admission: { order: createdAt, ...admission, gates: [...before, gate, ...gates.filter(isRate)] }, passed: before.length }
+  return {
+    admission: { order: createdAt, ...admission, gates: [...before, gate, ...gates.filter(isRate)] },
+    passed: before.length,
+  }
 }
 
 export async function pause(world: World, scope: PauseScope): Promise<PauseView> {
@@ -119,7 +135,11 @@ async function pausedRuns({ documents }: World): Promise<number> {
 }
 
 /** Lets those in line go, so many a second, and everybody who comes behind them; undefined where nothing is paused. */
-export async function resume(world: World, scope: PauseScope, { perSecond = USUAL_PER_SECOND }: { perSecond?: number } = {}): Promise<PauseView | undefined> {
+export async function resume(
+  world: World,
+  scope: PauseScope,
+  { perSecond = USUAL_PER_SECOND }: { perSecond?: number } = {},
+): Promise<PauseView | undefined> {
   if (!Number.isInteger(perSecond) || perSecond < 1 || perSecond > MOST_PER_SECOND)
     throw new InvalidInputError(
       `the rate of a resume must be a whole number from 1 to ${MOST_PER_SECOND.toLocaleString('en')} a second, got ${String(perSecond)}`,
@@ -151,7 +171,10 @@ export async function listPauses(world: World): Promise<PauseView[]> {
   for (const document of await documents.list(PAUSES)) {
     const { key, value, version, unreadable } = document
     const record = value as unknown as LimitRecord
-    const view = { ...viewOf(key, record), ...(unreadable && { unreadable: inWords(PAUSES, document), since: world.clock.now() }) }
+    const view = {
+      ...viewOf(key, record),
+      ...(unreadable && { unreadable: inWords(PAUSES, document), since: world.clock.now() }),
+    }
     const state = 'run' in view.scope ? await store.state(view.scope.run) : undefined
     // A run that has ended takes its pause along, and whoever looks next sees to it.
     if ('run' in view.scope && (!state || hasEnded(state.status))) await documents.delete(PAUSES, key, version)
@@ -161,7 +184,11 @@ export async function listPauses(world: World): Promise<PauseView[]> {
 }
 
 function viewOf(name: string, { code, since, paused }: LimitRecord): PauseView {
-  return { scope: scopeOf(name), since: since ?? 0, ...(!paused && code.rate !== undefined && { perSecond: code.rate }) }
+  return {
+    scope: scopeOf(name),
+    since: since ?? 0,
+    ...(!paused && code.rate !== undefined && { perSecond: code.rate }),
+  }
 }
 
 /** One thing, and nothing that could be taken for more. */

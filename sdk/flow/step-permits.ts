@@ -1,15 +1,15 @@
+import { idempotencyKey } from '../base/names.ts'
 import type { LimitOfStep, Permits } from '../engine/flow-port.ts'
 import type { FrameBuffer } from '../engine/frame-buffer.ts'
-import { idempotencyKey } from '../engine/names.ts'
 import type { Operation } from '../engine/operation.ts'
 import type { Visit } from '../engine/visit.ts'
-import type { GrantedPermit } from '../ports.ts'
-import type { Limit, LimitSpec } from './limit.ts'
-import { isSameLimiter, type LimiterId, limiterOf } from './limiter.ts'
-import { openPermits } from './permit-log.ts'
-import { holderOf, type QueueEntry } from './queue.ts'
-import { WAIT_HERE_MS } from './rate.ts'
-import { released, releasesToRepeat } from './releases.ts'
+import type { GrantedPermit } from '../ports/permits.ts'
+import type { Limit, LimitSpec } from './limiter/limit.ts'
+import { isSameLimiter, type LimiterId, limiterOf } from './limiter/limiter.ts'
+import { openPermits } from './limiter/permit-log.ts'
+import { holderOf, type QueueEntry } from './limiter/queue.ts'
+import { WAIT_HERE_MS } from './limiter/rate.ts'
+import { released, releasesToRepeat } from './limiter/releases.ts'
 
 /** A permit that the run may hold, or has asked for. */
 interface Permit {
@@ -116,17 +116,27 @@ export class StepPermits implements Permits {
       // Its part of the rate was for another time.
       const isLate = granted.until !== undefined && granted.until < this.now()
       const renewed = isLate ? await this.renew(operation, permit, granted.at) : granted
-      return renewed ? this.begin(operation, { ...permit, granted: { ...granted, ...renewed } }) : this.release(operation, 'and ask again')
+      return renewed
+        ? this.begin(operation, { ...permit, granted: { ...granted, ...renewed } })
+        : this.release(operation, 'and ask again')
     }
     // A runner that died may have got a slot without having been in the queue.
-    const standing = await store.standing(permit.limiter, this.entryOf(operation, permit), !permit.isKnown && this.visit.claimed.recovered)
+    const standing = await store.standing(
+      permit.limiter,
+      this.entryOf(operation, permit),
+      !permit.isKnown && this.visit.claimed.recovered,
+    )
     permit.isKnown = true
     if (standing === 'queued') delete permit.granted
     else if (standing === 'unknown') this.release(operation, 'and ask again')
     else this.begin(operation, { ...permit, granted: standing.permit })
   }
 
-  private async renew(operation: Operation, permit: Permit, grantedFor: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
+  private async renew(
+    operation: Operation,
+    permit: Permit,
+    grantedFor: number,
+  ): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
     const entry = this.entryOf(operation, permit)
     const { world, run } = this.visit
     const renewed = await world.store.renewRate(permit.limiter, entry, run.epoch, grantedFor, latestStart(this.visit))
@@ -144,7 +154,8 @@ export class StepPermits implements Permits {
     if (granted.at > now) return begin?.(granted.at)
     this.waiting.delete(operation)
     const { limiter, order, isQueued } = permit
-    if (isQueued && operation.kind === 'step') this.visit.buffer.addAside({ type: 'step.admitted', id: operation.id, ...limiter, order })
+    if (isQueued && operation.kind === 'step')
+      this.visit.buffer.addAside({ type: 'step.admitted', id: operation.id, ...limiter, order })
     // A rate counts every begin: the entry is gone before, so that the runner after a crash takes another part of the rate. A slot is
     // the same one for that runner, so the step need not wait for its entry to leave the queue.
     if (isQueued && granted.until !== undefined) this.confirm(permit)
@@ -168,13 +179,30 @@ export class StepPermits implements Permits {
     const { limiter, spec, cost } = operation.limit!
     const nth = (operation.facts?.permits ?? 0) + 1
     const order = operation.facts?.until ?? operation.limit!.calledAt
-    const event = { type: operation.kind === 'task' ? ('task.queued' as const) : ('step.queued' as const), id: operation.id, ...limiter, order, nth }
+    const event = {
+      type: operation.kind === 'task' ? ('task.queued' as const) : ('step.queued' as const),
+      id: operation.id,
+      ...limiter,
+      order,
+      nth,
+    }
     buffer.add(event)
     operation.learn(event)
     this.toAsk.delete(operation)
-    const permit: Permit = { limiter, holder: holderOf(run, idempotencyKey(run, operation.id), nth), order, isKnown: true, isQueued: true }
+    const permit: Permit = {
+      limiter,
+      holder: holderOf(run, idempotencyKey(run, operation.id), nth),
+      order,
+      isKnown: true,
+      isQueued: true,
+    }
     this.permits.set(operation.id, permit)
-    buffer.send({ kind: 'acquire', limiter, spec: spec as LimitSpec, entry: { ...this.entryOf(operation, permit), cost } })
+    buffer.send({
+      kind: 'acquire',
+      limiter,
+      spec: spec as LimitSpec,
+      entry: { ...this.entryOf(operation, permit), cost },
+    })
   }
 
   private entryOf(operation: Operation, { holder, order }: Permit): QueueEntry {
@@ -223,7 +251,8 @@ export class StepPermits implements Permits {
   }
 
   stepBack(): void {
-    for (const operation of this.waiting.keys()) if (this.permits.has(operation.id)) this.release(operation, 'and ask again')
+    for (const operation of this.waiting.keys())
+      if (this.permits.has(operation.id)) this.release(operation, 'and ask again')
   }
 
   coolDown(operation: Operation, limit: LimitOfStep, ms: number): void {
@@ -235,7 +264,16 @@ export class StepPermits implements Permits {
     if (isOwn && key === limiter.key) return
     const { buffer } = this.visit
     if (key === undefined) buffer.send({ kind: 'coolDown', limit: name, spec, ms })
-    else buffer.send({ kind: 'release', limiter: { limit: name, key }, holder: '', lane: '', order: 0, mayHold: false, cooldownMs: ms })
+    else
+      buffer.send({
+        kind: 'release',
+        limiter: { limit: name, key },
+        holder: '',
+        lane: '',
+        order: 0,
+        mayHold: false,
+        cooldownMs: ms,
+      })
   }
 
   private now(): number {
@@ -244,10 +282,16 @@ export class StepPermits implements Permits {
 }
 
 /** A start that was late once is held in its process for the next time: another wake-up might be as late. */
-export const latestStart = (visit: Visit): number => visit.world.clock.now() + Math.min(WAIT_HERE_MS, visit.timeLeft() / 2)
+export const latestStart = (visit: Visit): number =>
+  visit.world.clock.now() + Math.min(WAIT_HERE_MS, visit.timeLeft() / 2)
 
 function releaseOf({ granted, isQueued, ...permit }: Permit) {
   const slot = granted?.slot === undefined ? {} : { slot: granted.slot }
   // Without a slot and a place in the queue it took part of a rate, and nothing can be given back.
-  return { ...released(permit), isQueued, ...slot, mayHold: isQueued || granted?.slot !== undefined || granted === undefined }
+  return {
+    ...released(permit),
+    isQueued,
+    ...slot,
+    mayHold: isQueued || granted?.slot !== undefined || granted === undefined,
+  }
 }

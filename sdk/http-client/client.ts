@@ -1,25 +1,26 @@
+import { type Duration, milliseconds } from '../base/duration.ts'
+import { type Problem, recordError } from '../base/errors.ts'
+import { ownKey } from '../base/own-key.ts'
+import { validateOrThrow } from '../base/schema.ts'
+import type { Giving } from '../base/storable.ts'
+import { encode } from '../base/values.ts'
 import type { EraseTagged } from '../bulk/erase-tagged.ts'
 import type { IncidentFilter, Incidents } from '../bulk/incidents.ts'
 import type { Bulk, WouldSteer } from '../bulk/steer-many.ts'
-import type { OpenCallback } from '../callbacks.ts'
-import type { AskOptions, Client, ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
+import type { OpenCallback } from '../client/callbacks.ts'
+import type { AskOptions, Client, ListOptions, RepeatOptions, RunView, StartOptions } from '../client/client.ts'
+import type { HistoryEvent, HistoryOptions } from '../client/history.ts'
+import { outputOf, type ResultArguments, resultArguments } from '../client/output-of.ts'
+import { contentOf, tooLate } from '../client/reply-content.ts'
+import type { RerunOptions } from '../client/rerunning.ts'
+import type { RemoteSchedules, ScheduleView } from '../client/schedules.ts'
+import { StartedRun } from '../client/started-run.ts'
 import type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
-import { type Duration, milliseconds } from '../engine/duration.ts'
-import { type Problem, recordError } from '../engine/errors.ts'
-import { ownKey } from '../engine/own-key.ts'
-import { encode } from '../engine/values.ts'
 import type { PauseScope, PauseView } from '../flow/pauses.ts'
-import type { HistoryEvent, HistoryOptions } from '../history.ts'
-import { outputOf, type ResultArguments, resultArguments } from '../output-of.ts'
-import { hasEnded, type RunCounts, type RunPage, type RunStatus } from '../ports.ts'
-import { contentOf, tooLate } from '../reply-content.ts'
-import type { RerunOptions } from '../rerunning.ts'
-import type { RemoteSchedules, ScheduleView } from '../schedules.ts'
-import { validateOrThrow } from '../schema.ts'
-import { StartedRun } from '../started-run.ts'
-import type { Giving } from '../storable.ts'
+import { hasEnded, type RunStatus } from '../ports/run.ts'
+import type { RunCounts, RunPage } from '../ports/run-lists.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { NewToken, TokenView } from '../tasks/tokens.ts'
 import { meantRunId } from '../views/as-written.ts'
@@ -66,7 +67,11 @@ const POLL_MS = 20_000
  * The in-process client's methods over HTTP, with fetch and nothing of Node's. Every POST carries an idempotency key, the
  * caller's or one of its own, so that a request whose answer got lost is repeated without harm.
  */
-export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world' | 'limits'>>, RemoteSchedules {
+export class OverwinterClient
+  implements
+    Pick<Client, Exclude<keyof Client, 'registry' | 'definitions' | 'callbacks' | 'world' | 'limits'>>,
+    RemoteSchedules
+{
   private readonly transport: Transport
   /** Limits while they are in use. */
   readonly limits: RemoteLimits
@@ -76,7 +81,10 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     this.limits = new RemoteLimits(this.transport)
   }
 
-  async start<I, O>(workflow: Workflow<I, O> | string, ...[input, options = {}]: Giving<I, StartOptions>): Promise<StartedRun<O>> {
+  async start<I, O>(
+    workflow: Workflow<I, O> | string,
+    ...[input, options = {}]: Giving<I, StartOptions>
+  ): Promise<StartedRun<O>> {
     const { body, created } = await this.launch<{ runId: string; status: RunStatus }>(workflow, input, options, {})
     return new StartedRun<O>(this, { ...body, created })
   }
@@ -85,13 +93,17 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     workflow: Workflow<I, O> | string,
     ...[input, { timeout, ...options } = {}]: Giving<I, StartOptions & { timeout?: Duration }>
   ): Promise<{ run: RunView; created: boolean }> {
-    const until = timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(timeout, 'the timeout of a start')
+    const until =
+      timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(timeout, 'the timeout of a start')
     // In one request: the server hands a run that somebody waits for straight to a runner.
     const wait = Math.min(POLL_MS, until - Date.now())
     const { body, created } = await this.launch<RunJson>(workflow, input, options, { wait: `${wait}ms` })
     const run = runFromJson(body)
     if (isSettled(run) || Date.now() >= until) return { run, created }
-    return { run: await this.settled(run.runId, timeout === undefined ? {} : { timeout: Math.max(1, until - Date.now()) }), created }
+    return {
+      run: await this.settled(run.runId, timeout === undefined ? {} : { timeout: Math.max(1, until - Date.now()) }),
+      created,
+    }
   }
 
   private async launch<T>(
@@ -104,7 +116,13 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     const kept = encode(input, `the input of workflow '${name}'`)
     const path = `/workflows/${encodeURIComponent(name)}/runs`
     const { status, body, attempts } = await this.transport.send<T>({
-      ...{ method: 'POST', path, query, body: { ...options, input: kept, version }, idempotencyKey: idempotencyKey ?? ownKey() },
+      ...{
+        method: 'POST',
+        path,
+        query,
+        body: { ...options, input: kept, version },
+        idempotencyKey: idempotencyKey ?? ownKey(),
+      },
       ...(readTraceparent(traceparent) && { traceparent }),
     })
     // Under a key that nobody else has, "started before" may mean by an earlier attempt of this call.
@@ -137,7 +155,10 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   }
 
   async settled(runId: string, options: { timeout?: Duration } = {}): Promise<RunView> {
-    const until = options.timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(options.timeout, `the timeout for run '${runId}'`)
+    const until =
+      options.timeout === undefined
+        ? Number.POSITIVE_INFINITY
+        : Date.now() + milliseconds(options.timeout, `the timeout for run '${runId}'`)
     for (;;) {
       const wait = Math.ceil(Math.min(POLL_MS, until - Date.now()))
       const run = runFromJson(await this.read<RunJson>(runPath(runId), wait > 0 ? { wait: `${wait}ms` } : {}))
@@ -151,10 +172,20 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   }
 
   /** Starts a run that erases all runs with a tag; its result says how many there were. */
-  async eraseTagged(tag: string, options: Omit<EraseTagged, 'tag'> & RepeatOptions = {}): Promise<{ runId: string; status: RunStatus }> {
+  async eraseTagged(
+    tag: string,
+    options: Omit<EraseTagged, 'tag'> & RepeatOptions = {},
+  ): Promise<{ runId: string; status: RunStatus }> {
     const { idempotencyKey = ownKey(), terminate, workflow } = options
     const query = { tag, workflow, ...(terminate && { terminate: 'true' }) }
-    return (await this.transport.send<{ runId: string; status: RunStatus }>({ method: 'DELETE', path: '/runs', query, idempotencyKey })).body
+    return (
+      await this.transport.send<{ runId: string; status: RunStatus }>({
+        method: 'DELETE',
+        path: '/runs',
+        query,
+        idempotencyKey,
+      })
+    ).body
   }
 
   /** What happened in the run since it began, or began anew. With `after`, only what came behind that event's `n`. */
@@ -162,7 +193,10 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     const events: HistoryEvent[] = []
     let cursor: string | undefined
     do {
-      const page = await this.read<HistoryPageJson>(runPath(runId, '/history'), cursor === undefined ? { after } : { cursor })
+      const page = await this.read<HistoryPageJson>(
+        runPath(runId, '/history'),
+        cursor === undefined ? { after } : { cursor },
+      )
       events.push(...page.events.map(eventFromJson))
       cursor = page.cursor
     } while (cursor !== undefined)
@@ -227,7 +261,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
 
   /** A new version, unless the latest one says the same. A name that is not in the definition is given to it. */
   async putDefinition(name: string, definition: unknown): Promise<SavedDefinition> {
-    const { status, body } = await this.transport.send<SavedDefinitionJson>({ method: 'PUT', path: definitionPath(name), body: definition })
+    const { status, body } = await this.transport.send<SavedDefinitionJson>({
+      method: 'PUT',
+      path: definitionPath(name),
+      body: definition,
+    })
     return { ...body, createdAt: Date.parse(body.createdAt), isNew: status === 201 }
   }
 
@@ -249,7 +287,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
 
   async listDefinitions(): Promise<DefinitionSummary[]> {
     const { definitions } = await this.read<{ definitions: DefinitionSummaryJson[] }>('/definitions')
-    return definitions.map((each) => ({ ...each, createdAt: Date.parse(each.createdAt), updatedAt: Date.parse(each.updatedAt) }))
+    return definitions.map((each) => ({
+      ...each,
+      createdAt: Date.parse(each.createdAt),
+      updatedAt: Date.parse(each.updatedAt),
+    }))
   }
 
   /** Refused while runs of it are alive. */
@@ -257,12 +299,19 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     await this.transport.send({ method: 'DELETE', path: definitionPath(name) })
   }
 
-  async ask<In, Out>(runId: string, request: RunRequest<unknown, In, never, Out> | string, ...[payload, options = {}]: Giving<In, AskOptions>): Promise<Out> {
+  async ask<In, Out>(
+    runId: string,
+    request: RunRequest<unknown, In, never, Out> | string,
+    ...[payload, options = {}]: Giving<In, AskOptions>
+  ): Promise<Out> {
     const { name, schema } = typeof request === 'string' ? { name: request, schema: undefined } : request
     await validateOrThrow(schema, payload, `the payload of request '${name}'`)
     const kept = encode(payload, `the payload of request '${name}'`)
     const { idempotencyKey = ownKey(), timeout } = options
-    const until = timeout === undefined ? Number.POSITIVE_INFINITY : Date.now() + milliseconds(timeout, `the timeout of request '${name}'`)
+    const until =
+      timeout === undefined
+        ? Number.POSITIVE_INFINITY
+        : Date.now() + milliseconds(timeout, `the timeout of request '${name}'`)
     const question = { runId, request: name, idempotencyKey }
     const path = runPath(runId, `/requests/${encodeURIComponent(name)}`)
     for (;;) {
@@ -274,12 +323,18 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
     }
   }
 
-  async signal<In>(runId: string, signal: Signal<unknown, In> | string, ...[payload, options]: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
+  async signal<In>(
+    runId: string,
+    signal: Signal<unknown, In> | string,
+    ...[payload, options]: Giving<In, RepeatOptions>
+  ): Promise<{ accepted: boolean }> {
     const { name, schema } = typeof signal === 'string' ? { name: signal, schema: undefined } : signal
     // The server knows signals by name only, so this is the place where the schema can be checked.
     await validateOrThrow(schema, payload, `the payload of signal '${name}'`)
     const kept = encode(payload, `the payload of signal '${name}'`)
-    return (await this.post<{ accepted: boolean }>(runPath(runId, `/signals/${encodeURIComponent(name)}`), kept, options)).body
+    return (
+      await this.post<{ accepted: boolean }>(runPath(runId, `/signals/${encodeURIComponent(name)}`), kept, options)
+    ).body
   }
 
   async cancel(runId: string, reason?: string, options?: RepeatOptions): Promise<void> {
@@ -297,7 +352,9 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   /** A new run of the same workflow and input, which takes over what happened before the given step, or begins at its beginning. */
   async rerun(runId: string, options: RerunOptions): Promise<{ runId: string; created: boolean }> {
     const { idempotencyKey, ...body } = options
-    const { status, body: started } = await this.post<{ runId: string }>(runPath(runId, '/rerun'), body, { idempotencyKey })
+    const { status, body: started } = await this.post<{ runId: string }>(runPath(runId, '/rerun'), body, {
+      idempotencyKey,
+    })
     return { runId: started.runId, created: status === 201 || idempotencyKey === undefined }
   }
 
@@ -317,7 +374,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   }
 
   async completeCallback(token: string, result?: unknown, options?: RepeatOptions): Promise<void> {
-    await this.post(`/callbacks/${encodeURIComponent(token)}`, { result: encode(result, 'the result of a callback') }, options)
+    await this.post(
+      `/callbacks/${encodeURIComponent(token)}`,
+      { result: encode(result, 'the result of a callback') },
+      options,
+    )
   }
 
   async failCallback(token: string, error: unknown, options?: RepeatOptions): Promise<void> {
@@ -358,7 +419,11 @@ export class OverwinterClient implements Pick<Client, Exclude<keyof Client, 'reg
   /** A token for workers or for a part of the API, shown here and never again. Not repeated when the answer gets lost: that would make another one. */
   async createToken({ name, scopes, workflows, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
     const body = { name, scopes, workflows, task_types: types, expires_in: expiresIn }
-    const { body: made } = await this.transport.send<TokenJson & { token: string }>({ method: 'POST', path: '/v1/tokens', body })
+    const { body: made } = await this.transport.send<TokenJson & { token: string }>({
+      method: 'POST',
+      path: '/v1/tokens',
+      body,
+    })
     return { ...tokenFromJson(made), token: made.token }
   }
 

@@ -9,7 +9,7 @@ import {
   reviveError,
   UnknownSignalError,
   UnknownWorkflowError,
-} from '../engine/errors.ts'
+} from '../base/errors.ts'
 import { PROBLEM_BASE, type ProblemJson } from './wire.ts'
 
 /** An answer that has no error class of its own: not authorized, too large, throttled, a fault of the server. */
@@ -28,7 +28,8 @@ export class HttpError extends Error {
 
 const REVIVED: Record<string, (problem: ProblemJson) => Error> = {
   // A lone problem that repeats the detail would be printed twice.
-  'invalid-input': ({ detail, problems }) => new InvalidInputError(detail, problems?.filter(({ message }) => message !== detail).map(fromTheBody)),
+  'invalid-input': ({ detail, problems }) =>
+    new InvalidInputError(detail, problems?.filter(({ message }) => message !== detail).map(fromTheBody)),
   misfit: ({ detail, problems }) => new MisfitError(detail, problems),
   gone: ({ detail }) => new GoneError(detail),
   'unknown-run': ({ detail }) => new RunNotFoundError(detail),
@@ -44,7 +45,8 @@ const REVIVED: Record<string, (problem: ProblemJson) => Error> = {
 /** The error that the in-process client would have thrown. */
 export function errorFrom(status: number, text: string): Error {
   const problem = readProblem(text)
-  if (!problem) return new HttpError(status, `the server answered ${status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`)
+  if (!problem)
+    return new HttpError(status, `the server answered ${status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`)
   const kind = problem.type.startsWith(PROBLEM_BASE) ? problem.type.slice(PROBLEM_BASE.length) : ''
   return REVIVED[kind]?.(problem) ?? new HttpError(status, `${problem.title}: ${problem.detail}`, problem.type)
 }
@@ -57,7 +59,9 @@ function fromTheBody({ path, message }: { path: string; message: string }): { pa
 function readProblem(text: string): ProblemJson | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && 'type' in value && 'detail' in value ? (value as ProblemJson) : undefined
+    return typeof value === 'object' && value !== null && 'type' in value && 'detail' in value
+      ? (value as ProblemJson)
+      : undefined
   } catch {
     // A gateway in between answers in its own words.
     return undefined

@@ -1,10 +1,3 @@
-export type { Incident, IncidentFilter, Incidents } from '../bulk/incidents.ts'
-export type { Bulk, BulkAction, BulkFilter, BulkProgress, Refused, WouldSteer } from '../bulk/steer-many.ts'
-export type { OpenCallback } from '../callbacks.ts'
-export type { ListOptions, RepeatOptions, RunView, StartOptions } from '../client.ts'
-export type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
-export type { StoredVersion } from '../definitions/definition-store.ts'
-export type { StepStatus, StepView } from '../definitions/step-states.ts'
 export {
   CancelledError,
   ChildRunError,
@@ -17,13 +10,21 @@ export {
   TimeoutError,
   UnknownSignalError,
   UnknownWorkflowError,
-} from '../engine/errors.ts'
-export type { LimitOptions, LimitSpec } from '../flow/limit.ts'
-export type { GateView, LimitView } from '../flow/limits.ts'
+} from '../base/errors.ts'
+export type { Incident, IncidentFilter, Incidents } from '../bulk/incidents.ts'
+export type { Bulk, BulkAction, BulkFilter, BulkProgress, Refused, WouldSteer } from '../bulk/steer-many.ts'
+export type { OpenCallback } from '../client/callbacks.ts'
+export type { ListOptions, RepeatOptions, RunView, StartOptions } from '../client/client.ts'
+export type { HistoryEvent, HistoryOptions } from '../client/history.ts'
+export { StartedRun } from '../client/started-run.ts'
+export type { DefinitionSummary, SavedDefinition } from '../definitions/catalogue.ts'
+export type { StoredVersion } from '../definitions/definition-store.ts'
+export type { StepStatus, StepView } from '../definitions/step-states.ts'
+export type { LimitOptions, LimitSpec } from '../flow/limiter/limit.ts'
+export type { GateView, LimitView } from '../flow/operating/limits.ts'
 export type { PauseScope, PauseView } from '../flow/pauses.ts'
-export type { HistoryEvent, HistoryOptions } from '../history.ts'
-export type { RunPage, RunStatus, RunSummary } from '../ports.ts'
-export { StartedRun } from '../started-run.ts'
+export type { RunStatus } from '../ports/run.ts'
+export type { RunPage, RunSummary } from '../ports/run-lists.ts'
 export { OverwinterClient } from './client.ts'
 export { HttpError } from './errors.ts'
 export type { RemoteLimits } from './limits.ts'

@@ -1,6 +1,6 @@
-import { ownKey } from '../engine/own-key.ts'
-import type { LimitOptions } from '../flow/limit.ts'
-import type { Limits, LimitView } from '../flow/limits.ts'
+import { ownKey } from '../base/own-key.ts'
+import type { LimitOptions } from '../flow/limiter/limit.ts'
+import type { Limits, LimitView } from '../flow/operating/limits.ts'
 import type { Transport } from './transport.ts'
 import { type LimitJson, limitFromJson } from './wire.ts'
 
@@ -23,7 +23,9 @@ export class RemoteLimits implements Pick<Limits, Exclude<keyof Limits, 'placeOf
 
   /** Other numbers than the code's, until `reset`. What is not given stays as it is. */
   async set(name: string, options: LimitOptions): Promise<LimitView> {
-    return limitFromJson((await this.transport.send<LimitJson>({ method: 'PUT', path: limitPath(name), body: options })).body)
+    return limitFromJson(
+      (await this.transport.send<LimitJson>({ method: 'PUT', path: limitPath(name), body: options })).body,
+    )
   }
 
   /** The code's numbers count again. */

@@ -15,11 +15,16 @@ export interface SigV4Options {
 }
 
 /** Signs requests for an API with IAM authorization: `new OverwinterClient({ url, sign: sigv4({ … }) })`. */
-export function sigv4({ region, service = 'execute-api', credentials }: SigV4Options): (request: Request) => Promise<Request> {
+export function sigv4({
+  region,
+  service = 'execute-api',
+  credentials,
+}: SigV4Options): (request: Request) => Promise<Request> {
   // Signing keys hold for a day.
   const cache = new Map<string, ArrayBuffer>()
   return async (request) => {
-    const { accessKeyId, secretAccessKey, sessionToken } = typeof credentials === 'function' ? await credentials() : credentials
+    const { accessKeyId, secretAccessKey, sessionToken } =
+      typeof credentials === 'function' ? await credentials() : credentials
     return new AwsClient({ accessKeyId, secretAccessKey, sessionToken, region, service, cache }).sign(request)
   }
 }

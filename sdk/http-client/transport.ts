@@ -51,13 +51,25 @@ export class Transport {
         return undefined
       })
       if (answer?.response.ok)
-        return { status: answer.response.status, body: (answer.text === '' ? undefined : JSON.parse(answer.text)) as T, attempts: attempt + 1 }
-      if (answer && (isLast || !WORTH_REPEATING.has(answer.response.status))) throw errorFrom(answer.response.status, answer.text)
+        return {
+          status: answer.response.status,
+          body: (answer.text === '' ? undefined : JSON.parse(answer.text)) as T,
+          attempts: attempt + 1,
+        }
+      if (answer && (isLast || !WORTH_REPEATING.has(answer.response.status)))
+        throw errorFrom(answer.response.status, answer.text)
       await pause(attempt, answer ? retryAfterMs(answer.response) : 0)
     }
   }
 
-  private async attempt({ method, path, query, body, idempotencyKey, traceparent }: Call): Promise<{ response: Response; text: string }> {
+  private async attempt({
+    method,
+    path,
+    query,
+    body,
+    idempotencyKey,
+    traceparent,
+  }: Call): Promise<{ response: Response; text: string }> {
     const { token, sign, fetch: send = fetch } = this.options
     const headers = new Headers()
     if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
@@ -67,7 +79,9 @@ export class Transport {
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
     const url = `${this.base}${path}${queryText(query)}`
     const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
-    const response = await (sign ? send(await sign(new Request(url, init)), { signal }) : send(url, { ...init, signal }))
+    const response = await (sign
+      ? send(await sign(new Request(url, init)), { signal })
+      : send(url, { ...init, signal }))
     return { response, text: await response.text() }
   }
 }

@@ -1,18 +1,19 @@
+import type { Problem } from '../base/errors.ts'
+import type { ErrorRecord } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
 import type { Incident } from '../bulk/incidents.ts'
-import type { OpenCallback } from '../callbacks.ts'
-import type { RunView } from '../client.ts'
+import type { OpenCallback } from '../client/callbacks.ts'
+import type { RunView } from '../client/client.ts'
+import type { HistoryEvent } from '../client/history.ts'
+import type { QueueView } from '../client/run-view.ts'
+import type { ScheduleView } from '../client/schedules.ts'
 import type { DefinitionSummary } from '../definitions/catalogue.ts'
 import type { StoredVersion } from '../definitions/definition-store.ts'
 import type { StepView } from '../definitions/step-states.ts'
-import type { Problem } from '../engine/errors.ts'
-import type { ErrorRecord } from '../engine/events.ts'
-import type { Json } from '../engine/json.ts'
-import type { GateView, LimitView } from '../flow/limits.ts'
+import type { GateView, LimitView } from '../flow/operating/limits.ts'
 import type { PauseView } from '../flow/pauses.ts'
-import type { HistoryEvent } from '../history.ts'
-import type { RunSummary, Waiting } from '../ports.ts'
-import type { QueueView } from '../run-view.ts'
-import type { ScheduleView } from '../schedules.ts'
+import type { Waiting } from '../ports/run.ts'
+import type { RunSummary } from '../ports/run-lists.ts'
 import type { LiveWorker } from '../tasks/directory.ts'
 import type { TokenView } from '../tasks/tokens.ts'
 import type { WaitReason, Why } from '../views/why.ts'
@@ -67,7 +68,10 @@ export interface SavedDefinitionJson {
   warnings: Problem[]
 }
 
-export type DefinitionSummaryJson = Omit<DefinitionSummary, 'createdAt' | 'updatedAt'> & { createdAt: string; updatedAt: string }
+export type DefinitionSummaryJson = Omit<DefinitionSummary, 'createdAt' | 'updatedAt'> & {
+  createdAt: string
+  updatedAt: string
+}
 export type StoredVersionJson = Omit<StoredVersion, 'createdAt'> & { createdAt: string }
 
 export interface RunPageJson {
@@ -75,7 +79,9 @@ export interface RunPageJson {
   cursor?: string
 }
 
-export type WhyJson = Omit<Why, 'waits'> & { waits: (Omit<WaitReason, 'since' | 'until'> & { since?: string; until?: string })[] }
+export type WhyJson = Omit<Why, 'waits'> & {
+  waits: (Omit<WaitReason, 'since' | 'until'> & { since?: string; until?: string })[]
+}
 
 export function whyFromJson({ waits, ...rest }: WhyJson): Why {
   return { ...rest, waits: waits.map(withEpochTimes) }
@@ -166,21 +172,30 @@ function withEpochTimes<T extends { since?: string; until?: string }>({
   until,
   ...rest
 }: T): Omit<T, 'since' | 'until'> & { since?: number; until?: number } {
-  return { ...rest, ...(since !== undefined && { since: Date.parse(since) }), ...(until !== undefined && { until: Date.parse(until) }) }
+  return {
+    ...rest,
+    ...(since !== undefined && { since: Date.parse(since) }),
+    ...(until !== undefined && { until: Date.parse(until) }),
+  }
 }
 
 function withEpochUntil<T extends { until?: string }>({ until, ...rest }: T): Omit<T, 'until'> & { until?: number } {
   return until === undefined ? rest : { ...rest, until: Date.parse(until) }
 }
 
-export type ScheduleJson = Omit<ScheduleView, 'nextDue' | 'lastError'> & { nextDue?: string; lastError?: { at?: string; message: string } }
+export type ScheduleJson = Omit<ScheduleView, 'nextDue' | 'lastError'> & {
+  nextDue?: string
+  lastError?: { at?: string; message: string }
+}
 
 export function scheduleToJson({ nextDue, lastError, ...schedule }: ScheduleView): ScheduleJson {
   const { at, message } = lastError ?? {}
   return {
     ...schedule,
     ...(nextDue !== undefined && { nextDue: new Date(nextDue).toISOString() }),
-    ...(message !== undefined && { lastError: { ...(at !== undefined && { at: new Date(at).toISOString() }), message } }),
+    ...(message !== undefined && {
+      lastError: { ...(at !== undefined && { at: new Date(at).toISOString() }), message },
+    }),
   }
 }
 
@@ -206,7 +221,16 @@ export interface TokenJson {
   state: TokenView['state']
 }
 
-export function tokenFromJson({ id, name, scopes, workflows, task_types, created_at, expires_at, state }: TokenJson): TokenView {
+export function tokenFromJson({
+  id,
+  name,
+  scopes,
+  workflows,
+  task_types,
+  created_at,
+  expires_at,
+  state,
+}: TokenJson): TokenView {
   return {
     id,
     name,
@@ -224,12 +248,21 @@ export type LimitJson = Omit<LimitView, 'gates'> & { gates: (Omit<GateView, 'res
 export function limitToJson({ gates, ...limit }: LimitView): LimitJson {
   return {
     ...limit,
-    gates: gates.map(({ restUntil, ...gate }) => ({ ...gate, ...(restUntil !== undefined && { restUntil: new Date(restUntil).toISOString() }) })),
+    gates: gates.map(({ restUntil, ...gate }) => ({
+      ...gate,
+      ...(restUntil !== undefined && { restUntil: new Date(restUntil).toISOString() }),
+    })),
   }
 }
 
 export function limitFromJson({ gates, ...limit }: LimitJson): LimitView {
-  return { ...limit, gates: gates.map(({ restUntil, ...gate }) => ({ ...gate, ...(restUntil !== undefined && { restUntil: Date.parse(restUntil) }) })) }
+  return {
+    ...limit,
+    gates: gates.map(({ restUntil, ...gate }) => ({
+      ...gate,
+      ...(restUntil !== undefined && { restUntil: Date.parse(restUntil) }),
+    })),
+  }
 }
 
 export type PauseJson = Omit<PauseView, 'since'> & { since: string }

@@ -176,7 +176,8 @@ function validated(name: string, { signature }: Original, given: unknown[], cont
 const MOST_TOLD = 1_000
 
 /** JSONata puts values where a message has their names in braces, for every such name in a message of the expression's own too. */
-const cut = (value: unknown): unknown => (typeof value === 'string' && value.length > MOST_TOLD ? `${value.slice(0, MOST_TOLD)}…` : value)
+const cut = (value: unknown): unknown =>
+  typeof value === 'string' && value.length > MOST_TOLD ? `${value.slice(0, MOST_TOLD)}…` : value
 
 /** An expression in an expression quotes the error of the inner one, and escapes it, which doubles it each time. What went beyond a bound is told as it is. */
 async function evaluated(bounds: ExpressionBounds, evaluate: () => Promise<unknown>): Promise<unknown> {

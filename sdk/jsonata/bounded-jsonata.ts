@@ -60,8 +60,10 @@ export function boundedJsonata(expression: string): BoundedExpression {
         new ExpressionBounds(own as object).whole(result)
         return result
       } catch (error) {
-        if ((error as { code?: string }).code === 'D2015') throw new ExpressionBoundError(`it makes a list of more than ${MOST.items} items`)
-        if (error instanceof RangeError) throw new ExpressionBoundError(`it asks for more than JavaScript can do (${error.message})`)
+        if ((error as { code?: string }).code === 'D2015')
+          throw new ExpressionBoundError(`it makes a list of more than ${MOST.items} items`)
+        if (error instanceof RangeError)
+          throw new ExpressionBoundError(`it asks for more than JavaScript can do (${error.message})`)
         throw error
       }
     },
@@ -130,16 +132,24 @@ function lookAhead(node: Node): void {
     for (const each of nodes) if (each) uses.set(each, what)
   }
   if (node.type === 'binary') {
-    use(node.value === '&' ? 'written out' : COMPARES[String(node.value)] ? 'compared' : 'gone through', node.lhs as Node, node.rhs)
+    use(
+      node.value === '&' ? 'written out' : COMPARES[String(node.value)] ? 'compared' : 'gone through',
+      node.lhs as Node,
+      node.rhs,
+    )
   }
   // Sorting is a step of a path, and JSONata calls no hook for it.
-  for (const step of node.type === 'path' ? node.steps! : []) use('compared', ...(step.terms ?? []).map(({ expression }) => expression))
+  for (const step of node.type === 'path' ? node.steps! : [])
+    use('compared', ...(step.terms ?? []).map(({ expression }) => expression))
   use('gone through', node.condition, ...[...(node.predicate ?? []), ...(node.stages ?? [])].map(({ expr }) => expr))
   // Functions that take functions ask whether what they gave is true.
   if (node.type === 'lambda') use('gone through', node.body)
   // Where JSONata wants something else, its message has all of it.
   use('quoted', node.type === 'unary' ? node.expression : undefined)
-  const groups = [...(node.group?.lhs ?? []), ...(node.type === 'unary' && node.value === '{' ? (node.lhs as [Node, Node][]) : [])]
+  const groups = [
+    ...(node.group?.lhs ?? []),
+    ...(node.type === 'unary' && node.value === '{' ? (node.lhs as [Node, Node][]) : []),
+  ]
   use('group key', ...groups.map(([key]) => key))
   use('member', ...groups.map(([, value]) => value))
 }
@@ -201,7 +211,9 @@ function weigh(bounds: ExpressionBounds, node: Node, result: string | object): v
 function refuseAsMember(result: unknown): void {
   const value = Array.isArray(result) && result.length === 1 ? (result[0] as unknown) : result
   if (typeof value === 'function')
-    throw new Error('it puts a regular expression, or a function that was passed to a function, into an object. Bind it to a variable instead')
+    throw new Error(
+      'it puts a regular expression, or a function that was passed to a function, into an object. Bind it to a variable instead',
+    )
 }
 
 let known: ReadonlyMap<string, BuiltIn> | undefined
@@ -212,7 +224,8 @@ export function builtIns(): ReadonlyMap<string, BuiltIn> {
   const found = new Map<string, BuiltIn>()
   const program = jsonata('0')
   program.assign(BEFORE, (_node: Node, _input: unknown, { lookup }: Environment) => {
-    for (const name of Object.keys(CHARGES)) found.set(name, bounded(name, lookup(name) as unknown as Original, evaluationOf))
+    for (const name of Object.keys(CHARGES))
+      found.set(name, bounded(name, lookup(name) as unknown as Original, evaluationOf))
   })
   void program.evaluate(undefined)
   for (const name of ['now', 'millis', 'random'] as const) found.set(name, ofChance(name, evaluationOf))

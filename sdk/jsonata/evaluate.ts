@@ -1,4 +1,4 @@
-import { FatalError } from '../engine/errors.ts'
+import { FatalError } from '../base/errors.ts'
 import { boundedJsonata } from './bounded-jsonata.ts'
 import { RecentPrograms } from './recent-programs.ts'
 
@@ -15,7 +15,11 @@ const MOST_SHOWN = 200
 /** What an expression gives for this data, as plain JSON. */
 export async function evaluate(expression: string, data: unknown, from: ClockAndDice): Promise<unknown> {
   try {
-    const ours = { now: () => new Date(from.now()).toISOString(), millis: () => from.now(), random: () => from.random() }
+    const ours = {
+      now: () => new Date(from.now()).toISOString(),
+      millis: () => from.now(),
+      random: () => from.random(),
+    }
     const result: unknown = await recent.programOf(expression).evaluate(data, ours)
     // JSONata marks its arrays; what comes out is to be plain data.
     return result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as unknown)

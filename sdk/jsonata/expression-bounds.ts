@@ -59,12 +59,16 @@ export class ExpressionBounds {
   step(underWay: number): void {
     if (++this.steps > MOST.steps) throw new ExpressionBoundError(`it takes more than ${MOST.steps} steps`)
     if (underWay > MOST.underWay)
-      throw new ExpressionBoundError(`more than ${MOST.underWay} of its parts are under way at once, one within the other or side by side`)
+      throw new ExpressionBoundError(
+        `more than ${MOST.underWay} of its parts are under way at once, one within the other or side by side`,
+      )
   }
 
   async eval<T>(evaluate: () => Promise<T>): Promise<T> {
     if (this.evals >= MOST.evals)
-      throw new ExpressionBoundError(`more than ${MOST.evals} calls of $eval are under way at once, one within the other or side by side`)
+      throw new ExpressionBoundError(
+        `more than ${MOST.evals} calls of $eval are under way at once, one within the other or side by side`,
+      )
     this.evals++
     try {
       return await evaluate()
@@ -75,7 +79,8 @@ export class ExpressionBounds {
 
   work(amount: number): void {
     this.worked += amount
-    if (this.worked > MOST.work && this.worked > MOST.work + 10 * this.given()) throw new ExpressionBoundError('it goes through too many items and characters')
+    if (this.worked > MOST.work && this.worked > MOST.work + 10 * this.given())
+      throw new ExpressionBoundError('it goes through too many items and characters')
   }
 
   /** Like items of a list that a new one is put to by copying: each costs as much as there are. */
@@ -90,7 +95,8 @@ export class ExpressionBounds {
   }
 
   list(length: number): void {
-    if (length > MOST.items) throw new ExpressionBoundError(`it makes a list of ${length} items, and ${MOST.items} are allowed`)
+    if (length > MOST.items)
+      throw new ExpressionBoundError(`it makes a list of ${length} items, and ${MOST.items} are allowed`)
   }
 
   /** Of a value that may be written out, compared or copied: with everything in it, it must not be too large. */

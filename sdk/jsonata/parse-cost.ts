@@ -19,7 +19,10 @@ export function assertParsable(expression: string): number {
   return cost
 }
 
-const tooLong = () => new ExpressionBoundError(`it is too long: ${MOST.parsed} characters are allowed, and what is left of ?? or ?: counts twice`)
+const tooLong = () =>
+  new ExpressionBoundError(
+    `it is too long: ${MOST.parsed} characters are allowed, and what is left of ?? or ?: counts twice`,
+  )
 
 /** JSONata's tokens, in the order in which its tokenizer tries them. */
 const TOKENS: [kind: string, pattern: RegExp][] = [
@@ -57,7 +60,8 @@ function commentAt(expression: string, at: number): string {
 function tokenAt(expression: string, at: number, wantsOperand: boolean): { kind: string; text: string } {
   if (expression.startsWith('/*', at)) return { kind: 'blank', text: commentAt(expression, at) }
   for (const [kind, pattern] of TOKENS) {
-    if (kind === 'operator' && wantsOperand && expression[at] === '/') return { kind: 'operand', text: regexAt(expression, at) }
+    if (kind === 'operator' && wantsOperand && expression[at] === '/')
+      return { kind: 'operand', text: regexAt(expression, at) }
     pattern.lastIndex = at
     const text = pattern.exec(expression)?.[0]
     if (text) return { kind, text }
@@ -94,7 +98,8 @@ function multipliers(expression: string): { copies: number; parents: number } {
     if (previous === 'head' && text === '<') {
       SIGNATURE.lastIndex = at - 1
       const signature = SIGNATURE.exec(expression)?.[0]
-      if (signature === undefined) throw new Error('it has a function signature that is none. Letters and ( ) < > ? + - : are allowed')
+      if (signature === undefined)
+        throw new Error('it has a function signature that is none. Letters and ( ) < > ? + - : are allowed')
       at += signature.length - 1
     }
     const isName: boolean = wantsOperand || !/^(and|or|in)$/.test(text)
@@ -106,7 +111,8 @@ function multipliers(expression: string): { copies: number; parents: number } {
     if (text === '??' || text === '?:') {
       level.most = Math.max(level.most, level.operand + 1)
       level.operand = 0
-    } else if (isOpening) levels.push({ operand: 0, most: 0, isHead: text === '(' && /^`?(function|\u03bb)`?$/.test(previous) })
+    } else if (isOpening)
+      levels.push({ operand: 0, most: 0, isHead: text === '(' && /^`?(function|\u03bb)`?$/.test(previous) })
     else if (isClosing && levels.length > 1) {
       levels.pop()
       const outer = levels.at(-1)!

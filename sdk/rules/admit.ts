@@ -1,11 +1,12 @@
-import { ConflictError } from '../engine/errors.ts'
+import { ConflictError } from '../base/errors.ts'
 import type { Gate } from '../flow/admission.ts'
-import { BEING_MADE_MS, type LimiterId } from '../flow/limiter.ts'
+import { BEING_MADE_MS, type LimiterId } from '../flow/limiter/limiter.ts'
+import { UNKNOWN } from '../flow/limiter/readable.ts'
+import { releasesOfRun } from '../flow/limiter/releases.ts'
+import type { Slot } from '../flow/limiter/slots.ts'
 import { isSingleton } from '../flow/options.ts'
-import { UNKNOWN } from '../flow/readable.ts'
-import { releasesOfRun } from '../flow/releases.ts'
-import type { Slot } from '../flow/slots.ts'
-import { hasEnded, type NewRun, type Wake } from '../ports.ts'
+import { hasEnded, type NewRun } from '../ports/run.ts'
+import type { Wake } from '../ports/world.ts'
 import { deliver } from './deliver.ts'
 import { acquireNow } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
@@ -30,7 +31,8 @@ export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
   if (!admission) return yield* insertPlain(storage, run)
   const there = yield* ask(storage.find(run.id))
   // Whoever asked first may have died before the run was in line.
-  if (there) return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* queueAgain(storage, there) : [] }
+  if (there)
+    return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* queueAgain(storage, there) : [] }
   // Its turn comes when its time has, and all of its input; its limits are known by then.
   if (run.wakeAt > storage.now() || admission.gathering) {
     for (const [limit, spec] of Object.entries(admission.specs)) yield* noteLimit(storage, { limit }, spec)
@@ -49,7 +51,12 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
   const gates: Gate[] = []
   let seen: Seen | undefined
   for (const gate of run.admission!.gates) {
-    const { grant, seen: last } = yield* acquireNow(storage, gate, yield* limitFor(storage, run, gate), entryOf(run, gate))
+    const { grant, seen: last } = yield* acquireNow(
+      storage,
+      gate,
+      yield* limitFor(storage, run, gate),
+      entryOf(run, gate),
+    )
     seen = last
     if (!grant) break
     gates.push({ ...gate, grant })
@@ -76,7 +83,9 @@ function* lookInPlace(storage: Storage, run: StoredRun, joinedAt: number): Proce
   const wakes = yield* lookForRoomOf(storage, run, joinedAt)
   const gate = gates[run.passed ?? 0]
   // One that has its key, and waits for something else, has taken that place long ago.
-  return onConflict && gate && isSingleton(gate.limit) ? [...wakes, ...(yield* takeTheirPlace(storage, run, gate, onConflict))] : wakes
+  return onConflict && gate && isSingleton(gate.limit)
+    ? [...wakes, ...(yield* takeTheirPlace(storage, run, gate, onConflict))]
+    : wakes
 }
 
 /** Its slot is taken before it is made; the run that has it is given instead. */
@@ -91,7 +100,9 @@ function* insertUnlessThere(storage: Storage, run: NewRun): Procedure<Inserted> 
     // Another start is between its slot and its run.
     if (held && !there && storage.now() - held.since < BEING_MADE_MS) {
       if (looks < MOST_LOOKS) continue
-      throw new ConflictError(`another start of the same key is under way (run '${held.holder}'); try again in a moment`)
+      throw new ConflictError(
+        `another start of the same key is under way (run '${held.holder}'); try again in a moment`,
+      )
     }
     // It has ended, and its runner has not released the slot so far.
     if (held) yield* dispatch(storage, only!, held)
@@ -125,7 +136,12 @@ function* heldSlots(storage: Storage, id: LimiterId): Procedure<Slot[]> {
 }
 
 /** The last to come is the one that counts: the others in the queue are cancelled, and with `cancel-running` the one that runs. */
-function* takeTheirPlace(storage: Storage, run: StoredRun, id: LimiterId, onConflict: 'cancel-running' | 'queue-latest' | 'skip'): Procedure<Wake[]> {
+function* takeTheirPlace(
+  storage: Storage,
+  run: StoredRun,
+  id: LimiterId,
+  onConflict: 'cancel-running' | 'queue-latest' | 'skip',
+): Procedure<Wake[]> {
   const waiting = (yield* readQueue(storage, id, MOST_WAITING)).map(({ entry }) => entry.run)
   const holders = onConflict === 'cancel-running' ? (yield* heldSlots(storage, id)).map(({ holder }) => holder) : []
   const [inQueue, inside] = yield* together([waiting, holders].map((ids) => stillOpen(storage, ids, run)))
@@ -134,11 +150,14 @@ function* takeTheirPlace(storage: Storage, run: StoredRun, id: LimiterId, onConf
   const isLast = !inQueue!.some((other) => isBefore(run, other))
   // A run that has the slot came before, whatever the clocks say.
   const ends = [...inside!, ...inQueue!.filter((other) => isBefore(other, run)), ...(isLast ? [] : [run])]
-  const told = yield* together(ends.map(({ id: runId }) => deliver(storage, runId, { id: `superseded by ${run.id}`, kind: 'cancel', reason })))
+  const told = yield* together(
+    ends.map(({ id: runId }) => deliver(storage, runId, { id: `superseded by ${run.id}`, kind: 'cancel', reason })),
+  )
   return told.flatMap(({ wakes }) => wakes)
 }
 
-const isBefore = (a: StoredRun, b: StoredRun): boolean => (a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt)
+const isBefore = (a: StoredRun, b: StoredRun): boolean =>
+  a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt
 
 function* stillOpen(storage: Storage, ids: readonly string[], but: { id: string }): Procedure<StoredRun[]> {
   const others = [...new Set(ids)].filter((id) => id !== but.id)

@@ -1,4 +1,4 @@
-import type { Json } from '../engine/json.ts'
+import type { Json } from '../base/json.ts'
 import {
   type Coalesced,
   type CoalescedStarts,
@@ -20,9 +20,11 @@ import {
   seriesOf,
   slotId,
   slotOf,
-} from '../flow/coalescing.ts'
-import { findLogged } from '../flow/logged-starts.ts'
-import { type Document, hasEnded, type Wake } from '../ports.ts'
+} from '../flow/coalescing/coalescing.ts'
+import { findLogged } from '../flow/coalescing/logged-starts.ts'
+import type { Document } from '../ports/documents.ts'
+import { hasEnded } from '../ports/run.ts'
+import type { Wake } from '../ports/world.ts'
 import { type Inserted, insert } from './admit.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'

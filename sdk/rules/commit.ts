@@ -1,6 +1,7 @@
+import type { ErrorRecord, TerminalEvent } from '../base/events.ts'
 import { END_STATUS, outcomeOf } from '../engine/ending.ts'
-import type { ErrorRecord, TerminalEvent } from '../engine/events.ts'
-import type { Commit, CommitResult, Wake } from '../ports.ts'
+import type { Commit, CommitResult } from '../ports/commit.ts'
+import type { Wake } from '../ports/world.ts'
 import { releaseRun } from './admit.ts'
 import { ABANDONED, FREE, leftUndone } from './claim.ts'
 import { forgetStarts } from './forget-starts.ts'
@@ -24,7 +25,8 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
     if (!isAppended) return { ok: false }
     ahead = seen
   } else if (said.frame && !((yield storage.append(run, said.frame)) as boolean)) return { ok: false }
-  const { wakes: sent, permits } = said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said, ahead) : NOTHING_SENT
+  const { wakes: sent, permits } =
+    said.outgoing || said.consumed ? yield* causeAndConsume(storage, run, said, ahead) : NOTHING_SENT
   const next = afterCommit(run, said, storage.now())
   if (!next) return withPermits({ ok: true, suspended: false, wakes: sent }, permits)
   yield* tidy(storage, run, said)
@@ -33,16 +35,21 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   const updated = yield* ask(storage.update(run, next.change))
   const { kind } = said.next
   if (updated.ok) {
-    if (said.next.kind === 'gathered' && said.next.starts?.length) yield* ask(storage.removeMessages(run, said.next.starts))
+    if (said.next.kind === 'gathered' && said.next.starts?.length)
+      yield* ask(storage.removeMessages(run, said.next.starts))
     if (kind === 'end') yield* forgetStarts(storage, run, 'payloads')
-    if (kind === 'keep' || kind === 'gathered') return withPermits({ ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }, permits)
-    if (kind === 'queue') return { ok: true, suspended: true, wakes: [...sent, ...(yield* lookForRoomOf(storage, updated.run, joinedAt))] }
+    if (kind === 'keep' || kind === 'gathered')
+      return withPermits({ ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }, permits)
+    if (kind === 'queue')
+      return { ok: true, suspended: true, wakes: [...sent, ...(yield* lookForRoomOf(storage, updated.run, joinedAt))] }
     if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* releaseRun(storage, run))] }
     return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
   }
   // I6: something came in that the runner has not seen.
   const isOurs = updated.run?.epoch === said.epoch && updated.run.status === 'running'
-  return kind === 'suspend' && isOurs ? withPermits({ ok: true, suspended: false, stimulus: updated.run!.stimulus, wakes: sent }, permits) : { ok: false }
+  return kind === 'suspend' && isOurs
+    ? withPermits({ ok: true, suspended: false, stimulus: updated.run!.stimulus, wakes: sent }, permits)
+    : { ok: false }
 }
 
 function withPermits(result: Extract<CommitResult, { ok: true }>, permits: Sent['permits']): CommitResult {
@@ -52,10 +59,16 @@ function withPermits(result: Extract<CommitResult, { ok: true }>, permits: Sent[
 
 const NOTHING_SENT: Sent = { wakes: [], permits: [] }
 
-function* causeAndConsume(storage: Storage, run: StoredRun, { outgoing = [], consumed = [], next }: Commit, ahead?: AheadOf): Procedure<Sent> {
+function* causeAndConsume(
+  storage: Storage,
+  run: StoredRun,
+  { outgoing = [], consumed = [], next }: Commit,
+  ahead?: AheadOf,
+): Procedure<Sent> {
   // Before the run itself, because the next generation could not tell from its journal what was consumed.
   // The mail of a run that has ended is read by nobody, unless it failed and is retried.
-  const marks = consumed.length > 0 && !(next.kind === 'end' && isFinal(next.event)) ? [ask(storage.consume(run, consumed))] : []
+  const marks =
+    consumed.length > 0 && !(next.kind === 'end' && isFinal(next.event)) ? [ask(storage.consume(run, consumed))] : []
   const [sent] = yield* together<unknown>([sendOutgoing(storage, run, outgoing, ahead), ...marks])
   return sent as Sent
 }
@@ -83,7 +96,11 @@ function* tidy(storage: Storage, run: StoredRun, { next, frame }: Commit): Proce
 const WAITS_SHOWN = 50
 
 /** What the run is to say from now on; undefined when it says nothing new. */
-function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }: Commit, now: number): { change: Change; wakes: Wake[] } | undefined {
+function afterCommit(
+  run: StoredRun,
+  { epoch, next, progress, frame, outgoing }: Commit,
+  now: number,
+): { change: Change; wakes: Wake[] } | undefined {
   const shown: RunFields = progress === undefined ? {} : { progress }
   const change = (set: RunFields, rest: Partial<Change> = {}): Change => ({
     when: { heldBy: epoch },
@@ -95,17 +112,26 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
   switch (next.kind) {
     case 'keep':
       // Somebody watches the run for a reply, and in some worlds that is all they can watch.
-      if (outgoing?.some(({ kind }) => kind === 'reply')) return { change: { when: { heldBy: epoch }, set: { status: 'running', ...shown } }, wakes: [] }
+      if (outgoing?.some(({ kind }) => kind === 'reply'))
+        return { change: { when: { heldBy: epoch }, set: { status: 'running', ...shown } }, wakes: [] }
       return progress === undefined ? undefined : { change: { when: { heldBy: epoch }, set: shown }, wakes: [] }
     case 'suspend': {
-      const set = { ...FREE, status: next.status, wakeAt: next.wakeAt, waitingFor: next.waitingFor.slice(0, WAITS_SHOWN) }
+      const set = {
+        ...FREE,
+        status: next.status,
+        wakeAt: next.wakeAt,
+        waitingFor: next.waitingFor.slice(0, WAITS_SHOWN),
+      }
       return { change: change(set, { when: { heldBy: epoch, stimulus: next.seen } }), wakes: wakeAt(next.wakeAt) }
     }
     case 'release': {
       const at = next.wakeAt ?? now
       // A claim that got nowhere stays counted, as one that died does: whoever hands a run on and on would never be stopped.
       const free = next.noProgress ? ABANDONED : next.effectsPending ? leftUndone(run) : FREE
-      return { change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }), wakes: wakeAt(at) }
+      return {
+        change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }),
+        wakes: wakeAt(at),
+      }
     }
     case 'gathered': {
       const { input, parsed, reparse, admission } = next
@@ -114,18 +140,47 @@ function afterCommit(run: StoredRun, { epoch, next, progress, frame, outgoing }:
     case 'queue': {
       const { admission, passed = 0, waitingFor } = next
       const free = next.effectsPending ? leftUndone(run) : FREE
-      return { change: change({ ...free, status: 'queued', wakeAt: undefined, waitingFor, ...(admission && { admission, passed }) }), wakes: [] }
+      return {
+        change: change({
+          ...free,
+          status: 'queued',
+          wakeAt: undefined,
+          waitingFor,
+          ...(admission && { admission, passed }),
+        }),
+        wakes: [],
+      }
     }
     case 'continue': {
       const { attempt, input, parsed, reparse, trace } = next
-      const set = { ...FREE, status: 'pending', attempt, baseSeq: frame!.seq, input, parsed, reparse, wakeAt: next.wakeAt, waitingFor: undefined } as const
-      return { change: change({ ...set, ...(trace !== undefined && { trace }) }, { bump: ['generation'] }), wakes: wakeAt(next.wakeAt) }
+      const set = {
+        ...FREE,
+        status: 'pending',
+        attempt,
+        baseSeq: frame!.seq,
+        input,
+        parsed,
+        reparse,
+        wakeAt: next.wakeAt,
+        waitingFor: undefined,
+      } as const
+      return {
+        change: change({ ...set, ...(trace !== undefined && { trace }) }, { bump: ['generation'] }),
+        wakes: wakeAt(next.wakeAt),
+      }
     }
     case 'end':
       // The journal's own time: the runs that this end lets in begin after it.
       return { change: change(ended(next.event, frame?.at ?? now)), wakes: [] }
     case 'park':
-      return { change: change({ ...parked(next.error, now), ...(next.effectsPending ? leftUndone(run) : FREE), ...outside(run) }), wakes: [] }
+      return {
+        change: change({
+          ...parked(next.error, now),
+          ...(next.effectsPending ? leftUndone(run) : FREE),
+          ...outside(run),
+        }),
+        wakes: [],
+      }
   }
 }
 
@@ -139,5 +194,13 @@ export const outside = ({ admission }: StoredRun): RunFields => (admission ? { p
 
 /** The fields of a run that has ended. */
 export function ended(event: TerminalEvent, now: number): RunFields {
-  return { ...FREE, wakeAt: undefined, waitingFor: undefined, heartbeat: undefined, status: END_STATUS[event.type], endedAt: now, ...outcomeOf(event) }
+  return {
+    ...FREE,
+    wakeAt: undefined,
+    waitingFor: undefined,
+    heartbeat: undefined,
+    status: END_STATUS[event.type],
+    endedAt: now,
+    ...outcomeOf(event),
+  }
 }

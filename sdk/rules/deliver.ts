@@ -1,9 +1,16 @@
-import { type DeliverResult, hasEnded, type Message, type RunState, type RunStatus, type Wake } from '../ports.ts'
+import { hasEnded, type Message, type RunState, type RunStatus } from '../ports/run.ts'
+import type { DeliverResult } from '../ports/run-store.ts'
+import type { Wake } from '../ports/world.ts'
 import { isLeased } from './guard.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Change, Storage, StoredRun, Updated } from './storage.ts'
 
-export function* deliver(storage: Storage, runId: string, message: Message, refuse?: (run: RunState) => void): Procedure<DeliverResult> {
+export function* deliver(
+  storage: Storage,
+  runId: string,
+  message: Message,
+  refuse?: (run: RunState) => void,
+): Procedure<DeliverResult> {
   const run = yield* ask(storage.find(runId))
   if (!run) return { outcome: 'missing', wakes: [] }
   if (hasEnded(run.status)) return { outcome: 'ended', wakes: [] }
@@ -43,6 +50,7 @@ function reaction(run: StoredRun, what: Message['kind'] | 'look', now: number): 
   if (isLeased(run, now)) return { change: { when: { open: true, leased: now }, bump }, wakes: [] }
   if (sleepsOn.includes(run.status)) return { change: { when: { open: true, status: sleepsOn }, bump }, wakes: [] }
   const wakeable = { open: true, free: now, notStatus: sleepsOn } as const
-  if (run.wakeAt !== undefined && run.wakeAt <= now) return { change: { when: { ...wakeable, due: now }, bump }, wakes: [{ runId: run.id, at: run.wakeAt }] }
+  if (run.wakeAt !== undefined && run.wakeAt <= now)
+    return { change: { when: { ...wakeable, due: now }, bump }, wakes: [{ runId: run.id, at: run.wakeAt }] }
   return { change: { when: wakeable, set: { wakeAt: now }, bump }, wakes: [{ runId: run.id, at: now }] }
 }

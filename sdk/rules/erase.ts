@@ -1,5 +1,5 @@
-import { taskId } from '../engine/names.ts'
-import { hasEnded } from '../ports.ts'
+import { taskId } from '../base/names.ts'
+import { hasEnded } from '../ports/run.ts'
 import { forgetStarts } from './forget-starts.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
@@ -17,7 +17,9 @@ export function* erase(storage: Storage, runId: string): Procedure<Erased> {
 export function* eraseEnded(storage: Storage, run: StoredRun): Procedure<'erased' | 'open'> {
   if (!hasEnded(run.status)) return 'open'
   // A failed run could be told to go on while its journal goes away: from here on it cannot.
-  const isFinal = run.status !== 'failed' || (yield* ask(storage.update(run, { when: { status: ['failed'] }, set: { status: 'terminated' } }))).ok
+  const isFinal =
+    run.status !== 'failed' ||
+    (yield* ask(storage.update(run, { when: { status: ['failed'] }, set: { status: 'terminated' } }))).ok
   if (!isFinal) return 'open'
   // Of every generation: a task that an earlier one has handed out is stored for a day after its end.
   const frames = yield* ask(storage.frames(run, 1))

@@ -1,4 +1,4 @@
-import { hasEnded } from '../ports.ts'
+import { hasEnded } from '../ports/run.ts'
 import type { Change, Guard, StoredRun } from './storage.ts'
 
 /** Past its retention: whenever the world clears it away, it counts as gone, and its id is free. */
@@ -16,7 +16,8 @@ export function expiryOf(endedAt: number | undefined, retentionMs: number | unde
   return Math.ceil((endedAt + (retentionMs === 0 ? LAST_LOOK_MS : retentionMs)) / 1_000) * 1_000
 }
 
-export const isLeased = ({ leaseUntil }: Pick<StoredRun, 'leaseUntil'>, now: number): boolean => leaseUntil !== undefined && leaseUntil > now
+export const isLeased = ({ leaseUntil }: Pick<StoredRun, 'leaseUntil'>, now: number): boolean =>
+  leaseUntil !== undefined && leaseUntil > now
 
 /** For worlds that have the run in their hands when they decide. Those that do not say the same in their own language. */
 export function holds(guard: Guard, run: StoredRun): boolean {

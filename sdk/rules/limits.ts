@@ -1,5 +1,5 @@
-import { FatalError } from '../engine/errors.ts'
-import { FORMAT } from '../engine/names.ts'
+import { FatalError } from '../base/errors.ts'
+import { FORMAT } from '../base/names.ts'
 
 /** A journal is loaded whole. One of more JSON than this would take its runner down. */
 const MOST_JOURNAL_BYTES = 256 * 1_048_576

@@ -1,8 +1,11 @@
+import { type ErrorRecord, isTerminal } from '../base/events.ts'
+import { canonicalJson } from '../base/json.ts'
 import { END_STATUS, messageOfEnd, outcomeOf } from '../engine/ending.ts'
-import { type ErrorRecord, isTerminal } from '../engine/events.ts'
-import { canonicalJson } from '../engine/json.ts'
-import { entryKey } from '../flow/queue.ts'
-import { type GrantedPermit, hasEnded, type Message, type NewRun, type Outgoing, type ParentLink, type Wake } from '../ports.ts'
+import { entryKey } from '../flow/limiter/queue.ts'
+import type { Outgoing } from '../ports/commit.ts'
+import type { GrantedPermit } from '../ports/permits.ts'
+import { hasEnded, type Message, type NewRun, type ParentLink } from '../ports/run.ts'
+import type { Wake } from '../ports/world.ts'
 import { insert } from './admit.ts'
 import { deliver } from './deliver.ts'
 import { acquire } from './limiters/acquire.ts'
@@ -29,19 +32,28 @@ export type AheadOf = ReadonlyMap<Outgoing, Ahead>
 
 /** What the releases of a commit can read before its frame is written. Each call in a row is time in which a slot is of no use. */
 export function* lookAheadOf(storage: Storage, outgoing: readonly Outgoing[] = []): Procedure<AheadOf> {
-  const isKnown = (item: Outgoing): item is Release => item.kind === 'release' && item.slot !== undefined && !item.isQueued && !item.isReserved
+  const isKnown = (item: Outgoing): item is Release =>
+    item.kind === 'release' && item.slot !== undefined && !item.isQueued && !item.isReserved
   const releases = outgoing.filter(isKnown)
   const ahead = yield* together(releases.map((item) => lookAhead(storage, item.limiter, item)))
   return new Map(releases.map((item, i) => [item, ahead[i]!]))
 }
 
 /** What a commit causes outside its run. Each part may be done twice, so the runner that recovers the run does all of it again. */
-export function* sendOutgoing(storage: Storage, from: StoredRun, outgoing: readonly Outgoing[], ahead?: AheadOf): Procedure<Sent> {
+export function* sendOutgoing(
+  storage: Storage,
+  from: StoredRun,
+  outgoing: readonly Outgoing[],
+  ahead?: AheadOf,
+): Procedure<Sent> {
   const others = outgoing.filter((item) => !isAcquire(item)) as Exclude<Outgoing, Acquire>[]
   const wakes = (yield* together(others.map((item) => send(storage, from, item, ahead?.get(item))))).flat()
   // What the run gives back may be what it asks for.
   const acquired = yield* together(outgoing.filter(isAcquire).map((item) => acquirePermit(storage, item)))
-  return { wakes: [...wakes, ...acquired.flatMap((each) => each.wakes)], permits: acquired.flatMap((each) => each.permits) }
+  return {
+    wakes: [...wakes, ...acquired.flatMap((each) => each.wakes)],
+    permits: acquired.flatMap((each) => each.permits),
+  }
 }
 
 function* acquirePermit(storage: Storage, { limiter, entry, spec }: Acquire): Procedure<Sent> {
@@ -91,7 +103,15 @@ function* askChild(storage: Storage, from: StoredRun, { id, parent }: NewRun): P
 
 /** Said once per claim: after a retry it has to be said again. */
 function refusal(from: StoredRun, run: string, { op, generation }: ParentLink, error: ErrorRecord): Message {
-  return { id: `refused ${from.epoch} ${op}`, kind: 'child', run, op, ...(generation !== undefined && { generation }), status: 'failed', error }
+  return {
+    id: `refused ${from.epoch} ${op}`,
+    kind: 'child',
+    run,
+    op,
+    ...(generation !== undefined && { generation }),
+    status: 'failed',
+    error,
+  }
 }
 
 /**
@@ -111,7 +131,10 @@ function* startChild(storage: Storage, from: StoredRun, child: NewRun): Procedur
           name: 'ConflictError',
           message: `run '${there.id}' of workflow '${there.workflow}' has the same singleton key and has not ended, so no other one is started beside it`,
         }
-      : { name: 'ConflictError', message: `the id '${there.id}' belongs to another run (workflow '${there.workflow}'); give the child another id` }
+      : {
+          name: 'ConflictError',
+          message: `the id '${there.id}' belongs to another run (workflow '${there.workflow}'); give the child another id`,
+        }
   // By the id that the parent knows: a singleton is answered with another run.
   return (yield* deliver(storage, from.id, refusal(from, child.id, parent, error))).wakes
 }

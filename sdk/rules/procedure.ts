@@ -27,7 +27,8 @@ export function* together<T>(procedures: readonly Procedure<T>[]): Procedure<T[]
 
 export function inOneGo<T>(procedure: Procedure<T>): T {
   let next = procedure.next()
-  while (!next.done) next = procedure.next(next.value instanceof Together ? next.value.procedures.map(inOneGo) : next.value)
+  while (!next.done)
+    next = procedure.next(next.value instanceof Together ? next.value.procedures.map(inOneGo) : next.value)
   return next.value
 }
 

@@ -1,7 +1,9 @@
-import type { ErrorRecord, EventOf } from '../engine/events.ts'
-import { FORMAT } from '../engine/names.ts'
-import { isPause } from '../flow/pause-scope.ts'
-import type { Parked, RunStatus, Wake } from '../ports.ts'
+import type { ErrorRecord, EventOf } from '../base/events.ts'
+import { FORMAT } from '../base/names.ts'
+import { isPause } from '../flow/limiter/pause-scope.ts'
+import type { RunStatus } from '../ports/run.ts'
+import type { Parked } from '../ports/run-store.ts'
+import type { Wake } from '../ports/world.ts'
 import { releaseRun } from './admit.ts'
 import { ABANDONED } from './claim.ts'
 import { outside, parked } from './commit.ts'
@@ -14,7 +16,11 @@ import { appendOutside } from './terminate.ts'
 const NOT_REVIVED = { revived: false, wakes: [] }
 
 /** Lets a failed run go on, with a word in its journal, or a stuck one. */
-export function* revive(storage: Storage, runId: string, event: EventOf<'run.retried'> | undefined): Procedure<{ revived: boolean; wakes: Wake[] }> {
+export function* revive(
+  storage: Storage,
+  runId: string,
+  event: EventOf<'run.retried'> | undefined,
+): Procedure<{ revived: boolean; wakes: Wake[] }> {
   const status: RunStatus = event ? 'failed' : 'stuck'
   const run = yield* ask(storage.find(runId))
   if (run?.status !== status) return NOT_REVIVED
@@ -23,7 +29,10 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
   // What its holders left undone is still to be done; those that died of it did so before it was mended.
   const fields = { error: undefined, endedAt: undefined, ...(run.claims > 0 && { spared: run.claims }) }
   // Pauses that it has come to are over, or it comes to them again.
-  const admission = run.admission && { ...run.admission, gates: run.admission.gates.filter(({ limit }) => !isPause(limit)) }
+  const admission = run.admission && {
+    ...run.admission,
+    gates: run.admission.gates.filter(({ limit }) => !isPause(limit)),
+  }
   const hasGates = admission !== undefined && admission.gates.length > 0 && !admission.gathering
   const set = {
     ...fields,
@@ -33,7 +42,10 @@ export function* revive(storage: Storage, runId: string, event: EventOf<'run.ret
   const joinedAt = hasGates ? yield* joinNext(storage, { ...run, admission, passed: 0 }) : 0
   const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
   if (!updated.ok) return NOT_REVIVED
-  return { revived: true, wakes: hasGates ? yield* lookForRoomOf(storage, updated.run, joinedAt) : [{ runId, at: now }] }
+  return {
+    revived: true,
+    wakes: hasGates ? yield* lookForRoomOf(storage, updated.run, joinedAt) : [{ runId, at: now }],
+  }
 }
 
 /** True also when the word is there already: whoever wrote it died before the run itself said so. */
@@ -44,14 +56,24 @@ function* journalRetry(storage: Storage, run: StoredRun, event: EventOf<'run.ret
 }
 
 /** On the same terms as a claim: a run that somebody holds, or that is not due, is in no need of this. */
-export function* park(storage: Storage, runId: string, error: ErrorRecord, options?: { ifClaimed: true }): Procedure<Parked> {
+export function* park(
+  storage: Storage,
+  runId: string,
+  error: ErrorRecord,
+  options?: { ifClaimed: true },
+): Procedure<Parked> {
   const run = yield* ask(storage.find(runId))
   const now = storage.now()
   if (run?.wakeAt === undefined || run.wakeAt > now) return 'moved-on'
   if (isLeased(run, now)) return 'leased'
   if (options?.ifClaimed && !wasClaimed(run)) return 'unclaimed'
   // The claims tell whoever takes the run next that its last holder did not give it up; this took an epoch, as they did.
-  const set = { ...parked(error, now), ...ABANDONED, ...outside(run), ...(run.claims > 0 && { claims: run.claims + 1 }) }
+  const set = {
+    ...parked(error, now),
+    ...ABANDONED,
+    ...outside(run),
+    ...(run.claims > 0 && { claims: run.claims + 1 }),
+  }
   // The next epoch shuts out a runner whose lease ran out and who may come back to life.
   const updated = yield* ask(storage.update(run, { when: { open: true, due: now, free: now }, set, bump: ['epoch'] }))
   if (updated.ok) {

@@ -1,32 +1,21 @@
-import type { ErrorRecord, EventOf, Frame } from '../engine/events.ts'
+import type { ErrorRecord, EventOf, Frame } from '../base/events.ts'
 import type { Admission, NewAdmission } from '../flow/admission.ts'
-import { type Coalesced, type CoalescingTimes, type Collected, type EncodeStart, isForEngine, type NewStart } from '../flow/coalescing.ts'
-import { type LimiterId, limiterAt } from '../flow/limiter.ts'
-import type { QueueEntry } from '../flow/queue.ts'
-import type {
-  Claimed,
-  Commit,
-  CommitResult,
-  ConfirmedRun,
-  DeliverResult,
-  GrantedPermit,
-  Inbox,
-  Lease,
-  LimitersChecked,
-  Message,
-  NewRun,
-  Parked,
-  Reply,
-  Revoking,
-  RunCounts,
-  RunFilter,
-  RunPage,
-  RunRecord,
-  RunState,
-  RunStore,
-  Standing,
-  Wake,
-} from '../ports.ts'
+import {
+  type Coalesced,
+  type CoalescingTimes,
+  type Collected,
+  type EncodeStart,
+  isForEngine,
+  type NewStart,
+} from '../flow/coalescing/coalescing.ts'
+import { type LimiterId, limiterAt } from '../flow/limiter/limiter.ts'
+import type { QueueEntry } from '../flow/limiter/queue.ts'
+import type { Commit, CommitResult } from '../ports/commit.ts'
+import type { ConfirmedRun, GrantedPermit, LimitersChecked, Revoking, Standing } from '../ports/permits.ts'
+import type { Message, NewRun, Reply, RunRecord, RunState } from '../ports/run.ts'
+import type { RunCounts, RunFilter, RunPage } from '../ports/run-lists.ts'
+import type { Claimed, DeliverResult, Inbox, Lease, Parked, RunStore } from '../ports/run-store.ts'
+import type { Wake } from '../ports/world.ts'
 import { insert } from './admit.ts'
 import { claim, renew } from './claim.ts'
 import { beginIfFull, coalesce, collect, fill, reserve } from './coalesce.ts'
@@ -70,7 +59,11 @@ export class Runs implements RunStore {
   }
 
   inbox(runId: string, after = 0): Promise<Inbox> {
-    return this.reading<Inbox>(runId, (run) => readInbox(this.storage, run, after), { stimulus: 0, epoch: 0, messages: [] })
+    return this.reading<Inbox>(runId, (run) => readInbox(this.storage, run, after), {
+      stimulus: 0,
+      epoch: 0,
+      messages: [],
+    })
   }
 
   list(filter: RunFilter): Promise<RunPage> {
@@ -94,7 +87,12 @@ export class Runs implements RunStore {
     return this.storage.perform(() => claim(this.storage, runId, lease), 'mayBeLost')
   }
 
-  renew(runId: string, epoch: number, lease: Lease, heartbeat?: RunRecord['heartbeat']): Promise<{ stimulus: number } | undefined> {
+  renew(
+    runId: string,
+    epoch: number,
+    lease: Lease,
+    heartbeat?: RunRecord['heartbeat'],
+  ): Promise<{ stimulus: number } | undefined> {
     return this.storage.perform(() => renew(this.storage, runId, epoch, lease, heartbeat))
   }
 
@@ -106,7 +104,13 @@ export class Runs implements RunStore {
     return this.storage.perform(() => standing(this.storage, limiter, entry, mayHaveSlot))
   }
 
-  renewRate(limiter: LimiterId, entry: QueueEntry, epoch: number, grantedFor: number, latest: number): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
+  renewRate(
+    limiter: LimiterId,
+    entry: QueueEntry,
+    epoch: number,
+    grantedFor: number,
+    latest: number,
+  ): Promise<Omit<GrantedPermit, 'holder'> | undefined> {
     return this.storage.perform(() => renewRate(this.storage, limiter, entry, epoch, grantedFor, latest))
   }
 
@@ -145,7 +149,9 @@ export class Runs implements RunStore {
   }
 
   async dispatch(limiters: readonly LimiterId[], revoking?: Revoking): Promise<Wake[]> {
-    const dispatched = await Promise.all(limiters.map((id) => this.storage.perform(() => serve(this.storage, id, revoking))))
+    const dispatched = await Promise.all(
+      limiters.map((id) => this.storage.perform(() => serve(this.storage, id, revoking))),
+    )
     return dispatched.flat()
   }
 
@@ -170,7 +176,12 @@ export class Runs implements RunStore {
         return []
       }
     })
-    return { wakes: wakes.flat(), isMore: due.length === limit && failures.length < due.length, checked: due.length, failures }
+    return {
+      wakes: wakes.flat(),
+      isMore: due.length === limit && failures.length < due.length,
+      checked: due.length,
+      failures,
+    }
   }
 
   terminate(runId: string, reason: string): Promise<{ ended: boolean; wakes: Wake[] }> {
@@ -234,7 +245,16 @@ function* create(storage: Storage, run: NewRun): Procedure<{ created: boolean; r
 
 /** A run as it is before anything has happened to it. */
 export function newRecord({ journal: _, commonTags: __, admission, ...run }: NewRun): RunRecord {
-  return { status: 'pending', ...run, ...(admission && { admission: known(admission) }), generation: 0, attempt: 1, baseSeq: 0, epoch: 0, stimulus: 0 }
+  return {
+    status: 'pending',
+    ...run,
+    ...(admission && { admission: known(admission) }),
+    generation: 0,
+    attempt: 1,
+    baseSeq: 0,
+    epoch: 0,
+    stimulus: 0,
+  }
 }
 
 /** The numbers of its limits are on record elsewhere. */

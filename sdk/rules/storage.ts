@@ -1,23 +1,12 @@
-import type { ErrorRecord, Frame } from '../engine/events.ts'
-import type { Json } from '../engine/json.ts'
+import type { ErrorRecord, Frame } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
 import type { Admission } from '../flow/admission.ts'
-import type { CoalescingMail } from '../flow/coalescing.ts'
-import type {
-  Document,
-  DocumentRange,
-  Message,
-  NewRun,
-  ParentLink,
-  PutOptions,
-  Reply,
-  RunFilter,
-  RunPage,
-  RunRecord,
-  RunStatus,
-  RunStore,
-  Waiting,
-  Wake,
-} from '../ports.ts'
+import type { CoalescingMail } from '../flow/coalescing/coalescing.ts'
+import type { Document, DocumentRange, PutOptions } from '../ports/documents.ts'
+import type { Message, NewRun, ParentLink, Reply, RunRecord, RunStatus, Waiting } from '../ports/run.ts'
+import type { RunFilter, RunPage } from '../ports/run-lists.ts'
+import type { RunStore } from '../ports/run-store.ts'
+import type { Wake } from '../ports/world.ts'
 import type { NewTask, Task } from '../tasks/task.ts'
 import type { Procedure } from './procedure.ts'
 
@@ -192,7 +181,11 @@ export interface Storage {
 
   findTask(taskId: string): Answer<Task | undefined>
   /** Where there is none, or in the place of `older`; else the one that is there. */
-  putTask(run: StoredRun, task: NewTask, older?: Task): Answer<{ ok: true; task: Task } | { ok: false; there: Task | undefined }>
+  putTask(
+    run: StoredRun,
+    task: NewTask,
+    older?: Task,
+  ): Answer<{ ok: true; task: Task } | { ok: false; there: Task | undefined }>
   /** False when it is not at the version that was read. */
   writeTask(task: Task): Answer<boolean>
   /** Tells whoever waits for tasks of its type. */

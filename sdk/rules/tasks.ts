@@ -1,4 +1,5 @@
-import type { DeliverResult, Wake } from '../ports.ts'
+import type { DeliverResult } from '../ports/run-store.ts'
+import type { Wake } from '../ports/world.ts'
 import { withdrawn } from '../tasks/lifecycle.ts'
 import { isNewer, messageOf, type NewTask, type Task } from '../tasks/task.ts'
 import { deliver } from './deliver.ts'
@@ -21,7 +22,10 @@ export function* dispatchTask(storage: Storage, run: StoredRun, task: NewTask): 
 }
 
 /** Whatever tells workers of it is thrown away by whoever meets it. */
-export function* withdrawTask(storage: Storage, which: Pick<NewTask, 'id' | 'life' | 'generation' | 'round'>): Procedure<void> {
+export function* withdrawTask(
+  storage: Storage,
+  which: Pick<NewTask, 'id' | 'life' | 'generation' | 'round'>,
+): Procedure<void> {
   for (;;) {
     const task = yield* ask(storage.findTask(which.id))
     if (!task || task.state === 'settled' || isNewer(task, which)) return
@@ -30,11 +34,16 @@ export function* withdrawTask(storage: Storage, which: Pick<NewTask, 'id' | 'lif
 }
 
 /** The task first, then its run: a crash between the two leaves something behind that brings whoever meets it here again. */
-export function* settleTask(storage: Storage, task: Task): Procedure<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
+export function* settleTask(
+  storage: Storage,
+  task: Task,
+): Procedure<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
   if (!(yield* ask(storage.writeTask(task)))) return { saved: false, wakes: [] }
   const message = messageOf(task)
   const delivered = message ? yield* deliver(storage, task.runId, message) : { wakes: [] }
-  const left = task.inside ? yield* release(storage, task.inside.gate, { holder: task.inside.holder, lane: '', order: 0 }) : []
+  const left = task.inside
+    ? yield* release(storage, task.inside.gate, { holder: task.inside.holder, lane: '', order: 0 })
+    : []
   yield* ask(storage.dismissTask(task))
   return { saved: true, ...delivered, wakes: [...delivered.wakes, ...left] }
 }

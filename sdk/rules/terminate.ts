@@ -1,7 +1,8 @@
+import { type Frame, isTerminal, type JournalEvent, type TerminalEvent } from '../base/events.ts'
 import { outgoingAtEnd } from '../engine/ending.ts'
-import { type Frame, isTerminal, type JournalEvent, type TerminalEvent } from '../engine/events.ts'
-import { allReleases } from '../flow/releases.ts'
-import { hasEnded, type Wake } from '../ports.ts'
+import { allReleases } from '../flow/limiter/releases.ts'
+import { hasEnded } from '../ports/run.ts'
+import type { Wake } from '../ports/world.ts'
 import { ended, isFinal } from './commit.ts'
 import { forgetStarts } from './forget-starts.ts'
 import { sendOutgoing } from './outgoing.ts'
@@ -12,7 +13,11 @@ import type { Storage, StoredRun } from './storage.ts'
  * Competes with the run's own runner for the next slot (I1); whoever gets it decides how the run ended. An end that is
  * in the journal already, and not yet in the run itself, is carried through here too: somebody died on the way.
  */
-export function* terminate(storage: Storage, runId: string, reason: string): Procedure<{ ended: boolean; wakes: Wake[] }> {
+export function* terminate(
+  storage: Storage,
+  runId: string,
+  reason: string,
+): Procedure<{ ended: boolean; wakes: Wake[] }> {
   const wakes: Wake[] = []
   for (let isOurs = false; ; ) {
     const run = yield* ask(storage.find(runId))
@@ -37,7 +42,12 @@ function endOf(frames: readonly Frame[]): TerminalEvent | undefined {
 }
 
 /** Not done: another process has moved the run on. It may have been retried since, so this one looks again. */
-function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, frames: Frame[]): Procedure<{ isDone: boolean; wakes: Wake[] }> {
+function* carryThrough(
+  storage: Storage,
+  run: StoredRun,
+  event: TerminalEvent,
+  frames: Frame[],
+): Procedure<{ isDone: boolean; wakes: Wake[] }> {
   const { seq } = frames.at(-1)!
   const events = frames.flatMap((frame) => frame.events)
   // Before the run itself, as in every commit: otherwise its parent and children might never hear of the end.
@@ -45,7 +55,9 @@ function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, f
   if (isFinal(event)) yield* ask(storage.clearMail(run, 'all'))
   // A runner that holds the run loses it.
   const when = { open: true as const, epoch: run.epoch }
-  const updated = yield* ask(storage.update(run, { when, set: ended(event, storage.now()), bump: ['epoch'], frame: seq }))
+  const updated = yield* ask(
+    storage.update(run, { when, set: ended(event, storage.now()), bump: ['epoch'], frame: seq }),
+  )
   if (!updated.ok) return { isDone: false, wakes }
   yield* forgetStarts(storage, run, 'payloads')
   // Behind the run itself: a run that says that it is queued must be in a queue. What a crash leaves here, the check of the limiter finds.
@@ -54,7 +66,12 @@ function* carryThrough(storage: Storage, run: StoredRun, event: TerminalEvent, f
 }
 
 /** Takes the next slot of the journal for something that does not come from a runner; undefined if it was taken. */
-export function* appendOutside(storage: Storage, run: StoredRun, frames: readonly Frame[], event: JournalEvent): Procedure<Frame | undefined> {
+export function* appendOutside(
+  storage: Storage,
+  run: StoredRun,
+  frames: readonly Frame[],
+  event: JournalEvent,
+): Procedure<Frame | undefined> {
   const last = frames.at(-1)
   const at = Math.max(storage.now(), last ? last.at + (last.events.at(-1)?.dt ?? 0) : 0)
   const frame: Frame = { seq: (last?.seq ?? run.baseSeq) + 1, at, epoch: run.epoch + 1, events: [event] }

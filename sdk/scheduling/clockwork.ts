@@ -1,8 +1,8 @@
+import { MAX_WAIT_MS } from '../base/duration.ts'
+import type { Json } from '../base/json.ts'
+import { canonicalJson } from '../base/json.ts'
+import { decode } from '../base/values.ts'
 import type { Context } from '../context.ts'
-import { MAX_WAIT_MS } from '../engine/duration.ts'
-import type { Json } from '../engine/json.ts'
-import { canonicalJson } from '../engine/json.ts'
-import { decode } from '../engine/values.ts'
 import { type AnyWorkflow, workflow } from '../workflow.ts'
 import { type Control, control } from './control.ts'
 import { latestTime, nextTime, type Plan, timesBetween } from './plan.ts'
@@ -103,7 +103,9 @@ export class Clockwork {
     }
     this.state.started++
     delete this.state.lastError
-    const ending = this.start(`${this.ctx.info.runId}.${when.replaceAll(':', '-')}`).catch((error: Error) => this.note(error))
+    const ending = this.start(`${this.ctx.info.runId}.${when.replaceAll(':', '-')}`).catch((error: Error) =>
+      this.note(error),
+    )
     if (plan.overlap !== 'allow') this.underWay = ending.then(() => 'ended')
   }
 
@@ -151,7 +153,8 @@ export class Clockwork {
 
   private obey(command: Control): void {
     this.commanded = undefined
-    if (command.action === 'trigger') return this.launch(`${new Date(this.ctx.now()).toISOString()}-triggered-${this.state.started}`)
+    if (command.action === 'trigger')
+      return this.launch(`${new Date(this.ctx.now()).toISOString()}-triggered-${this.state.started}`)
     this.countWhatCameDue()
     if (command.action === 'update') {
       if (!this.takeUp(command.plan, command.serial)) return

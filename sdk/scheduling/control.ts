@@ -1,4 +1,4 @@
-import type { Schema } from '../schema.ts'
+import type { Schema } from '../base/schema.ts'
 import { signal } from '../workflow.ts'
 import { nextTime, type Plan } from './plan.ts'
 
@@ -10,7 +10,8 @@ const schema: Schema<unknown, Control> = {
   '~standard': {
     version: 1,
     vendor: 'overwinter',
-    validate: (value) => (isControl(value) ? { value } : { issues: [{ message: 'is no command that a schedule understands' }] }),
+    validate: (value) =>
+      isControl(value) ? { value } : { issues: [{ message: 'is no command that a schedule understands' }] },
   },
 }
 

@@ -1,5 +1,6 @@
-import { earlierScheduleRunId } from '../engine/names.ts'
-import type { RunRecord, World } from '../ports.ts'
+import { earlierScheduleRunId } from '../base/names.ts'
+import type { RunRecord } from '../ports/run.ts'
+import type { World } from '../ports/world.ts'
 import { isAlive, SCHEDULE_WORKFLOW, stateOf } from './state.ts'
 
 export const NO_LONGER = 'the code no longer has this schedule'
@@ -30,11 +31,23 @@ export class EarlierRuns {
     if (await documents.get(UPKEEP, LOOKED_THROUGH)) return
     let cursor: string | undefined
     do {
-      const page = await store.list({ workflow: SCHEDULE_WORKFLOW, isOpen: true, limit: PAGE, ...(cursor !== undefined && { cursor }) })
+      const page = await store.list({
+        workflow: SCHEDULE_WORKFLOW,
+        isOpen: true,
+        limit: PAGE,
+        ...(cursor !== undefined && { cursor }),
+      })
       for (const { runId } of page.runs) {
         const run = await store.get(runId)
         const name = run && scheduleOf(run)
-        if (!run || name === undefined || wanted.has(name) || stateOf(run).serial !== undefined || run.id !== earlierScheduleRunId(name)) continue
+        if (
+          !run ||
+          name === undefined ||
+          wanted.has(name) ||
+          stateOf(run).serial !== undefined ||
+          run.id !== earlierScheduleRunId(name)
+        )
+          continue
         await wakeups.send((await store.terminate(run.id, NO_LONGER)).wakes)
       }
       cursor = page.cursor

@@ -1,5 +1,7 @@
-import type { Json } from '../engine/json.ts'
-import type { Document, RunRecord, World } from '../ports.ts'
+import type { Json } from '../base/json.ts'
+import type { Document } from '../ports/documents.ts'
+import type { RunRecord } from '../ports/run.ts'
+import type { World } from '../ports/world.ts'
 import type { Plan } from './plan.ts'
 import { type ScheduleState, stateOf } from './state.ts'
 
@@ -65,7 +67,10 @@ export function inheritedFrom(run: RunRecord): NonNullable<ScheduleRecord['inher
     isPaused,
     started,
     skipped,
-    lastError: { at: run.endedAt!, message: `its own run '${run.id}' ended (${run.status})${why}; another one took over` },
+    lastError: {
+      at: run.endedAt!,
+      message: `its own run '${run.id}' ended (${run.status})${why}; another one took over`,
+    },
     ...(run.status === 'failed' && lastDue !== undefined && { lastDue }),
   }
 }

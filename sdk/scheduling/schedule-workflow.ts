@@ -19,5 +19,7 @@ export function withSchedules(workflows: Iterable<AnyWorkflow>, schedules: reado
  * depends on its journal alone, and not on which workflows the code of the day has: see `cannotStart`.
  */
 function scheduleWorkflow(find: Find): AnyWorkflow {
-  return workflow(SCHEDULE_WORKFLOW, async (ctx, state: ScheduleState) => new Clockwork(ctx, structuredClone(state), find).run())
+  return workflow(SCHEDULE_WORKFLOW, async (ctx, state: ScheduleState) =>
+    new Clockwork(ctx, structuredClone(state), find).run(),
+  )
 }

@@ -1,6 +1,6 @@
-import type { Json } from '../engine/json.ts'
-import { decode } from '../engine/values.ts'
-import { hasEnded, type RunRecord } from '../ports.ts'
+import type { Json } from '../base/json.ts'
+import { decode } from '../base/values.ts'
+import { hasEnded, type RunRecord } from '../ports/run.ts'
 import type { Plan } from './plan.ts'
 
 /** Where a schedule stands between two generations of its run. */

@@ -1,11 +1,12 @@
-import type { Client } from '../client.ts'
-import { ConflictError, InvalidInputError } from '../engine/errors.ts'
-import { canonicalJson, type Json } from '../engine/json.ts'
-import { FORMAT, scheduleRunId } from '../engine/names.ts'
-import { decode, encode } from '../engine/values.ts'
-import type { Document, RunRecord } from '../ports.ts'
+import { ConflictError, InvalidInputError } from '../base/errors.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
+import { FORMAT, scheduleRunId } from '../base/names.ts'
+import { validateOrThrow } from '../base/schema.ts'
+import { decode, encode } from '../base/values.ts'
+import type { Client } from '../client/client.ts'
+import type { Document } from '../ports/documents.ts'
+import type { RunRecord } from '../ports/run.ts'
 import type { Schedule } from '../schedule.ts'
-import { validateOrThrow } from '../schema.ts'
 import { control } from './control.ts'
 import { EarlierRuns, NO_LONGER } from './earlier-runs.ts'
 import type { Plan } from './plan.ts'
@@ -41,14 +42,19 @@ export class ScheduleSync {
     const attempt = async (name: string, act: () => Promise<void>) => {
       await act().catch((error: unknown) => problems.push({ name, error: error as Error }))
     }
-    for (const schedule of schedules) await attempt(schedule.name, () => this.bringInLine(schedule, found.get(schedule.name)))
+    for (const schedule of schedules)
+      await attempt(schedule.name, () => this.bringInLine(schedule, found.get(schedule.name)))
     for (const [name, document] of found) if (!wanted.has(name)) await attempt(name, () => this.remove(document))
     await attempt('runs of 0.1.0', () => this.earlierRuns.endAllBut(wanted))
     if (problems.length > 0) throw notInLine(problems)
   }
 
   private async bringInLine({ plan, workflow }: Schedule, found: Found): Promise<void> {
-    await validateOrThrow(workflow.options.input, decode(plan.input as Json | undefined), `the input of schedule '${plan.name}'`)
+    await validateOrThrow(
+      workflow.options.input,
+      decode(plan.input as Json | undefined),
+      `the input of schedule '${plan.name}'`,
+    )
     let document = found
     let record = await this.recordFor(plan, document?.value)
     while (record !== document?.value && !(await this.records.put(record, document?.version ?? 0))) {
@@ -84,7 +90,8 @@ export class ScheduleSync {
     const { runId, plan, serial } = record
     const run = await this.startOrFind(record)
     if (!run) return
-    if (!isAlive(run)) throw new ConflictError(`its own run '${runId}' has just ended, or is somebody else's; it will get another`)
+    if (!isAlive(run))
+      throw new ConflictError(`its own run '${runId}' has just ended, or is somebody else's; it will get another`)
     // Parked by a deployment that had half arrived, most likely. If it is not that, it will be parked again.
     if (run.status === 'stuck') await this.client.retry(runId).catch(unlessConflict)
     if (stateOf(run).serial === serial) return
@@ -110,7 +117,9 @@ export class ScheduleSync {
     const name = found.key
     let document: Found = found
     while (document && document.value.phase === 'active')
-      document = (await this.records.put({ ...document.value, phase: 'ending' }, document.version)) ?? (await this.records.get(name))
+      document =
+        (await this.records.put({ ...document.value, phase: 'ending' }, document.version)) ??
+        (await this.records.get(name))
     if (document?.value.phase !== 'ending') return
     await this.endRun(document.value)
     // If somebody has changed it meanwhile, it is theirs.
@@ -130,7 +139,16 @@ export class ScheduleSync {
       const now = clock.now()
       const input = encode(firstState(record), 'the state of a schedule')
       const time = { createdAt: now, wakeAt: now, retentionMs: ID_USED_UP_MS }
-      await store.create({ id: record.runId, workflow: SCHEDULE_WORKFLOW, version: 1, format: FORMAT, input, secret: ids.secret(), tags: [], ...time })
+      await store.create({
+        id: record.runId,
+        workflow: SCHEDULE_WORKFLOW,
+        version: 1,
+        format: FORMAT,
+        input,
+        secret: ids.secret(),
+        tags: [],
+        ...time,
+      })
     }
     const { wakes } = await store.terminate(record.runId, NO_LONGER)
     await wakeups.send(wakes)
@@ -153,5 +171,8 @@ function unlessConflict(error: unknown): void {
 function notInLine(problems: { name: string; error: Error }[]): AggregateError {
   const errors = problems.map(({ error }) => error)
   const list = problems.map(({ name, error }) => `  '${name}': ${error.message}`).join('\n')
-  return new AggregateError(errors, `not every schedule could be brought in line with the code; the others were. The next sync tries these again:\n${list}`)
+  return new AggregateError(
+    errors,
+    `not every schedule could be brought in line with the code; the others were. The next sync tries these again:\n${list}`,
+  )
 }

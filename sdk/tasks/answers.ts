@@ -1,4 +1,5 @@
-import type { Clock, DocumentStore } from '../ports.ts'
+import type { DocumentStore } from '../ports/documents.ts'
+import type { Clock } from '../ports/world.ts'
 
 /** Longer than a worker goes on repeating one poll. */
 const KEPT_MS = 300_000

@@ -1,4 +1,6 @@
-import { hasEnded, type TaskNotice, type World } from '../ports.ts'
+import { hasEnded } from '../ports/run.ts'
+import type { TaskNotice } from '../ports/tasks.ts'
+import type { World } from '../ports/world.ts'
 import { offer, type Refusal, type Resolution, resolve, withdrawn } from './lifecycle.ts'
 import type { Task } from './task.ts'
 import { payloadOf, type TaskPayload } from './wire.ts'
@@ -35,23 +37,36 @@ export class TaskBroker {
       const payloads = taken.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []))
       // One task that cannot be read must not keep its neighbours from being done, nor the worker from hearing of them.
       const failed = taken.find((each) => each.status === 'rejected')
-      if (failed) this.world.log('error', `a task could not be handed out: ${failed.reason}`, { tasks: notices.map(({ taskId }) => taskId) })
+      if (failed)
+        this.world.log('error', `a task could not be handed out: ${failed.reason}`, {
+          tasks: notices.map(({ taskId }) => taskId),
+        })
       if (payloads.length > 0 || notices.length === 0) return payloads
       if (failed && clock.now() >= until) return []
     }
   }
 
   /** Tasks that this worker was given and never got, because the answer was cut off on its way. */
-  async handAgain(taskIds: readonly string[], { worker, types }: { worker: string; types: readonly string[] }): Promise<TaskPayload[]> {
+  async handAgain(
+    taskIds: readonly string[],
+    { worker, types }: { worker: string; types: readonly string[] },
+  ): Promise<TaskPayload[]> {
     const { tasks, clock } = this.world
     const found = (await Promise.all(taskIds.map((id) => tasks.get(id)))).filter((task) => task !== undefined)
-    const its = found.filter((task) => task.state === 'taken' && task.takenBy === worker && types.includes(task.type) && task.lookAt! > clock.now())
+    const its = found.filter(
+      (task) =>
+        task.state === 'taken' && task.takenBy === worker && types.includes(task.type) && task.lookAt! > clock.now(),
+    )
     return Promise.all(its.map(async (task) => payloadOf(task, await tasks.inputOf(task))))
   }
 
   /** The worker hung up while its tasks were on their way to it: others shall not have to wait for its deadline. */
   async takeBack(payloads: readonly TaskPayload[]): Promise<void> {
-    await Promise.all(payloads.map(({ task_id, attempt, iteration }) => this.resolve(task_id, { action: 'pause', durationMs: 1, attempt, iteration })))
+    await Promise.all(
+      payloads.map(({ task_id, attempt, iteration }) =>
+        this.resolve(task_id, { action: 'pause', durationMs: 1, attempt, iteration }),
+      ),
+    )
   }
 
   async find(taskId: string): Promise<Task | undefined> {
@@ -86,10 +101,16 @@ export class TaskBroker {
     await this.world.wakeups.send(wakes)
     if (!saved) return undefined
     // The run ended meanwhile, or is gone: nobody wants the result.
-    return outcome === 'ended' || outcome === 'missing' ? { ok: false, refusal: 'not in flight', task: before } : { ok: true }
+    return outcome === 'ended' || outcome === 'missing'
+      ? { ok: false, refusal: 'not in flight', task: before }
+      : { ok: true }
   }
 
-  private async take(notice: TaskNotice, worker: string | undefined, signal: AbortSignal | undefined): Promise<TaskPayload | undefined> {
+  private async take(
+    notice: TaskNotice,
+    worker: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<TaskPayload | undefined> {
     const { tasks, clock } = this.world
     try {
       const task = await tasks.get(notice.taskId)
@@ -111,7 +132,8 @@ export class TaskBroker {
   private async hand(taken: Task, before: Task): Promise<TaskPayload | undefined> {
     const { tasks, store } = this.world
     const [run, input] = await Promise.all([store.state(before.runId), tasks.inputOf(before)])
-    if (!run || hasEnded(run.status) || run.generation !== before.generation) return void (await this.settle(withdrawn(before), before))
+    if (!run || hasEnded(run.status) || run.generation !== before.generation)
+      return void (await this.settle(withdrawn(before), before))
     return (await tasks.save(taken)) ? payloadOf(taken, input) : undefined
   }
 }

@@ -1,5 +1,6 @@
-import { fnv1a } from '../engine/random.ts'
-import type { Clock, DocumentStore, Ids } from '../ports.ts'
+import { fnv1a } from '../base/random.ts'
+import type { DocumentStore } from '../ports/documents.ts'
+import type { Clock, Ids } from '../ports/world.ts'
 import type { WorkerRegistration } from './wire.ts'
 
 /** A worker that gives no sign of life for this long is gone. */
@@ -78,12 +79,15 @@ export class WorkerDirectory {
   private async leave({ worker_id, connection }: WorkerRegistration & { connection: string }): Promise<void> {
     const collection = collectionOf(worker_id)
     const found = await this.documents.get(collection, worker_id)
-    if ((found?.value as unknown as Stored | undefined)?.connection === connection) await this.documents.delete(collection, worker_id, found!.version)
+    if ((found?.value as unknown as Stored | undefined)?.connection === connection)
+      await this.documents.delete(collection, worker_id, found!.version)
   }
 
   /** False when it has changed since `ifVersion`. */
   private async write(worker: Stored, ifVersion?: number): Promise<boolean> {
     const options = { expiresAt: worker.seenAt + ALIVE_MS, ...(ifVersion !== undefined && { ifVersion }) }
-    return (await this.documents.put(collectionOf(worker.worker_id), worker.worker_id, { ...worker }, options)) !== undefined
+    return (
+      (await this.documents.put(collectionOf(worker.worker_id), worker.worker_id, { ...worker }, options)) !== undefined
+    )
   }
 }

@@ -1,5 +1,5 @@
-import { FatalError, recordError, TimeoutError } from '../engine/errors.ts'
-import type { Json } from '../engine/json.ts'
+import { FatalError, recordError, TimeoutError } from '../base/errors.ts'
+import type { Json } from '../base/json.ts'
 import { DEFAULTS, retryDelay } from '../engine/retry.ts'
 import type { Task, TaskOutcome } from './task.ts'
 
@@ -38,7 +38,9 @@ export function offer(task: Task, now: number, worker?: string): Offer {
   if (lookAt > now) return { kind: 'not yet', lookAt }
   if (task.state === 'waiting') return { kind: 'take', task: taken(task, now, worker) }
   if (task.attempt >= attemptsOf(task)) {
-    const why = new TimeoutError(`no worker finished the task in time: attempt ${task.attempt} of '${task.id}' gave no sign of life for too long`)
+    const why = new TimeoutError(
+      `no worker finished the task in time: attempt ${task.attempt} of '${task.id}' gave no sign of life for too long`,
+    )
     return { kind: 'settle', task: settled(task, { error: recordError(why) }) }
   }
   return { kind: 'take', task: taken({ ...task, attempt: task.attempt + 1, isContested: true }, now, worker) }
@@ -48,12 +50,20 @@ export function offer(task: Task, now: number, worker?: string): Offer {
  * A worker speaks. `isNative`: it may have the task from the queue itself, without having asked us for it. A worker
  * whose time is up is still heard as long as nobody else has the task.
  */
-export function resolve(task: Task, said: Resolution, now: number, random: () => number, isNative = false): { task: Task } | { refusal: Refusal } | 'repeat' {
+export function resolve(
+  task: Task,
+  said: Resolution,
+  now: number,
+  random: () => number,
+  isNative = false,
+): { task: Task } | { refusal: Refusal } | 'repeat' {
   if (said.key !== undefined && said.key === task.lastRequest) return 'repeat'
   if (task.state === 'settled') return { refusal: 'not in flight' }
-  const isAnother = (said.attempt ?? task.attempt) !== task.attempt || (said.iteration ?? task.iteration) !== task.iteration
+  const isAnother =
+    (said.attempt ?? task.attempt) !== task.attempt || (said.iteration ?? task.iteration) !== task.iteration
   if (isAnother) return { refusal: 'moved on' }
-  if (task.state === 'waiting' && !(isNative && said.attempt !== undefined && task.lookAt! <= now)) return { refusal: 'not in flight' }
+  if (task.state === 'waiting' && !(isNative && said.attempt !== undefined && task.lookAt! <= now))
+    return { refusal: 'not in flight' }
   const isNamed = said.attempt !== undefined && (task.iteration === 0 || said.iteration !== undefined)
   if (task.isContested && !isNamed) return { refusal: 'ambiguous' }
   return { task: { ...after(task, said, now, random), ...(said.key !== undefined && { lastRequest: said.key }) } }
@@ -64,22 +74,38 @@ function after(task: Task, said: Resolution, now: number, random: () => number):
     case 'complete':
       return settled(task, said.output === undefined ? {} : { result: said.output })
     case 'fail': {
-      const error = said.retryable === false ? new FatalError(said.error) : Object.assign(new Error(said.error), { stack: undefined })
+      const error =
+        said.retryable === false
+          ? new FatalError(said.error)
+          : Object.assign(new Error(said.error), { stack: undefined })
       const delay = retryDelay(task.policy.retry, task.attempt, error, random, `task '${task.id}'`)
       if (delay === undefined) return settled(task, { error: recordError(error) })
       return waiting({ ...task, attempt: task.attempt + 1 }, now + delay)
     }
     case 'pause':
-      return waiting({ ...task, ...(said.checkpoint !== undefined && { checkpoint: said.checkpoint }) }, now + said.durationMs)
+      return waiting(
+        { ...task, ...(said.checkpoint !== undefined && { checkpoint: said.checkpoint }) },
+        now + said.durationMs,
+      )
     case 'checkpoint':
       return { ...task, ...(said.data !== undefined && { checkpoint: said.data }), lookAt: deadline(task, now) }
     case 'continue': {
       const { maxIterations } = task.policy
       if (task.iteration + 1 >= maxIterations) {
-        const why = new FatalError(`task '${task.id}' asked for more than its ${maxIterations} iterations; raise maxIterations if that is right`)
+        const why = new FatalError(
+          `task '${task.id}' asked for more than its ${maxIterations} iterations; raise maxIterations if that is right`,
+        )
         return settled(task, { error: recordError(why) })
       }
-      return waiting({ ...task, iteration: task.iteration + 1, attempt: 1, ...(said.checkpoint !== undefined && { checkpoint: said.checkpoint }) }, now)
+      return waiting(
+        {
+          ...task,
+          iteration: task.iteration + 1,
+          attempt: 1,
+          ...(said.checkpoint !== undefined && { checkpoint: said.checkpoint }),
+        },
+        now,
+      )
     }
   }
 }

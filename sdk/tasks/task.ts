@@ -1,8 +1,8 @@
-import type { ErrorRecord } from '../engine/events.ts'
-import type { Json } from '../engine/json.ts'
+import type { ErrorRecord } from '../base/events.ts'
+import type { Json } from '../base/json.ts'
 import type { RetryPolicy } from '../engine/retry.ts'
-import type { LimiterId } from '../flow/limiter.ts'
-import type { Message } from '../ports.ts'
+import type { LimiterId } from '../flow/limiter/limiter.ts'
+import type { Message } from '../ports/run.ts'
 
 /** What an input, an output or a checkpoint may weigh as JSON: the protocol's limit. */
 export const MOST_PAYLOAD_BYTES = 1_048_576
@@ -71,7 +71,8 @@ export function asWaiting({ input: _, ...task }: NewTask, version: number): Task
 /** The same task, handed out before, or one of a later life of its step? Tasks of 0.1.0 do not say which life they are of. */
 export function isNewer(task: Which, than: Which): boolean {
   if (task.life !== undefined && than.life !== undefined && task.life !== than.life) return task.life > than.life
-  if (task.life !== undefined && than.life === undefined && task.life > (than.dispatchedAt ?? Number.POSITIVE_INFINITY)) return true
+  if (task.life !== undefined && than.life === undefined && task.life > (than.dispatchedAt ?? Number.POSITIVE_INFINITY))
+    return true
   return task.generation > than.generation || (task.generation === than.generation && task.round > than.round)
 }
 

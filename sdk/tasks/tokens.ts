@@ -1,14 +1,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { type Duration, milliseconds } from '../engine/duration.ts'
-import { InvalidInputError } from '../engine/errors.ts'
-import { checkName } from '../engine/names.ts'
-import type { Clock, DocumentStore, Ids } from '../ports.ts'
+import { type Duration, milliseconds } from '../base/duration.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import { checkName } from '../base/names.ts'
+import type { DocumentStore } from '../ports/documents.ts'
+import type { Clock, Ids } from '../ports/world.ts'
 
 /** What a token can be good for. `work` is for workers outside, and the only one that opens what they use. */
 const SCOPE = { start: true, read: true, operate: true, settle: true, work: true }
 export type TokenScope = keyof typeof SCOPE
 export const TOKEN_SCOPES = Object.keys(SCOPE) as TokenScope[]
-export const isTokenScope = (word: unknown): word is TokenScope => typeof word === 'string' && Object.hasOwn(SCOPE, word)
+export const isTokenScope = (word: unknown): word is TokenScope =>
+  typeof word === 'string' && Object.hasOwn(SCOPE, word)
 
 /** What whoever shows a token may do; of which workflows, where not of all. */
 export interface Permission {
@@ -70,7 +72,13 @@ export class Tokens {
     this.given = given ? sha256(given) : undefined
   }
 
-  async create({ name, scopes = ['work'], workflows, types, expiresIn }: NewToken): Promise<TokenView & { token: string }> {
+  async create({
+    name,
+    scopes = ['work'],
+    workflows,
+    types,
+    expiresIn,
+  }: NewToken): Promise<TokenView & { token: string }> {
     checkName('the name of a token', name)
     checkTerms({ scopes, workflows, types })
     const now = this.clock.now()
@@ -85,13 +93,18 @@ export class Tokens {
       ...(expiresIn !== undefined && { expiresAt: now + milliseconds(expiresIn, 'the time until the token expires') }),
       sha256: sha256(token).toString('hex'),
     }
-    await this.documents.put(COLLECTION, id, stored, { ifVersion: 0, ...(stored.expiresAt !== undefined && { expiresAt: stored.expiresAt + SHOWN_AFTER_MS }) })
+    await this.documents.put(COLLECTION, id, stored, {
+      ifVersion: 0,
+      ...(stored.expiresAt !== undefined && { expiresAt: stored.expiresAt + SHOWN_AFTER_MS }),
+    })
     return { ...this.view(id, stored), token }
   }
 
   async list(): Promise<TokenView[]> {
     const documents = await this.documents.list(COLLECTION)
-    return documents.map(({ key, value }) => this.view(key, value as unknown as Stored)).sort((a, b) => a.createdAt - b.createdAt)
+    return documents
+      .map(({ key, value }) => this.view(key, value as unknown as Stored))
+      .sort((a, b) => a.createdAt - b.createdAt)
   }
 
   /** False when there is no such token. Revoking twice is harmless. */
@@ -100,7 +113,8 @@ export class Tokens {
     if (!found) return false
     const stored = found.value as unknown as Stored
     const now = this.clock.now()
-    if (stored.revokedAt === undefined) await this.documents.put(COLLECTION, id, { ...stored, revokedAt: now }, { expiresAt: now + SHOWN_AFTER_MS })
+    if (stored.revokedAt === undefined)
+      await this.documents.put(COLLECTION, id, { ...stored, revokedAt: now }, { expiresAt: now + SHOWN_AFTER_MS })
     return true
   }
 
@@ -125,7 +139,9 @@ export class Tokens {
     if (!found) return undefined
     const stored = found.value as unknown as Stored
     const view = this.view(found.key, stored)
-    return timingSafeEqual(sha256(token), Buffer.from(stored.sha256, 'hex')) && view.state === 'valid' ? view : undefined
+    return timingSafeEqual(sha256(token), Buffer.from(stored.sha256, 'hex')) && view.state === 'valid'
+      ? view
+      : undefined
   }
 
   private view(id: string, { sha256: _, revokedAt, scopes = ['work'], ...stored }: Stored): TokenView {
@@ -135,17 +151,31 @@ export class Tokens {
 }
 
 /** What contradicts itself is refused, before somebody trusts in it. */
-export function checkTerms({ scopes = ['work'], workflows, types }: Pick<NewToken, 'scopes' | 'workflows' | 'types'>): void {
+export function checkTerms({
+  scopes = ['work'],
+  workflows,
+  types,
+}: Pick<NewToken, 'scopes' | 'workflows' | 'types'>): void {
   const unknown = scopes.find((scope) => !isTokenScope(scope))
   if (unknown !== undefined) throw new InvalidInputError(`'${unknown}' is no scope; known: ${TOKEN_SCOPES.join(', ')}`)
-  if (scopes.length === 0) throw new InvalidInputError(`a token without a scope would be good for nothing; known: ${TOKEN_SCOPES.join(', ')}`)
+  if (scopes.length === 0)
+    throw new InvalidInputError(`a token without a scope would be good for nothing; known: ${TOKEN_SCOPES.join(', ')}`)
   for (const workflow of workflows ?? []) checkName('the name of a workflow', workflow)
   for (const type of types ?? []) checkName('a task type', type)
-  if (types?.length === 0) throw new InvalidInputError('a token for no type of task would be good for nothing; leave the types out to allow all of them')
-  if (workflows?.length === 0) throw new InvalidInputError('a token for no workflow would be good for nothing; leave the workflows out to allow all of them')
-  if (types && !scopes.includes('work')) throw new InvalidInputError("types of tasks are for tokens with the scope 'work'")
+  if (types?.length === 0)
+    throw new InvalidInputError(
+      'a token for no type of task would be good for nothing; leave the types out to allow all of them',
+    )
+  if (workflows?.length === 0)
+    throw new InvalidInputError(
+      'a token for no workflow would be good for nothing; leave the workflows out to allow all of them',
+    )
+  if (types && !scopes.includes('work'))
+    throw new InvalidInputError("types of tasks are for tokens with the scope 'work'")
   if (workflows && scopes.includes('work'))
-    throw new InvalidInputError("tasks are told apart by their types, not by workflow: make a token of its own for 'work'")
+    throw new InvalidInputError(
+      "tasks are told apart by their types, not by workflow: make a token of its own for 'work'",
+    )
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

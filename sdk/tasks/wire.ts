@@ -1,4 +1,4 @@
-import type { Json } from '../engine/json.ts'
+import type { Json } from '../base/json.ts'
 import type { Resolution } from './lifecycle.ts'
 import type { Task } from './task.ts'
 
@@ -62,7 +62,10 @@ export function resolutionOf(body: ResolveBody): Resolution {
   }
 }
 
-export function payloadOf({ id, runId, op, iteration, attempt, checkpoint }: Task, input: Json | undefined): TaskPayload {
+export function payloadOf(
+  { id, runId, op, iteration, attempt, checkpoint }: Task,
+  input: Json | undefined,
+): TaskPayload {
   return {
     task_id: id,
     run_id: runId,

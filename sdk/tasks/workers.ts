@@ -1,4 +1,4 @@
-import type { World } from '../ports.ts'
+import type { World } from '../ports/world.ts'
 import { Answers } from './answers.ts'
 import { TaskBroker } from './broker.ts'
 import { WorkerDirectory } from './directory.ts'

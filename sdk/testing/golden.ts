@@ -1,20 +1,22 @@
 import { AssertionError } from 'node:assert'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { InvalidInputError } from '../engine/errors.ts'
-import { isTerminal, type JournalEvent } from '../engine/events.ts'
-import { FORMAT } from '../engine/names.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import { isTerminal, type JournalEvent } from '../base/events.ts'
+import { FORMAT } from '../base/names.ts'
+import { type HistoryEvent, inputAsRecorded } from '../client/history.ts'
 import { replaySilently } from '../engine/silent-replay.ts'
-import { type HistoryEvent, inputAsRecorded } from '../history.ts'
 import { eventFromJson, type HistoryEventJson } from '../http-client/wire.ts'
-import type { RunRecord } from '../ports.ts'
+import type { RunRecord } from '../ports/run.ts'
 import type { AnyWorkflow } from '../workflow.ts'
 
 /** A history as a golden file keeps it: times count from the start; stacks, measured durations, places, visits and how many attempts there may be are left out. No replay looks at them. */
 export function normaliseHistory(history: readonly HistoryEvent[]): Record<string, unknown>[] {
   const start = history[0]?.at ?? 0
   return history.map((event) => {
-    const copy = JSON.parse(JSON.stringify(event, (key, value: unknown) => (key === 'stack' ? undefined : value))) as Record<string, unknown>
+    const copy = JSON.parse(
+      JSON.stringify(event, (key, value: unknown) => (key === 'stack' ? undefined : value)),
+    ) as Record<string, unknown>
     copy.at = event.at - start
     delete copy.n
     delete copy.visit
@@ -31,10 +33,14 @@ export type RecordedHistory = readonly HistoryEvent[] | { events: readonly unkno
 function eventsOf(recorded: RecordedHistory): HistoryEvent[] {
   const events = (recorded as { events?: unknown } | null)?.events ?? recorded
   if (!Array.isArray(events))
-    throw new InvalidInputError('a history is a list of events, as run.history() gives it, or what `overwinter history <run> --json` prints, parsed')
+    throw new InvalidInputError(
+      'a history is a list of events, as run.history() gives it, or what `overwinter history <run> --json` prints, parsed',
+    )
   return (events as (HistoryEvent | HistoryEventJson)[]).map((event) => {
     if ('omitted' in event && event.omitted)
-      throw new InvalidInputError(`this history lacks the payloads of '${event.type}', which a replay needs; ask for it with payloads`)
+      throw new InvalidInputError(
+        `this history lacks the payloads of '${event.type}', which a replay needs; ask for it with payloads`,
+      )
     return typeof event.at === 'string' ? eventFromJson(event as HistoryEventJson) : (event as HistoryEvent)
   })
 }
@@ -44,17 +50,23 @@ function eventsOf(recorded: RecordedHistory): HistoryEvent[] {
  * `expect(await handle.history()).toMatchHistory('golden/order.json')`. The file is written when it does not exist,
  * or when the environment variable UPDATE_HISTORIES is set.
  */
-export function toMatchHistory(history: RecordedHistory, file: string): { pass: boolean; message: () => string; actual?: unknown; expected?: unknown } {
+export function toMatchHistory(
+  history: RecordedHistory,
+  file: string,
+): { pass: boolean; message: () => string; actual?: unknown; expected?: unknown } {
   const actual = normaliseHistory(eventsOf(history))
   if (!existsSync(file) || process.env.UPDATE_HISTORIES) {
-    if (process.env.CI && !existsSync(file)) return { pass: false, message: () => `${file} does not exist; record it and commit it` }
+    if (process.env.CI && !existsSync(file))
+      return { pass: false, message: () => `${file} does not exist; record it and commit it` }
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, `[\n${actual.map((event) => `  ${JSON.stringify(event)}`).join(',\n')}\n]\n`)
   }
   const expected = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>[]
   // Files from before histories said what the schema made of the input hold for the rest.
   if (expected[0]?.parsed === undefined) delete actual[0]?.parsed
-  const differsAt = [...Array(Math.max(actual.length, expected.length)).keys()].find((i) => JSON.stringify(actual[i]) !== JSON.stringify(expected[i]))
+  const differsAt = [...Array(Math.max(actual.length, expected.length)).keys()].find(
+    (i) => JSON.stringify(actual[i]) !== JSON.stringify(expected[i]),
+  )
   return {
     pass: differsAt === undefined,
     message: () =>
@@ -74,7 +86,11 @@ export function assertHistory(history: RecordedHistory, file: string): void {
  * Replays a recorded history against today's code, as a run that was asleep across a deployment would. Throws the
  * NonDeterminismError that would park such a run; returns the operations the code asks for next.
  */
-export async function replayHistory(workflow: AnyWorkflow, recorded: RecordedHistory, upTo?: number): Promise<{ id: string; kind: string }[]> {
+export async function replayHistory(
+  workflow: AnyWorkflow,
+  recorded: RecordedHistory,
+  upTo?: number,
+): Promise<{ id: string; kind: string }[]> {
   const history = eventsOf(recorded)
   const started = history.find((event) => event.type === 'run.started')
   const at = started?.at ?? history[0]?.at ?? 0
@@ -95,8 +111,15 @@ export async function replayHistory(workflow: AnyWorkflow, recorded: RecordedHis
     createdAt: at,
     startedAt: at,
   }
-  const events = history.slice(0, upTo).filter((event) => event.type !== 'run.started' && !isTerminal(event as JournalEvent))
-  const frames = events.map((event, index) => ({ seq: index + 1, at: event.at, epoch: 1, events: [event as JournalEvent] }))
+  const events = history
+    .slice(0, upTo)
+    .filter((event) => event.type !== 'run.started' && !isTerminal(event as JournalEvent))
+  const frames = events.map((event, index) => ({
+    seq: index + 1,
+    at: event.at,
+    epoch: 1,
+    events: [event as JournalEvent],
+  }))
   const replay = await replaySilently(workflow, run, frames)
   if (replay.violation) throw replay.violation
   return replay

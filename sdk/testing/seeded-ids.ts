@@ -1,5 +1,5 @@
-import { SeededRandom } from '../engine/random.ts'
-import type { Ids } from '../ports.ts'
+import { SeededRandom } from '../base/random.ts'
+import type { Ids } from '../ports/world.ts'
 
 /** Ids that are the same in every run of a test. */
 export function seededIds(seed: string | number): Ids {

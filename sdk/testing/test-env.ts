@@ -1,21 +1,25 @@
-import { type AskOptions, Client, type RepeatOptions, type RunView, type StartOptions } from '../client.ts'
+import { type AskOptions, Client, type RepeatOptions, type RunView, type StartOptions } from '../client/client.ts'
 import type { Codec } from '../codec/codec.ts'
 import { withCodec } from '../codec/with-codec.ts'
 // Loaded ahead: to load it in the middle of a run takes longer than `settle` waits for a sign of life.
 import '../definitions/as-workflow.ts'
+import { type Duration, milliseconds } from '../base/duration.ts'
+import type { Giving } from '../base/storable.ts'
+import type { HistoryEvent } from '../client/history.ts'
+import { Schedules } from '../client/schedules.ts'
 import type { Catalogue } from '../definitions/catalogue.ts'
 import type { NamedHandler } from '../definitions/define.ts'
-import { type Duration, milliseconds } from '../engine/duration.ts'
 import type { StepBody } from '../engine/run-context.ts'
 import type { EventMapping } from '../events/mapping.ts'
 import { type Taken, takeEvent } from '../events/take.ts'
-import type { HistoryEvent } from '../history.ts'
-import type { LocalFunction } from '../local-function.ts'
-import type { DocumentStore, LogLevel, RunStatus, RunStore, RunSummary } from '../ports.ts'
-import { Runner } from '../runner.ts'
+import type { DocumentStore } from '../ports/documents.ts'
+import type { RunStatus } from '../ports/run.ts'
+import type { RunSummary } from '../ports/run-lists.ts'
+import type { RunStore } from '../ports/run-store.ts'
+import type { LogLevel } from '../ports/world.ts'
+import type { LocalFunction } from '../runner/local-function.ts'
+import { Runner } from '../runner/runner.ts'
 import { type Schedule, withSchedules } from '../schedule.ts'
-import { Schedules } from '../schedules.ts'
-import type { Giving } from '../storable.ts'
 import { TaskBroker } from '../tasks/broker.ts'
 import type { TaskHandler } from '../worker/task.ts'
 import { Worker } from '../worker/worker.ts'
@@ -90,7 +94,8 @@ export class TestEnv {
     this.tracesCalls = options.tracesCalls ?? true
     this.workflows = withSchedules(options.workflows, this.scheduled)
     this.clock = new VirtualClock(new Date(options.startTime ?? '2026-01-01T00:00:00Z').getTime())
-    const log = (level: LogLevel, message: string, fields: Record<string, unknown>) => void this.logs.push({ level, message, fields })
+    const log = (level: LogLevel, message: string, fields: Record<string, unknown>) =>
+      void this.logs.push({ level, message, fields })
     this.origin = new LocalWorld({
       path: ':memory:',
       clock: this.clock,
@@ -146,7 +151,11 @@ export class TestEnv {
   /** A worker outside, which does tasks of this type (`ctx.task`). It outlives restarts. */
   worker(type: string, handler: TaskHandler): Worker {
     const wire = brokerWire(new TaskBroker(withCodec(this.origin, this.codec)))
-    const worker = new Worker({ tasks: { [type]: handler }, wire, log: (message) => void this.logs.push({ level: 'warn', message, fields: {} }) })
+    const worker = new Worker({
+      tasks: { [type]: handler },
+      wire,
+      log: (message) => void this.logs.push({ level: 'warn', message, fields: {} }),
+    })
     this.workers.push({ type, worker })
     return worker
   }
@@ -163,7 +172,11 @@ export class TestEnv {
       die()
       dieToo()
     }
-    const mortal = Object.assign(Object.create(Object.getPrototypeOf(this.origin)), this.origin, { store, documents, inlineWaitMs: -1 }) as LocalWorld
+    const mortal = Object.assign(Object.create(Object.getPrototypeOf(this.origin)), this.origin, {
+      store,
+      documents,
+      inlineWaitMs: -1,
+    }) as LocalWorld
     const world = withCodec(mortal, this.codec)
     this.runner = new Runner(world, {
       workflows: this.workflows,
@@ -227,18 +240,25 @@ export class TestEnv {
       }
       // Limiters with a queue are checked again and again, whether or not anything can ever move.
       vain = this.onlyLimitersAreDue() ? vain + 1 : 0
-      if (vain > MOST_CHECKS) throw new Error(`nothing will ever wake what the test waits for: ${await this.whatWaits()}`)
+      if (vain > MOST_CHECKS)
+        throw new Error(`nothing will ever wake what the test waits for: ${await this.whatWaits()}`)
       this.clock.moveTo(next)
     }
     return promise
   }
 
   private onlyLimitersAreDue(): boolean {
-    return this.isIdle() && this.clock.timerCount === 1 && this.origin.residence.agenda(this.clock.now()).nextRun === undefined
+    return (
+      this.isIdle() &&
+      this.clock.timerCount === 1 &&
+      this.origin.residence.agenda(this.clock.now()).nextRun === undefined
+    )
   }
 
   private isIdle(): boolean {
-    const workersAreIdle = this.workers.every(({ type, worker }) => worker.load === 0 && this.origin.tasks.isQuiet(type))
+    const workersAreIdle = this.workers.every(
+      ({ type, worker }) => worker.load === 0 && this.origin.tasks.isQuiet(type),
+    )
     return this.runner.isIdle && workersAreIdle
   }
 
@@ -283,12 +303,18 @@ export class RunHandle<O = unknown> {
     return this.env.client.history(this.runId)
   }
 
-  async signal<In>(signal: Signal<unknown, In> | string, ...given: Giving<In, RepeatOptions>): Promise<{ accepted: boolean }> {
+  async signal<In>(
+    signal: Signal<unknown, In> | string,
+    ...given: Giving<In, RepeatOptions>
+  ): Promise<{ accepted: boolean }> {
     return this.env.client.signal(this.runId, signal, ...given)
   }
 
   /** Skips time until the run has replied. */
-  async ask<In, Out>(request: RunRequest<unknown, In, never, Out> | string, ...given: Giving<In, AskOptions>): Promise<Out> {
+  async ask<In, Out>(
+    request: RunRequest<unknown, In, never, Out> | string,
+    ...given: Giving<In, AskOptions>
+  ): Promise<Out> {
     return this.env.skipUntil(this.env.client.ask(this.runId, request, ...given))
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/world.ts'
 
 /** Time that stands still until somebody moves it. */
 export class VirtualClock implements Clock {
@@ -40,7 +40,9 @@ export class VirtualClock implements Clock {
   /** Moves to `time`; timers that are due fire in order. */
   moveTo(time: number): void {
     this.current = Math.max(this.current, time)
-    const due = [...this.timers].filter(([, timer]) => timer.at <= this.current).sort(([a, x], [b, y]) => x.at - y.at || a - b)
+    const due = [...this.timers]
+      .filter(([, timer]) => timer.at <= this.current)
+      .sort(([a, x], [b, y]) => x.at - y.at || a - b)
     for (const [id] of due) this.fire(id)
   }
 

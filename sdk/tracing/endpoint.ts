@@ -13,7 +13,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function endpointOf(env: Environment): Endpoint | undefined {
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: exact, OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_SDK_DISABLED } = env
   if (OTEL_SDK_DISABLED?.toLowerCase() === 'true') return undefined
-  const [name, value] = exact ? (['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', exact] as const) : (['OTEL_EXPORTER_OTLP_ENDPOINT', base] as const)
+  const [name, value] = exact
+    ? (['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', exact] as const)
+    : (['OTEL_EXPORTER_OTLP_ENDPOINT', base] as const)
   if (!value) return undefined
   return { url: urlOf(exact ? value : `${value.replace(/\/+$/, '')}/v1/traces`, name, value), headers: headersOf(env) }
 }
@@ -27,7 +29,10 @@ function urlOf(text: string, name: string, value: string): string {
 }
 
 /** `name=value,name=value`, each of them percent-encoded. */
-function headersOf({ OTEL_EXPORTER_OTLP_HEADERS: all = '', OTEL_EXPORTER_OTLP_TRACES_HEADERS: ours = '' }: Environment): Record<string, string> {
+function headersOf({
+  OTEL_EXPORTER_OTLP_HEADERS: all = '',
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: ours = '',
+}: Environment): Record<string, string> {
   return Object.fromEntries(pairsOf(`${all},${ours}`).filter(([name]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name)))
 }
 
@@ -56,7 +61,13 @@ export const OTLP_TYPE = 'application/x-protobuf'
 
 export function sendTo({ url, headers }: Endpoint): ExporterOptions['send'] {
   return async (body, signal) => {
-    const response = await fetch(url, { method: 'POST', body, signal, headers: { ...headers, 'content-type': OTLP_TYPE }, redirect: 'error' })
+    const response = await fetch(url, {
+      method: 'POST',
+      body,
+      signal,
+      headers: { ...headers, 'content-type': OTLP_TYPE },
+      redirect: 'error',
+    })
     await refuseUnlessTaken(response, url)
   }
 }
@@ -64,5 +75,8 @@ export function sendTo({ url, headers }: Endpoint): ExporterOptions['send'] {
 /** The body is read in any case: a connection with an answer that nobody has read cannot be used again. */
 export async function refuseUnlessTaken(response: Response, url: string): Promise<void> {
   const said = await response.text()
-  if (!response.ok) throw new Error(`${url} answered ${response.status}${said && /^[ -~\s]*$/.test(said) ? `: ${said.slice(0, 200)}` : ''}`)
+  if (!response.ok)
+    throw new Error(
+      `${url} answered ${response.status}${said && /^[ -~\s]*$/.test(said) ? `: ${said.slice(0, 200)}` : ''}`,
+    )
 }

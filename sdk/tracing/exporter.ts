@@ -28,7 +28,8 @@ export class Exporter {
   }
 
   add(spans: readonly Span[]): void {
-    if (this.pending.length + spans.length > MOST_PENDING) return this.options.onDropped(spans.length, new Error('the trace endpoint is too slow'))
+    if (this.pending.length + spans.length > MOST_PENDING)
+      return this.options.onDropped(spans.length, new Error('the trace endpoint is too slow'))
     for (const span of spans) this.pending.push(span)
     this.sending ??= this.sendAll().finally(() => (this.sending = undefined))
   }

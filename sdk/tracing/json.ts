@@ -18,7 +18,11 @@ export const toJson = (spans: readonly Span[], resource: Resource): string =>
 /** Spans as OpenTelemetry's own code has them. */
 export function encodable(spans: readonly Span[], attributes: Resource): Encodable[] {
   // One object for all of them: that is how the encoder knows that they belong together.
-  const resource = { attributes, merge: () => resource, getRawAttributes: () => Object.entries(attributes) } as unknown as Encodable['resource']
+  const resource = {
+    attributes,
+    merge: () => resource,
+    getRawAttributes: () => Object.entries(attributes),
+  } as unknown as Encodable['resource']
   return spans.map((span) => toEncodable(span, resource))
 }
 
@@ -44,7 +48,15 @@ function toEncodable(span: Span, resource: Encodable['resource']): Encodable {
     status: error ? { code: ERROR as Encodable['status']['code'], message: error.says } : NO_STATUS,
     attributes: error?.code === undefined ? span.attributes : { ...span.attributes, [ERROR_CODE]: error.code },
     links: span.links.length === 0 ? NONE : span.links.map(toLink),
-    events: error ? [{ name: 'exception', time: endTime, attributes: { 'exception.type': error.name, 'exception.message': error.says } }] : NONE,
+    events: error
+      ? [
+          {
+            name: 'exception',
+            time: endTime,
+            attributes: { 'exception.type': error.name, 'exception.message': error.says },
+          },
+        ]
+      : NONE,
     resource,
     instrumentationScope: SCOPE,
     droppedAttributesCount: 0,
@@ -54,9 +66,16 @@ function toEncodable(span: Span, resource: Encodable['resource']): Encodable {
   return encodable
 }
 
-const toLink = ({ what, ...place }: SpanLink): Encodable['links'][number] => ({ context: toContext(place), attributes: { 'overwinter.link': what } })
+const toLink = ({ what, ...place }: SpanLink): Encodable['links'][number] => ({
+  context: toContext(place),
+  attributes: { 'overwinter.link': what },
+})
 
-const toContext = ({ traceId, spanId }: { traceId: string; spanId: string }) => ({ traceId, spanId, traceFlags: SAMPLED })
+const toContext = ({ traceId, spanId }: { traceId: string; spanId: string }) => ({
+  traceId,
+  spanId,
+  traceFlags: SAMPLED,
+})
 
 /** Seconds, and the nanoseconds behind them. */
 const toTime = (ms: number): Time => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1_000_000)]

@@ -80,7 +80,8 @@ export class ProtobufWriter {
     // Here and below, what a loop uses is kept at hand: it is most of the work.
     const { bytes } = this
     let { at } = this
-    for (let i = 0; i < length; i += 2) bytes[at++] = (DIGIT[digits.charCodeAt(i)]! << 4) | DIGIT[digits.charCodeAt(i + 1)]!
+    for (let i = 0; i < length; i += 2)
+      bytes[at++] = (DIGIT[digits.charCodeAt(i)]! << 4) | DIGIT[digits.charCodeAt(i + 1)]!
     this.at = at
   }
 

@@ -1,4 +1,4 @@
-import type { World } from '../ports.ts'
+import type { World } from '../ports/world.ts'
 import { type Endpoint, endpointOf, resourceOf, sendTo } from './endpoint.ts'
 import { Exporter, type ExporterOptions } from './exporter.ts'
 import { withTracing } from './with-tracing.ts'
@@ -22,8 +22,13 @@ export interface Traced<W> {
 const SERVICE = 'overwinter'
 
 /** Undefined where the environment names no endpoint, and nor do the options. */
-export function traced<W extends World>(world: W, options: TracingOptions = {}, env: NodeJS.ProcessEnv = process.env): Traced<W> | undefined {
-  const endpoint: Endpoint | undefined = options.endpoint === undefined ? endpointOf(env) : { url: options.endpoint, headers: options.headers ?? {} }
+export function traced<W extends World>(
+  world: W,
+  options: TracingOptions = {},
+  env: NodeJS.ProcessEnv = process.env,
+): Traced<W> | undefined {
+  const endpoint: Endpoint | undefined =
+    options.endpoint === undefined ? endpointOf(env) : { url: options.endpoint, headers: options.headers ?? {} }
   return endpoint && tracedWith(world, sendTo(endpoint), options, env)
 }
 
@@ -63,7 +68,8 @@ class DropNews {
     const now = this.world.clock.now()
     if (now < this.quietUntil) return
     this.quietUntil = now + EVERY_MS
-    const reason = why instanceof Error ? (why.cause instanceof Error ? why.cause.message || why.message : why.message) : String(why)
+    const reason =
+      why instanceof Error ? (why.cause instanceof Error ? why.cause.message || why.message : why.message) : String(why)
     this.world.log(
       'warn',
       `${this.dropped} spans were dropped, and no run was held up by it: ${reason}. Is the trace endpoint there, and does it take OTLP over HTTP?`,

@@ -1,5 +1,7 @@
-import type { EventOf, Frame } from '../engine/events.ts'
-import type { Claimed, Commit, CommitResult, NewRun } from '../ports.ts'
+import type { EventOf, Frame } from '../base/events.ts'
+import type { Commit, CommitResult } from '../ports/commit.ts'
+import type { NewRun } from '../ports/run.ts'
+import type { Claimed } from '../ports/run-store.ts'
 import type { SpanPlace } from '../views/span-ids.ts'
 import { type Span, SpanWriter } from '../views/spans.ts'
 
@@ -43,7 +45,9 @@ export class Visit {
 
   /** Where the commit's frame, or one before it, says that a child was started. */
   startOf(child: NewRun, frame: Frame | undefined): SpanPlace | undefined {
-    const started = frame?.events.find((event) => event.type === 'child.started' && event.run === child.id) as EventOf<'child.started'> | undefined
+    const started = frame?.events.find((event) => event.type === 'child.started' && event.run === child.id) as
+      | EventOf<'child.started'>
+      | undefined
     if (started) return this.place(this.writer.beginAhead(started.id))
     return child.parent && this.place(this.writer.beginOf(child.parent.op))
   }

@@ -1,6 +1,8 @@
 import { context, createContextKey, ROOT_CONTEXT, trace } from '@opentelemetry/api'
-import { overriding } from '../overriding.ts'
-import type { AroundBody, Commit, CommitResult, LogSink, Outgoing, RunStore, World } from '../ports.ts'
+import { overriding } from '../base/override-methods.ts'
+import type { Commit, CommitResult, Outgoing } from '../ports/commit.ts'
+import type { RunStore } from '../ports/run-store.ts'
+import type { AroundBody, LogSink, World } from '../ports/world.ts'
 import { traceparentOf } from '../views/span-ids.ts'
 import type { Span } from '../views/spans.ts'
 import { Visit } from './visit.ts'
@@ -60,7 +62,9 @@ function linked(commit: Commit, visit: Visit): Commit {
 
 function withParent(outgoing: Outgoing, { frame }: Commit, visit: Visit): Outgoing {
   const place = outgoing.kind === 'start' ? visit.startOf(outgoing.run, frame) : undefined
-  return outgoing.kind === 'start' && place ? { ...outgoing, run: { ...outgoing.run, trace: traceparentOf(place) } } : outgoing
+  return outgoing.kind === 'start' && place
+    ? { ...outgoing, run: { ...outgoing.run, trace: traceparentOf(place) } }
+    : outgoing
 }
 
 function tracedLog(log: LogSink, visits: Map<string, Visit>): LogSink {

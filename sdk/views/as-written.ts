@@ -3,7 +3,8 @@ const ESCAPED = /~([012])/g
 const WRITTEN: Record<string, string> = { 0: '~', 1: '/', 2: ':' }
 
 /** An operation's id as its author wrote the names: `tool: search` for `tool~2 search`. People read it; identities stay escaped. */
-export const asWritten = (id: string): string => (id.includes('~') ? id.replaceAll(ESCAPED, (_, code: string) => WRITTEN[code]!) : id)
+export const asWritten = (id: string): string =>
+  id.includes('~') ? id.replaceAll(ESCAPED, (_, code: string) => WRITTEN[code]!) : id
 
 /** The id that people mean, given as it is stored or as it was written; what is meant by none stays as it is. */
 export function meantId(given: string, ids: Iterable<string>): string {
@@ -23,7 +24,9 @@ const NOT_IN_IDS = /[^A-Za-z0-9._:@+=~-]/g
 /** `schedule.weekly totals` for `schedule.weekly~20totals`. */
 export function runIdAsWritten(id: string): string {
   if (!id.startsWith(SCHEDULE)) return id
-  return id.replaceAll(SPELT, (_, long: string | undefined, short: string) => String.fromCharCode(Number.parseInt(long ?? short, 16)))
+  return id.replaceAll(SPELT, (_, long: string | undefined, short: string) =>
+    String.fromCharCode(Number.parseInt(long ?? short, 16)),
+  )
 }
 
 /** The id of a run, given as it is or as `runIdAsWritten` shows it. */

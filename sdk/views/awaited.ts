@@ -1,4 +1,4 @@
-import type { Waiting } from '../ports.ts'
+import type { Waiting } from '../ports/run.ts'
 import { asWritten } from './as-written.ts'
 
 const AWAITED: Record<Waiting['kind'], (waiting: Waiting) => string> = {

@@ -1,4 +1,4 @@
-import type { ErrorRecord } from '../engine/events.ts'
+import type { ErrorRecord } from '../base/events.ts'
 import { withoutRepeat } from './fold.ts'
 import { Hash } from './hash.ts'
 
@@ -23,7 +23,13 @@ export function fingerprint(workflow: string, error: ErrorRecord): Fingerprint {
   const step = stepOf(error)
   const says = withoutVariables(firstLine(root.message)) || topmostFrame(root.stack) || ''
   const code = root.code === undefined ? undefined : String(root.code)
-  const found = { workflow, name: root.name, ...(code !== undefined && { code }), ...(step !== undefined && { step }), says }
+  const found = {
+    workflow,
+    name: root.name,
+    ...(code !== undefined && { code }),
+    ...(step !== undefined && { step }),
+    says,
+  }
   return { id: idOf(found), ...found }
 }
 

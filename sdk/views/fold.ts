@@ -9,7 +9,9 @@ export function fold(rows: readonly Row[], maps: ReadonlySet<string>): Row[] {
     if (group) group.push(row)
     else groups.set(key, [row])
   }
-  return [...groups.values()].map((members) => (members.length === 1 ? members[0]! : folded(inCommon(members[0]!.id, maps), members)))
+  return [...groups.values()].map((members) =>
+    members.length === 1 ? members[0]! : folded(inCommon(members[0]!.id, maps), members),
+  )
 }
 
 /** `orders/…/charge` is what `orders/17/charge:2` and its like have in common. */
@@ -30,7 +32,9 @@ function folded(id: string, members: Row[]): Row {
   const open = members.filter(({ outcome }) => outcome === 'open').length
   const failed = members.filter(({ outcome }) => outcome === 'failed')
   const error = failed.at(-1)?.error
-  const medianMs = median(members.flatMap(({ outcome, from, to }) => (outcome === 'done' && to !== undefined ? [to - from] : [])))
+  const medianMs = median(
+    members.flatMap(({ outcome, from, to }) => (outcome === 'done' && to !== undefined ? [to - from] : [])),
+  )
   const ends = members.map(({ to }) => to)
   return {
     id,
@@ -71,7 +75,8 @@ export function join(last: Pick<Bar, 'outcome' | 'share'>, bar: Pick<Bar, 'outco
   if (last.outcome === 'failed' || bar.outcome === 'open') last.outcome = bar.outcome
 }
 
-const shareOf = ({ outcome, share }: Pick<Bar, 'outcome' | 'share'>) => share ?? { failed: outcome === 'failed' ? 1 : 0, of: 1 }
+const shareOf = ({ outcome, share }: Pick<Bar, 'outcome' | 'share'>) =>
+  share ?? { failed: outcome === 'failed' ? 1 : 0, of: 1 }
 
 function median(values: number[]): number | undefined {
   if (values.length === 0) return undefined

@@ -40,5 +40,7 @@ export function clockTime(at: number, now: number): string {
 function zoneOf(date: Date): string {
   const minutes = -date.getTimezoneOffset()
   const pad = (n: number) => String(n).padStart(2, '0')
-  return minutes === 0 ? 'UTC' : `${minutes < 0 ? '-' : '+'}${pad(Math.floor(Math.abs(minutes) / 60))}:${pad(Math.abs(minutes) % 60)}`
+  return minutes === 0
+    ? 'UTC'
+    : `${minutes < 0 ? '-' : '+'}${pad(Math.floor(Math.abs(minutes) / 60))}:${pad(Math.abs(minutes) % 60)}`
 }

@@ -1,4 +1,4 @@
-import type { ErrorRecord, Frame, FrameEvent, JournalEvent } from '../engine/events.ts'
+import type { ErrorRecord, Frame, FrameEvent, JournalEvent } from '../base/events.ts'
 import { fingerprint, withoutRepeats } from './fingerprint.ts'
 import { placeOfNext, readTraceparent, SpanIds, type SpanPlace, type TracedRun } from './span-ids.ts'
 
@@ -58,7 +58,10 @@ export class SpanWriter {
 
   /** The span that an attempt will have. */
   attemptAhead(operation: string, attempt: number): SpanPlace {
-    return { traceId: this.ids.traceId, spanId: this.ids.attempt(operation, attempt, this.round, this.pauses.get(operation) ?? 0) }
+    return {
+      traceId: this.ids.traceId,
+      spanId: this.ids.attempt(operation, attempt, this.round, this.pauses.get(operation) ?? 0),
+    }
   }
 
   /** The span that the begin of a wait will have, if it begins now. */
@@ -126,7 +129,12 @@ export class SpanWriter {
       kind: 'server',
       startMs: at - lengthOf(first),
       endMs: at,
-      attributes: { 'overwinter.run_id': this.run.runId, 'overwinter.workflow': workflow, 'overwinter.version': version, 'overwinter.generation': generation },
+      attributes: {
+        'overwinter.run_id': this.run.runId,
+        'overwinter.workflow': workflow,
+        'overwinter.version': version,
+        'overwinter.generation': generation,
+      },
       links: caller ? [{ ...caller, what: 'caller' }] : NO_LINKS,
     }
   }
@@ -149,7 +157,10 @@ export class SpanWriter {
       case 'callback.created':
         return this.begin('callback', event.id, at)
       case 'child.started':
-        return this.begin('child', event.id, at, { 'overwinter.child.run_id': event.run, 'overwinter.child.workflow': event.workflow })
+        return this.begin('child', event.id, at, {
+          'overwinter.child.run_id': event.run,
+          'overwinter.child.workflow': event.workflow,
+        })
       case 'task.dispatched':
         return this.begin('task', event.id, at, { 'overwinter.task': event.task })
       case 'sleep.completed':
@@ -177,7 +188,13 @@ export class SpanWriter {
       case 'run.failed':
       case 'run.cancelled':
       case 'run.terminated':
-        return this.point(this.endAhead(), event.type.replace('.', ' '), at, undefined, 'error' in event ? event.error : undefined)
+        return this.point(
+          this.endAhead(),
+          event.type.replace('.', ' '),
+          at,
+          undefined,
+          'error' in event ? event.error : undefined,
+        )
       case 'run.continued':
         return this.handOn('run continued', at, at)
       case 'run.retrying':
@@ -193,18 +210,35 @@ export class SpanWriter {
     return attempt === 0 || (last?.round === this.round && attempt <= last.attempt)
   }
 
-  private attempt(event: JournalEvent & { id: string; ms?: number }, attempt: number, at: number, error?: ErrorRecord): Span {
+  private attempt(
+    event: JournalEvent & { id: string; ms?: number },
+    attempt: number,
+    at: number,
+    error?: ErrorRecord,
+  ): Span {
     const { id } = event
     const spanId = this.ids.attempt(id, attempt, this.round, this.pauses.get(id) ?? 0)
     const name = withoutRepeats(id)
     const about = this.about(id, name)
-    const span = this.point(spanId, name, at, attempt === 1 ? about : { ...about, 'overwinter.attempt': attempt }, error)
+    const span = this.point(
+      spanId,
+      name,
+      at,
+      attempt === 1 ? about : { ...about, 'overwinter.attempt': attempt },
+      error,
+    )
     span.startMs = at - lengthOf(event)
     return span
   }
 
   private stopped(id: string, at: number, error: ErrorRecord): Span {
-    return this.point(this.ids.other(`stopped ${id}`, this.round), `${withoutRepeats(id)} stopped`, at, this.about(id), error)
+    return this.point(
+      this.ids.other(`stopped ${id}`, this.round),
+      `${withoutRepeats(id)} stopped`,
+      at,
+      this.about(id),
+      error,
+    )
   }
 
   private begin(kind: string, id: string, at: number, more: SpanAttributes = {}): Span {
@@ -214,7 +248,13 @@ export class SpanWriter {
 
   private end(kind: string, id: string, at: number, more: SpanAttributes = {}, error?: ErrorRecord): Span {
     const attributes = { ...this.about(id), ...more }
-    const span = this.point(this.ids.end('ends', id, this.round), `${kind} ${withoutRepeats(id)} ends`, at, attributes, error)
+    const span = this.point(
+      this.ids.end('ends', id, this.round),
+      `${kind} ${withoutRepeats(id)} ends`,
+      at,
+      attributes,
+      error,
+    )
     span.links = [{ traceId: this.ids.traceId, spanId: this.beginOf(id), what: 'begin' }]
     return span
   }
@@ -225,7 +265,13 @@ export class SpanWriter {
     return span
   }
 
-  private point(spanId: string, name: string, at: number, attributes: SpanAttributes = this.about(), error?: ErrorRecord): Span {
+  private point(
+    spanId: string,
+    name: string,
+    at: number,
+    attributes: SpanAttributes = this.about(),
+    error?: ErrorRecord,
+  ): Span {
     const { traceId, root } = this.ids
     const span: Span = {
       traceId,
@@ -244,7 +290,9 @@ export class SpanWriter {
 
   /** Backends charge by the byte, so what the name says already is left out. */
   private about(operation?: string, name?: string): SpanAttributes {
-    return operation === undefined || operation === name ? this.usual : { ...this.usual, 'overwinter.operation': operation }
+    return operation === undefined || operation === name
+      ? this.usual
+      : { ...this.usual, 'overwinter.operation': operation }
   }
 
   private errorOf(error: ErrorRecord): SpanError {
@@ -264,4 +312,5 @@ export function spansOf(run: TracedRun, frames: readonly Frame[]): Span[] {
 /** What a rerun takes over from another run is in that run's trace. No claim wrote it. */
 const isTakenOver = ({ epoch }: Frame): boolean => epoch === 0
 
-const lengthOf = (event: JournalEvent): number => (event.type.startsWith('step.') && 'ms' in event ? (event.ms ?? 0) : 0)
+const lengthOf = (event: JournalEvent): number =>
+  event.type.startsWith('step.') && 'ms' in event ? (event.ms ?? 0) : 0

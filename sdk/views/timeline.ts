@@ -1,5 +1,5 @@
-import { type OpKind, opKindOf } from '../engine/events.ts'
-import type { HistoryEvent } from '../history.ts'
+import { type OpKind, opKindOf } from '../base/events.ts'
+import type { HistoryEvent } from '../client/history.ts'
 import { fold } from './fold.ts'
 
 /** What happened in a run, as rows and bars over time. Times are epoch milliseconds. */
@@ -113,9 +113,24 @@ function rowOf(rows: Map<string, Row>, event: OperationEvent): Row {
   if (known) return known
   const { id, n } = event
   const on =
-    event.type === 'wait.started' ? event.signal : event.type === 'child.started' ? event.run : event.type === 'task.dispatched' ? event.task : undefined
+    event.type === 'wait.started'
+      ? event.signal
+      : event.type === 'child.started'
+        ? event.run
+        : event.type === 'task.dispatched'
+          ? event.task
+          : undefined
   const row: Row = {
-    ...{ id, kind: opKindOf(event.type), outcome: 'open', from: begunAt(event), bars: [], marks: [], first: n, last: n },
+    ...{
+      id,
+      kind: opKindOf(event.type),
+      outcome: 'open',
+      from: begunAt(event),
+      bars: [],
+      marks: [],
+      first: n,
+      last: n,
+    },
     ...(on !== undefined && { on }),
   }
   rows.set(id, row)
@@ -123,7 +138,8 @@ function rowOf(rows: Map<string, Row>, event: OperationEvent): Row {
 }
 
 /** An attempt is on record when it has ended, and says how long it took. */
-const begunAt = (event: OperationEvent): number => (event.type.startsWith('step.') && 'ms' in event ? event.at - (event.ms ?? 0) : event.at)
+const begunAt = (event: OperationEvent): number =>
+  event.type.startsWith('step.') && 'ms' in event ? event.at - (event.ms ?? 0) : event.at
 
 function tell(row: Row, event: OperationEvent): void {
   row.last = event.n

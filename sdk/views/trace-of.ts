@@ -1,6 +1,6 @@
-import type { RunView } from '../client.ts'
-import type { Frame, FrameEvent } from '../engine/events.ts'
-import type { HistoryEvent } from '../history.ts'
+import type { Frame, FrameEvent } from '../base/events.ts'
+import type { RunView } from '../client/client.ts'
+import type { HistoryEvent } from '../client/history.ts'
 import type { TracedRun } from './span-ids.ts'
 import { type Span, spansOf } from './spans.ts'
 
@@ -8,7 +8,8 @@ import { type Span, spansOf } from './spans.ts'
 export function traceOf(run: RunView, history: readonly HistoryEvent[]): Span[] {
   const events = history.filter(({ type }) => type !== 'run.started')
   const first = events[0]
-  const heading = run.generation > 0 && (first?.type === 'run.continued' || first?.type === 'run.retrying') ? first : undefined
+  const heading =
+    run.generation > 0 && (first?.type === 'run.continued' || first?.type === 'run.retrying') ? first : undefined
   const begunAt = heading?.type === 'run.retrying' ? heading.until : (heading?.at ?? run.startedAt ?? run.createdAt)
   const { runId, workflow, version, generation, createdAt, trace } = run
   const of: TracedRun = { runId, workflow, version, generation, createdAt, begunAt, trace }

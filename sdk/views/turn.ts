@@ -1,8 +1,8 @@
-import type { LimitSpec } from '../flow/limit.ts'
-import { isPause, type PauseScope, scopeOf } from '../flow/pause-scope.ts'
+import type { QueueView } from '../client/run-view.ts'
+import type { LimitSpec } from '../flow/limiter/limit.ts'
+import { isPause, type PauseScope, scopeOf } from '../flow/limiter/pause-scope.ts'
 import type { PauseView } from '../flow/pauses.ts'
-import type { Count } from '../ports.ts'
-import type { QueueView } from '../run-view.ts'
+import type { Count } from '../ports/run-lists.ts'
 import { runsInWords, specInWords } from './limit-words.ts'
 import { about } from './moments.ts'
 import type { Remedy } from './why.ts'
@@ -25,7 +25,8 @@ export function turnOf(queue: QueueView, now: number): string {
   const { limit, key, paused, pause, unreadable } = queue
   const damage = unreadable ? ', of which something cannot be read' : ''
   const where = `${damage} (${placeInWords(queue, now)})${pause ? `, while ${scopeInWords(pause)} is paused` : ''}`
-  if (isPause(limit)) return `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ${scopeInWords(scopeOf(limit))}${where}`
+  if (isPause(limit))
+    return `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ${scopeInWords(scopeOf(limit))}${where}`
   return `its turn at limit '${limit}'${key === undefined ? '' : ` for '${key}'`}${paused ? ', which is paused' : ''}${where}`
 }
 
@@ -41,7 +42,11 @@ export function scopeInWords(scope: PauseScope): string {
 }
 
 /** What is paused, or let go: one run goes on at once, whatever the rate. */
-export function stateInWords({ scope, perSecond, unreadable }: Pick<PauseView, 'scope' | 'perSecond' | 'unreadable'>): string {
+export function stateInWords({
+  scope,
+  perSecond,
+  unreadable,
+}: Pick<PauseView, 'scope' | 'perSecond' | 'unreadable'>): string {
   if (unreadable !== undefined) return 'is paused, and its record cannot be read'
   if (perSecond === undefined) return 'is paused'
   return 'run' in scope ? 'goes on' : `goes on, ${runsInWords({ count: perSecond })} a second`
@@ -52,35 +57,58 @@ export function resumeCommand(scope: PauseScope): string {
   return `overwinter resume ${'all' in scope ? '--all' : 'workflow' in scope ? quoted(scope.workflow) : `--run ${quoted(scope.run)}`}`
 }
 
-const endOf = (scope: PauseScope): Remedy => ({ what: `let ${scopeInWords(scope)} go on`, command: resumeCommand(scope) })
+const endOf = (scope: PauseScope): Remedy => ({
+  what: `let ${scopeInWords(scope)} go on`,
+  command: resumeCommand(scope),
+})
 
 /** What somebody can do who does not want to wait. `spec`: the numbers of the limit, where they are known. */
 export function remediesAtLine(
-  { limit, paused, pause, restUntil, unreadable }: Pick<QueueView, 'limit' | 'paused' | 'pause' | 'unreadable'> & { restUntil?: number },
+  {
+    limit,
+    paused,
+    pause,
+    restUntil,
+    unreadable,
+  }: Pick<QueueView, 'limit' | 'paused' | 'pause' | 'unreadable'> & { restUntil?: number },
   spec: LimitSpec | undefined,
 ): Remedy[] {
   const isOfPause = isPause(limit)
   const name = quoted(limit)
   // Nothing else helps, and nothing else can be told of it.
-  if (unreadable) return [{ what: 'put right what is stored, and it goes on within a minute; or drop it', command: dropCommand(limit) }]
+  if (unreadable)
+    return [
+      { what: 'put right what is stored, and it goes on within a minute; or drop it', command: dropCommand(limit) },
+    ]
   const ends = [
     ...(pause ? [endOf(pause)] : []),
     ...(paused && isOfPause ? [endOf(scopeOf(limit))] : []),
-    ...(paused && !isOfPause ? [{ what: `let limit '${limit}' let them in again`, command: resumeLimitCommand(limit) }] : []),
+    ...(paused && !isOfPause
+      ? [{ what: `let limit '${limit}' let them in again`, command: resumeLimitCommand(limit) }]
+      : []),
   ]
   // As long as something is paused nothing else helps.
   if (ends.length > 0) return ends
-  if (restUntil !== undefined) return [{ what: `end the rest of limit '${limit}', if the service is well again`, command: resumeLimitCommand(limit) }]
+  if (restUntil !== undefined)
+    return [
+      { what: `end the rest of limit '${limit}', if the service is well again`, command: resumeLimitCommand(limit) },
+    ]
   if (isOfPause) return [{ what: 'let them go faster', command: `${resumeCommand(scopeOf(limit))} --rate …/s` }]
   const look: Remedy = { what: 'see who is inside, and who waits', command: `overwinter limits show ${name}` }
   // There is to be one at a time: that is what it is for.
   if (limit.endsWith(':singleton') || !spec) return [look]
-  const numbers = [spec.concurrency !== undefined && ' --concurrency …', spec.rate !== undefined && ' --rate …'].filter(Boolean).join('')
-  return [{ what: `raise the limit, which is ${specInWords(spec)}`, command: `overwinter limits set ${name}${numbers}` }, look]
+  const numbers = [spec.concurrency !== undefined && ' --concurrency …', spec.rate !== undefined && ' --rate …']
+    .filter(Boolean)
+    .join('')
+  return [
+    { what: `raise the limit, which is ${specInWords(spec)}`, command: `overwinter limits set ${name}${numbers}` },
+    look,
+  ]
 }
 
 /** What drops all that cannot be read of a limit or a pause, so that it goes on. */
-export const dropCommand = (limit: string): string => (isPause(limit) ? resumeCommand(scopeOf(limit)) : `overwinter limits reset ${quoted(limit)}`)
+export const dropCommand = (limit: string): string =>
+  isPause(limit) ? resumeCommand(scopeOf(limit)) : `overwinter limits reset ${quoted(limit)}`
 
 export const resumeLimitCommand = (limit: string): string => `overwinter limits resume ${quoted(limit)}`
 

@@ -1,4 +1,4 @@
-import { EVENT_ROLE, type JournalEvent } from '../engine/events.ts'
+import { EVENT_ROLE, type JournalEvent } from '../base/events.ts'
 import { asWritten } from './as-written.ts'
 
 /** The scope that compensations run in. */
@@ -15,7 +15,9 @@ export interface UndoneWork {
 /** Undefined where the run has undone nothing, or nothing comes before the step. */
 export function undoneBefore(step: string, events: readonly JournalEvent[]): UndoneWork | undefined {
   const by = new Set<string>()
-  for (const event of events) if ('id' in event && event.id.startsWith(`${COMPENSATIONS}/`)) by.add(asWritten(event.id.slice(COMPENSATIONS.length + 1)))
+  for (const event of events)
+    if ('id' in event && event.id.startsWith(`${COMPENSATIONS}/`))
+      by.add(asWritten(event.id.slice(COMPENSATIONS.length + 1)))
   const failed = events.findLast((event) => event.type === 'run.failed')
   // A failed run says whether it has compensated; of one that was cancelled only the names tell.
   if (by.size === 0 || (failed && !failed.compensated)) return undefined

@@ -1,9 +1,9 @@
-import type { RunView } from '../client.ts'
-import type { ErrorRecord } from '../engine/events.ts'
+import type { ErrorRecord } from '../base/events.ts'
+import type { RunView } from '../client/client.ts'
+import type { HistoryEvent } from '../client/history.ts'
 import { retryPlan } from '../engine/undone.ts'
-import type { LimitSpec } from '../flow/limit.ts'
-import type { HistoryEvent } from '../history.ts'
-import type { Waiting } from '../ports.ts'
+import type { LimitSpec } from '../flow/limiter/limit.ts'
+import type { Waiting } from '../ports/run.ts'
 import { awaited } from './awaited.ts'
 import { clockTime } from './moments.ts'
 import { nearest } from './nearest.ts'
@@ -57,22 +57,35 @@ const GRACE_MS = 60_000
 export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts, now: number): Why {
   if (run.status === 'stuck' || run.status === 'failed') return ofTrouble(run, events)
   if (run.status === 'completed') return { reason: 'has completed', waits: [], remedies: [] }
-  if (run.status === 'cancelled' || run.status === 'terminated') return { reason: `was ${run.status}${because(endReason(events))}`, waits: [], remedies: [] }
+  if (run.status === 'cancelled' || run.status === 'terminated')
+    return { reason: `was ${run.status}${because(endReason(events))}`, waits: [], remedies: [] }
   // What a queued run had waited for before is not what it waits for now.
-  const waits = run.status === 'queued' ? turn(run, now) : (run.waitingFor ?? []).map((waiting) => explain(waiting, run, events, facts, now))
+  const waits =
+    run.status === 'queued'
+      ? turn(run, now)
+      : (run.waitingFor ?? []).map((waiting) => explain(waiting, run, events, facts, now))
   if (run.status === 'pending') waits.unshift(...startOf(run, now))
-  const remedies = [...new Map(waits.flatMap((wait) => remediesFor(wait, run, facts)).map((remedy) => [remedy.what, remedy])).values()]
+  const remedies = [
+    ...new Map(waits.flatMap((wait) => remediesFor(wait, run, facts)).map((remedy) => [remedy.what, remedy])).values(),
+  ]
   return { reason: reasonOf(run, waits), waits, remedies }
 }
 
 function reasonOf(run: RunView, waits: readonly WaitReason[]): string {
-  if (run.status === 'running') return `is running${run.heartbeat ? `; step '${run.heartbeat.step}' gave the last sign of life` : ''}`
+  if (run.status === 'running')
+    return `is running${run.heartbeat ? `; step '${run.heartbeat.step}' gave the last sign of life` : ''}`
   if (waits.length === 0) return run.status === 'pending' ? 'is about to start' : `is ${run.status}`
   const [first, ...others] = waits
   return `waits for ${first!.what}${others.length === 0 ? '' : ` and ${others.length} more`}`
 }
 
-function explain(waiting: Waiting, run: RunView, events: readonly HistoryEvent[], facts: Facts, now: number): WaitReason {
+function explain(
+  waiting: Waiting,
+  run: RunView,
+  events: readonly HistoryEvent[],
+  facts: Facts,
+  now: number,
+): WaitReason {
   const { kind, id, on, until } = waiting
   const since = waiting.since ?? openedAt(id, events)
   const overdueMs = until === undefined ? 0 : now - until
@@ -99,17 +112,23 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
   signal: signalEvidence,
   retry: ({ id }, { events }) => {
     const last = lastOf('step.retrying', id, events)
-    return !last ? [] : [`attempt ${last.attempt}${last.of === undefined ? '' : ` of ${last.of}`} failed: ${oneLine(last.error)}`]
+    return !last
+      ? []
+      : [`attempt ${last.attempt}${last.of === undefined ? '' : ` of ${last.of}`} failed: ${oneLine(last.error)}`]
   },
   pause: ({ id }, { events }) => {
     const last = lastOf('step.paused', id, events)
     return last ? [`the step pauses as '${last.name}'`] : []
   },
-  until: ({ round, failures }) => [`${round ?? 0} looks in vain${failures ? `, the last ${failures} of them failed` : ''}`],
+  until: ({ round, failures }) => [
+    `${round ?? 0} looks in vain${failures ? `, the last ${failures} of them failed` : ''}`,
+  ],
   child: ({ id, on }, { facts }) => {
     const child = facts.children?.get(on ?? id)
     if (!child) return []
-    return [`it is ${child.status}${child.error ? `: ${oneLine(child.error)}` : ''}${child.reason === undefined ? '' : `; it ${child.reason}`}`]
+    return [
+      `it is ${child.status}${child.error ? `: ${oneLine(child.error)}` : ''}${child.reason === undefined ? '' : `; it ${child.reason}`}`,
+    ]
   },
   task: ({ on }, { facts }) => {
     const alive = facts.workers?.get(on ?? '') ?? 0
@@ -124,8 +143,14 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
     const found = facts.places?.get(id)
     if (!found) return []
     const paused = [...(found.paused ? [`limit '${on}'`] : []), ...(found.pause ? [scopeInWords(found.pause)] : [])]
-    const rests = found.restUntil === undefined ? [] : [`it rests until ${clockTime(found.restUntil, now)}, because the service behind it asked for that`]
-    return [...damageOf(found), [...paused.map((what) => `${what} is paused`), ...rests, placeInWords(found, now)].join('; ')]
+    const rests =
+      found.restUntil === undefined
+        ? []
+        : [`it rests until ${clockTime(found.restUntil, now)}, because the service behind it asked for that`]
+    return [
+      ...damageOf(found),
+      [...paused.map((what) => `${what} is paused`), ...rests, placeInWords(found, now)].join('; '),
+    ]
   },
   callback: ({ id }, { events }) => {
     const last = lastOf('callback.rejected', id, events)
@@ -139,14 +164,22 @@ function signalEvidence({ id, on = id }: Waiting, { run, events }: Known): strin
   if (rejected) evidence.push(`one came that did not fit: ${firstLine(rejected.reason)}`)
   const kept = Object.keys(run.keptSignals ?? {}).filter((name) => name !== on)
   const alike = nearest(on, kept)
-  if (alike !== undefined) evidence.push(`signal '${alike}' came, which it does not wait for: is one of the two misspelt?`)
-  else if (kept.length > 0) evidence.push(`these came, which it does not wait for: ${kept.map((name) => `'${name}'`).join(', ')}`)
+  if (alike !== undefined)
+    evidence.push(`signal '${alike}' came, which it does not wait for: is one of the two misspelt?`)
+  else if (kept.length > 0)
+    evidence.push(`these came, which it does not wait for: ${kept.map((name) => `'${name}'`).join(', ')}`)
   return evidence
 }
 
-function remediesFor({ kind, id, on = id, overdueMs }: WaitReason, { runId, queue }: RunView, { places, limits }: Facts): Remedy[] {
+function remediesFor(
+  { kind, id, on = id, overdueMs }: WaitReason,
+  { runId, queue }: RunView,
+  { places, limits }: Facts,
+): Remedy[] {
   const late: Remedy[] =
-    overdueMs === undefined ? [] : [{ what: 'its time has passed and nobody has looked at it: is a runner alive?', command: 'overwinter doctor' }]
+    overdueMs === undefined
+      ? []
+      : [{ what: 'its time has passed and nobody has looked at it: is a runner alive?', command: 'overwinter doctor' }]
   switch (kind) {
     case 'sleep':
       return [...late, { what: 'end its sleeps now', command: `overwinter wake ${runId}` }]
@@ -174,22 +207,30 @@ function turn({ queue }: RunView, now: number): WaitReason[] {
 }
 
 /** What keeps its limiter from granting anything. */
-const damageOf = ({ unreadable = [] }: Pick<Place, 'unreadable'>): string[] => unreadable.map((problem) => `cannot be read: ${problem}`)
+const damageOf = ({ unreadable = [] }: Pick<Place, 'unreadable'>): string[] =>
+  unreadable.map((problem) => `cannot be read: ${problem}`)
 
 function startOf(run: RunView, now: number): WaitReason[] {
   if (run.wakeAt === undefined || run.waitingFor?.some(({ kind }) => kind === 'code')) return []
   const overdueMs = now - run.wakeAt
   const what = run.attempt > 1 ? `attempt ${run.attempt} of the whole run` : 'its start'
   const [promised = { kind: 'start' as const, id: '', what }] = turn(run, now)
-  return [{ evidence: [], ...promised, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }) }]
+  return [
+    { evidence: [], ...promised, since: run.createdAt, until: run.wakeAt, ...(overdueMs > GRACE_MS && { overdueMs }) },
+  ]
 }
 
 function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {
   const error = run.error ?? { name: 'Error', message: 'it does not say why' }
   const refusal = run.status === 'failed' ? refusalOfRetry(run.runId, events) : undefined
-  const what = run.status === 'stuck' ? 'mend the code or what it depends on, deploy, and let it try again' : 'let it go on from what failed'
+  const what =
+    run.status === 'stuck'
+      ? 'mend the code or what it depends on, deploy, and let it try again'
+      : 'let it go on from what failed'
   const remedies: Remedy[] = [
-    refusal === undefined ? { what, command: `overwinter retry ${run.runId}` } : { what: refusal, command: `overwinter rerun ${run.runId}` },
+    refusal === undefined
+      ? { what, command: `overwinter retry ${run.runId}` }
+      : { what: refusal, command: `overwinter rerun ${run.runId}` },
   ]
   return { reason: `${run.status === 'stuck' ? 'is stuck' : 'failed'}: ${oneLine(error)}`, waits: [], remedies }
 }
@@ -209,11 +250,18 @@ function endReason(events: readonly HistoryEvent[]): string | undefined {
 }
 
 /** The last event of this type that speaks of the operation. */
-function lastOf<T extends HistoryEvent['type']>(type: T, id: string, events: readonly HistoryEvent[]): Extract<HistoryEvent, { type: T }> | undefined {
-  return events.findLast((event): event is Extract<HistoryEvent, { type: T }> => event.type === type && 'id' in event && event.id === id)
+function lastOf<T extends HistoryEvent['type']>(
+  type: T,
+  id: string,
+  events: readonly HistoryEvent[],
+): Extract<HistoryEvent, { type: T }> | undefined {
+  return events.findLast(
+    (event): event is Extract<HistoryEvent, { type: T }> => event.type === type && 'id' in event && event.id === id,
+  )
 }
 
-const OPENS = /^(?:wait|sleep|child)\.started$|^callback\.created$|^task\.dispatched$|^step\.(?:retrying|paused|repeating)$/
+const OPENS =
+  /^(?:wait|sleep|child)\.started$|^callback\.created$|^task\.dispatched$|^step\.(?:retrying|paused|repeating)$/
 
 function openedAt(id: string, events: readonly HistoryEvent[]): number | undefined {
   return events.findLast((event) => 'id' in event && event.id === id && OPENS.test(event.type))?.at

@@ -33,7 +33,10 @@ export class HttpWire implements Wire {
 
   async resolve(taskId: string, body: ResolveBody, key: string): Promise<'done' | 'lost'> {
     const path = `/v1/tasks/${encodeURIComponent(taskId)}/resolve`
-    const response = await this.post(path, body, { signal: within(ANSWER_WITHIN_MS), headers: { 'idempotency-key': key } })
+    const response = await this.post(path, body, {
+      signal: within(ANSWER_WITHIN_MS),
+      headers: { 'idempotency-key': key },
+    })
     const text = await response.text()
     if (response.status === 404 || response.status === 409) return 'lost'
     succeeded(response, text)
@@ -42,13 +45,24 @@ export class HttpWire implements Wire {
 
   async connect(signal: AbortSignal): Promise<void> {
     const { workerId, types, most, metadata } = this.options
-    const registration = { worker_id: workerId, task_types: types, max_tasks: most, language: 'typescript', transport: 'bridge', metadata }
+    const registration = {
+      worker_id: workerId,
+      task_types: types,
+      max_tasks: most,
+      language: 'typescript',
+      transport: 'bridge',
+      metadata,
+    }
     const response = await this.post('/v1/workers/connect', registration, { signal })
     // What comes is of no interest; that it comes is.
     for await (const _ of succeeded(response).body!);
   }
 
-  private post(path: string, body: unknown, { signal, headers }: { signal: AbortSignal; headers?: Record<string, string> }): Promise<Response> {
+  private post(
+    path: string,
+    body: unknown,
+    { signal, headers }: { signal: AbortSignal; headers?: Record<string, string> },
+  ): Promise<Response> {
     const { url, token } = this.options
     return this.fetch(`${url.replace(/\/+$/, '')}${path}`, {
       method: 'POST',
@@ -62,7 +76,10 @@ export class HttpWire implements Wire {
 function succeeded(response: Response, text = ''): Response {
   if (response.ok) return response
   const { status } = response
-  const advice = status === 401 ? '. It does not know this token: make one with `overwinter tokens create <name> --types <types>`' : ''
+  const advice =
+    status === 401
+      ? '. It does not know this token: make one with `overwinter tokens create <name> --types <types>`'
+      : ''
   const message = `the server answered ${status}${text && `: ${text.slice(0, 500)}`}${advice}`
   const isRefusal = status >= 400 && status < 500 && status !== 408 && status !== 429
   throw isRefusal ? new WireRefusal(message) : new Error(message)

@@ -1,3 +1,3 @@
-export { FatalError } from '../engine/errors.ts'
+export { FatalError } from '../base/errors.ts'
 export type { TaskHandler, WorkerTask } from './task.ts'
 export { Worker, type WorkerOptions } from './worker.ts'

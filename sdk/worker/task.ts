@@ -1,6 +1,6 @@
-import { type Duration, milliseconds } from '../engine/duration.ts'
-import type { Json } from '../engine/json.ts'
-import { decode, encode } from '../engine/values.ts'
+import { type Duration, milliseconds } from '../base/duration.ts'
+import type { Json } from '../base/json.ts'
+import { decode, encode } from '../base/values.ts'
 import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 
 /** What a handler gets. What it returns is the task's output; what it throws fails the attempt (a FatalError, for good). */
@@ -38,7 +38,12 @@ export class Handover {
   }
 }
 
-export function workerTask(payload: TaskPayload, type: string, signal: AbortSignal, checkpoint: (data: unknown) => Promise<void>): WorkerTask {
+export function workerTask(
+  payload: TaskPayload,
+  type: string,
+  signal: AbortSignal,
+  checkpoint: (data: unknown) => Promise<void>,
+): WorkerTask {
   const { task_id, run_id, step_id, input, attempt, iteration, checkpoint: lastCheckpoint } = payload
   const saved = (data: unknown) => (data === undefined ? {} : { checkpoint: encode(data, 'the checkpoint of a task') })
   return {
@@ -52,7 +57,13 @@ export function workerTask(payload: TaskPayload, type: string, signal: AbortSign
     lastCheckpoint: decode(lastCheckpoint as Json | undefined),
     signal,
     checkpoint,
-    pause: (name, duration, data) => new Handover({ action: 'pause', name, duration_ms: milliseconds(duration, `the pause '${name}'`), ...saved(data) }),
+    pause: (name, duration, data) =>
+      new Handover({
+        action: 'pause',
+        name,
+        duration_ms: milliseconds(duration, `the pause '${name}'`),
+        ...saved(data),
+      }),
     goOn: (data) => new Handover({ action: 'continue', ...saved(data) }),
   }
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Duration, milliseconds } from '../engine/duration.ts'
-import { FatalError, InvalidInputError } from '../engine/errors.ts'
-import { checkName } from '../engine/names.ts'
-import { encode } from '../engine/values.ts'
+import { type Duration, milliseconds } from '../base/duration.ts'
+import { FatalError, InvalidInputError } from '../base/errors.ts'
+import { checkName } from '../base/names.ts'
+import { encode } from '../base/values.ts'
 import type { ResolveBody, TaskPayload } from '../tasks/wire.ts'
 import { HttpWire } from './http-wire.ts'
 import { Handover, type TaskHandler, workerTask } from './task.ts'
@@ -48,11 +48,16 @@ export class Worker {
   /** The poll for each type that has had no answer so far. */
   private readonly unanswered = new Map<string, string>()
 
-  constructor(options: WorkerOptions | (Pick<WorkerOptions, 'tasks' | 'concurrency'> & { wire: Wire; log?: WorkerOptions['log'] })) {
+  constructor(
+    options:
+      | WorkerOptions
+      | (Pick<WorkerOptions, 'tasks' | 'concurrency'> & { wire: Wire; log?: WorkerOptions['log'] }),
+  ) {
     const { tasks, concurrency = 4, log = console.error } = options
     const types = Object.keys(tasks)
     for (const type of types) checkName('a task type', type)
-    if (types.length === 0) throw new InvalidInputError('a worker needs at least one type of task: { tasks: { llm: async (task) => … } }')
+    if (types.length === 0)
+      throw new InvalidInputError('a worker needs at least one type of task: { tasks: { llm: async (task) => … } }')
     this.tasks = tasks
     this.underWay = new Map(types.map((type) => [type, new Set()]))
     this.concurrency = concurrency
@@ -66,7 +71,15 @@ export class Worker {
       this.connects = connect
       this.id = options.id ?? `worker-${randomUUID().slice(0, 8)}`
       this.heartbeatMs = milliseconds(options.heartbeat ?? '10s', 'the heartbeat of a worker')
-      this.wire = new HttpWire({ url, token, workerId: this.id, types, most: concurrency * types.length, metadata, ...(fetch && { fetch }) })
+      this.wire = new HttpWire({
+        url,
+        token,
+        workerId: this.id,
+        types,
+        most: concurrency * types.length,
+        metadata,
+        ...(fetch && { fetch }),
+      })
     }
     this.done = this.work()
     // Whoever does not look at `done` must not be taken down by it.
@@ -81,7 +94,10 @@ export class Worker {
   /** Takes no more tasks, and finishes those in hand; what is not done by then goes back for another worker. */
   async stop(grace: Duration = '30s'): Promise<void> {
     this.stopping.abort()
-    const timer = setTimeout(() => this.cutShort.abort(new Error('the worker has to stop')), milliseconds(grace, 'the grace of a worker'))
+    const timer = setTimeout(
+      () => this.cutShort.abort(new Error('the worker has to stop')),
+      milliseconds(grace, 'the grace of a worker'),
+    )
     await this.done.catch(() => {})
     clearTimeout(timer)
   }
@@ -92,10 +108,15 @@ export class Worker {
     // Who is not let in need not ask for tasks either; `done` says why.
     connected?.catch(() => this.stopping.abort())
     try {
-      await Promise.all([...this.underWay.keys()].map((type) => this.again(`polling for '${type}'`, () => this.takeSome(type))))
+      await Promise.all(
+        [...this.underWay.keys()].map((type) => this.again(`polling for '${type}'`, () => this.takeSome(type))),
+      )
     } finally {
       this.stopping.abort()
-      await Promise.allSettled([...[...this.underWay.values()].flatMap((set) => [...set]), ...(connected ? [connected] : [])])
+      await Promise.allSettled([
+        ...[...this.underWay.values()].flatMap((set) => [...set]),
+        ...(connected ? [connected] : []),
+      ])
     }
     await connected
   }
@@ -106,7 +127,13 @@ export class Worker {
     if (inHand.size >= this.concurrency) return void (await Promise.race(inHand))
     const id = this.unanswered.get(type) ?? randomUUID()
     this.unanswered.set(type, id)
-    const payloads = await this.wire.poll({ id, type, most: this.concurrency - inHand.size, inHand: this.load, signal: this.stopping.signal })
+    const payloads = await this.wire.poll({
+      id,
+      type,
+      most: this.concurrency - inHand.size,
+      inHand: this.load,
+      signal: this.stopping.signal,
+    })
     this.unanswered.delete(type)
     for (const payload of payloads) {
       const work: Promise<void> = this.perform(type, payload).finally(() => inHand.delete(work))
@@ -144,7 +171,10 @@ export class Worker {
       await say({ action: 'checkpoint', data: encode(data, 'the checkpoint of a task') })
       signal.throwIfAborted()
     }
-    const alive = this.heartbeatMs === undefined ? undefined : setInterval(() => void say({ action: 'checkpoint' }).catch(() => {}), this.heartbeatMs)
+    const alive =
+      this.heartbeatMs === undefined
+        ? undefined
+        : setInterval(() => void say({ action: 'checkpoint' }).catch(() => {}), this.heartbeatMs)
     try {
       const body = await this.outcome(type, payload, signal, checkpoint)
       if (!lost.signal.aborted) await say(body).catch((error: unknown) => say(notTaken(error)))
@@ -162,13 +192,23 @@ export class Worker {
     checkpoint: (data: unknown) => Promise<void>,
   ): Promise<Omit<ResolveBody, 'attempt' | 'iteration'>> {
     try {
-      const given = await unlessAborted(Promise.resolve(this.tasks[type]!(workerTask(payload, type, signal, checkpoint))), this.cutShort.signal)
-      return given instanceof Handover ? given.body : { action: 'complete', output: encode(given, `the output of task '${type}'`) }
+      const given = await unlessAborted(
+        Promise.resolve(this.tasks[type]!(workerTask(payload, type, signal, checkpoint))),
+        this.cutShort.signal,
+      )
+      return given instanceof Handover
+        ? given.body
+        : { action: 'complete', output: encode(given, `the output of task '${type}'`) }
     } catch (error) {
       // Cut short, not failed: it costs the task no attempt.
       if (this.cutShort.signal.aborted) return { action: 'pause', name: 'handed back', duration_ms: 1 }
-      const message = error instanceof Error ? `${error.name === 'Error' ? '' : `${error.name}: `}${error.message}` : String(error)
-      return { action: 'fail', error: message.slice(0, 10_000) || 'failed without a message', ...(error instanceof FatalError && { retryable: false }) }
+      const message =
+        error instanceof Error ? `${error.name === 'Error' ? '' : `${error.name}: `}${error.message}` : String(error)
+      return {
+        action: 'fail',
+        error: message.slice(0, 10_000) || 'failed without a message',
+        ...(error instanceof FatalError && { retryable: false }),
+      }
     }
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, Ids, LogSink } from '../ports.ts'
+import type { Clock, Ids, LogSink } from '../ports/world.ts'
 
 /** The clock, ids and log of a real process; every world outside the tests uses these. */
 

@@ -23,7 +23,11 @@ describe("cfn-lint, which knows CloudFormation's own schemas", () => {
       return file
     })
     const command = join(installed('cfn-lint', '1.58.0', ''), 'bin/cfn-lint')
-    const { stdout, stderr } = spawnSync(command, ['--ignore-checks', LEFT_ALONE, '--format', 'parseable', '--', ...files], { encoding: 'utf8' })
+    const { stdout, stderr } = spawnSync(
+      command,
+      ['--ignore-checks', LEFT_ALONE, '--format', 'parseable', '--', ...files],
+      { encoding: 'utf8' },
+    )
     expect(stderr).toBe('')
     findings = files.map((file) =>
       stdout
@@ -34,9 +38,12 @@ describe("cfn-lint, which knows CloudFormation's own schemas", () => {
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it.each(Object.keys(OPTION_SETS).map((name, i) => [name, i] as const))('has nothing to say of the template: %s', (_, i) => {
-    expect(findings[i]).toBe('')
-  })
+  it.each(Object.keys(OPTION_SETS).map((name, i) => [name, i] as const))(
+    'has nothing to say of the template: %s',
+    (_, i) => {
+      expect(findings[i]).toBe('')
+    },
+  )
 
   it('would say so if there were something', () => {
     expect(findings.at(-1)).toMatch(/E3034.*99999/)

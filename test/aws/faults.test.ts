@@ -48,13 +48,29 @@ describe('a run whose calls to AWS fail or are made twice', () => {
   it('is the same when every wake-up arrives three times at once, and no wake-up is lost in the crowd (I6)', async () => {
     for (let i = 0; i < 20; i++) {
       const { output, parent, child, deaths, rescues } = await run(undefined, 3)
-      expect({ output, parent, child, deaths, rescues }).toEqual({ output: clean.output, parent: clean.parent, child: clean.child, deaths: [], rescues: 0 })
+      expect({ output, parent, child, deaths, rescues }).toEqual({
+        output: clean.output,
+        parent: clean.parent,
+        child: clean.child,
+        deaths: [],
+        rescues: 0,
+      })
     }
   })
 
   const cases: { depth: Depth; when: When; error: (call: number) => () => Error; what: string }[] = [
-    { depth: 'retried', when: 'before', error: (call) => (call % 2 === 0 ? throttled : serverError), what: 'a throttled or refused attempt' },
-    { depth: 'retried', when: 'after', error: () => timedOut, what: 'an attempt that is carried out and whose answer gets lost' },
+    {
+      depth: 'retried',
+      when: 'before',
+      error: (call) => (call % 2 === 0 ? throttled : serverError),
+      what: 'a throttled or refused attempt',
+    },
+    {
+      depth: 'retried',
+      when: 'after',
+      error: () => timedOut,
+      what: 'an attempt that is carried out and whose answer gets lost',
+    },
     { depth: 'thrown', when: 'before', error: () => serverError, what: 'the death of the process before a call' },
     { depth: 'thrown', when: 'after', error: () => timedOut, what: 'the death of the process after a call' },
   ]

@@ -67,4 +67,5 @@ const withStatus = (name: string, httpStatusCode: number) => () =>
 
 export const throttled = withStatus('ThrottlingException', 400)
 export const serverError = withStatus('InternalServerError', 500)
-export const timedOut = () => Object.assign(new Error('the answer did not come in time, made by the test'), { name: 'TimeoutError' })
+export const timedOut = () =>
+  Object.assign(new Error('the answer did not come in time, made by the test'), { name: 'TimeoutError' })

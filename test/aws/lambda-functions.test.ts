@@ -30,7 +30,11 @@ afterEach(async () => {
 
 const invoke = () => {
   const functions = new LambdaFunctions(new SignedFetch(awsClients().dynamodb))
-  return functions.invoke('arn:aws:lambda:us-east-1:1:function:pay', { cents: 5 }, { idempotencyKey: 'run/pay', signal: new AbortController().signal })
+  return functions.invoke(
+    'arn:aws:lambda:us-east-1:1:function:pay',
+    { cents: 5 },
+    { idempotencyKey: 'run/pay', signal: new AbortController().signal },
+  )
 }
 
 it('invokes the function, signed, with the payload and the idempotency key', async () => {
@@ -39,13 +43,22 @@ it('invokes the function, signed, with the payload and the idempotency key', asy
   const [{ request, body }] = asked as [(typeof asked)[0]]
   expect(request.url).toBe('/2015-03-31/functions/arn%3Aaws%3Alambda%3Aus-east-1%3A1%3Afunction%3Apay/invocations')
   expect(request.headers.authorization).toMatch(/^AWS4-HMAC-SHA256 .*\/lambda\/aws4_request/)
-  expect(JSON.parse(Buffer.from(String(request.headers['x-amz-client-context']), 'base64').toString())).toEqual({ custom: { idempotencyKey: 'run/pay' } })
+  expect(JSON.parse(Buffer.from(String(request.headers['x-amz-client-context']), 'base64').toString())).toEqual({
+    custom: { idempotencyKey: 'run/pay' },
+  })
   expect(JSON.parse(body)).toEqual({ cents: 5 })
 })
 
 it('throws what the function threw, to be retried by the step', async () => {
-  answer = { status: 200, body: '{"errorType":"CardError","errorMessage":"declined"}', headers: { 'x-amz-function-error': 'Unhandled' } }
-  await expect(invoke()).rejects.toMatchObject({ name: 'CardError', message: "function 'arn:aws:lambda:us-east-1:1:function:pay' failed: declined" })
+  answer = {
+    status: 200,
+    body: '{"errorType":"CardError","errorMessage":"declined"}',
+    headers: { 'x-amz-function-error': 'Unhandled' },
+  }
+  await expect(invoke()).rejects.toMatchObject({
+    name: 'CardError',
+    message: "function 'arn:aws:lambda:us-east-1:1:function:pay' failed: declined",
+  })
   await expect(invoke()).rejects.not.toBeInstanceOf(FatalError)
 })
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Frame } from '../../sdk/engine/events.ts'
-import { FORMAT } from '../../sdk/engine/names.ts'
-import type { Claimed, NewRun, Next } from '../../sdk/ports.ts'
+import type { Frame } from '../../sdk/base/events.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
+import type { Next } from '../../sdk/ports/commit.ts'
+import type { NewRun } from '../../sdk/ports/run.ts'
+import type { Claimed } from '../../sdk/ports/run-store.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
@@ -48,7 +50,12 @@ describe('an operation whose answer gets lost after it was carried out', () => {
     const { run } = await world.store.create(newRun(changes))
     return (await faulty.store.claim(run.id, lease))!
   }
-  const done = (claim: Claimed, seq = 1): Frame => ({ seq, at: clock.now(), epoch: claim.run.epoch, events: [{ type: 'step.completed', id: 'a', result: 1 }] })
+  const done = (claim: Claimed, seq = 1): Frame => ({
+    seq,
+    at: clock.now(),
+    epoch: claim.run.epoch,
+    events: [{ type: 'step.completed', id: 'a', result: 1 }],
+  })
   const commit = (claim: Claimed) => ({ runId: claim.run.id, epoch: claim.run.epoch })
 
   /** Prepares and acts once for each call that the operation makes. */
@@ -76,7 +83,12 @@ describe('an operation whose answer gets lost after it was carried out', () => {
     await faulty.store.create(newRun())
     await always(
       // Of a workflow that is new each time, because its name is written down once.
-      async () => newRun({ workflow: `w${Math.random()}`, tags: ['customer:42'], input: { big: 'x'.repeat(500) + Math.random() } }),
+      async () =>
+        newRun({
+          workflow: `w${Math.random()}`,
+          tags: ['customer:42'],
+          input: { big: 'x'.repeat(500) + Math.random() },
+        }),
       (run) => faulty.store.create(run),
       (result) => expect(result).toMatchObject({ created: true, wakes: [{}] }),
     )
@@ -116,7 +128,8 @@ describe('an operation whose answer gets lost after it was carried out', () => {
   it('a frame is there once and the run is still held', () =>
     always(
       () => claimed(),
-      (claim) => faulty.store.commit({ ...commit(claim), frame: done(claim), progress: { percent: 5 }, next: { kind: 'keep' } }),
+      (claim) =>
+        faulty.store.commit({ ...commit(claim), frame: done(claim), progress: { percent: 5 }, next: { kind: 'keep' } }),
       async (result, { run }) => {
         expect(result).toMatchObject({ ok: true })
         expect(await world.store.frames(run.id)).toHaveLength(1)
@@ -128,7 +141,11 @@ describe('an operation whose answer gets lost after it was carried out', () => {
       () => claimed(),
       async (claim) => {
         const wakeAt = clock.now() + 60_000
-        return faulty.store.commit({ ...commit(claim), frame: done(claim), next: { kind: 'suspend', status: 'sleeping', wakeAt, waitingFor: [], seen: 0 } })
+        return faulty.store.commit({
+          ...commit(claim),
+          frame: done(claim),
+          next: { kind: 'suspend', status: 'sleeping', wakeAt, waitingFor: [], seen: 0 },
+        })
       },
       (result) => expect(result).toMatchObject({ ok: true, suspended: true, wakes: [{}] }),
     ))
@@ -177,7 +194,11 @@ describe('an operation whose answer gets lost after it was carried out', () => {
       async () => {
         const claim = await claimed()
         const event = { type: 'run.failed', error: { name: 'Error', message: 'no' } } as const
-        await world.store.commit({ ...commit(claim), frame: { ...done(claim), events: [event] }, next: { kind: 'end', event } })
+        await world.store.commit({
+          ...commit(claim),
+          frame: { ...done(claim), events: [event] },
+          next: { kind: 'end', event },
+        })
         return claim.run.id
       },
       (id) => faulty.store.revive(id, { type: 'run.retried' }),
@@ -225,7 +246,10 @@ describe('an operation whose answer gets lost after it was carried out', () => {
   it('a document was put, also when somebody put the next version before the call was repeated', async () => {
     const meanwhile = () => world.documents.put('lost', 'overtaken', 'theirs', { ifVersion: 1 })
     faults.fault = { call: faults.calls + 1, when: 'after', depth: 'retried', error: timedOut, meanwhile }
-    expect(await faulty.documents.put('lost', 'overtaken', 'mine', { ifVersion: 0 })).toMatchObject({ version: 1, value: 'mine' })
+    expect(await faulty.documents.put('lost', 'overtaken', 'mine', { ifVersion: 0 })).toMatchObject({
+      version: 1,
+      value: 'mine',
+    })
     expect(await world.documents.get('lost', 'overtaken')).toMatchObject({ version: 2, value: 'theirs' })
   })
 })

@@ -36,10 +36,14 @@ export async function startStack(): Promise<Stack> {
     return { endpoint: given, stop: async () => {} }
   }
   // Ours has an account of its own; somebody's profile, session or region would only be in its way.
-  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_') && name !== OTHER_DYNAMODB) delete process.env[name]
+  for (const name of Object.keys(process.env))
+    if (name.startsWith('AWS_') && name !== OTHER_DYNAMODB) delete process.env[name]
   Object.assign(process.env, NO_AWS, ACCOUNT)
 
-  const python = join(installed('ministack', VERSION, ', or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack', [CHECKS_JWTS]), 'bin/python')
+  const python = join(
+    installed('ministack', VERSION, ', or set AWS_ENDPOINT_URL to a running LocalStack or MiniStack', [CHECKS_JWTS]),
+    'bin/python',
+  )
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
   // Left to itself it keeps its files where every other one does.

@@ -18,7 +18,17 @@ export function installed(name: string, version: string, orElse: string, beside:
   execFileSync(host, ['-m', 'venv', '--clear', folder], { stdio: ['ignore', 'ignore', 'inherit'] })
   execFileSync(
     join(folder, 'bin/python'),
-    ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '10', `${name}==${version}`, ...beside],
+    [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      '--retries',
+      '10',
+      `${name}==${version}`,
+      ...beside,
+    ],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
     },

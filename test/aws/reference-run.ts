@@ -1,7 +1,8 @@
-import { Client } from '../../sdk/client.ts'
+import { Client } from '../../sdk/client/client.ts'
+import type { HistoryEvent } from '../../sdk/client/history.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
-import type { HistoryEvent } from '../../sdk/history.ts'
-import { hasEnded, type Wake, type World } from '../../sdk/ports.ts'
+import { hasEnded } from '../../sdk/ports/run.ts'
+import type { Wake, World } from '../../sdk/ports/world.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { Registry, signal, workflow } from '../../sdk/workflow.ts'
 
@@ -15,7 +16,10 @@ const child = workflow('fault-child', async (ctx, input: { n: number }) => {
 /** A little of everything that writes to AWS. */
 export const parent = workflow('fault-parent', async (ctx, input: { n: number }) => {
   const first = await ctx.step('first', async () => input.n + 1)
-  const [left, right] = await Promise.all([ctx.step('left', async () => first * 10), ctx.step('right', async () => first * 100)])
+  const [left, right] = await Promise.all([
+    ctx.step('left', async () => first * 10),
+    ctx.step('right', async () => first * 100),
+  ])
   ctx.progress({ done: 3 })
   await ctx.sleep('nap', '1m')
   await ctx.sleep('winter', '1h')
@@ -74,14 +78,18 @@ export async function takeToItsEnd(
       continue
     }
     clock.moveTo(wake.at)
-    const runner = () => runOnce(recording, registry, wake.runId, { lease: LEASE }).catch((error: unknown) => deaths.push(error))
+    const runner = () =>
+      runOnce(recording, registry, wake.runId, { lease: LEASE }).catch((error: unknown) => deaths.push(error))
     await Promise.all(Array.from({ length: copies }, runner))
   }
   throw new Error(`run '${runId}' did not end: ${JSON.stringify(await observer.store.get(runId))}`)
 }
 
 /** The journals of parent and child, without what may differ from one time to the next. */
-export async function journals(observer: World, runId: string): Promise<{ output: unknown; parent: unknown[]; child: unknown[] }> {
+export async function journals(
+  observer: World,
+  runId: string,
+): Promise<{ output: unknown; parent: unknown[]; child: unknown[] }> {
   const client = new Client(observer, registry)
   const events = async (id: string) => (await client.history(id)).map((event) => withoutTimes(event, runId))
   const started = (await client.history(runId)).find((event) => event.type === 'child.started')

@@ -6,7 +6,10 @@ import { type AwsClients, awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { createTableInput } from '../../sdk/worlds/aws/table.ts'
 import type { AwsWorldConfig } from '../../sdk/worlds/aws/world.ts'
 
-type Resources = Pick<AwsWorldConfig, 'table' | 'queueUrl' | 'queueArn' | 'schedulerGroup' | 'schedulerRoleArn' | 'bucket' | 'taskQueues'>
+type Resources = Pick<
+  AwsWorldConfig,
+  'table' | 'queueUrl' | 'queueArn' | 'schedulerGroup' | 'schedulerRoleArn' | 'bucket' | 'taskQueues'
+>
 
 let serial = 0
 
@@ -26,9 +29,14 @@ export async function makeResources({
     new S3Client({ forcePathStyle: true }).send(new CreateBucketCommand({ Bucket: name })),
   ])
   const queueUrl = queue.QueueUrl!
-  const { Attributes } = await clients.sqs.send(new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }))
+  const { Attributes } = await clients.sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }),
+  )
   const taskQueues = await Promise.all(
-    taskTypes.map(async (type, i) => [type, (await clients.sqs.send(new CreateQueueCommand({ QueueName: `${name}-task-${i}` }))).QueueUrl!] as const),
+    taskTypes.map(
+      async (type, i) =>
+        [type, (await clients.sqs.send(new CreateQueueCommand({ QueueName: `${name}-task-${i}` }))).QueueUrl!] as const,
+    ),
   )
   return {
     table: name,

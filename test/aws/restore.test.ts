@@ -43,7 +43,8 @@ function open(resources: NonNullable<typeof before>) {
   return { world, client, take, tokens: new Tokens(world) }
 }
 
-const itemsOf = async (TableName: string) => (await clients.dynamodb.send(new ScanCommand({ TableName, ConsistentRead: true }))).Items ?? []
+const itemsOf = async (TableName: string) =>
+  (await clients.dynamodb.send(new ScanCommand({ TableName, ConsistentRead: true }))).Items ?? []
 
 it('a stack goes on with a restored table: what is due is told, what came after the point is done again, what was taken away goes again', async () => {
   const old = open(before!)
@@ -64,8 +65,11 @@ it('a stack goes on with a restored table: what is due is told, what came after 
   // 1. What AWS restores, into a table beside the old one; and the TTL that it does not have.
   await waitUntilTableExists({ client: clients.dynamodb, maxWaitTime: 30 }, { TableName: after!.table })
   const puts: WriteRequest[] = atThePoint.map((Item) => ({ PutRequest: { Item } }))
-  for (const batch of inBatchesOf(25, puts)) await clients.dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [after!.table]: batch } }))
-  const ttl = async () => (await clients.dynamodb.send(new DescribeTimeToLiveCommand({ TableName: after!.table }))).TimeToLiveDescription?.TimeToLiveStatus
+  for (const batch of inBatchesOf(25, puts))
+    await clients.dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [after!.table]: batch } }))
+  const ttl = async () =>
+    (await clients.dynamodb.send(new DescribeTimeToLiveCommand({ TableName: after!.table }))).TimeToLiveDescription
+      ?.TimeToLiveStatus
   expect(await ttl()).toBe('DISABLED')
   const TimeToLiveSpecification = { AttributeName: 'ttl', Enabled: true }
   await clients.dynamodb.send(new UpdateTimeToLiveCommand({ TableName: after!.table, TimeToLiveSpecification }))

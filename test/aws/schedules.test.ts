@@ -34,7 +34,8 @@ describe('schedules on AWS', () => {
   const stateOf = async (name: string) => (await schedules.list()).find((each) => each.name === name)!
 
   it('are added, changed, removed and put back', async () => {
-    const paused = async () => Object.fromEntries((await schedules.list()).map(({ name, isPaused }) => [name, isPaused]))
+    const paused = async () =>
+      Object.fromEntries((await schedules.list()).map(({ name, isPaused }) => [name, isPaused]))
     await Promise.all([schedules.sync([yearly, leapDay]), schedules.sync([yearly, leapDay])])
     expect(await paused()).toEqual({ [leapDay.name]: false, [yearly.name]: false })
     const { runId } = await stateOf(yearly.name)
@@ -61,6 +62,10 @@ describe('schedules on AWS', () => {
       expect(await visit(runId)).toEqual({ status: 'suspended' })
     }
     expect(await stateOf(yearly.name)).toMatchObject({ started: 1 })
-    expect(await world.store.get(`${runId}.2028-06-01T00-00-00.000Z`)).toMatchObject({ workflow: 'report', status: 'pending', input: yearly.plan.input })
+    expect(await world.store.get(`${runId}.2028-06-01T00-00-00.000Z`)).toMatchObject({
+      workflow: 'report',
+      status: 'pending',
+      input: yearly.plan.input,
+    })
   })
 })

@@ -13,7 +13,11 @@ export async function firesSchedules(): Promise<boolean> {
   return (await standIn()) !== 'localstack'
 }
 
-const NAMES: Record<StandIn, string> = { ministack: 'MiniStack', localstack: 'LocalStack', aws: 'something that is neither MiniStack nor LocalStack' }
+const NAMES: Record<StandIn, string> = {
+  ministack: 'MiniStack',
+  localstack: 'LocalStack',
+  aws: 'something that is neither MiniStack nor LocalStack',
+}
 
 /** For people: `MiniStack 1.5.33`. */
 export async function nameOfStandIn(endpoint: string): Promise<string> {

@@ -3,9 +3,11 @@ import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { DeleteCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { itemSize } from '../../bench/cost/item-size.ts'
-import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
-import { FORMAT } from '../../sdk/engine/names.ts'
-import type { Claimed, NewRun, Next } from '../../sdk/ports.ts'
+import type { Frame, JournalEvent } from '../../sdk/base/events.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
+import type { Next } from '../../sdk/ports/commit.ts'
+import type { NewRun } from '../../sdk/ports/run.ts'
+import type { Claimed } from '../../sdk/ports/run-store.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { AwsWorld } from '../../sdk/worlds/aws/world.ts'
@@ -50,37 +52,61 @@ describe('the DynamoDB store', () => {
     const { run } = await store().create(newRun(changes))
     return (await store().claim(run.id, lease))!
   }
-  const commit = (claim: Claimed, next: Next, frame?: Frame) => store().commit({ runId: claim.run.id, epoch: claim.run.epoch, next, ...(frame && { frame }) })
-  const frame = (claim: Claimed, seq: number, ...events: JournalEvent[]): Frame => ({ seq, at: clock.now(), epoch: claim.run.epoch, events })
+  const commit = (claim: Claimed, next: Next, frame?: Frame) =>
+    store().commit({ runId: claim.run.id, epoch: claim.run.epoch, next, ...(frame && { frame }) })
+  const frame = (claim: Claimed, seq: number, ...events: JournalEvent[]): Frame => ({
+    seq,
+    at: clock.now(),
+    epoch: claim.run.epoch,
+    events,
+  })
   const done = (id: string, result: string): JournalEvent => ({ type: 'step.completed', id, result })
-  const sleep = (claim: Claimed, wakeAt?: number): Next => ({ kind: 'suspend', status: 'waiting', waitingFor: [], seen: claim.run.stimulus, wakeAt })
+  const sleep = (claim: Claimed, wakeAt?: number): Next => ({
+    kind: 'suspend',
+    status: 'waiting',
+    waitingFor: [],
+    seen: claim.run.stimulus,
+    wakeAt,
+  })
   const random = (bytes: number) => randomBytes(bytes / 2).toString('hex')
   async function items(runId: string): Promise<Record<string, unknown>[]> {
     const { Items } = await db.send(
-      new QueryCommand({ TableName: resources.table, KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': `RUN#${runId}` } }),
+      new QueryCommand({
+        TableName: resources.table,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': `RUN#${runId}` },
+      }),
     )
     return Items!
   }
   async function runItem(runId: string): Promise<Record<string, unknown>> {
     return (await db.send(new GetCommand({ TableName: resources.table, Key: { pk: `RUN#${runId}`, sk: 'RUN' } }))).Item!
   }
-  const ttls = async (runId: string) => (await items(runId)).filter(({ sk }) => sk !== 'RUN').map(({ ttl }) => (ttl as number) * 1000)
+  const ttls = async (runId: string) =>
+    (await items(runId)).filter(({ sk }) => sk !== 'RUN').map(({ ttl }) => (ttl as number) * 1000)
 
   describe('payloads', () => {
     it('that do not compress are loaded over many pages', async () => {
       const claim = await started()
       const results = Array.from({ length: 12 }, () => random(500_000))
-      for (const [i, result] of results.entries()) await commit(claim, { kind: 'keep' }, frame(claim, i + 1, done(`s${i}`, result)))
+      for (const [i, result] of results.entries())
+        await commit(claim, { kind: 'keep' }, frame(claim, i + 1, done(`s${i}`, result)))
       await commit(claim, { kind: 'release' })
       const again = (await store().claim(claim.run.id, lease))!
-      expect(again.frames.flatMap(({ events }) => events).map((event) => (event as { result: string }).result)).toEqual(results)
+      expect(again.frames.flatMap(({ events }) => events).map((event) => (event as { result: string }).result)).toEqual(
+        results,
+      )
     })
 
     it('above the item limit are S3 objects, named by their content', async () => {
       const input = random(2_000_000)
       const claim = await started({ input })
       await store().deliver(claim.run.id, { id: 'm', kind: 'signal', name: 'go', payload: input })
-      await commit(claim, { kind: 'end', event: { type: 'run.completed', output: input } }, frame(claim, 1, { type: 'run.completed', output: input }))
+      await commit(
+        claim,
+        { kind: 'end', event: { type: 'run.completed', output: input } },
+        frame(claim, 1, { type: 'run.completed', output: input }),
+      )
       expect(await store().get(claim.run.id)).toMatchObject({ input, output: input })
       const { Contents } = await new S3Client({ forcePathStyle: true }).send(
         new ListObjectsV2Command({ Bucket: resources.bucket, Prefix: `runs/${claim.run.id}/` }),
@@ -90,14 +116,28 @@ describe('the DynamoDB store', () => {
 
     it('leave the run item under a kilobyte, since every update costs its size', async () => {
       const wakeAt = clock.now() + 3_600_000
-      const claim = await started({ id: '01890a5d-ac96-774b-bcce-b302099a8057', input: { text: random(5_000) }, tags: ['eu', 'priority'] })
-      await commit(claim, { kind: 'suspend', status: 'sleeping', wakeAt, waitingFor: [{ kind: 'sleep', id: 'cool-off', until: wakeAt }], seen: 0 })
+      const claim = await started({
+        id: '01890a5d-ac96-774b-bcce-b302099a8057',
+        input: { text: random(5_000) },
+        tags: ['eu', 'priority'],
+      })
+      await commit(claim, {
+        kind: 'suspend',
+        status: 'sleeping',
+        wakeAt,
+        waitingFor: [{ kind: 'sleep', id: 'cool-off', until: wakeAt }],
+        seen: 0,
+      })
       expect(itemSize(await runItem(claim.run.id))).toBeLessThan(1024)
       clock.moveTo(wakeAt)
       const again = (await store().claim(claim.run.id, lease))!
       expect(again.run.input).toEqual(claim.run.input)
       const output = { text: random(3_000) }
-      await commit(again, { kind: 'end', event: { type: 'run.completed', output } }, frame(again, 1, { type: 'run.completed', output }))
+      await commit(
+        again,
+        { kind: 'end', event: { type: 'run.completed', output } },
+        frame(again, 1, { type: 'run.completed', output }),
+      )
       expect(itemSize(await runItem(claim.run.id))).toBeLessThan(1024)
       expect((await store().get(claim.run.id))?.output).toEqual(output)
     })
@@ -175,8 +215,15 @@ describe('the DynamoDB store', () => {
       await commit(claim, { kind: 'keep' }, frame(claim, 1, done('a', 'x')))
       await commit(claim, { kind: 'release' }, frame(claim, 2, done('b', 'y')))
       for (const seq of [1, 2]) {
-        await db.send(new DeleteCommand({ TableName: resources.table, Key: { pk: `RUN#${claim.run.id}`, sk: `J#000000000${seq}` } }))
-        await expect(store().claim(claim.run.id, lease)).rejects.toThrow(/part 1 of the history of run .* is missing from the table/)
+        await db.send(
+          new DeleteCommand({
+            TableName: resources.table,
+            Key: { pk: `RUN#${claim.run.id}`, sk: `J#000000000${seq}` },
+          }),
+        )
+        await expect(store().claim(claim.run.id, lease)).rejects.toThrow(
+          /part 1 of the history of run .* is missing from the table/,
+        )
         clock.moveTo(clock.now() + 31_000)
       }
     })

@@ -31,7 +31,9 @@ describe('where schedules never fire, as on LocalStack', () => {
     const client = new Client(world, registry)
     await client.start(hibernate, undefined, { id: 'bear' })
     expect(await runOnce(world, registry, 'bear', { lease })).toEqual({ status: 'suspended' })
-    const { Schedules } = await clients.scheduler.send(new ListSchedulesCommand({ GroupName: resources.schedulerGroup }))
+    const { Schedules } = await clients.scheduler.send(
+      new ListSchedulesCommand({ GroupName: resources.schedulerGroup }),
+    )
     expect(Schedules).toHaveLength(1)
 
     const found = async () => (await world.store.overdue(clock.now(), 100)).map(({ runId }) => runId)
@@ -47,7 +49,9 @@ describe('where schedules never fire, as on LocalStack', () => {
 
 describe('the stand-in', () => {
   async function serving(paths: string[]): Promise<string> {
-    const server = createServer((request, response) => response.writeHead(paths.includes(request.url!) ? 200 : 404).end('{}'))
+    const server = createServer((request, response) =>
+      response.writeHead(paths.includes(request.url!) ? 200 : 404).end('{}'),
+    )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     server.unref()
     const kind = await standIn(`http://127.0.0.1:${(server.address() as { port: number }).port}`)

@@ -37,7 +37,9 @@ it("the traces of a run of 40 days over three killed processes are what OpenTele
   const folder = installed('opentelemetry-proto', '1.45.2', ' or leave this test out')
   await using collector = await longRun()
   const input = collector.requests.map(({ body }) => `${body.toString('hex')}\n`).join('')
-  const told = JSON.parse(execFileSync(join(folder, 'bin/python'), ['-c', PYTHON], { input, encoding: 'utf8' })) as Told[]
+  const told = JSON.parse(
+    execFileSync(join(folder, 'bin/python'), ['-c', PYTHON], { input, encoding: 'utf8' }),
+  ) as Told[]
   expect(told).toHaveLength(13)
   const seen = new Set<string>()
   for (const { service, scope, name, trace, span, parent, start, end, attributes } of told) {

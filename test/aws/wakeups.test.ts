@@ -1,8 +1,8 @@
 import { GetScheduleCommand, ListSchedulesCommand } from '@aws-sdk/client-scheduler'
 import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FORMAT } from '../../sdk/engine/names.ts'
-import type { Wake } from '../../sdk/ports.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
+import type { Wake } from '../../sdk/ports/world.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { awsClients } from '../../sdk/worlds/aws/clients.ts'
 import { readWake } from '../../sdk/worlds/aws/wake-message.ts'
@@ -32,7 +32,9 @@ describe('wake-ups', () => {
     const wakes: Wake[] = []
     const deadline = Date.now() + withinMs
     while (wakes.length < count && Date.now() < deadline) {
-      const { Messages = [] } = await clients.sqs.send(new ReceiveMessageCommand({ QueueUrl: resources.queueUrl, MaxNumberOfMessages: 10 }))
+      const { Messages = [] } = await clients.sqs.send(
+        new ReceiveMessageCommand({ QueueUrl: resources.queueUrl, MaxNumberOfMessages: 10 }),
+      )
       for (const { Body, ReceiptHandle } of Messages) {
         wakes.push(readWake(Body!))
         await clients.sqs.send(new DeleteMessageCommand({ QueueUrl: resources.queueUrl, ReceiptHandle }))
@@ -41,7 +43,8 @@ describe('wake-ups', () => {
     }
     return wakes
   }
-  const schedule = (wake: Wake) => clients.scheduler.send(new GetScheduleCommand({ Name: scheduleName(wake), GroupName: resources.schedulerGroup }))
+  const schedule = (wake: Wake) =>
+    clients.scheduler.send(new GetScheduleCommand({ Name: scheduleName(wake), GroupName: resources.schedulerGroup }))
 
   it('that are due go out at once, in batches', async () => {
     const now = Date.now()
@@ -89,31 +92,52 @@ describe('wake-ups', () => {
     await expect(schedule(wake)).rejects.toThrow()
   })
 
-  it.runIf(fires)('over both hops are exact: the schedule fires early and a delayed message covers the rest', async () => {
-    const { wakeups } = world({ thresholds: { longWaitMs: 10_000, leadMs: 8_000 } })
-    const wake = { runId: 'two-hops', at: Date.now() + 11_500 }
-    await wakeups.send([wake])
-    expect((await schedule(wake)).Name).toBe(scheduleName(wake))
-    expect(await receive(1)).toEqual([wake])
-    expect(Date.now()).toBeLessThan(wake.at - 1_000)
-    expect(await wakeups.isDue(wake)).toBe(false)
-    expect(await receive(1)).toEqual([wake])
-    expect(await wakeups.isDue(wake)).toBe(true)
-    expect(Date.now() - wake.at).toBeGreaterThanOrEqual(0)
-    await expect(schedule(wake)).rejects.toThrow()
-  })
+  it.runIf(fires)(
+    'over both hops are exact: the schedule fires early and a delayed message covers the rest',
+    async () => {
+      const { wakeups } = world({ thresholds: { longWaitMs: 10_000, leadMs: 8_000 } })
+      const wake = { runId: 'two-hops', at: Date.now() + 11_500 }
+      await wakeups.send([wake])
+      expect((await schedule(wake)).Name).toBe(scheduleName(wake))
+      expect(await receive(1)).toEqual([wake])
+      expect(Date.now()).toBeLessThan(wake.at - 1_000)
+      expect(await wakeups.isDue(wake)).toBe(false)
+      expect(await receive(1)).toEqual([wake])
+      expect(await wakeups.isDue(wake)).toBe(true)
+      expect(Date.now() - wake.at).toBeGreaterThanOrEqual(0)
+      await expect(schedule(wake)).rejects.toThrow()
+    },
+  )
 
   it('that are armed for a run and not wanted any more are taken back by whoever ends it', async () => {
     const clock = new VirtualClock(Date.parse('2030-01-01T00:00:00Z'))
     const { store, wakeups } = world({ clock })
     const schedules = async () =>
-      (await clients.scheduler.send(new ListSchedulesCommand({ GroupName: resources.schedulerGroup }))).Schedules!.map(({ Name }) => Name)
+      (await clients.scheduler.send(new ListSchedulesCommand({ GroupName: resources.schedulerGroup }))).Schedules!.map(
+        ({ Name }) => Name,
+      )
     const lease = { owner: 'a', ms: 30_000 }
     async function asleep(id: string) {
-      const run = { id, workflow: 'w', version: 1, format: FORMAT, input: {}, secret: 's', createdAt: clock.now(), wakeAt: clock.now(), tags: [] }
+      const run = {
+        id,
+        workflow: 'w',
+        version: 1,
+        format: FORMAT,
+        input: {},
+        secret: 's',
+        createdAt: clock.now(),
+        wakeAt: clock.now(),
+        tags: [],
+      }
       await store.create(run)
       const { epoch, stimulus } = (await store.claim(id, lease))!.run
-      const next = { kind: 'suspend', status: 'sleeping', wakeAt: clock.now() + DAY, waitingFor: [], seen: stimulus } as const
+      const next = {
+        kind: 'suspend',
+        status: 'sleeping',
+        wakeAt: clock.now() + DAY,
+        waitingFor: [],
+        seen: stimulus,
+      } as const
       const result = await store.commit({ runId: id, epoch, next: { ...next, waitingFor: [] } })
       if (!result.ok) throw new Error('not suspended')
       await wakeups.send(result.wakes)
@@ -124,7 +148,12 @@ describe('wake-ups', () => {
     await store.deliver('cancelled', { id: 'c', kind: 'cancel' })
     const { epoch } = (await store.claim('cancelled', lease))!.run
     const event = { type: 'run.cancelled' } as const
-    const ended = await store.commit({ runId: 'cancelled', epoch, frame: { seq: 1, at: clock.now(), epoch, events: [event] }, next: { kind: 'end', event } })
+    const ended = await store.commit({
+      runId: 'cancelled',
+      epoch,
+      frame: { seq: 1, at: clock.now(), epoch, events: [event] },
+      next: { kind: 'end', event },
+    })
     expect(ended.ok).toBe(true)
     expect(await schedules()).not.toContain(scheduleName(cancelled))
 

@@ -7,10 +7,18 @@ import { testEnv, VirtualClock } from '../../sdk/testing/index.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
 
-const order = workflow('order', { tags: ({ customer }) => [`customer:${customer}`] }, async (ctx, { customer }: { customer: number }) => {
-  return ctx.step('greet', () => `hello ${customer}`)
-})
-const visit = workflow('visit', { tags: ({ customer }) => [`customer:${customer}`] }, async (ctx, _: { customer: number }) => ctx.sleep('stay', '30d'))
+const order = workflow(
+  'order',
+  { tags: ({ customer }) => [`customer:${customer}`] },
+  async (ctx, { customer }: { customer: number }) => {
+    return ctx.step('greet', () => `hello ${customer}`)
+  },
+)
+const visit = workflow(
+  'visit',
+  { tags: ({ customer }) => [`customer:${customer}`] },
+  async (ctx, _: { customer: number }) => ctx.sleep('stay', '30d'),
+)
 
 /** The AWS world in memory with these workflows, whose runs go on when somebody takes them. */
 function onAws(seed: string, ...workflows: AnyWorkflow[]) {
@@ -35,7 +43,9 @@ describe('erasing all runs with a tag', () => {
     const { runId } = await env.client.eraseTagged('customer:1')
     expect(await env.handle(runId).result()).toEqual({ erased: 125, open: 1, openRuns: [staying.runId] })
     const left = await env.client.list({ limit: 1_000 })
-    expect(left.runs.filter(({ tags }) => tags.includes('customer:1')).map(({ runId }) => runId)).toEqual([staying.runId])
+    expect(left.runs.filter(({ tags }) => tags.includes('customer:1')).map(({ runId }) => runId)).toEqual([
+      staying.runId,
+    ])
     expect(left.runs.filter(({ tags }) => tags.includes('customer:0'))).toHaveLength(125)
   })
 
@@ -83,23 +93,30 @@ describe('erasing all runs with a tag', () => {
     const { runId } = await client.eraseTagged('customer:1')
     for (let i = 0; i < 3; i++) await take(runId)
     expect(await client.result(runId)).toMatchObject({ erased: 30 })
-    const others = [...table.items()].map(({ item }) => item.pk!.S).filter((pk) => pk !== `RUN#${runId}` && pk !== 'LISTED')
+    const others = [...table.items()]
+      .map(({ item }) => item.pk!.S)
+      .filter((pk) => pk !== `RUN#${runId}` && pk !== 'LISTED')
     expect(others).toEqual([])
   })
 })
 
 describe('what is past its retention and in no list any more', () => {
   const DAY = 86_400_000
-  const brief = workflow('brief', { tags: ({ customer }) => [`customer:${customer}`], retention: '30d' }, async (ctx, { customer }: { customer: number }) => {
-    return ctx.step('greet', () => `hello ${customer}`)
-  })
+  const brief = workflow(
+    'brief',
+    { tags: ({ customer }) => [`customer:${customer}`], retention: '30d' },
+    async (ctx, { customer }: { customer: number }) => {
+      return ctx.step('greet', () => `hello ${customer}`)
+    },
+  )
   const ended = async () => {
     const opened = onAws('former', brief)
     const { client, take } = opened
     const { runId } = await client.start(brief, { customer: 7 })
     await take(runId)
     opened.clock.moveTo(opened.clock.now() + 31 * DAY)
-    const left = () => JSON.stringify([...opened.table.items()].map(({ item }) => item).filter(({ pk }) => pk!.S !== 'LISTED'))
+    const left = () =>
+      JSON.stringify([...opened.table.items()].map(({ item }) => item).filter(({ pk }) => pk!.S !== 'LISTED'))
     expect(left()).toContain('hello 7')
     return { ...opened, runId, left }
   }
@@ -144,13 +161,19 @@ it('in the local world, too, what is past its retention goes by its tag and by i
   clock.moveTo(clock.now() + 31 * 86_400_000)
   expect(await world.store.eraseFormer('customer:1')).toMatchObject({ erased: 2 })
   expect(await world.store.eraseFormer('customer:1')).toEqual({ erased: 0 })
-  expect([await world.store.erase('a'), await world.store.erase('c'), await world.store.erase('c')]).toEqual(['missing', 'erased', 'missing'])
+  expect([await world.store.erase('a'), await world.store.erase('c'), await world.store.erase('c')]).toEqual([
+    'missing',
+    'erased',
+    'missing',
+  ])
   world.close()
 })
 
 it('an erase that is broken off can be done again, and one run that cannot be erased does not keep the others', async () => {
-  const large = workflow('large', { tags: ({ customer }) => [`customer:${customer}`] }, async (ctx, _: { customer: number }) =>
-    ctx.step('big', () => randomBytes(600_000).toString('hex')),
+  const large = workflow(
+    'large',
+    { tags: ({ customer }) => [`customer:${customer}`] },
+    async (ctx, _: { customer: number }) => ctx.step('big', () => randomBytes(600_000).toString('hex')),
   )
   const { client, take, aws } = onAws('broken off', large)
   const ids: string[] = []
@@ -166,7 +189,11 @@ it('an erase that is broken off can be done again, and one run that cannot be er
   }
   const { runId } = await client.eraseTagged('customer:1')
   for (let i = 0; i < 3; i++) await take(runId)
-  expect(await client.result(runId)).toMatchObject({ erased: 2, failed: 1, failure: expect.stringContaining('S3 is down') })
+  expect(await client.result(runId)).toMatchObject({
+    erased: 2,
+    failed: 1,
+    failure: expect.stringContaining('S3 is down'),
+  })
   aws.objects.list = list
   await client.erase(ids[1]!)
   expect(aws.objects.list()).toEqual([])

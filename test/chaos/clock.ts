@@ -20,17 +20,23 @@ export async function moveTheClock(): Promise<{ problems: string[]; aheadSeconds
   // Due in two seconds by the old time, and in an hour by the new one; then the clock is put right again.
   const back = await jump(-HOUR_MS, { due: 2_000, later: HOUR_MS * 2 })
   for (const [name, { woken }] of Object.entries({ ahead, back })) {
-    if (!woken.due) problems.push(`an hour ${name}: the run that was due did not wake within ${LOOKED_AT_WITHIN_MS / 1_000} s`)
+    if (!woken.due)
+      problems.push(`an hour ${name}: the run that was due did not wake within ${LOOKED_AT_WITHIN_MS / 1_000} s`)
     if (woken.tooSoon) problems.push(`an hour ${name}: a run woke while its time had not come`)
   }
   return { problems, aheadSeconds: ahead.seconds, backSeconds: back.seconds }
 }
 
-async function jump(shiftMs: number, naps: { due: number; later: number }): Promise<{ woken: { due: boolean; tooSoon: boolean }; seconds: number }> {
+async function jump(
+  shiftMs: number,
+  naps: { due: number; later: number },
+): Promise<{ woken: { due: boolean; tooSoon: boolean }; seconds: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'overwinter-clock-'))
   const file = (name: string) => join(import.meta.dirname, name)
   const args = [join(folder, 'runs.db'), String(naps.due), String(naps.later)]
-  const child = fork(file('sleeper.ts'), args, { execArgv: ['--conditions=overwinter-source', '--import', file('shifted-clock.ts')] })
+  const child = fork(file('sleeper.ts'), args, {
+    execArgv: ['--conditions=overwinter-source', '--import', file('shifted-clock.ts')],
+  })
   const woken: Woke[] = []
   child.on('message', (message: Partial<Woke>) => message.woke !== undefined && woken.push(message as Woke))
   const shift = async (ms: number) => {

@@ -1,4 +1,4 @@
-import type { LogSink } from '../../sdk/ports.ts'
+import type { LogSink } from '../../sdk/ports/world.ts'
 
 /** Keeps what is logged, and tells how fast it came. */
 export class LogWatch {

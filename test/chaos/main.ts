@@ -4,7 +4,11 @@ import { rampage } from './rampage.ts'
 
 /** npm run chaos -- [--transfers 10000] [--kills 200] [--seed text] */
 const { values } = parseArgs({
-  options: { transfers: { type: 'string', default: '10000' }, kills: { type: 'string', default: '200' }, seed: { type: 'string', default: 'chaos' } },
+  options: {
+    transfers: { type: 'string', default: '10000' },
+    kills: { type: 'string', default: '200' },
+    seed: { type: 'string', default: 'chaos' },
+  },
 })
 const { problems, complaints, ...figures } = await rampage({
   seed: values.seed,

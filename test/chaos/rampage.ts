@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SeededRandom } from '../../sdk/engine/random.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
 import { Client, Registry, type RunView } from '../../sdk/index.ts'
 import { LocalWorld } from '../../sdk/local.ts'
 import { type Audit, Ledger } from './ledger.ts'
@@ -43,7 +43,8 @@ export async function rampage(options: RampageOptions): Promise<Report> {
   const world = new LocalWorld({ path, log: () => {} })
   const client = new Client(world, new Registry(workflows))
   const transfers = makeTransfers(options.transfers, options.seed)
-  const launch = () => new Victim(join(import.meta.dirname, 'server.ts'), [path, join(folder, 'ledger'), String(options.leaseMs)])
+  const launch = () =>
+    new Victim(join(import.meta.dirname, 'server.ts'), [path, join(folder, 'ledger'), String(options.leaseMs)])
   using first = launch()
   using second = launch()
   const victims = [first, second] as const
@@ -123,14 +124,18 @@ function problemsOf(transfers: Map<string, Transfer>, runs: RunView[], { balance
   for (const [id, { kind, from, to, cents }] of transfers) {
     const run = byId.get(id)
     const wanted = kind === 'doomed' ? 'failed' : 'completed'
-    if (run?.status !== wanted) problems.push(`${id} (${kind}) should be ${wanted} and is ${run?.status}: ${run?.error?.message}`)
+    if (run?.status !== wanted)
+      problems.push(`${id} (${kind}) should be ${wanted} and is ${run?.status}: ${run?.error?.message}`)
     if (kind === 'doomed') continue
     add(from, -cents)
     add(to, cents)
   }
   for (const account of new Set([...expected.keys(), ...balances.keys()])) {
     const [is, should] = [balances.get(account) ?? 0, expected.get(account) ?? 0]
-    if (is !== should) problems.push(`${account} has ${is} and should have ${should}${account === TRANSIT ? ', as everything has arrived' : ''}`)
+    if (is !== should)
+      problems.push(
+        `${account} has ${is} and should have ${should}${account === TRANSIT ? ', as everything has arrived' : ''}`,
+      )
   }
   const count = (kinds: Partial<Record<Transfer['kind'], number>>, other: number) =>
     [...transfers.values()].reduce((sum, { kind }) => sum + (kinds[kind] ?? other), 0)

@@ -1,4 +1,4 @@
-import { SeededRandom } from '../../sdk/engine/random.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
 import { FatalError, StepInterruptedError, signal, workflow } from '../../sdk/index.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -28,7 +28,13 @@ export function makeTransfers(count: number, seed: string): Map<string, Transfer
   for (let n = 0; n < count; n++) {
     const from = upTo(ACCOUNTS)
     const to = (from + 1 + upTo(ACCOUNTS - 1)) % ACCOUNTS
-    const transfer = { kind: KINDS[upTo(KINDS.length)]!, from: accounts[from]!, to: accounts[to]!, cents: 1 + upTo(10_000), napMs: 30 + upTo(1_500) }
+    const transfer = {
+      kind: KINDS[upTo(KINDS.length)]!,
+      from: accounts[from]!,
+      to: accounts[to]!,
+      cents: 1 + upTo(10_000),
+      napMs: 30 + upTo(1_500),
+    }
     transfers.set(`transfer-${n}`, transfer)
   }
   return transfers
@@ -60,11 +66,13 @@ export function transferWorkflows(ledger: Ledger) {
     })
     if (kind === 'sleepy') await ctx.sleep('nap', napMs)
     if (kind === 'approved') await ctx.waitFor(approve)
-    if (kind === 'noted') await noted(ctx.step('note', ({ idempotencyKey }) => ledger.note(idempotencyKey), { semantics: 'at-most-once' }))
+    if (kind === 'noted')
+      await noted(ctx.step('note', ({ idempotencyKey }) => ledger.note(idempotencyKey), { semantics: 'at-most-once' }))
     if (kind === 'doomed') await ctx.step('fail', () => Promise.reject(new FatalError('this account is closed')))
 
     if (kind === 'by-a-child') await ctx.run(credit, given)
-    else if (kind === 'split') await Promise.all([pay('credit-a', Math.floor(cents / 2)), pay('credit-b', Math.ceil(cents / 2))])
+    else if (kind === 'split')
+      await Promise.all([pay('credit-a', Math.floor(cents / 2)), pay('credit-b', Math.ceil(cents / 2))])
     else await pay('credit', cents)
     return cents
   })

@@ -55,7 +55,9 @@ export class Victim {
   }
 
   private start(): void {
-    const child = spawn(process.execPath, ['--conditions=overwinter-source', this.script, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, ['--conditions=overwinter-source', this.script, ...this.args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     this.child = child
     this.opened = Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
     createInterface({ input: child.stderr }).on('line', (line) => this.complaints.push(line))

@@ -25,7 +25,9 @@ const waiting = async (id: string) => {
 test('callbacks are listed with their links and deadlines, completed by token or link, and failed', async () => {
   await waiting('a')
   const { stdout } = await cli('callbacks', 'list', 'a')
-  expect(stdout).toMatch(/^first, until .* (UTC|[+-]\d\d:\d\d) \(in (1 h|59 min.*)\)\n {2}\S*\/callbacks\/\S+\nsecond\n {2}\S*\/callbacks\/\S+\n$/)
+  expect(stdout).toMatch(
+    /^first, until .* (UTC|[+-]\d\d:\d\d) \(in (1 h|59 min.*)\)\n {2}\S*\/callbacks\/\S+\nsecond\n {2}\S*\/callbacks\/\S+\n$/,
+  )
   const { callbacks } = JSON.parse((await cli('callbacks', 'list', 'a', '--json')).stdout) as {
     callbacks: { name: string; token: string; url: string; until?: string }[]
   }
@@ -37,13 +39,25 @@ test('callbacks are listed with their links and deadlines, completed by token or
     code: 1,
     stderr: expect.stringContaining('does not fit'),
   })
-  expect(await cli('callbacks', 'complete', first!.url, '--result', '{"ok":true}')).toMatchObject({ code: 0, stdout: 'completed\n' })
-  expect(await cli('callbacks', 'fail', second!.token, '--message', 'out of stock')).toMatchObject({ code: 0, stdout: 'failed\n' })
+  expect(await cli('callbacks', 'complete', first!.url, '--result', '{"ok":true}')).toMatchObject({
+    code: 0,
+    stdout: 'completed\n',
+  })
+  expect(await cli('callbacks', 'fail', second!.token, '--message', 'out of stock')).toMatchObject({
+    code: 0,
+    stdout: 'failed\n',
+  })
   expect(await server.local.result('a')).toEqual([{ ok: true }, 'out of stock'])
 
   expect((await cli('callbacks', 'list', 'a')).stdout).toBe('a waits for no callback\n')
-  expect(await cli('callbacks', 'complete', first!.token)).toMatchObject({ code: 1, stderr: expect.stringContaining('this callback has its answer already') })
-  expect(await cli('callbacks', 'list', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('no run nobody') })
+  expect(await cli('callbacks', 'complete', first!.token)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('this callback has its answer already'),
+  })
+  expect(await cli('callbacks', 'list', 'nobody')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no run nobody'),
+  })
 })
 
 test('one that was answered is not listed any more, while the run waits for the other', async () => {

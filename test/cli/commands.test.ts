@@ -27,7 +27,9 @@ const shop = workflow('shop', async (ctx) => {
 let isBroken = true
 const flaky = workflow('flaky', async (ctx) => {
   await ctx.step('first', () => 1)
-  return ctx.step('second', () => (isBroken ? Promise.reject(new Error('out of order')) : 2), { retry: { attempts: 1 } })
+  return ctx.step('second', () => (isBroken ? Promise.reject(new Error('out of order')) : 2), {
+    retry: { attempts: 1 },
+  })
 })
 
 const undone = workflow('undone', async (ctx) => {
@@ -44,7 +46,11 @@ const hasty = workflow('hasty', async (ctx) => {
 let local: Local
 let server: LocalServer
 beforeAll(async () => {
-  local = await Local.open({ path: ':memory:', workflows: [nap, approval, add, flaky, shop, undone, hasty], log: () => {} })
+  local = await Local.open({
+    path: ':memory:',
+    workflows: [nap, approval, add, flaky, shop, undone, hasty],
+    log: () => {},
+  })
   server = await serveLocal({ local, port: 0 })
 })
 afterAll(async () => {
@@ -62,11 +68,27 @@ describe('help', () => {
   test('names every command; a command names its options and where the API is looked for', async () => {
     const { code, stdout } = await overwinter(['--help'])
     expect(code).toBe(0)
-    for (const name of ['dev', 'start', 'runs', 'show', 'history', 'signal', 'cancel', 'terminate', 'retry', 'wake', 'rerun', 'ask', 'why', 'doctor']) {
+    for (const name of [
+      'dev',
+      'start',
+      'runs',
+      'show',
+      'history',
+      'signal',
+      'cancel',
+      'terminate',
+      'retry',
+      'wake',
+      'rerun',
+      'ask',
+      'why',
+      'doctor',
+    ]) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} .* [a-z]`, 'm'))
     }
     const start = await overwinter(['start', '--help'])
-    for (const option of ['--input', '--id', '--delay', '--tag', '--wait', '--url', '--token', '--json']) expect(start.stdout).toContain(option)
+    for (const option of ['--input', '--id', '--delay', '--tag', '--wait', '--url', '--token', '--json'])
+      expect(start.stdout).toContain(option)
   })
 
   test('wrong usage ends with exit code 2 and says what is wrong', async () => {
@@ -100,7 +122,9 @@ describe('start', () => {
     writeFileSync(project.path('numbers.json'), '[1, 2, 3]')
     const [inline, file, piped] = await Promise.all([
       cli('start', 'add', '--input', '[1, 2]', '--wait'),
-      overwinter(['start', 'add', '--input', '@numbers.json', '--wait', '10s', '--url', server.url], { cwd: project.folder }),
+      overwinter(['start', 'add', '--input', '@numbers.json', '--wait', '10s', '--url', server.url], {
+        cwd: project.folder,
+      }),
       overwinter(['start', 'add', '--input', '-', '--wait', '--url', server.url], { input: '[20, 22]' }),
     ])
     expect([inline, file, piped].map(({ code, stdout }) => [code, stdout])).toEqual([
@@ -122,16 +146,26 @@ describe('start', () => {
 
   test('a failure, an unknown workflow and a wrong input are told with exit code 1', async () => {
     const failed = await cli('start', 'flaky', '--id', 'f0', '--wait')
-    expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/run f0 has not completed. It is failed[\s\S]*out of order/) })
+    expect(failed).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/run f0 has not completed. It is failed[\s\S]*out of order/),
+    })
     const unknown = await cli('start', 'naps')
-    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('known: add, approval, flaky, hasty, nap, shop, undone') })
+    expect(unknown).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('known: add, approval, flaky, hasty, nap, shop, undone'),
+    })
     const wrong = await cli('start', 'nap', '--input', '{"name":1}')
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('$.name') })
     const again = ['start', 'nap', '--input', '{"name":"Ada"}', '--id', 'patient'] as const
     await cli(...again)
     await asleep('patient')
     const impatient = await cli(...again, '--wait', '1ms')
-    expect(impatient).toMatchObject({ code: 1, stderr: expect.stringContaining("It is sleeping: waits for the sleep 'night'") })
+    expect(impatient).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("It is sleeping: waits for the sleep 'night'"),
+    })
   })
 })
 
@@ -142,14 +176,18 @@ describe('looking', () => {
     await asleep('look-1')
     await asleep('look-2', 'waiting')
     const { stdout } = await cli('runs', '--tag', 'looked')
-    expect(stdout).toMatch(/^RUN +WORKFLOW +STATUS +CREATED +WAITS FOR\nlook-2 +approval +waiting +.* ago +signal 'approved' until .*\nlook-1 +nap +sleeping/)
+    expect(stdout).toMatch(
+      /^RUN +WORKFLOW +STATUS +CREATED +WAITS FOR\nlook-2 +approval +waiting +.* ago +signal 'approved' until .*\nlook-1 +nap +sleeping/,
+    )
     expect(stdout).toMatch(/the sleep 'night' until \d.* \(in (8 h|7 h 5\d min)\)/)
     expect((await cli('runs', '--tag', 'looked', '--status', 'waiting')).stdout).not.toContain('look-1')
     expect((await cli('runs', '--tag', 'looked', '--workflow', 'nap')).stdout).not.toContain('look-2')
     expect((await cli('runs', '--tag', 'never')).stdout).toBe('no runs\n')
     const page = await json('runs', '--tag', 'looked', '--limit', '1')
     expect(page).toMatchObject({ runs: [{ runId: 'look-2', status: 'waiting' }], cursor: expect.any(String) })
-    expect(await json('runs', '--tag', 'looked', '--limit', '1', '--cursor', page.cursor)).toMatchObject({ runs: [{ runId: 'look-1' }] })
+    expect(await json('runs', '--tag', 'looked', '--limit', '1', '--cursor', page.cursor)).toMatchObject({
+      runs: [{ runId: 'look-1' }],
+    })
   })
 
   test('runs that are more than a page: each page ends with what to add for the next, the last one does not, and none is shown twice', async () => {
@@ -200,7 +238,9 @@ describe('looking', () => {
     const { code, stderr } = await cli('show', 'order-42')
     expect([code, stderr]).toEqual([1, 'no run order-42; 3 runs start with order-4: order-43, order-41, order-40\n'])
     expect((await cli('cancel', '~')).stderr).toMatch(/^no run ~; the newest are order-43, .*, …\n$/)
-    expect(JSON.parse((await cli('wake', 'order-42', '--json')).stderr)).toEqual({ error: expect.stringContaining('no run order-42') })
+    expect(JSON.parse((await cli('wake', 'order-42', '--json')).stderr)).toEqual({
+      error: expect.stringContaining('no run order-42'),
+    })
   })
 
   test('--watch follows until the end', async () => {
@@ -210,7 +250,11 @@ describe('looking', () => {
       ['--conditions=overwinter-source', `${root}cli/main.ts`, 'show', 'followed', '-w', '--url', server.url],
       {},
     )
-    await using listing = new Running(process.execPath, ['--conditions=overwinter-source', `${root}cli/main.ts`, 'runs', '-w', '--url', server.url], {})
+    await using listing = new Running(
+      process.execPath,
+      ['--conditions=overwinter-source', `${root}cli/main.ts`, 'runs', '-w', '--url', server.url],
+      {},
+    )
     await watching.says(/waits for signal 'approved'/)
     await listing.says(/followed +approval +waiting/)
     await local.signal('followed', approved, { by: 'Ada' })
@@ -238,11 +282,20 @@ describe('steering', () => {
 
   test('ask prints what the run replies, and says why it refuses or that it takes too long', async () => {
     await local.start(shop, undefined, { id: 'shop' })
-    expect(await cli('ask', 'shop', 'price', '--payload', '"bread"')).toMatchObject({ code: 0, stdout: '{\n  "cents": 500\n}\n' })
+    expect(await cli('ask', 'shop', 'price', '--payload', '"bread"')).toMatchObject({
+      code: 0,
+      stdout: '{\n  "cents": 500\n}\n',
+    })
     expect(await json('ask', 'shop', 'price', '--payload', '"tea"')).toEqual({ result: { cents: 300 } })
-    expect(await cli('ask', 'shop', 'price', '--payload', '"fish"')).toMatchObject({ code: 1, stderr: "run 'shop' refused request 'price': sold out\n" })
+    expect(await cli('ask', 'shop', 'price', '--payload', '"fish"')).toMatchObject({
+      code: 1,
+      stderr: "run 'shop' refused request 'price': sold out\n",
+    })
     const late = await cli('ask', 'shop', 'never', '--timeout', '50ms')
-    expect(late).toMatchObject({ code: 1, stderr: expect.stringMatching(/^run 'shop' has not replied to request 'never' in time/) })
+    expect(late).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^run 'shop' has not replied to request 'never' in time/),
+    })
     expect((await cli('show', 'shop')).stdout).toMatch(/replied → {"cents":500}[\s\S]*refused, .*sold out/)
   })
 
@@ -266,25 +319,43 @@ describe('steering', () => {
     const { incidents } = await json('incidents', '--workflow', 'flaky')
     const { fingerprint, lastAt } = incidents[0]
     expect(lastAt).toBe(new Date(lastAt).toISOString())
-    expect(await json('incidents', '--since', '1h')).toMatchObject({ incidents: expect.arrayContaining([expect.objectContaining({ fingerprint })]) })
-    expect((await cli('incidents', '--since', '2200-01-01T00:00:00Z')).stdout).toBe('nothing has gone wrong since 2200-01-01T00:00:00Z\n')
-    expect(await cli('incidents', '--since', 'lately')).toMatchObject({ code: 1, stderr: expect.stringContaining("nor how long ago, such as '2h'") })
-    expect((await cli('incidents')).stdout).toMatch(new RegExp(`FINGERPRINT +RUNS +WORKFLOW +STEP +LAST +ERROR\n${fingerprint} +\\d+ +flaky .*out of order`))
+    expect(await json('incidents', '--since', '1h')).toMatchObject({
+      incidents: expect.arrayContaining([expect.objectContaining({ fingerprint })]),
+    })
+    expect((await cli('incidents', '--since', '2200-01-01T00:00:00Z')).stdout).toBe(
+      'nothing has gone wrong since 2200-01-01T00:00:00Z\n',
+    )
+    expect(await cli('incidents', '--since', 'lately')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("nor how long ago, such as '2h'"),
+    })
+    expect((await cli('incidents')).stdout).toMatch(
+      new RegExp(`FINGERPRINT +RUNS +WORKFLOW +STEP +LAST +ERROR\n${fingerprint} +\\d+ +flaky .*out of order`),
+    )
     const asked = await cli('retry', '--incident', fingerprint)
-    expect(asked).toMatchObject({ code: 1, stderr: expect.stringMatching(/this would retry \d+ runs \(i2, i1.*\); say --yes to do it/) })
+    expect(asked).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/this would retry \d+ runs \(i2, i1.*\); say --yes to do it/),
+    })
     expect(await cli('retry', '--incident', fingerprint, '--tag', 'customer:nobody', '--yes')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('no run is meant by that'),
     })
     const { runId, matches } = await json('retry', '--incident', fingerprint, '--yes')
     expect(await local.result(runId)).toMatchObject({ matched: matches, done: matches })
-    expect(await cli('retry', 'i1', '--status', 'failed')).toMatchObject({ code: 1, stderr: expect.stringContaining('one of the two') })
+    expect(await cli('retry', 'i1', '--status', 'failed')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('one of the two'),
+    })
     expect(await cli('retry')).toMatchObject({ code: 1, stderr: expect.stringContaining('say which run to retry') })
     expect(await cli('cancel', '--workflow', 'nothing-like-it')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("no workflow is named 'nothing-like-it'"),
     })
-    expect(await cli('retry', '--status', 'failed', '--per-second', '101')).toMatchObject({ code: 1, stderr: expect.stringContaining('from 1 to 100') })
+    expect(await cli('retry', '--status', 'failed', '--per-second', '101')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('from 1 to 100'),
+    })
   })
 
   test('erase removes an ended run, if one says so', async () => {
@@ -298,11 +369,15 @@ describe('steering', () => {
   test('retry lets a failed run go on, rerun repeats it from a step', async () => {
     await local.start(flaky, undefined, { id: 'f1' })
     await asleep('f1', 'failed')
-    expect((await cli('show', 'f1')).stdout).toMatch(/✗ failed[\s\S]*because of Error: out of order[\s\S]*overwinter retry f1/)
+    expect((await cli('show', 'f1')).stdout).toMatch(
+      /✗ failed[\s\S]*because of Error: out of order[\s\S]*overwinter retry f1/,
+    )
     isBroken = false
     expect((await cli('retry', 'f1')).stdout).toMatch(/^f1 was told to go on/)
     expect(await local.result('f1')).toBe(2)
-    expect((await cli('rerun', 'f1', '--from', 'second', '--id', 'f2')).stdout).toBe("started f2, from 'second' of f1\n")
+    expect((await cli('rerun', 'f1', '--from', 'second', '--id', 'f2')).stdout).toBe(
+      "started f2, from 'second' of f1\n",
+    )
     expect(await local.result('f2')).toBe(2)
     expect((await cli('rerun', 'f1', '--from', 'third')).code).toBe(1)
   })
@@ -312,8 +387,13 @@ test('retry is not suggested where it would be refused: after compensation', asy
   const started = await cli('start', 'undone', '--id', 'u1', '--wait')
   const shown = await cli('show', 'u1')
   const { stderr: refusal } = await cli('retry', 'u1')
-  expect(refusal).toBe("run 'u1' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; rerun it from the beginning\n")
-  expect([started.stderr, shown.stdout].map((text) => text.trimEnd().split('\n').at(-1))).toEqual([refusal.trimEnd(), refusal.trimEnd()])
+  expect(refusal).toBe(
+    "run 'u1' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; rerun it from the beginning\n",
+  )
+  expect([started.stderr, shown.stdout].map((text) => text.trimEnd().split('\n').at(-1))).toEqual([
+    refusal.trimEnd(),
+    refusal.trimEnd(),
+  ])
 })
 
 test('runs that have undone their steps are not promised to be retried; they are rerun, from the beginning or knowingly from a step', async () => {
@@ -333,8 +413,13 @@ test('runs that have undone their steps are not promised to be retried; they are
   })
   const { runId } = await json('rerun', '--incident', fingerprint, '--id-prefix', 'c', '--yes')
   expect(await local.result(runId)).toMatchObject({ matched: 2, done: 2 })
-  expect(await cli('rerun', 'c1', '--from', 'take')).toMatchObject({ code: 1, stderr: expect.stringContaining('--inherit-undone') })
-  expect((await cli('rerun', 'c1', '--from', 'take', '--inherit-undone', '--id', 'c3')).stdout).toBe("started c3, from 'take' of c1\n")
+  expect(await cli('rerun', 'c1', '--from', 'take')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('--inherit-undone'),
+  })
+  expect((await cli('rerun', 'c1', '--from', 'take', '--inherit-undone', '--id', 'c3')).stdout).toBe(
+    "started c3, from 'take' of c1\n",
+  )
   expect((await cli('rerun', 'c1', '--id', 'c4')).stdout).toBe('started c4, from the beginning of c1\n')
 })
 
@@ -348,9 +433,16 @@ describe('the way to the API', () => {
   test('nothing there: it says how to start it, or that the address may be wrong', async () => {
     const port = await freePort()
     const silent = await overwinter(['runs'], { env: { PORT: String(port) } })
-    expect(silent).toMatchObject({ code: 1, stdout: '', stderr: `nothing answers on http://localhost:${port}; start it with \`overwinter dev\`\n` })
+    expect(silent).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `nothing answers on http://localhost:${port}; start it with \`overwinter dev\`\n`,
+    })
     const elsewhere = await overwinter(['runs', '--url', 'http://overwinter.invalid'])
-    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/nothing answers on http:\/\/overwinter\.invalid \(.*\); is the address right/) })
+    expect(elsewhere).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/nothing answers on http:\/\/overwinter\.invalid \(.*\); is the address right/),
+    })
   })
 
   test('a token opens what asks for one, from the option or the environment', async () => {
@@ -358,6 +450,8 @@ describe('the way to the API', () => {
     const refused = await overwinter(['runs', '--url', guarded.url])
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('give --token') })
     expect((await overwinter(['runs', '--url', guarded.url, '--token', 'secret'])).code).toBe(0)
-    expect((await overwinter(['runs'], { env: { OVERWINTER_URL: guarded.url, OVERWINTER_TOKEN: 'secret' } })).code).toBe(0)
+    expect(
+      (await overwinter(['runs'], { env: { OVERWINTER_URL: guarded.url, OVERWINTER_TOKEN: 'secret' } })).code,
+    ).toBe(0)
   })
 })

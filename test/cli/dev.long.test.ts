@@ -34,7 +34,10 @@ test('a SIGKILL of npm alone leaves nothing behind that holds the port', async (
 })
 
 test('changed code is picked up on the same port; a run that sleeps across it goes on with the new code, and repeats nothing', async () => {
-  using project = new Project({ 'workflows/index.ts': `export { nap } from './nap.ts'`, 'workflows/nap.ts': counted('old') })
+  using project = new Project({
+    'workflows/index.ts': `export { nap } from './nap.ts'`,
+    'workflows/nap.ts': counted('old'),
+  })
   await using dev = startDev([], { cwd: project.folder, env: { PORT: '0' } })
   const [, url] = await dev.says(URL_SAID)
   const body = JSON.stringify({ id: 'n', input: { ms: 3_600_000 } })
@@ -80,7 +83,11 @@ test('events do what the mappings of the entry say', async () => {
   using project = new Project({ 'flows.ts': `${counted('rested')}${mapping}` })
   await using dev = startDev(['flows.ts'], { cwd: project.folder, env: { PORT: '0' } })
   const [, url] = await dev.says(URL_SAID)
-  const post = () => fetch(`${url}/events`, { method: 'POST', body: JSON.stringify({ mapping: 'rest', event: { id: 'e-1', detail: { id: 'n', ms: 1 } } }) })
+  const post = () =>
+    fetch(`${url}/events`, {
+      method: 'POST',
+      body: JSON.stringify({ mapping: 'rest', event: { id: 'e-1', detail: { id: 'n', ms: 1 } } }),
+    })
   expect(await (await post()).json()).toEqual({ kind: 'start', runId: 'n', created: true })
   expect((await get(`${url}/runs/n?wait=60s`)).output).toBe('rested')
   expect(await (await post()).json()).toEqual({ kind: 'start', runId: 'n', created: false })
@@ -139,7 +146,10 @@ test('a port that is taken, a file that is not there and a port that is none are
   expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port} is taken`) })
   expect(taken.stderr).toContain(`PORT=${port + 1}`)
   const missing = await overwinter(['dev', 'nowhere.ts'], { cwd: project.folder, env: { PORT: '0' } })
-  expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/there is no file .*nowhere\.ts; name the one/) })
+  expect(missing).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/there is no file .*nowhere\.ts; name the one/),
+  })
   const odd = await overwinter(['dev', '--port', '70000'], { cwd: project.folder })
   expect(odd).toMatchObject({ code: 2, stderr: expect.stringContaining('0 to 65535') })
 })

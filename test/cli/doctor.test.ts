@@ -12,7 +12,9 @@ import { overwinter, Project, pause } from './fixture.ts'
 
 const DAY_MS = 86_400_000
 const nap = workflow('nap', { input: z.object({ name: z.string() }) }, async (ctx) => ctx.sleep('night', '8h'))
-const broken = workflow('broken', async (ctx) => ctx.step('break', () => Promise.reject(new Error('out of order')), { retry: { attempts: 1 } }))
+const broken = workflow('broken', async (ctx) =>
+  ctx.step('break', () => Promise.reject(new Error('out of order')), { retry: { attempts: 1 } }),
+)
 const foreignAwait = workflow('stuck', async (ctx) => {
   await ctx.step('a', () => 1)
   await new Promise((resolve) => setTimeout(resolve, 5))
@@ -29,7 +31,10 @@ test('doctor names some of many pauses, the widest first, and tells how fast tho
   const checks = checkFlow({ pauses, limits: [], queued: { runs: [] } }, 60_000)
   expect(checks.map(({ state, text }) => `${state} ${text}`)).toEqual([
     'ok everything goes on, 1 run a second; 7 runs in line',
-    ...['a', 'b', 'c', 'd'].map((run) => `warn run '${run}' has been paused for 1 min, 0 runs in line; \`overwinter resume --run ${run}\` lets it go on`),
+    ...['a', 'b', 'c', 'd'].map(
+      (run) =>
+        `warn run '${run}' has been paused for 1 min, 0 runs in line; \`overwinter resume --run ${run}\` lets it go on`,
+    ),
     'warn there is 1 more pause; `overwinter pauses` lists them all',
     'ok no run is queued',
   ])
@@ -43,8 +48,12 @@ describe('doctor, for a server', () => {
     while ((await well.local.get('f0')).status !== 'failed') await pause(5)
     const { code, stdout } = await overwinter(['doctor', '--url', well.url])
     expect(code).toBe(0)
-    expect(stdout).toMatch(/✓ http:\S+ answers in .*\n✓ it runs broken, nap\n✓ 1 run waiting, 0 of them due now\n✓ no run is overdue/)
-    expect(stdout).toMatch(/! 1 run failed; .*\(f0\)\n✓ nothing is paused\n✓ no run is queued\n✓ there are no schedules\n$/)
+    expect(stdout).toMatch(
+      /✓ http:\S+ answers in .*\n✓ it runs broken, nap\n✓ 1 run waiting, 0 of them due now\n✓ no run is overdue/,
+    )
+    expect(stdout).toMatch(
+      /! 1 run failed; .*\(f0\)\n✓ nothing is paused\n✓ no run is queued\n✓ there are no schedules\n$/,
+    )
   })
 
   test('says what is paused, how many runs are queued, and what ends that', async () => {
@@ -63,17 +72,28 @@ describe('doctor, for a server', () => {
     while ((await local.get('n1')).status !== 'queued') await pause(5)
     const { code, stdout } = await overwinter(['doctor', '--url', held.url])
     expect(code).toBe(0)
-    expect(stdout).toMatch(/! workflow 'nap' has been paused for \d.*, 1 run in line; `overwinter resume nap` lets it go on\n! run 'o2' has been paused/)
-    expect(stdout).toContain("! limit 'order:concurrency' is paused, 2 in line; `overwinter limits resume order:concurrency` lets them in\n! 3 runs queued;")
+    expect(stdout).toMatch(
+      /! workflow 'nap' has been paused for \d.*, 1 run in line; `overwinter resume nap` lets it go on\n! run 'o2' has been paused/,
+    )
+    expect(stdout).toContain(
+      "! limit 'order:concurrency' is paused, 2 in line; `overwinter limits resume order:concurrency` lets them in\n! 3 runs queued;",
+    )
   })
 
   test('reads the database of one that is down', async () => {
     using project = new Project()
-    const world = await Local.open({ path: project.path('.overwinter/runs.db'), workflows: [nap], schedules: [nightly], log: () => {} })
+    const world = await Local.open({
+      path: project.path('.overwinter/runs.db'),
+      workflows: [nap],
+      schedules: [nightly],
+      log: () => {},
+    })
     await world.start(nap, { name: 'Ada' }, { id: 'forgotten', delay: '1h' })
     while ((await world.schedules.list())[0]?.nextDue === undefined) await pause(5)
     await world.close()
-    const { code, stdout } = await overwinter(['doctor', '--url', `http://localhost:${await freePort()}`], { cwd: project.folder })
+    const { code, stdout } = await overwinter(['doctor', '--url', `http://localhost:${await freePort()}`], {
+      cwd: project.folder,
+    })
     expect(code).toBe(1)
     expect(stdout).toMatch(
       /✗ nothing answers on .*overwinter dev[\s\S]*read .*runs\.db instead\n✓ 2 runs waiting[\s\S]*✓ 1 schedule; none is behind its plan\n$/,
@@ -92,11 +112,20 @@ describe('doctor, for a server', () => {
     ])
 
     const tomorrow = await checkRuns((filter) => sick.local.list(filter), Date.now() + DAY_MS)
-    expect(tomorrow).toContainEqual({ name: 'overdue', state: 'bad', text: '1 run overdue: nobody has looked in time (sleeper)' })
+    expect(tomorrow).toContainEqual({
+      name: 'overdue',
+      state: 'bad',
+      text: '1 run overdue: nobody has looked in time (sleeper)',
+    })
   })
 
   test('finds schedules that are behind their plan; a paused one is not', async () => {
-    await using local = await Local.open({ path: ':memory:', workflows: [], schedules: [nightly, weekly], log: () => {} })
+    await using local = await Local.open({
+      path: ':memory:',
+      workflows: [],
+      schedules: [nightly, weekly],
+      log: () => {},
+    })
     const settled = async () => {
       const schedules = await local.schedules.list()
       return schedules.every(({ nextDue, isPaused }) => nextDue !== undefined || isPaused) ? schedules : undefined
@@ -104,7 +133,9 @@ describe('doctor, for a server', () => {
     let schedules: Awaited<ReturnType<typeof settled>>
     while (!(schedules = await settled())) await pause(5)
     const due = schedules[0]!.nextDue!
-    expect(checkSchedules(schedules, due + 60_000)).toEqual([{ name: 'schedules', state: 'ok', text: '2 schedules; none is behind its plan' }])
+    expect(checkSchedules(schedules, due + 60_000)).toEqual([
+      { name: 'schedules', state: 'ok', text: '2 schedules; none is behind its plan' },
+    ])
     expect(checkSchedules(schedules, due + 120_000)).toMatchObject([
       { name: 'schedules', state: 'bad', text: 'schedule nightly was due 2 min ago and has not started its run' },
     ])
@@ -131,7 +162,13 @@ test('doctor warns of schedules whose last run could not be started or went wron
 })
 
 describe('doctor, for a deployment', () => {
-  const HEALTHY: Account = { stack: 'Shop', queue: [0, 2], deadLetters: [0, 0], hasScheduleGroup: true, secret: 'shop-secret' }
+  const HEALTHY: Account = {
+    stack: 'Shop',
+    queue: [0, 2],
+    deadLetters: [0, 0],
+    hasScheduleGroup: true,
+    secret: 'shop-secret',
+  }
   const examine = async (account: Account, args: string[] = ['--stack', 'Shop', '--profile', 'shop']) => {
     await using aws = await fakeAws(account)
     using files = new AwsFiles()
@@ -154,32 +191,47 @@ describe('doctor, for a deployment', () => {
 
   test('a full queue is no trouble, an old one is', async () => {
     const busy = await examine({ ...HEALTHY, queue: [500, 10], oldestSeconds: 12 })
-    expect(busy).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ 500 wake-ups wait in the queue, the oldest for 12 s; 10 are with runners') })
+    expect(busy).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('✓ 500 wake-ups wait in the queue, the oldest for 12 s; 10 are with runners'),
+    })
     const blocked = await examine({ ...HEALTHY, queue: [500, 0], oldestSeconds: 600 })
     expect(blocked).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('✗ 500 wake-ups wait in the queue, the oldest for 10 min; 0 are with runners. Is the'),
+      stdout: expect.stringContaining(
+        '✗ 500 wake-ups wait in the queue, the oldest for 10 min; 0 are with runners. Is the',
+      ),
     })
   })
 
   test('dead letters and a lost schedule group are trouble', async () => {
     const { code, stdout } = await examine({ ...HEALTHY, deadLetters: [2, 1], hasScheduleGroup: false })
     expect(code).toBe(1)
-    expect(stdout).toMatch(/✗ 3 dead letters: .*\n✗ the schedule group shop-schedules is gone: long sleeps cannot be armed/)
+    expect(stdout).toMatch(
+      /✗ 3 dead letters: .*\n✗ the schedule group shop-schedules is gone: long sleeps cannot be armed/,
+    )
   })
 
   test('what it cannot look at it says, and why: another stack, another key, no key', async () => {
     const unchecked = '✗ queues, dead letters and the schedule group were not checked'
     const elsewhere = await examine(HEALTHY, ['--stack', 'Shpo', '--profile', 'shop'])
-    expect(elsewhere).toMatchObject({ code: 1, stdout: expect.stringContaining(`${unchecked}: ListStackResources: Stack with id Shpo does not exist`) })
+    expect(elsewhere).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`${unchecked}: ListStackResources: Stack with id Shpo does not exist`),
+    })
     const stranger = await examine(HEALTHY, ['--stack', 'Shop'])
-    expect(stranger).toMatchObject({ code: 1, stdout: expect.stringContaining(`${unchecked}: ListStackResources: The request signature does not match`) })
+    expect(stranger).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`${unchecked}: ListStackResources: The request signature does not match`),
+    })
     const nobody = await overwinter(['doctor', '--stack', 'Shop'], { env: { ...NOBODY, AWS_REGION: 'eu-north-1' } })
     expect(nobody).toMatchObject({ code: 1, stdout: expect.stringContaining(`${unchecked}: no AWS credentials`) })
   })
 
   test('without --stack it says that there is more to see', async () => {
     const { stdout } = await overwinter(['doctor', '--url', 'http://overwinter.invalid'])
-    expect(stdout).toMatch(/\n– queues, dead letters and the schedule group were not checked; --stack <name> does, with AWS credentials\n$/)
+    expect(stdout).toMatch(
+      /\n– queues, dead letters and the schedule group were not checked; --stack <name> does, with AWS credentials\n$/,
+    )
   })
 })

@@ -23,16 +23,19 @@ const RESOURCES = [
 /** As much of CloudFormation, SQS, CloudWatch and Scheduler as the doctor needs. Lets in whoever knows the secret. */
 export function fakeAws(account: Account): Promise<FakeServer> {
   return fakeServer(({ request, body }) => {
-    if (!signatureOf(request, body)?.isMadeWith(account.secret)) return refusal(403, 'The request signature does not match')
+    if (!signatureOf(request, body)?.isMadeWith(account.secret))
+      return refusal(403, 'The request signature does not match')
     const form = new URLSearchParams(body)
     const action = form.get('Action') ?? request.headers['x-amz-target'] ?? `${request.method} ${request.url}`
     if (action === 'ListStackResources')
       return form.get('StackName') === account.stack
         ? { body: page(form.get('NextToken')) }
         : refusal(400, `Stack with id ${form.get('StackName')} does not exist`)
-    if (action === 'AmazonSQS.GetQueueAttributes') return { body: attributes(account, (JSON.parse(body) as { QueueUrl: string }).QueueUrl) }
+    if (action === 'AmazonSQS.GetQueueAttributes')
+      return { body: attributes(account, (JSON.parse(body) as { QueueUrl: string }).QueueUrl) }
     if (action === 'GetMetricStatistics') return { body: datapoints(account) }
-    if (action === 'GET /schedule-groups/shop-schedules' && account.hasScheduleGroup) return { body: '{"Name":"shop-schedules","State":"ACTIVE"}' }
+    if (action === 'GET /schedule-groups/shop-schedules' && account.hasScheduleGroup)
+      return { body: '{"Name":"shop-schedules","State":"ACTIVE"}' }
     return { status: 404, body: '{"__type":"ResourceNotFoundException","Message":"it is not there"}' }
   })
 }
@@ -50,7 +53,9 @@ function page(token: string | null): string {
 
 function attributes({ queue, deadLetters }: Account, url: string): string {
   const [visible, hidden] = url === QUEUE ? queue : url === DEAD_LETTERS ? deadLetters : [99, 99]
-  return JSON.stringify({ Attributes: { ApproximateNumberOfMessages: String(visible), ApproximateNumberOfMessagesNotVisible: String(hidden) } })
+  return JSON.stringify({
+    Attributes: { ApproximateNumberOfMessages: String(visible), ApproximateNumberOfMessagesNotVisible: String(hidden) },
+  })
 }
 
 /** In no order, as CloudWatch gives them. */
@@ -62,5 +67,8 @@ function datapoints({ oldestSeconds }: Account): string {
 }
 
 function refusal(status: number, message: string): { status: number; body: string } {
-  return { status, body: `<ErrorResponse><Error><Code>Refused</Code><Message>${message}</Message></Error></ErrorResponse>` }
+  return {
+    status,
+    body: `<ErrorResponse><Error><Code>Refused</Code><Message>${message}</Message></Error></ErrorResponse>`,
+  }
 }

@@ -16,7 +16,8 @@ export class Project {
   constructor(files: Record<string, string> = {}) {
     mkdirSync(join(this.folder, 'node_modules'))
     symlinkSync(root, join(this.folder, 'node_modules/overwinter'))
-    for (const [name, text] of Object.entries({ 'package.json': '{ "type": "module" }', ...files })) this.write(name, text)
+    for (const [name, text] of Object.entries({ 'package.json': '{ "type": "module" }', ...files }))
+      this.write(name, text)
   }
 
   path(name: string): string {
@@ -71,7 +72,12 @@ export class Running {
   stderr = ''
 
   constructor(command: string, args: string[], { cwd, env }: Surroundings) {
-    this.child = spawn(command, args, { cwd, env: { ...outerEnvironment(), NO_COLOR: '1', ...env }, detached: true, stdio: 'pipe' })
+    this.child = spawn(command, args, {
+      cwd,
+      env: { ...outerEnvironment(), NO_COLOR: '1', ...env },
+      detached: true,
+      stdio: 'pipe',
+    })
     endWithUs(this.child)
     this.child.stdout!.on('data', (chunk: Buffer) => (this.stdout += chunk))
     this.child.stderr!.on('data', (chunk: Buffer) => (this.stderr += chunk))

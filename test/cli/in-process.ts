@@ -45,7 +45,8 @@ function swap<T, K extends keyof T>(of: T, name: K, value: T[K]): () => void {
   }
 }
 
-const defined = (env: Record<string, string | undefined>) => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
+const defined = (env: Record<string, string | undefined>) =>
+  Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
 
 const sink = (take: (chunk: string) => void) =>
   new Writable({

@@ -37,7 +37,12 @@ test('a new project has a ceiling on runs at a time that a new account can bear,
   expect(files['infra/app.ts']).toMatch(/^ {2}maxConcurrency: 5,$/m)
   expect(files['infra/app.ts']).toContain("alarmsTo: app.node.tryGetContext('alarms')")
   expect(JSON.parse(files['cdk.json']!)).not.toHaveProperty('context')
-  expect(JSON.parse(templates('my-flows', {}, 'ops@example.com')['cdk.json']!)).toMatchObject({ context: { alarms: 'ops@example.com' } })
+  expect(JSON.parse(templates('my-flows', {}, 'ops@example.com')['cdk.json']!)).toMatchObject({
+    context: { alarms: 'ops@example.com' },
+  })
   const refused = await overwinter(['init', '/nowhere/at/all', '--alarms', 'ops'])
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("--alarms is 'ops', and must be a mail address")])
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining("--alarms is 'ops', and must be a mail address"),
+  ])
 })

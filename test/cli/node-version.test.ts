@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { templates } from '../../cli/init/templates.ts'
-import { OLDEST_NODE, tooOld } from '../../sdk/node-version.ts'
+import { OLDEST_NODE, tooOld } from '../../sdk/base/node-version.ts'
 import { overwinter, Running, root } from './fixture.ts'
 
 const manifest = (path: string) =>
-  JSON.parse(readFileSync(join(root, path), 'utf8')) as { engines: { node: string }; version: string; dependencies: Record<string, string> }
+  JSON.parse(readFileSync(join(root, path), 'utf8')) as {
+    engines: { node: string }
+    version: string
+    dependencies: Record<string, string>
+  }
 
 test.each(['22.18.0', '22.19.1', '24.0.0', '100.1.0'])('Node %s will do', (version) => {
   expect(tooOld(version)).toBeUndefined()
@@ -33,7 +37,9 @@ test('too old a Node gets one sentence and exit code 1, before anything is loade
   expect(old.stderr).toBe(`${tooOld('20.11.1')}\n`)
   expect(old.stdout).toBe('')
   // Nothing but the check is imported before it.
-  expect(readFileSync(join(root, 'cli/main.ts'), 'utf8').match(/^import .*$/gm)).toEqual(["import { tooOld } from '../sdk/node-version.ts'"])
+  expect(readFileSync(join(root, 'cli/main.ts'), 'utf8').match(/^import .*$/gm)).toEqual([
+    "import { tooOld } from '../sdk/base/node-version.ts'",
+  ])
 })
 
 test('so does whoever imports the library, and who runs the tests or synth of a new project', async () => {

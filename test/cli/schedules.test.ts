@@ -19,7 +19,9 @@ test('dev takes up the schedules that a file exports; they are listed, triggered
   await using dev = startDev([], { cwd: project.folder, env: { PORT: '0' } })
   const [, url] = await dev.says(/on (http:\/\/localhost:\d+)/)
   const cli = async (...args: string[]) => overwinter(['schedules', ...args, '--url', url!])
-  expect((await cli()).stdout).toMatch(/^nightly {2}report {2}30 2 1 \* \* \(UTC\) {2}next .* \(in .*\) {2}0 started\n$/)
+  expect((await cli()).stdout).toMatch(
+    /^nightly {2}report {2}30 2 1 \* \* \(UTC\) {2}next .* \(in .*\) {2}0 started\n$/,
+  )
   expect((await cli('trigger', 'nightly')).stdout).toBe('nightly starts a run now\n')
   expect((await cli('pause', 'nightly')).code).toBe(0)
   let view: { isPaused: boolean; started: number } | undefined
@@ -39,5 +41,7 @@ test('a schedule whose last run went wrong says so, and one whose times are over
   const cli = async (...args: string[]) => (await overwinter(['schedules', ...args, '--url', url!])).stdout
   await cli('trigger', 'weekly')
   while (!(await cli()).includes('trouble')) await pause(50)
-  expect(await cli()).toMatch(/^once .* never again {2}0 started\nweekly .* 1 started\n {2}trouble .* ago: .*out of paper\n$/)
+  expect(await cli()).toMatch(
+    /^once .* never again {2}0 started\nweekly .* 1 started\n {2}trouble .* ago: .*out of paper\n$/,
+  )
 })

@@ -12,7 +12,11 @@ test('a list that is watched ends where the screen does: its newest rows are in 
 
 test('lines that the terminal breaks count as many as it makes of them, colours aside', () => {
   const long = `\u001b[31m${'x'.repeat(100)}\u001b[39m`
-  expect(screenful([long, long, long, long].join('\n'), { rows: 7, columns: 60 }).split('\n')).toEqual([long, long, '… and 2 more'])
+  expect(screenful([long, long, long, long].join('\n'), { rows: 7, columns: 60 }).split('\n')).toEqual([
+    long,
+    long,
+    '… and 2 more',
+  ])
 })
 
 test('a list that fits is whole, and so is one of which no size is known', () => {

@@ -5,13 +5,18 @@ import { overwinter } from './fixture.ts'
 import { signatureOf } from './signature.ts'
 
 const anApi = () =>
-  fakeServer(({ request }) => (request.method === 'POST' ? { status: 201, body: '{"runId":"r","status":"pending"}' } : { body: '{"runs":[]}' }))
+  fakeServer(({ request }) =>
+    request.method === 'POST' ? { status: 201, body: '{"runId":"r","status":"pending"}' } : { body: '{"runs":[]}' },
+  )
 
 test('--profile signs every request with that profile’s key, for its region: path, query, headers and body', async () => {
   await using api = await anApi()
   using files = new AwsFiles()
   const call = (...args: string[]) => overwinter([...args, '--url', api.url, '--profile', 'shop'], { env: files.env })
-  expect(await call('runs', '--workflow', 'nap', '--status', 'sleeping')).toMatchObject({ code: 0, stdout: 'no runs\n' })
+  expect(await call('runs', '--workflow', 'nap', '--status', 'sleeping')).toMatchObject({
+    code: 0,
+    stdout: 'no runs\n',
+  })
   expect(await call('start', 'nap', '--input', '{"name":"Ada"}')).toMatchObject({ code: 0 })
   expect(api.asked).toHaveLength(2)
   for (const { request, body } of api.asked) {
@@ -43,8 +48,13 @@ test('without a profile nothing is signed, except for an API of API Gateway; a t
   await overwinter(['runs', '--url', api.url, '--token', 'secret', '--profile', 'shop'], { env: files.env })
   expect(api.asked.map(({ request }) => request.headers.authorization)).toEqual([undefined, 'Bearer secret'])
   // Nobody is there; but before anybody could be, there would have to be a signature.
-  const elsewhere = await overwinter(['runs', '--url', 'https://abc.execute-api.eu-west-1.amazonaws.com'], { env: NOBODY })
-  expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/^no AWS credentials \(.*name another with --profile/) })
+  const elsewhere = await overwinter(['runs', '--url', 'https://abc.execute-api.eu-west-1.amazonaws.com'], {
+    env: NOBODY,
+  })
+  expect(elsewhere).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^no AWS credentials \(.*name another with --profile/),
+  })
 })
 
 test('a profile that does not exist, or has no key, is told', async () => {

@@ -10,13 +10,20 @@ const waits = workflow('waits', async (ctx) => {
 })
 
 test('tail tells what happens from now on in every run, once, with the time, the run and its workflow', async () => {
-  await using server = Object.assign(await serveLocal({ path: ':memory:', workflows: [waits], port: 0, log: () => {} }), {
-    [Symbol.asyncDispose]: () => server.close(10),
-  })
+  await using server = Object.assign(
+    await serveLocal({ path: ':memory:', workflows: [waits], port: 0, log: () => {} }),
+    {
+      [Symbol.asyncDispose]: () => server.close(10),
+    },
+  )
   const old = await server.local.start(waits, undefined, { id: 'old' })
   while ((await server.local.get('old')).status !== 'waiting') await pause(5)
 
-  await using tail = new Running(process.execPath, ['--conditions=overwinter-source', `${root}cli/main.ts`, 'tail', '--url', server.url], { cwd: root })
+  await using tail = new Running(
+    process.execPath,
+    ['--conditions=overwinter-source', `${root}cli/main.ts`, 'tail', '--url', server.url],
+    { cwd: root },
+  )
   // Nothing tells that it has begun to look; what is new to it is told, whenever that is.
   const marks: string[] = []
   while (!tail.stdout.includes('mark')) {

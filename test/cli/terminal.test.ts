@@ -6,7 +6,7 @@ import { run } from '../../cli/program.ts'
 import { paint, say, shown } from '../../cli/terminal.ts'
 import { type LocalServer, serveLocal } from '../../functions/local/serve.ts'
 import { workflow } from '../../sdk/index.ts'
-import type { RunStore } from '../../sdk/ports.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
 
 /** Sets the clipboard, hides a line, in 7 and in 8 bits; a bell, a return, a text that is turned round. */
 const EVIL = '\u001b]52;c;ZXZpbA==\u0007\u001b[1A\u001b[2K\u009b31m\u007f\r\u0000\u202egnp.exe\u2066all is well'
@@ -29,7 +29,10 @@ beforeAll(async () => {
   await server.local.start(evil, undefined, { id: 'r1' })
   while ((await server.local.get('r1')).status !== 'waiting') await new Promise((resolve) => setImmediate(resolve))
   // Over HTTP such a name is refused; in the code of steps and workers it is not.
-  await server.local.failCallback(link, Object.assign(new Error(EVIL), { name: `Evil${EVIL}\nr9  evil  completed`, code: EVIL, stack: undefined }))
+  await server.local.failCallback(
+    link,
+    Object.assign(new Error(EVIL), { name: `Evil${EVIL}\nr9  evil  completed`, code: EVIL, stack: undefined }),
+  )
   await server.local.result('r1').catch(() => {})
 })
 afterAll(() => server.close(10))
@@ -37,7 +40,9 @@ afterAll(() => server.close(10))
 /** What a command writes, and where. */
 async function written(...args: string[]): Promise<string> {
   const out: string[] = []
-  const spies = (['log', 'error'] as const).map((name) => vi.spyOn(console, name).mockImplementation((text: string) => void out.push(text)))
+  const spies = (['log', 'error'] as const).map((name) =>
+    vi.spyOn(console, name).mockImplementation((text: string) => void out.push(text)),
+  )
   try {
     await run(['node', 'overwinter', ...args, '--url', server.url])
   } finally {
@@ -81,11 +86,17 @@ describe('text from outside', () => {
   it('is not obeyed in what `dev` tells either', async () => {
     const lines: string[] = []
     const spy = vi.spyOn(console, 'log').mockImplementation((text: string) => void lines.push(text))
-    const store = { commit: async () => ({ ok: true, suspended: true, wakes: [] }), claim: async () => undefined } as unknown as RunStore
+    const store = {
+      commit: async () => ({ ok: true, suspended: true, wakes: [] }),
+      claim: async () => undefined,
+    } as unknown as RunStore
     const event = { type: 'run.failed', error: { name: 'Error', message: EVIL } } as const
-    await new Narrator(say, () => 0)
-      .around(store)
-      .commit({ runId: 'r1', epoch: 1, frame: { seq: 1, at: 0, epoch: 1, events: [event] }, next: { kind: 'end', event } })
+    await new Narrator(say, () => 0).around(store).commit({
+      runId: 'r1',
+      epoch: 1,
+      frame: { seq: 1, at: 0, epoch: 1, events: [event] },
+      next: { kind: 'end', event },
+    })
     spy.mockRestore()
     expect(lines.join()).toContain('\\u001b]52')
     expect(lines.join()).not.toMatch(OBEYED)
@@ -104,7 +115,9 @@ describe('colours', () => {
   it('and words go through one place', () => {
     const folder = join(import.meta.dirname, '../../cli')
     // The words of a project that is made; and an old Node, which can read nothing else.
-    const others = globSync('**/*.ts', { cwd: folder }).filter((file) => !['terminal.ts', 'main.ts', 'init/templates.ts'].includes(file))
+    const others = globSync('**/*.ts', { cwd: folder }).filter(
+      (file) => !['terminal.ts', 'main.ts', 'init/templates.ts'].includes(file),
+    )
     expect(others.length).toBeGreaterThan(40)
     for (const file of others) {
       const source = readFileSync(join(folder, file), 'utf8')

@@ -6,9 +6,10 @@ import { exampleInput } from '../../cli/dev/example-input.ts'
 import { Narrator } from '../../cli/dev/narrator.ts'
 import { runHead, waitsFor } from '../../cli/run-text.ts'
 import { timelineLine } from '../../cli/timeline.ts'
+import type { Schema } from '../../sdk/base/schema.ts'
 import { FatalError, type RunView, signal, workflow } from '../../sdk/index.ts'
-import type { Commit, RunStore } from '../../sdk/ports.ts'
-import type { Schema } from '../../sdk/schema.ts'
+import type { Commit } from '../../sdk/ports/commit.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { clockTime, fromNow, span } from '../../sdk/views/moments.ts'
 
@@ -36,7 +37,13 @@ test('spans have the precision a reader wants', () => {
 test('an example input is made from the schema, where the schema can say what it wants', async () => {
   const example = (input: Schema) => exampleInput(workflow('w', { input }, async () => 1))
   expect(example(z.object({ name: z.string(), seconds: z.number() }))).toEqual({ name: 'Ada', seconds: 5 })
-  const rich = z.object({ size: z.enum(['s', 'm']), many: z.array(z.int().min(10)), few: z.int().max(3), yes: z.boolean(), maybe: z.string().optional() })
+  const rich = z.object({
+    size: z.enum(['s', 'm']),
+    many: z.array(z.int().min(10)),
+    few: z.int().max(3),
+    yes: z.boolean(),
+    maybe: z.string().optional(),
+  })
   const made = example(rich)
   expect(made).toEqual({ size: 's', many: [10], few: 3, yes: true })
   expect(rich.safeParse(made).success).toBe(true)
@@ -46,9 +53,21 @@ test('an example input is made from the schema, where the schema can say what it
 })
 
 test('a run that a rate has promised its start is shown at its limit', () => {
-  const run = { runId: 'm2', workflow: 'mail', version: 1, status: 'pending', generation: 0, attempt: 1, tags: [], createdAt: 0, wakeAt: 3_600_000 } as const
+  const run = {
+    runId: 'm2',
+    workflow: 'mail',
+    version: 1,
+    status: 'pending',
+    generation: 0,
+    attempt: 1,
+    tags: [],
+    createdAt: 0,
+    wakeAt: 3_600_000,
+  } as const
   const queue = { limit: 'mail:rate', place: { count: 1 }, expectedAt: 3_600_000, paused: false }
-  expect(waitsFor({ ...run, tags: [], queue }, 0)).toBe("its turn at limit 'mail:rate' (place 1, expected in about 1 h)")
+  expect(waitsFor({ ...run, tags: [], queue }, 0)).toBe(
+    "its turn at limit 'mail:rate' (place 1, expected in about 1 h)",
+  )
   expect(waitsFor({ ...run, tags: [] }, 0)).toMatch(/^its start at .* \(in 1 h\)$/)
 })
 
@@ -57,7 +76,9 @@ test('a timeline tells retries, waits, children, undoing and failure', async () 
   const go = signal('go')
   const w = workflow('w', async (ctx) => {
     ctx.compensate('undo', () => 'undone')
-    await ctx.step('flaky', ({ attempt }) => (attempt === 1 ? Promise.reject(new Error('once')) : 'x'.repeat(200)), { retry: { jitter: false } })
+    await ctx.step('flaky', ({ attempt }) => (attempt === 1 ? Promise.reject(new Error('once')) : 'x'.repeat(200)), {
+      retry: { jitter: false },
+    })
     await ctx.run(child, undefined)
     await ctx.waitFor(go, { timeout: '1h' })
     throw new FatalError('enough')
@@ -67,7 +88,9 @@ test('a timeline tells retries, waits, children, undoing and failure', async () 
   await run.result().catch(() => {})
   const history = await run.history()
   const lines = history.map((event) => timelineLine(event, history[0]!.at).replaceAll(/\s+/g, ' ').trim())
-  expect(lines.map((line) => line.replaceAll(/\d\d:\d\d:\d\d (UTC|[+-]\d\d:\d\d)/g, 'TIME').replaceAll('2026-01-01 ', ''))).toEqual([
+  expect(
+    lines.map((line) => line.replaceAll(/\d\d:\d\d:\d\d (UTC|[+-]\d\d:\d\d)/g, 'TIME').replaceAll('2026-01-01 ', '')),
+  ).toEqual([
     '+0 ms ● started',
     '+0 ms ✗ flaky attempt 1 failed, Error: once; waits until TIME',
     expect.stringMatching(/^\+1 s ✓ flaky step.*, attempt 2 → "x{80,}…$/),
@@ -94,7 +117,15 @@ test('the input that dev suggests fits schemas of texts that have a form of thei
 })
 
 test('which generation a run is in stands apart from its title', () => {
-  const run = { runId: 'r', workflow: 'w', version: 1, status: 'running', createdAt: 0, tags: [], generation: 3 } as unknown as RunView
+  const run = {
+    runId: 'r',
+    workflow: 'w',
+    version: 1,
+    status: 'running',
+    createdAt: 0,
+    tags: [],
+    generation: 3,
+  } as unknown as RunView
   expect(stripVTControlCharacters(runHead(run, 0))).toMatch(/generation +3/)
 })
 
@@ -108,12 +139,18 @@ test('dev tells an error once: of the step that failed, and then which step the 
   const commit = async () => ({ ok: true, suspended: false, wakes: [] }) as const
   const failed = { name: 'StepError', message: "step 'pay: card' failed", step: 'pay~2 card', cause: error }
   const run = { runId: 'r', epoch: 1 }
-  const claimed = narrator.around({ claim: async () => ({ run: { workflow: 'w', generation: 0 }, frames: [] }), commit } as unknown as RunStore)
+  const claimed = narrator.around({
+    claim: async () => ({ run: { workflow: 'w', generation: 0 }, frames: [] }),
+    commit,
+  } as unknown as RunStore)
   await claimed.claim('r', { owner: 'o', ms: 1 })
   await claimed.commit({
     ...run,
     frame: { seq: 1, at: 0, epoch: 1, events: [{ type: 'step.failed', id: 'pay~2 card', attempt: 1, error }] },
     next: { kind: 'end', event: { type: 'run.failed', error: failed } },
   } as unknown as Commit)
-  expect(said.slice(1)).toEqual(["✗ w r step 'pay: card' failed for good, attempt 1: Error: no money", "✗ w r failed with step 'pay: card'"])
+  expect(said.slice(1)).toEqual([
+    "✗ w r step 'pay: card' failed for good, attempt 1: Error: no money",
+    "✗ w r failed with step 'pay: card'",
+  ])
 })

@@ -20,9 +20,17 @@ let local: Local
 let server: LocalServer
 beforeAll(async () => {
   traced = await Collector.open()
-  local = await Local.open({ path: ':memory:', workflows: [greet, loop], log: () => {}, tracing: { endpoint: `${traced.url}/v1/traces` } })
+  local = await Local.open({
+    path: ':memory:',
+    workflows: [greet, loop],
+    log: () => {},
+    tracing: { endpoint: `${traced.url}/v1/traces` },
+  })
   server = await serveLocal({ local, port: 0 })
-  await new OverwinterClient({ url: server.url }).startAndSettle(greet, 'CANARY', { id: 'greet-1', traceparent: CALLER })
+  await new OverwinterClient({ url: server.url }).startAndSettle(greet, 'CANARY', {
+    id: 'greet-1',
+    traceparent: CALLER,
+  })
   await local.startAndSettle(loop, 2, { id: 'loop-1' })
   await traced.until((spans) => spans.filter(({ name }) => name === 'run completed').length === 2)
 })
@@ -41,7 +49,12 @@ describe('overwinter trace', () => {
     expect(code).toBe(0)
     const { resourceSpans } = JSON.parse(stdout)
     const [root, step] = resourceSpans[0].scopeSpans[0].spans
-    expect([root.name, root.links[0].traceId, step.name, step.parentSpanId]).toEqual(['greet', CALLER.slice(3, 35), 'say', root.spanId])
+    expect([root.name, root.links[0].traceId, step.name, step.parentSpanId]).toEqual([
+      'greet',
+      CALLER.slice(3, 35),
+      'say',
+      root.spanId,
+    ])
     expect(stdout).not.toContain('CANARY')
     expect(stderr).toContain(`3 spans of run greet-1, trace ${root.traceId}`)
   })
@@ -50,7 +63,10 @@ describe('overwinter trace', () => {
     for (const runId of ['greet-1', 'loop-1']) {
       await using collector = await Collector.open()
       const { code, stdout } = await cli(runId, '--endpoint', collector.url)
-      expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^3 spans of run ${runId}, trace [0-9a-f]{32}, sent to http`))])
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringMatching(new RegExp(`^3 spans of run ${runId}, trace [0-9a-f]{32}, sent to http`)),
+      ])
       expect(collector.requests[0]!.path).toBe('/v1/traces')
       expect(collector.spans).toEqual(known(collector.spans[0]!.traceId))
     }
@@ -59,12 +75,17 @@ describe('overwinter trace', () => {
   test('writes them to a file, in the binary form if its name says so', async () => {
     using project = new Project({})
     const out = project.path('trace.pb')
-    expect((await cli('greet-1', '--out', out, '--json')).stdout).toMatch(/^\{"runId":"greet-1","traceId":"[0-9a-f]{32}","spans":3\}\n$/)
+    expect((await cli('greet-1', '--out', out, '--json')).stdout).toMatch(
+      /^\{"runId":"greet-1","traceId":"[0-9a-f]{32}","spans":3\}\n$/,
+    )
     expect(readSpans(readFileSync(out)).map(({ name }) => name)).toEqual(['greet', 'say', 'run completed'])
   })
 
   test('says what is wrong with the run, or with where the spans should go', async () => {
-    expect(await cli('greet-2')).toMatchObject({ code: 1, stderr: expect.stringContaining('no run greet-2; 1 run starts with greet-') })
+    expect(await cli('greet-2')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no run greet-2; 1 run starts with greet-'),
+    })
     expect(await cli('greet-1', '--endpoint', 'collector')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("'collector' is not the URL of an OTLP endpoint"),

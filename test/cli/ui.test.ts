@@ -10,7 +10,13 @@ import { overwinter } from './fixture.ts'
 /** An API that keeps what it was asked. */
 let upstream: Server
 let url: string
-let asked: { method: string; path: string; authorization: string | undefined; cookie: string | undefined; origin: string | undefined }[]
+let asked: {
+  method: string
+  path: string
+  authorization: string | undefined
+  cookie: string | undefined
+  origin: string | undefined
+}[]
 let api: Api
 
 const nap = workflow('nap', async (ctx) => {
@@ -28,9 +34,13 @@ beforeEach(async () => {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', async () => {
       const body = Buffer.concat(chunks)
-      const sent = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as [string, string]] : []))
+      const sent = Object.entries(headers).flatMap(([name, value]) =>
+        typeof value === 'string' ? [[name, value] as [string, string]] : [],
+      )
       const response = await api.app.request(path, { method, headers: sent, ...(body.length > 0 && { body }) })
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(Buffer.from(await response.arrayBuffer()))
+      outgoing
+        .writeHead(response.status, Object.fromEntries(response.headers))
+        .end(Buffer.from(await response.arrayBuffer()))
     })
   })
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
@@ -54,7 +64,11 @@ interface Ui extends AsyncDisposable {
 
 async function open(options: { isReadOnly?: boolean; entry?: string } = {}): Promise<Ui> {
   const connection = { url, token: 'secret' }
-  const { server, link } = await serveUi(connection, new OverwinterClient(connection), { port: 0, isReadOnly: false, ...options })
+  const { server, link } = await serveUi(connection, new OverwinterClient(connection), {
+    port: 0,
+    isReadOnly: false,
+    ...options,
+  })
   const { port } = server.address() as AddressInfo
   asked.length = 0
   return {
@@ -107,7 +121,9 @@ test('who comes by a link that was used is told so on a page, and a script as a 
   await using ui = await open()
   const { pathname, search } = new URL(ui.link)
   await ui.ask(pathname + search)
-  const { status, headers, text } = await ui.ask(pathname + search, { headers: { accept: 'text/html,application/xhtml+xml' } })
+  const { status, headers, text } = await ui.ask(pathname + search, {
+    headers: { accept: 'text/html,application/xhtml+xml' },
+  })
   expect([status, headers['content-type'], headers['set-cookie']]).toEqual([401, 'text/html; charset=utf-8', undefined])
   expect(text).toContain('start it again')
   expect(text).not.toContain(search.slice('?key='.length))
@@ -125,7 +141,12 @@ test('what the API has is handed on with the proof of whoever started it, and no
   const body = JSON.stringify({ reason: 'enough' })
   const cancelled = await ui.ask('/runs/n/cancel', {
     method: 'POST',
-    headers: { cookie, origin: `http://127.0.0.1:${ui.port}`, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
+    headers: {
+      cookie,
+      origin: `http://127.0.0.1:${ui.port}`,
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/json',
+    },
     body,
   })
   expect(cancelled.status).toBe(202)
@@ -144,7 +165,12 @@ test('foreign names and pages, requests without the cookie, and paths that the A
     ['a wrong key', '/ui/?key=guessed', {}, 401],
     ['a foreign host', '/runs', { cookie, host: 'evil.example' }, 403],
     ['the host of another port', '/runs', { cookie, host: '127.0.0.1:1' }, 403],
-    ['the link under a foreign host', new URL(ui.link).pathname + new URL(ui.link).search, { host: 'evil.example' }, 403],
+    [
+      'the link under a foreign host',
+      new URL(ui.link).pathname + new URL(ui.link).search,
+      { host: 'evil.example' },
+      403,
+    ],
     ['a foreign origin', '/runs', { cookie, origin: 'https://evil.example' }, 403],
     ['an origin of another port', '/runs', { cookie, origin: 'http://127.0.0.1:1' }, 403],
     ['no origin at all', '/runs', { cookie, origin: 'null' }, 403],
@@ -218,18 +244,30 @@ test('with an entry, the code on this machine is taken through the history of a 
   await api.local.start(nap, undefined, { id: 'n' })
   await api.reaches('n', 'sleeping')
   const { status, text } = await ui.ask('/runs/n/replay', { headers: { cookie } })
-  expect([status, JSON.parse(text)]).toMatchObject([200, { open: [{ id: 'rest', kind: 'sleep', at: expect.stringContaining('ui-entry.ts:') }] }])
+  expect([status, JSON.parse(text)]).toMatchObject([
+    200,
+    { open: [{ id: 'rest', kind: 'sleep', at: expect.stringContaining('ui-entry.ts:') }] },
+  ])
   expect((await ui.ask('/runs/nobody/replay', { headers: { cookie } })).status).toBe(404)
 })
 
 test('a wrong address and a port that is taken are a sentence, and exit code 1', async () => {
   const { port } = new URL(url)
   const wrong = await overwinter(['ui', '--url', `${url}/prod`, '--port', '0'])
-  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('is not the API of Overwinter: its /openapi.json answered 404') })
+  expect(wrong).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is not the API of Overwinter: its /openapi.json answered 404'),
+  })
   expect(await overwinter(['ui', '--url', 'http://127.0.0.1:1', '--port', '0'])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('nothing answers on http://127.0.0.1:1'),
   })
-  expect(await overwinter(['ui', '--url', 'orders', '--port', '0'])).toMatchObject({ code: 1, stderr: expect.stringContaining("'orders' is no address") })
-  expect(await overwinter(['ui', '--url', url, '--port', port])).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port} is taken`) })
+  expect(await overwinter(['ui', '--url', 'orders', '--port', '0'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("'orders' is no address"),
+  })
+  expect(await overwinter(['ui', '--url', url, '--port', port])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`port ${port} is taken`),
+  })
 })

@@ -17,12 +17,19 @@ describe('workers and tokens', () => {
   const json = async (...args: string[]) => JSON.parse((await cli(...args, '--json')).stdout)
   const isLetIn = async (token: string, type: string) => {
     const body = JSON.stringify({ task_types: [type], max_tasks: 1, timeout_ms: 0 })
-    return (await fetch(`${server.url}/v1/tasks/poll`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })).status
+    return (
+      await fetch(`${server.url}/v1/tasks/poll`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body,
+      })
+    ).status
   }
 
   test('the help names the commands about them', async () => {
     const { stdout } = await overwinter(['--help'])
-    for (const name of ['workers', 'tokens', 'conformance']) expect(stdout).toMatch(new RegExp(`^ {2}${name} .* [a-z]`, 'm'))
+    for (const name of ['workers', 'tokens', 'conformance'])
+      expect(stdout).toMatch(new RegExp(`^ {2}${name} .* [a-z]`, 'm'))
   })
 
   test('a token is made for some types and some time, listed without itself, and revoked', async () => {
@@ -30,7 +37,9 @@ describe('workers and tokens', () => {
     const made = await cli('tokens', 'create', 'gpu farm', '--types', 'llm, image', '--expires', '90d')
     expect(made).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^owt_\S+\n\nThis is the only time it is shown\. To revoke it: overwinter tokens revoke \S+\n$/),
+      stdout: expect.stringMatching(
+        /^owt_\S+\n\nThis is the only time it is shown\. To revoke it: overwinter tokens revoke \S+\n$/,
+      ),
     })
     const token = made.stdout.split('\n')[0]!
     expect([await isLetIn(token, 'image'), await isLetIn(token, 'mail')]).toEqual([200, 403])
@@ -53,16 +62,30 @@ describe('workers and tokens', () => {
       },
     ])
 
-    expect(await cli('tokens', 'revoke', tokens[0].id)).toMatchObject({ code: 0, stdout: `${tokens[0].id} opens nothing any more\n` })
+    expect(await cli('tokens', 'revoke', tokens[0].id)).toMatchObject({
+      code: 0,
+      stdout: `${tokens[0].id} opens nothing any more\n`,
+    })
     expect(await isLetIn(token, 'image')).toBe(401)
     expect((await json('tokens', 'list')).tokens).toMatchObject([{ state: 'revoked' }])
-    expect(await cli('tokens', 'revoke', 'x')).toMatchObject({ code: 1, stderr: `no token 'x'; known: ${tokens[0].id}\n` })
-    expect(await cli('tokens', 'create', 'y', '--expires', 'soon')).toMatchObject({ code: 1, stderr: expect.stringContaining("'soon' is not a duration") })
+    expect(await cli('tokens', 'revoke', 'x')).toMatchObject({
+      code: 1,
+      stderr: `no token 'x'; known: ${tokens[0].id}\n`,
+    })
+    expect(await cli('tokens', 'create', 'y', '--expires', 'soon')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("'soon' is not a duration"),
+    })
   })
 
   test('a token is made for a part of the API', async () => {
     const made = await json('tokens', 'create', '--scope', 'start,read', '--workflow', 'ask', '--expires', '30d')
-    expect(made).toMatchObject({ name: 'start,read ask', scopes: ['start', 'read'], workflows: ['ask'], token: expect.stringMatching(/^owt_/) })
+    expect(made).toMatchObject({
+      name: 'start,read ask',
+      scopes: ['start', 'read'],
+      workflows: ['ask'],
+      token: expect.stringMatching(/^owt_/),
+    })
     expect((await cli('tokens', 'list')).stdout).toMatch(/start,read ask +start, read +ask +valid/)
     expect(await cli('tokens', 'create', '--scope', 'everything')).toMatchObject({
       code: 1,
@@ -75,14 +98,32 @@ describe('workers and tokens', () => {
     expect((await cli('workers')).stdout).toBe('no workers\n')
     const { token } = await json('tokens', 'create', 'worker')
     const never = () => new Promise(() => {})
-    const worker = new Worker({ url: server.url, token, id: 'w-1', tasks: { llm: never, mail: never }, concurrency: 2, metadata: { version: '7' } })
+    const worker = new Worker({
+      url: server.url,
+      token,
+      id: 'w-1',
+      tasks: { llm: never, mail: never },
+      concurrency: 2,
+      metadata: { version: '7' },
+    })
     try {
       await server.local.start(ask, undefined)
       while ((await json('workers')).workers[0]?.load !== 1) await pause(20)
       const { stdout } = await cli('workers')
-      expect(stdout).toMatch(/^WORKER +LANGUAGE +TRANSPORT +TYPES +LOAD +LAST SEEN\nw-1 +typescript +bridge +llm, mail +1\/4 +\S+ m?s ago\n$/)
-      const about = { worker_id: 'w-1', language: 'typescript', transport: 'bridge', task_types: ['llm', 'mail'], load: 1, max_tasks: 4 }
-      expect((await json('workers')).workers).toEqual([{ ...about, metadata: { version: '7' }, last_seen: expect.any(String) }])
+      expect(stdout).toMatch(
+        /^WORKER +LANGUAGE +TRANSPORT +TYPES +LOAD +LAST SEEN\nw-1 +typescript +bridge +llm, mail +1\/4 +\S+ m?s ago\n$/,
+      )
+      const about = {
+        worker_id: 'w-1',
+        language: 'typescript',
+        transport: 'bridge',
+        task_types: ['llm', 'mail'],
+        load: 1,
+        max_tasks: 4,
+      }
+      expect((await json('workers')).workers).toEqual([
+        { ...about, metadata: { version: '7' }, last_seen: expect.any(String) },
+      ])
     } finally {
       await worker.stop(1)
     }
@@ -93,7 +134,9 @@ describe('overwinter dev', () => {
   const FLOWS = `import { workflow } from 'overwinter'\nexport const ask = workflow('ask', async (ctx) => ctx.task('llm', 'hello'))\n`
   const poll = async (url: string, token: string) => {
     const body = JSON.stringify({ task_types: ['llm'], max_tasks: 1, timeout_ms: 0 })
-    return (await fetch(`${url}/v1/tasks/poll`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })).status
+    return (
+      await fetch(`${url}/v1/tasks/poll`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })
+    ).status
   }
   const SAID = /on (http:\/\/localhost:\d+)[\s\S]*Look at it/
 

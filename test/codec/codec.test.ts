@@ -43,12 +43,19 @@ const SUNG = { heard: `${CANARY} heard`, failed: `${CANARY} choked`, sung: `${CA
 describe('with a codec', () => {
   it('no payload can be read in the file of a local world, and the run sees everything as it was', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'overwinter-codec-'))
-    const local = await Local.open({ path: join(folder, 'runs.db'), workflows: [bird, chick], codec: shroud().codec, log: () => {} })
+    const local = await Local.open({
+      path: join(folder, 'runs.db'),
+      workflows: [bird, chick],
+      codec: shroud().codec,
+      log: () => {},
+    })
     const { runId } = await local.start(bird, CANARY)
     await local.signal(runId, sing, `${CANARY} sung`)
     expect(await local.ask(runId, echo, CANARY)).toBe(`${CANARY} echoed`)
     expect(await local.result(runId)).toEqual(SUNG)
-    expect((await local.history(runId)).find(({ type }) => type === 'step.failed')).toMatchObject({ error: { fields: { seed: CANARY } } })
+    expect((await local.history(runId)).find(({ type }) => type === 'step.failed')).toMatchObject({
+      error: { fields: { seed: CANARY } },
+    })
     expect((await local.get(runId)).progress).toEqual({ note: CANARY })
     await local.close()
     const stored = readdirSync(folder).map((file) => readFileSync(join(folder, file)).toString('latin1'))
@@ -123,7 +130,10 @@ describe('with a codec', () => {
 
   it('the same start is recognised, though the same input is stored differently each time', async () => {
     let serial = 0
-    const codec: Codec = { encode: (json) => `${++serial} ${json}`, decode: (coded) => coded.slice(coded.indexOf(' ') + 1) }
+    const codec: Codec = {
+      encode: (json) => `${++serial} ${json}`,
+      decode: (coded) => coded.slice(coded.indexOf(' ') + 1),
+    }
     const env = await testEnv({ workflows: [chick], codec })
     await env.start(chick, CANARY, { id: 'one' })
     expect(await env.client.start(chick, CANARY, { id: 'one' })).toMatchObject({ created: false })
@@ -150,7 +160,9 @@ it('code without the codec does not take what it finds for data, and the run goe
   await take(world)
   await client.signal('r', go)
   await expect(take(without)).rejects.toThrow('deploy with the `codec` that it was stored with')
-  await expect(new Client(without, registry).get('r')).resolves.toMatchObject({ input: { '~coded': expect.any(String) } })
+  await expect(new Client(without, registry).get('r')).resolves.toMatchObject({
+    input: { '~coded': expect.any(String) },
+  })
   await take(world)
   expect(await client.result('r')).toBe(10)
   await expect(new Client(without, registry).result('r')).rejects.toThrow('encoded by a codec')
@@ -170,7 +182,11 @@ describe('when a key is gone', () => {
     await run.result()
     lost.add('customer:1')
     const seen = JSON.parse(JSON.stringify(await run.get()))
-    expect(seen).toMatchObject({ status: 'completed', tags: ['customer:1'], input: { '~unreadable': "the key of 'customer:1' was destroyed" } })
+    expect(seen).toMatchObject({
+      status: 'completed',
+      tags: ['customer:1'],
+      input: { '~unreadable': "the key of 'customer:1' was destroyed" },
+    })
     expect(JSON.stringify(await run.history())).toContain('was destroyed')
     await expect(env.client.result(run.runId)).rejects.toThrow(GoneError)
   })
@@ -181,7 +197,9 @@ describe('when a key is gone', () => {
     const run = await env.start(asleep, CANARY)
     await run.result()
     lost.add('customer:1')
-    await expect(env.client.rerun(run.runId, { from: 'rest', id: 'again' })).rejects.toThrow("cannot be taken over either: the key of 'customer:1'")
+    await expect(env.client.rerun(run.runId, { from: 'rest', id: 'again' })).rejects.toThrow(
+      "cannot be taken over either: the key of 'customer:1'",
+    )
     expect(await env.store.get('again')).toBeUndefined()
   })
 
@@ -193,7 +211,9 @@ describe('when a key is gone', () => {
     lost.add('customer:1')
     await env.advance('2d')
     expect(await run.status()).toBe('stuck')
-    expect((await run.get()).error).toMatchObject({ message: expect.stringContaining("the key of 'customer:1' was destroyed") })
+    expect((await run.get()).error).toMatchObject({
+      message: expect.stringContaining("the key of 'customer:1' was destroyed"),
+    })
     lost.clear()
     await env.client.retry(run.runId)
     expect(await run.result()).toBe(CANARY)

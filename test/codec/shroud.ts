@@ -15,4 +15,5 @@ export function shroud() {
 }
 
 /** Every character is moved to the other half of its range of 64, and back again. */
-const turned = (text: string): string => Array.from(text, (character) => String.fromCodePoint(character.codePointAt(0)! ^ 0x1f)).join('')
+const turned = (text: string): string =>
+  Array.from(text, (character) => String.fromCodePoint(character.codePointAt(0)! ^ 0x1f)).join('')

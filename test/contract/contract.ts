@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
-import type { Json } from '../../sdk/engine/json.ts'
-import { FORMAT } from '../../sdk/engine/names.ts'
-import type { Claimed, Commit, Lease, NewRun, Next, RunFilter, RunStatus, Wake, World } from '../../sdk/ports.ts'
+import type { Frame, JournalEvent } from '../../sdk/base/events.ts'
+import type { Json } from '../../sdk/base/json.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
+import type { Commit, Next } from '../../sdk/ports/commit.ts'
+import type { NewRun, RunStatus } from '../../sdk/ports/run.ts'
+import type { RunFilter } from '../../sdk/ports/run-lists.ts'
+import type { Claimed, Lease } from '../../sdk/ports/run-store.ts'
+import type { Wake, World } from '../../sdk/ports/world.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import type { AwsWakeups } from '../../sdk/worlds/aws/wakeups.ts'
 
@@ -123,7 +127,12 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
     describe('claim (I7)', () => {
       it('bumps the epoch, starts the clock and loads the run', async () => {
         const claim = await started()
-        expect(claim).toMatchObject({ frames: [], inbox: [], recovered: false, run: { status: 'running', epoch: 1, startedAt: now() } })
+        expect(claim).toMatchObject({
+          frames: [],
+          inbox: [],
+          recovered: false,
+          run: { status: 'running', epoch: 1, startedAt: now() },
+        })
       })
 
       it('is refused while another lease lives, and leaves a mark for its holder (I6)', async () => {
@@ -164,14 +173,20 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const later = await store().create(newRun({ wakeAt: now() + 60_000 }))
         expect(await store().claim(later.run.id, lease())).toBeUndefined()
         const claim = await started()
-        await commit(claim, { kind: 'end', event: { type: 'run.completed' } }, { frame: frame(claim, 1, { type: 'run.completed' }) })
+        await commit(
+          claim,
+          { kind: 'end', event: { type: 'run.completed' } },
+          { frame: frame(claim, 1, { type: 'run.completed' }) },
+        )
         expect(await store().claim(claim.run.id, lease())).toBeUndefined()
         expect(await store().claim('nobody', lease())).toBeUndefined()
       })
 
       it('gives a run to one of many runners that want it at once', async () => {
         const { run } = await store().create(newRun())
-        const claims = await Promise.all(Array.from({ length: 8 }, (_, i) => store().claim(run.id, lease(`runner-${i}`))))
+        const claims = await Promise.all(
+          Array.from({ length: 8 }, (_, i) => store().claim(run.id, lease(`runner-${i}`))),
+        )
         expect(claims.filter(Boolean)).toHaveLength(1)
       })
     })
@@ -180,7 +195,9 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
       it('keeps frames in order, with everything in them', async () => {
         const claim = await started()
         for (let seq = 1; seq <= 12; seq++)
-          expect(await commit(claim, { kind: 'keep' }, { frame: frame(claim, seq, done(`s${seq}`, seq)) })).toMatchObject({ ok: true })
+          expect(
+            await commit(claim, { kind: 'keep' }, { frame: frame(claim, seq, done(`s${seq}`, seq)) }),
+          ).toMatchObject({ ok: true })
         const frames = await store().frames(claim.run.id)
         expect(frames.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
         expect(frames.map(({ at }) => at)).toEqual(Array(12).fill(now()))
@@ -191,7 +208,9 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, done('a', 1)) })
         under.clock.moveTo(now() + 31_000)
         const rival = await claimed(claim.run.id, lease('runner-b'))
-        expect(await commit(rival, { kind: 'keep' }, { frame: frame(rival, 2, done('b', 2)) })).toMatchObject({ ok: true })
+        expect(await commit(rival, { kind: 'keep' }, { frame: frame(rival, 2, done('b', 2)) })).toMatchObject({
+          ok: true,
+        })
         expect(await commit(claim, { kind: 'keep' }, { frame: frame(claim, 2, done('b', 99)) })).toEqual({ ok: false })
         expect(events(await store().frames(claim.run.id))).toEqual([done('a', 1), done('b', 2)])
       })
@@ -209,7 +228,11 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const claim = await started()
         const blob = 'x'.repeat(150_000)
         for (let seq = 1; seq <= 20; seq++)
-          await commit(claim, { kind: 'keep' }, { frame: frame(claim, seq, { type: 'step.completed', id: `s${seq}`, result: `${seq}${blob}` }) })
+          await commit(
+            claim,
+            { kind: 'keep' },
+            { frame: frame(claim, seq, { type: 'step.completed', id: `s${seq}`, result: `${seq}${blob}` }) },
+          )
         const frames = await store().frames(claim.run.id)
         expect(frames).toHaveLength(20)
         expect(events(frames).map((e) => (e as { result: string }).result.length)).toEqual(
@@ -223,8 +246,16 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect(claim.run.input).toEqual({ big })
         await store().deliver(claim.run.id, { id: 'big', kind: 'signal', name: 'go', payload: big })
         expect((await store().inbox(claim.run.id)).messages).toMatchObject([{ payload: big }])
-        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, { type: 'step.completed', id: 'a', result: big }) })
-        await commit(claim, { kind: 'end', event: { type: 'run.completed', output: big } }, { frame: frame(claim, 2, { type: 'run.completed', output: big }) })
+        await commit(
+          claim,
+          { kind: 'keep' },
+          { frame: frame(claim, 1, { type: 'step.completed', id: 'a', result: big }) },
+        )
+        await commit(
+          claim,
+          { kind: 'end', event: { type: 'run.completed', output: big } },
+          { frame: frame(claim, 2, { type: 'run.completed', output: big }) },
+        )
         expect((await store().get(claim.run.id))?.output).toBe(big)
         expect(events(await store().frames(claim.run.id))[0]).toMatchObject({ result: big })
       })
@@ -239,7 +270,11 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
           suspended: true,
           wakes: [{ runId: claim.run.id, at: wakeAt }],
         })
-        expect(await store().get(claim.run.id)).toMatchObject({ status: 'sleeping', wakeAt, waitingFor: [{ kind: 'sleep', id: 'nap', until: wakeAt }] })
+        expect(await store().get(claim.run.id)).toMatchObject({
+          status: 'sleeping',
+          wakeAt,
+          waitingFor: [{ kind: 'sleep', id: 'nap', until: wakeAt }],
+        })
         expect(await store().claim(claim.run.id, lease())).toBeUndefined()
         under.clock.moveTo(wakeAt)
         expect(await claimed(claim.run.id)).toMatchObject({ recovered: false, run: { status: 'running' } })
@@ -248,16 +283,25 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
       it('is refused when something came in meanwhile, and the frame stands all the same', async () => {
         const claim = await started()
         await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })
-        expect(await commit(claim, waitForever(claim), { frame: frame(claim, 1, done('a', 1)) })).toMatchObject({ ok: true, suspended: false })
+        expect(await commit(claim, waitForever(claim), { frame: frame(claim, 1, done('a', 1)) })).toMatchObject({
+          ok: true,
+          suspended: false,
+        })
         expect(events(await store().frames(claim.run.id))).toEqual([done('a', 1)])
         const { stimulus, messages } = await store().inbox(claim.run.id)
         expect(messages).toMatchObject([{ id: 'm1' }])
-        expect(await commit(claim, { ...waitForever(claim), seen: stimulus } as Next)).toMatchObject({ ok: true, suspended: true })
+        expect(await commit(claim, { ...waitForever(claim), seen: stimulus } as Next)).toMatchObject({
+          ok: true,
+          suspended: true,
+        })
       })
 
       it('hands a released run on at once', async () => {
         const claim = await started()
-        expect(await commit(claim, { kind: 'release' })).toMatchObject({ ok: true, wakes: [{ runId: claim.run.id, at: now() }] })
+        expect(await commit(claim, { kind: 'release' })).toMatchObject({
+          ok: true,
+          wakes: [{ runId: claim.run.id, at: now() }],
+        })
         expect(await claimed(claim.run.id, lease('runner-b'))).toMatchObject({ recovered: false, run: { epoch: 2 } })
       })
     })
@@ -267,7 +311,9 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const claim = await started()
         await commit(claim, waitForever(claim))
         for (const id of ['m1', 'm2', 'm3']) {
-          expect((await store().deliver(claim.run.id, { id, kind: 'signal', name: 'go', payload: id })).outcome).toBe('accepted')
+          expect((await store().deliver(claim.run.id, { id, kind: 'signal', name: 'go', payload: id })).outcome).toBe(
+            'accepted',
+          )
           under.clock.moveTo(now() + 1)
         }
         const next = await claimed(claim.run.id)
@@ -286,14 +332,22 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const message = { id: 'once', kind: 'signal' as const, name: 'go' }
         expect((await store().deliver(claim.run.id, message)).outcome).toBe('accepted')
         expect((await store().deliver(claim.run.id, message)).outcome).toBe('duplicate')
-        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, { type: 'wait.completed', id: 'go', from: 'once' }), consumed: ['once'] })
+        await commit(
+          claim,
+          { kind: 'keep' },
+          { frame: frame(claim, 1, { type: 'wait.completed', id: 'go', from: 'once' }), consumed: ['once'] },
+        )
         expect((await store().inbox(claim.run.id)).messages).toEqual([])
         expect((await store().deliver(claim.run.id, message)).outcome).toBe('duplicate')
       })
 
       it('are refused by a run that has ended or never was', async () => {
         const claim = await started()
-        await commit(claim, { kind: 'end', event: { type: 'run.completed' } }, { frame: frame(claim, 1, { type: 'run.completed' }) })
+        await commit(
+          claim,
+          { kind: 'end', event: { type: 'run.completed' } },
+          { frame: frame(claim, 1, { type: 'run.completed' }) },
+        )
         expect((await store().deliver(claim.run.id, { id: 'late', kind: 'signal', name: 'go' })).outcome).toBe('ended')
         expect((await store().deliver('nobody', { id: 'lost', kind: 'signal', name: 'go' })).outcome).toBe('missing')
       })
@@ -309,7 +363,11 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
 
       it('arrive once each when many are sent at once', async () => {
         const claim = await started()
-        await Promise.all(Array.from({ length: 20 }, (_, i) => store().deliver(claim.run.id, { id: `m${i}`, kind: 'signal', name: 'go' })))
+        await Promise.all(
+          Array.from({ length: 20 }, (_, i) =>
+            store().deliver(claim.run.id, { id: `m${i}`, kind: 'signal', name: 'go' }),
+          ),
+        )
         const { stimulus, messages } = await store().inbox(claim.run.id)
         expect(messages).toHaveLength(20)
         expect(stimulus).toBe(claim.run.stimulus + 20)
@@ -328,7 +386,11 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         await commit(claim, { kind: 'keep' }, { ...reply('a', [1]), consumed: ['a'] })
         expect(await store().reply(claim.run.id, 'a')).toEqual({ result: [1] })
         await commit(claim, { kind: 'keep' }, { consumed: ['b'] })
-        await commit(claim, { kind: 'keep' }, { outgoing: [{ kind: 'reply', to: 'b', reply: { error: { name: 'Error', message: 'no' } } }] })
+        await commit(
+          claim,
+          { kind: 'keep' },
+          { outgoing: [{ kind: 'reply', to: 'b', reply: { error: { name: 'Error', message: 'no' } } }] },
+        )
         expect(await store().reply(claim.run.id, 'b')).toEqual({ error: { name: 'Error', message: 'no' } })
         expect((await store().inbox(claim.run.id)).messages).toEqual([])
       })
@@ -348,7 +410,11 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const claim = await started()
         await ask(claim.run.id, 'a')
         const end = { type: 'run.completed' as const }
-        await commit(claim, { kind: 'end', event: end }, { ...reply('a', big), frame: frame(claim, 1, end), consumed: ['a'] })
+        await commit(
+          claim,
+          { kind: 'end', event: end },
+          { ...reply('a', big), frame: frame(claim, 1, end), consumed: ['a'] },
+        )
         expect(await store().reply(claim.run.id, 'a')).toEqual({ result: big })
       })
 
@@ -358,7 +424,11 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         under.clock.moveTo(now() + 3_600_000)
         const late = (await store().claim(claim.run.id, lease()))!
         const again = (by: Claimed, seq: number) =>
-          commit(by, { kind: 'continue', input: 1, attempt: 1, wakeAt: now() }, { frame: frame(by, seq, { type: 'run.continued', input: 1 }) })
+          commit(
+            by,
+            { kind: 'continue', input: 1, attempt: 1, wakeAt: now() },
+            { frame: frame(by, seq, { type: 'run.continued', input: 1 }) },
+          )
         await commit(late, { kind: 'keep' }, { ...reply('a', 1), consumed: ['a'] })
         await again(late, 1)
         expect(await store().reply(claim.run.id, 'a')).toEqual({ result: 1 })
@@ -392,7 +462,9 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const claim = await started()
         under.clock.moveTo(now() + 20_000)
         await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })
-        expect(await store().renew(claim.run.id, claim.run.epoch, lease())).toEqual({ stimulus: claim.run.stimulus + 1 })
+        expect(await store().renew(claim.run.id, claim.run.epoch, lease())).toEqual({
+          stimulus: claim.run.stimulus + 1,
+        })
         under.clock.moveTo(now() + 20_000)
         expect(await store().claim(claim.run.id, lease('runner-b'))).toBeUndefined()
       })
@@ -419,10 +491,18 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
           { kind: 'end', event: { type: 'run.completed', output: { ok: true } } },
           { frame: frame(good, 1, { type: 'run.completed', output: { ok: true } }) },
         )
-        expect(await store().get(good.run.id)).toMatchObject({ status: 'completed', output: { ok: true }, endedAt: now() })
+        expect(await store().get(good.run.id)).toMatchObject({
+          status: 'completed',
+          output: { ok: true },
+          endedAt: now(),
+        })
         const error = { name: 'Error', message: 'no money' }
         const bad = await started()
-        await commit(bad, { kind: 'end', event: { type: 'run.failed', error } }, { frame: frame(bad, 1, { type: 'run.failed', error }) })
+        await commit(
+          bad,
+          { kind: 'end', event: { type: 'run.failed', error } },
+          { frame: frame(bad, 1, { type: 'run.failed', error }) },
+        )
         expect(await store().get(bad.run.id)).toMatchObject({ status: 'failed', error })
         expect(await commit(bad, { kind: 'end', event: { type: 'run.completed' } })).toEqual({ ok: false })
       })
@@ -432,11 +512,21 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const child = newRun({ parent: { runId: parent.run.id, op: 'kid' } })
         await commit(parent, waitForever(parent), { outgoing: [{ kind: 'start', run: child }] })
         const claim = await claimed(child.id)
-        const told = { id: `child ${child.id}`, kind: 'child' as const, run: child.id, op: 'kid', status: 'completed' as const, result: 7 }
+        const told = {
+          id: `child ${child.id}`,
+          kind: 'child' as const,
+          run: child.id,
+          op: 'kid',
+          status: 'completed' as const,
+          result: 7,
+        }
         const result = await commit(
           claim,
           { kind: 'end', event: { type: 'run.completed', output: 7 } },
-          { frame: frame(claim, 1, { type: 'run.completed', output: 7 }), outgoing: [{ kind: 'deliver', to: parent.run.id, message: told }] },
+          {
+            frame: frame(claim, 1, { type: 'run.completed', output: 7 }),
+            outgoing: [{ kind: 'deliver', to: parent.run.id, message: told }],
+          },
         )
         expect(result).toMatchObject({ ok: true, wakes: [{ runId: parent.run.id }] })
         expect((await claimed(parent.run.id)).inbox).toEqual([told])
@@ -447,7 +537,13 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect(await store().terminate(claim.run.id, 'enough')).toMatchObject({ ended: true })
         expect(await store().get(claim.run.id)).toMatchObject({ status: 'terminated' })
         expect(events(await store().frames(claim.run.id))).toEqual([{ type: 'run.terminated', reason: 'enough' }])
-        expect(await commit(claim, { kind: 'end', event: { type: 'run.completed' } }, { frame: frame(claim, 1, { type: 'run.completed' }) })).toEqual({
+        expect(
+          await commit(
+            claim,
+            { kind: 'end', event: { type: 'run.completed' } },
+            { frame: frame(claim, 1, { type: 'run.completed' }) },
+          ),
+        ).toEqual({
           ok: false,
         })
         expect(await store().terminate(claim.run.id, 'again')).toMatchObject({ ended: false })
@@ -470,7 +566,10 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const outgoing = [{ kind: 'start' as const, run: child }]
         expect(await commit(parent, { kind: 'keep' }, { outgoing })).toMatchObject({ wakes: [{ runId: child.id }] })
         await commit(parent, { kind: 'keep' }, { outgoing })
-        expect(await store().get(child.id)).toMatchObject({ status: 'pending', parent: { runId: parent.run.id, op: 'kid' } })
+        expect(await store().get(child.id)).toMatchObject({
+          status: 'pending',
+          parent: { runId: parent.run.id, op: 'kid' },
+        })
         expect((await store().inbox(parent.run.id)).messages).toEqual([])
       })
 
@@ -479,14 +578,20 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const parent = await started()
         const child = newRun({ id: stranger.run.id, parent: { runId: parent.run.id, op: 'kid' } })
         await commit(parent, { kind: 'keep' }, { outgoing: [{ kind: 'start', run: child }] })
-        expect((await store().inbox(parent.run.id)).messages).toMatchObject([{ kind: 'child', op: 'kid', status: 'failed', error: { name: 'ConflictError' } }])
+        expect((await store().inbox(parent.run.id)).messages).toMatchObject([
+          { kind: 'child', op: 'kid', status: 'failed', error: { name: 'ConflictError' } },
+        ])
       })
 
       it('are terminated with their parent where that was asked for', async () => {
         const parent = await started()
         const child = newRun()
         await commit(parent, { kind: 'keep' }, { outgoing: [{ kind: 'start', run: child }] })
-        await commit(parent, { kind: 'keep' }, { outgoing: [{ kind: 'terminate', run: child.id, reason: 'parent gone' }] })
+        await commit(
+          parent,
+          { kind: 'keep' },
+          { outgoing: [{ kind: 'terminate', run: child.id, reason: 'parent gone' }] },
+        )
         expect(await store().get(child.id)).toMatchObject({ status: 'terminated' })
       })
     })
@@ -497,7 +602,13 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })
         await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, done('a', 1)) })
         const continued: JournalEvent = { type: 'run.continued', input: { round: 2 } }
-        expect(await commit(claim, { kind: 'continue', input: { round: 2 }, attempt: 1, wakeAt: now() }, { frame: frame(claim, 2, continued) })).toMatchObject({
+        expect(
+          await commit(
+            claim,
+            { kind: 'continue', input: { round: 2 }, attempt: 1, wakeAt: now() },
+            { frame: frame(claim, 2, continued) },
+          ),
+        ).toMatchObject({
           ok: true,
           wakes: [{ runId: claim.run.id }],
         })
@@ -524,7 +635,10 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
       it('a parked run waits for a fix, whatever is sent to it, and then goes on', async () => {
         const claim = await started()
         await commit(claim, { kind: 'park', error: { name: 'NonDeterminismError', message: 'changed' } })
-        expect(await store().get(claim.run.id)).toMatchObject({ status: 'stuck', error: { name: 'NonDeterminismError' } })
+        expect(await store().get(claim.run.id)).toMatchObject({
+          status: 'stuck',
+          error: { name: 'NonDeterminismError' },
+        })
         expect((await store().deliver(claim.run.id, { id: 'm1', kind: 'signal', name: 'go' })).outcome).toBe('accepted')
         expect(await store().claim(claim.run.id, lease())).toBeUndefined()
         expect(await store().revive(claim.run.id)).toMatchObject({ revived: true, wakes: [{ runId: claim.run.id }] })
@@ -558,9 +672,15 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
       it('a failed run goes on with a word in its journal', async () => {
         const claim = await started()
         const error = { name: 'Error', message: 'no' }
-        await commit(claim, { kind: 'end', event: { type: 'run.failed', error } }, { frame: frame(claim, 1, { type: 'run.failed', error }) })
+        await commit(
+          claim,
+          { kind: 'end', event: { type: 'run.failed', error } },
+          { frame: frame(claim, 1, { type: 'run.failed', error }) },
+        )
         expect(await store().revive(claim.run.id)).toMatchObject({ revived: false })
-        expect(await store().revive(claim.run.id, { type: 'run.retried', step: 'charge' })).toMatchObject({ revived: true })
+        expect(await store().revive(claim.run.id, { type: 'run.retried', step: 'charge' })).toMatchObject({
+          revived: true,
+        })
         const next = await claimed(claim.run.id)
         expect(events(next.frames)).toEqual([
           { type: 'run.failed', error },
@@ -604,8 +724,12 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect(pages.flat()).toEqual(ids)
         expect((await store().list({ workflow, tag: 'even', limit: 10 })).runs).toHaveLength(4)
         await store().terminate(ids[0]!, 'test')
-        expect((await store().list({ workflow, status: 'terminated', limit: 10 })).runs.map(({ runId }) => runId)).toEqual([ids[0]])
-        expect((await store().list({ workflow, from: now(), limit: 10 })).runs.map(({ runId }) => runId)).toEqual([ids[0]])
+        expect(
+          (await store().list({ workflow, status: 'terminated', limit: 10 })).runs.map(({ runId }) => runId),
+        ).toEqual([ids[0]])
+        expect((await store().list({ workflow, from: now(), limit: 10 })).runs.map(({ runId }) => runId)).toEqual([
+          ids[0],
+        ])
         expect((await store().list({ workflow, to: now(), limit: 10 })).runs).toHaveLength(6)
       })
 
@@ -615,7 +739,17 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const error = { name: 'OddError', message: 'm'.repeat(3_000), stack: 's'.repeat(5_000) }
         await commit(claim, { kind: 'park', error })
         const { runs } = await store().list({ workflow, limit: 10 })
-        expect(runs).toMatchObject([{ runId: claim.run.id, workflow, status: 'stuck', tags: ['t'], attempt: 1, generation: 0, error: { name: 'OddError' } }])
+        expect(runs).toMatchObject([
+          {
+            runId: claim.run.id,
+            workflow,
+            status: 'stuck',
+            tags: ['t'],
+            attempt: 1,
+            generation: 0,
+            error: { name: 'OddError' },
+          },
+        ])
         expect(runs[0]!.error!.message).toMatch(/^m{100,500}$/)
         expect(JSON.stringify(runs).length).toBeLessThan(1_500)
       })
@@ -632,7 +766,8 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         await make(`order-${n}-b`, two, [tag, 'another'])
         await make(`other-${n}`, two, [tag], [tag])
         await make(`order-${n}-c`, one, [])
-        const ids = async (filter: Omit<RunFilter, 'limit'>) => (await store().list({ ...filter, limit: 10 })).runs.map(({ runId }) => runId)
+        const ids = async (filter: Omit<RunFilter, 'limit'>) =>
+          (await store().list({ ...filter, limit: 10 })).runs.map(({ runId }) => runId)
         expect(await ids({ tag })).toEqual([`other-${n}`, `order-${n}-b`, `order-${n}-a`])
         expect(await ids({ tag, workflow: two })).toEqual([`other-${n}`, `order-${n}-b`])
         expect(await ids({ idPrefix: `order-${n}` })).toEqual([`order-${n}-c`, `order-${n}-b`, `order-${n}-a`])
@@ -673,7 +808,8 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const waiting = await started({ workflow })
         await commit(waiting, waitForever(waiting))
         await store().create(newRun({ workflow }))
-        const ids = async (status: RunStatus) => (await store().list({ workflow, status, limit: 10 })).runs.map(({ runId }) => runId)
+        const ids = async (status: RunStatus) =>
+          (await store().list({ workflow, status, limit: 10 })).runs.map(({ runId }) => runId)
         expect(await ids('running')).toEqual([held.run.id, left.run.id])
         expect(await ids('sleeping')).toEqual([asleep.run.id])
         expect(await ids('waiting')).toEqual([waiting.run.id])
@@ -709,7 +845,8 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         }
         expect((await store().counts()).stuck).toEqual({ count: (before.stuck?.count ?? 0) + 3 })
         const { runs } = await store().list({ workflow, status: 'stuck', limit: 10 })
-        const incidents = (name: string) => runs.flatMap(({ error }) => (error?.name === name ? [error.incident?.id] : []))
+        const incidents = (name: string) =>
+          runs.flatMap(({ error }) => (error?.name === name ? [error.incident?.id] : []))
         expect(incidents('OddError')).toEqual([expect.any(String), incidents('OddError')[0]])
         expect(incidents('EvenError')).not.toContain(incidents('OddError')[0])
       })
@@ -717,7 +854,9 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
       it('finds runs in trouble by status', async () => {
         const claim = await started()
         await commit(claim, { kind: 'park', error: { name: 'Error', message: 'stuck' } })
-        expect((await store().list({ status: 'stuck', limit: 100 })).runs.map(({ runId }) => runId)).toContain(claim.run.id)
+        expect((await store().list({ status: 'stuck', limit: 100 })).runs.map(({ runId }) => runId)).toContain(
+          claim.run.id,
+        )
       })
     })
 
@@ -726,7 +865,11 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const claim = await started({ tags: ['erased'], input: { large: 'x'.repeat(20_000) } })
         const { id } = claim.run
         await store().deliver(id, { id: 'm', kind: 'signal', name: 'go', payload: 'secret' })
-        await commit(claim, { kind: 'keep' }, { frame: frame(claim, 1, { type: 'step.completed', id: 'a', result: 'secret' }) })
+        await commit(
+          claim,
+          { kind: 'keep' },
+          { frame: frame(claim, 1, { type: 'step.completed', id: 'a', result: 'secret' }) },
+        )
         await store().terminate(id, 'test')
         expect(await store().erase(id)).toBe('erased')
         expect(await store().get(id)).toBeUndefined()
@@ -744,7 +887,10 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         const event = { type: 'run.failed', error: { name: 'Error', message: 'no' } } as const
         await commit(claim, { kind: 'end', event }, { frame: frame(claim, 1, event) })
         expect(await store().erase(claim.run.id)).toBe('erased')
-        expect(await store().revive(claim.run.id, { type: 'run.retried', ops: [] })).toEqual({ revived: false, wakes: [] })
+        expect(await store().revive(claim.run.id, { type: 'run.retried', ops: [] })).toEqual({
+          revived: false,
+          wakes: [],
+        })
       })
 
       it('is refused while the run is open, and changes nothing', async () => {

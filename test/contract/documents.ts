@@ -51,7 +51,9 @@ export function documentsContract(name: string, open: () => Promise<WorldUnderTe
     it('lets one of many writers win a version, and loses no put without a condition', async () => {
       const collection = fresh()
       await documents().put(collection, 'a', 0)
-      const racing = await Promise.all(Array.from({ length: 10 }, (_, n) => documents().put(collection, 'a', n, { ifVersion: 1 })))
+      const racing = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => documents().put(collection, 'a', n, { ifVersion: 1 })),
+      )
       expect(racing.filter((written) => written !== undefined)).toHaveLength(1)
       const all = await Promise.all(Array.from({ length: 5 }, (_, n) => documents().put(collection, 'a', n)))
       expect(all.map((written) => written?.version).sort()).toEqual([3, 4, 5, 6, 7])
@@ -86,7 +88,12 @@ export function documentsContract(name: string, open: () => Promise<WorldUnderTe
       const collection = fresh()
       const expiresAt = now() + 1_500
       await documents().put(collection, 'a', 1)
-      expect(await documents().put(collection, 'b', 1, { expiresAt })).toEqual({ key: 'b', value: 1, version: 1, expiresAt })
+      expect(await documents().put(collection, 'b', 1, { expiresAt })).toEqual({
+        key: 'b',
+        value: 1,
+        version: 1,
+        expiresAt,
+      })
       await documents().put(collection, 'c', 1, { expiresAt })
       await documents().put(collection, 'd', 1)
       under.clock.moveTo(expiresAt - 1)

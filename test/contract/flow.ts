@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FORMAT } from '../../sdk/engine/names.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
 import type { Gate, NewAdmission } from '../../sdk/flow/admission.ts'
-import type { LimitSpec } from '../../sdk/flow/limit.ts'
-import { Limits } from '../../sdk/flow/limits.ts'
-import { laneOf, type QueueEntry } from '../../sdk/flow/queue.ts'
-import { releasesOfRun } from '../../sdk/flow/releases.ts'
-import type { GrantedPermit, NewRun, Outgoing, RunStatus, Wake } from '../../sdk/ports.ts'
+import type { LimitSpec } from '../../sdk/flow/limiter/limit.ts'
+import { laneOf, type QueueEntry } from '../../sdk/flow/limiter/queue.ts'
+import { releasesOfRun } from '../../sdk/flow/limiter/releases.ts'
+import { Limits } from '../../sdk/flow/operating/limits.ts'
+import type { Outgoing } from '../../sdk/ports/commit.ts'
+import type { GrantedPermit } from '../../sdk/ports/permits.ts'
+import type { NewRun, RunStatus } from '../../sdk/ports/run.ts'
+import type { Wake } from '../../sdk/ports/world.ts'
 import type { WorldUnderTest } from './contract.ts'
 
 /** What sdk/ports.ts promises of limits, for every world. */
@@ -40,13 +43,22 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       return { limit, admission }
     }
     function newRun(admission: NewAdmission, changes: Partial<NewRun> = {}): NewRun {
-      const common = { workflow: 'order', version: 1, format: FORMAT, input: null, secret: 's', tags: [], retentionMs: 3_600_000 }
+      const common = {
+        workflow: 'order',
+        version: 1,
+        format: FORMAT,
+        input: null,
+        secret: 's',
+        tags: [],
+        retentionMs: 3_600_000,
+      }
       return { id: `flow-${++serial}`, createdAt: now(), wakeAt: now(), ...common, admission, ...changes }
     }
     async function create(admission: NewAdmission, changes?: Partial<NewRun>): Promise<string> {
       return (await store().create(newRun(admission, changes))).run.id
     }
-    const states = (ids: readonly string[]): Promise<(RunStatus | undefined)[]> => Promise.all(ids.map(async (id) => (await store().state(id))?.status))
+    const states = (ids: readonly string[]): Promise<(RunStatus | undefined)[]> =>
+      Promise.all(ids.map(async (id) => (await store().state(id))?.status))
     async function end(runId: string): Promise<Wake[]> {
       const claimed = await store().claim(runId, LEASE)
       if (!claimed) throw new Error(`claim of ${runId} was refused`)
@@ -84,7 +96,11 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       return { id, send, suspend }
     }
     /** The first permit of a step, or of a run itself. */
-    const ofStep = (run: string, later = 0): QueueEntry => ({ ...ofRun(run), holder: `${run}/ask#1`, order: now() + later })
+    const ofStep = (run: string, later = 0): QueueEntry => ({
+      ...ofRun(run),
+      holder: `${run}/ask#1`,
+      order: now() + later,
+    })
     const ofRun = (run: string): QueueEntry => ({ run, holder: run, cost: 1, holds: true, lane: '', order: now() })
     const asking = (limit: string, entry: QueueEntry): Outgoing => {
       return { kind: 'acquire', limiter: { limit }, spec: { concurrency: 1 }, entry }
@@ -161,7 +177,10 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       let inside = await create(admission({ lane: laneOf('big') }))
       const big: string[] = []
       for (let i = 0; i < 6; i++) big.push(await create(admission({ lane: laneOf('big') }, now() + i)))
-      const small = [await create(admission({ lane: laneOf('s1') }, now() + 10)), await create(admission({ lane: laneOf('s2') }, now() + 11))]
+      const small = [
+        await create(admission({ lane: laneOf('s1') }, now() + 10)),
+        await create(admission({ lane: laneOf('s2') }, now() + 11)),
+      ]
       const served = []
       for (let i = 0; i < 4; i++) {
         const [wake] = await end(inside)
@@ -174,7 +193,11 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
 
     it('a run that is terminated in line, or inside, leaves its place to others', async () => {
       const { admission } = limitOf({ concurrency: 1 })
-      const ids = [await create(admission({}, now())), await create(admission({}, now() + 1)), await create(admission({}, now() + 2))]
+      const ids = [
+        await create(admission({}, now())),
+        await create(admission({}, now() + 1)),
+        await create(admission({}, now() + 2)),
+      ]
       await store().terminate(ids[1]!, 'x')
       expect(await wakesOf(() => store().terminate(ids[0]!, 'x'))).toMatchObject([{ runId: ids[2] }])
       expect(await states(ids)).toEqual(['terminated', 'terminated', 'pending'])
@@ -199,7 +222,9 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect(promised).toBeGreaterThanOrEqual(now() + 60_000)
       expect(promised).toBeLessThanOrEqual(now() + 60_000 * 1.05)
       under.clock.moveTo(promised)
-      expect(await wakesOf(async () => ({ wakes: await store().dispatch([{ limit }]) }))).toMatchObject([{ runId: ids[3], at: now() }])
+      expect(await wakesOf(async () => ({ wakes: await store().dispatch([{ limit }]) }))).toMatchObject([
+        { runId: ids[3], at: now() },
+      ])
     })
 
     it('through several gates one after the other', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FORMAT, taskId } from '../../sdk/engine/names.ts'
-import type { TaskNotice } from '../../sdk/ports.ts'
+import { FORMAT, taskId } from '../../sdk/base/names.ts'
+import type { TaskNotice } from '../../sdk/ports/tasks.ts'
 import { offer } from '../../sdk/tasks/lifecycle.ts'
 import { messageOf, type NewTask, type Task } from '../../sdk/tasks/task.ts'
 import type { WorldUnderTest } from './contract.ts'
@@ -38,7 +38,10 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
       }
     }
     /** Hands out tasks as a run does: with a commit. */
-    async function commit(runId: string, ...outgoing: ({ dispatch: NewTask } | { withdraw: NewTask })[]): Promise<void> {
+    async function commit(
+      runId: string,
+      ...outgoing: ({ dispatch: NewTask } | { withdraw: NewTask })[]
+    ): Promise<void> {
       const { store } = under.world
       const at = now()
       await store.create({
@@ -56,7 +59,9 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
       const claimed = await store.claim(runId, { owner: 'a', ms: 30_000 })
       if (!claimed) throw new Error('the claim was refused')
       const sent = outgoing.map((item) =>
-        'dispatch' in item ? { kind: 'dispatch' as const, task: item.dispatch } : { kind: 'withdraw' as const, task: item.withdraw },
+        'dispatch' in item
+          ? { kind: 'dispatch' as const, task: item.dispatch }
+          : { kind: 'withdraw' as const, task: item.withdraw },
       )
       const { epoch, stimulus: seen } = claimed.run
       // Due at once, so that the next commit of the test can claim it again.
@@ -76,8 +81,13 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
     async function taken(task: NewTask): Promise<Task> {
       const [notice] = await received(task.type)
       const there = (await tasks().get(notice!.taskId))!
-      const offered = offer({ ...there, ...(notice!.receipt !== undefined && { receipt: notice!.receipt }) }, now(), 'worker')
-      if (offered.kind !== 'take' || !(await tasks().save(offered.task))) throw new Error(`it was not to be taken: ${offered.kind}`)
+      const offered = offer(
+        { ...there, ...(notice!.receipt !== undefined && { receipt: notice!.receipt }) },
+        now(),
+        'worker',
+      )
+      if (offered.kind !== 'take' || !(await tasks().save(offered.task)))
+        throw new Error(`it was not to be taken: ${offered.kind}`)
       return (await tasks().get(task.id))!
     }
     const inboxOf = async (runId: string) => (await under.world.store.inbox(runId)).messages
@@ -85,7 +95,13 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
     it('is told of a task that a commit handed out, and finds it with its input', async () => {
       const task = await dispatched()
       expect(await received(task.type)).toMatchObject([{ taskId: task.id, type: task.type }])
-      expect(await tasks().get(task.id)).toMatchObject({ id: task.id, state: 'waiting', attempt: 1, iteration: 0, policy: task.policy })
+      expect(await tasks().get(task.id)).toMatchObject({
+        id: task.id,
+        state: 'waiting',
+        attempt: 1,
+        iteration: 0,
+        policy: task.policy,
+      })
       expect(await tasks().inputOf((await tasks().get(task.id))!)).toEqual(task.input)
     })
 
@@ -106,14 +122,21 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
     it('lets one of two who saw the same version change it', async () => {
       const task = await dispatched()
       const seen = (await tasks().get(task.id))!
-      const saved = await Promise.all([tasks().save({ ...seen, checkpoint: 'a' }), tasks().save({ ...seen, checkpoint: 'b' })])
+      const saved = await Promise.all([
+        tasks().save({ ...seen, checkpoint: 'a' }),
+        tasks().save({ ...seen, checkpoint: 'b' }),
+      ])
       expect(saved.sort()).toEqual([false, true])
     })
 
     it('tells the run of a settled task once, however often it is settled', async () => {
       const task = await dispatched()
       const settled: Task = { ...(await taken(task)), state: 'settled', outcome: { result: 42 }, lookAt: undefined }
-      expect(await tasks().settle(settled)).toMatchObject({ saved: true, outcome: 'accepted', wakes: [{ runId: task.runId }] })
+      expect(await tasks().settle(settled)).toMatchObject({
+        saved: true,
+        outcome: 'accepted',
+        wakes: [{ runId: task.runId }],
+      })
       const again = (await tasks().get(task.id))!
       expect(again.state).toBe('settled')
       expect(await tasks().settle(again)).toMatchObject({ saved: true, outcome: 'duplicate' })
@@ -125,7 +148,10 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
       const task = await dispatched()
       const seen = await taken(task)
       await tasks().save({ ...seen, checkpoint: 'newer' })
-      expect(await tasks().settle({ ...seen, state: 'settled', outcome: { result: 1 } })).toEqual({ saved: false, wakes: [] })
+      expect(await tasks().settle({ ...seen, state: 'settled', outcome: { result: 1 } })).toEqual({
+        saved: false,
+        wakes: [],
+      })
       expect(await inboxOf(task.runId)).toEqual([])
     })
 
@@ -133,14 +159,19 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
       const task = await dispatched()
       const seen = await taken(task)
       await under.world.store.terminate(task.runId, 'over')
-      expect(await tasks().settle({ ...seen, state: 'settled', outcome: { result: 1 } })).toMatchObject({ saved: true, outcome: 'ended' })
+      expect(await tasks().settle({ ...seen, state: 'settled', outcome: { result: 1 } })).toMatchObject({
+        saved: true,
+        outcome: 'ended',
+      })
     })
 
     it('offers again at once what was put back to wait', async () => {
       const task = await dispatched()
       const seen = await taken(task)
       expect(await received(task.type)).toEqual([])
-      expect(await tasks().save({ ...seen, state: 'waiting', lookAt: now(), iteration: 1, checkpoint: { kept: true } })).toBe(true)
+      expect(
+        await tasks().save({ ...seen, state: 'waiting', lookAt: now(), iteration: 1, checkpoint: { kept: true } }),
+      ).toBe(true)
       expect(await received(task.type)).toMatchObject([{ taskId: task.id }])
       expect(await tasks().get(task.id)).toMatchObject({ state: 'waiting', iteration: 1, checkpoint: { kept: true } })
     })

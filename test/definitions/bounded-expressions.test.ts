@@ -12,7 +12,8 @@ const BOUND = ' Let the expression do less, or do this in a handler or a worker'
 
 const chance = { now: () => '1970-01-01T00:00:00.000Z', millis: () => 0, random: () => 0.3 }
 
-const evaluate = (expression: string, input: unknown = null): Promise<unknown> => boundedJsonata(expression).evaluate({ input, steps: {} }, chance)
+const evaluate = (expression: string, input: unknown = null): Promise<unknown> =>
+  boundedJsonata(expression).evaluate({ input, steps: {} }, chance)
 
 const refusal = (expression: string, input?: unknown): Promise<unknown> =>
   evaluate(expression, input).then(
@@ -21,7 +22,8 @@ const refusal = (expression: string, input?: unknown): Promise<unknown> =>
   )
 
 /** Applies `step` to `$x` so many times over. */
-const again = (times: number, step: string, first = '1'): string => `($f := function($n, $x) { $n = 0 ? $x : $f($n - 1, ${step}) }; $f(${times}, ${first}))`
+const again = (times: number, step: string, first = '1'): string =>
+  `($f := function($n, $x) { $n = 0 ? $x : $f($n - 1, ${step}) }; $f(${times}, ${first}))`
 
 /** `$x` is short, and long when it is written out. */
 const GATHERED = '$v := $map([1..1000], function($i) { $i }); $big := {"v": $v}; $x := [1..9000].($big);'
@@ -46,21 +48,33 @@ const HOSTILE: [what: string, expression: string][] = [
   ['such an object as text', `$length($string(${again(60, '{ "a": $x, "b": $x }')}))`],
   ['a list of itself twice', again(60, '[[$x], [$x]]')],
   ['a list in a list in a list', again(6000, '[[$x]]')],
-  ['lists of large values gathered by a path', '($v := $map([1..1000], function($i) { $i }); $big := {"v": $v}; [1..9000].($big))'],
+  [
+    'lists of large values gathered by a path',
+    '($v := $map([1..1000], function($i) { $i }); $big := {"v": $v}; [1..9000].($big))',
+  ],
   ['everything compared with everything', '$count($distinct([1..100000]))'],
-  ['the same comparison many times', '($a := [1..10000]; $b := [1..10000]; $count($map([1..20000], function() { $a = $b })))'],
+  [
+    'the same comparison many times',
+    '($a := [1..10000]; $b := [1..10000]; $count($map([1..20000], function() { $a = $b })))',
+  ],
   ['long texts compared many times', `(${LONG} $count($map([1..20000], function() { $x < $y })))`],
   ['long texts looked for many times', `(${LONG} $count($map([1..20000], function() { $x in [$y] })))`],
   ['long texts put in order many times', `(${LONG} $count($map([1..20000], function() { [$x, $y]^($) })))`],
   ['long texts sorted many times', `(${LONG} $count($map([1..20000], function() { $sort([$x, $y]) })))`],
-  ['long texts told apart many times', `(${LONG} $count($distinct($map([1..100000], function($i) { $i % 2 = 0 ? $x : $y }))))`],
+  [
+    'long texts told apart many times',
+    `(${LONG} $count($distinct($map([1..100000], function($i) { $i % 2 = 0 ? $x : $y }))))`,
+  ],
   ['long keys', `(${LONG} $count($map([1..20000], function($i) { { $x & $i: 1 } })))`],
   ['the same question many times', '($a := [1..100000]; $count($filter([1..20000], function() { $a })))'],
   ['a list made of one after the other', '$count($reduce([1..100000], $append))'],
   ['one large group', '$count([1..100000]{ "a": $ })'],
   ['a product of lists', '$count({ "a": [1..1000], "b": [1..1000] }.a@$x.b@$y)'],
   ['names in a date that could end anywhere', `$toMillis("${'a'.repeat(120)}!", "${'[F]a'.repeat(7)}")`],
-  ['zones in a date, which have two parts each', `$toMillis("1y${`+${'1'.repeat(40)}x`.repeat(5)}!", "[Y]y[Z01?01]x[Z01?01]x[Z01?01]x[Z01?01]x[Z01?01]")`],
+  [
+    'zones in a date, which have two parts each',
+    `$toMillis("1y${`+${'1'.repeat(40)}x`.repeat(5)}!", "[Y]y[Z01?01]x[Z01?01]x[Z01?01]x[Z01?01]x[Z01?01]")`,
+  ],
   ['fields of a date that could end anywhere', `$toMillis("${'1'.repeat(60)}x", "${'[f]'.repeat(30)}")`],
   ['a long picture', '$formatNumber(1, $pad("", 100000, "#"))'],
   ['a Roman number', '$formatInteger(1e15, "I")'],
@@ -71,7 +85,10 @@ const HOSTILE: [what: string, expression: string][] = [
   ['what is no number and large, negated', `(${GATHERED} -$x)`],
   ['a recursion without an end', '($f := function($n) { 1 + $f($n + 1) }; $f(0))'],
   ['a loop without an end', '($f := function($n) { $f($n + 1) }; $f(0))'],
-  ['a regular expression on one text many times', '($t := $pad("", 100000, "a"); $count($map([1..1000], function() { $contains($t, /(a|b)*c/) })))'],
+  [
+    'a regular expression on one text many times',
+    '($t := $pad("", 100000, "a"); $count($map([1..1000], function() { $contains($t, /(a|b)*c/) })))',
+  ],
 ]
 
 describe('an expression is bounded', () => {
@@ -83,7 +100,10 @@ describe('an expression is bounded', () => {
   })
 
   it.each([
-    ['of errors in expressions in expressions', '($f := function($n) { $n = 0 ? $error("\\"x") : $eval("$f(" & $string($n - 1) & ")") }; $f(40))'],
+    [
+      'of errors in expressions in expressions',
+      '($f := function($n) { $n = 0 ? $error("\\"x") : $eval("$f(" & $string($n - 1) & ")") }; $f(40))',
+    ],
     ['that asks for itself', '$error($pad("", 50000, "{{message}}"))'],
     ['of an assertion that asks for itself', '$assert(false, $pad("", 50000, "{{message}}"))'],
   ])('and so is a message: one %s', async (_what, expression) => {
@@ -92,8 +112,14 @@ describe('an expression is bounded', () => {
   })
 
   it('and an expression in an expression still says what is wrong with it', async () => {
-    expect(await refusal('$eval("1 + \\"a\\"")')).toMatchObject({ code: 'D3121', message: expect.stringContaining('must evaluate to a number') })
-    expect(await refusal('$eval("1 +")')).toMatchObject({ code: 'D3120', message: expect.stringContaining('Unexpected end') })
+    expect(await refusal('$eval("1 + \\"a\\"")')).toMatchObject({
+      code: 'D3121',
+      message: expect.stringContaining('must evaluate to a number'),
+    })
+    expect(await refusal('$eval("1 +")')).toMatchObject({
+      code: 'D3120',
+      message: expect.stringContaining('Unexpected end'),
+    })
   })
 
   it.each([/^(a+)+$/, /^(a|a)*$/, /(.*)*x/])('and %s takes no longer than another', async (regex) => {
@@ -199,7 +225,9 @@ describe('a bounded expression gives what an unbounded one gives', () => {
 describe('the bounds', () => {
   it('know every function there is', () => {
     const source = readFileSync(createRequire(import.meta.url).resolve('jsonata'), 'utf8')
-    expect(Object.keys(CHARGES).sort()).toEqual([...source.matchAll(/staticFrame\.bind\('(\w+)'/g)].map(([, name]) => name).sort())
+    expect(Object.keys(CHARGES).sort()).toEqual(
+      [...source.matchAll(/staticFrame\.bind\('(\w+)'/g)].map(([, name]) => name).sort(),
+    )
   })
 
   it('are kept by dice that fall again as they fell', async () => {
@@ -211,9 +239,15 @@ describe('the bounds', () => {
   })
 
   it('refuse a regular expression that cannot be matched in one pass when the definition is checked', () => {
-    const definition = { name: 'w', steps: [{ type: 'task', name: 's', lambda: 'f', config: { a: '{{ $match(input, /a(?=b)/) }}' } }] }
+    const definition = {
+      name: 'w',
+      steps: [{ type: 'task', name: 's', lambda: 'f', config: { a: '{{ $match(input, /a(?=b)/) }}' } }],
+    }
     expect(findProblems(definition, {})).toEqual([
-      { path: '$.steps[0].config.a', message: expect.stringMatching(/the regular expression \/a\(\?=b\)\/ .*looks ahead or behind/) },
+      {
+        path: '$.steps[0].config.a',
+        message: expect.stringMatching(/the regular expression \/a\(\?=b\)\/ .*looks ahead or behind/),
+      },
     ])
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { Client } from '../../sdk/client.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { type Definition, dag, define, handler } from '../../sdk/definitions/index.ts'
 import { interpret } from '../../sdk/definitions/interpret.ts'
-import { SeededRandom } from '../../sdk/engine/random.ts'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { currentProcess, delay } from '../sim/cloud.ts'
@@ -19,7 +19,9 @@ describe('the builder', () => {
       .build()
     const env = await testEnv({ workflows: [pipeline] })
     const start = env.clock.now()
-    expect(await (await env.start(pipeline, undefined)).result()).toMatchObject({ outputs: { 'call-api': 'called', 'next-call': 'called' } })
+    expect(await (await env.start(pipeline, undefined)).result()).toMatchObject({
+      outputs: { 'call-api': 'called', 'next-call': 'called' },
+    })
     expect(env.clock.now() - start).toBe(30_000)
   })
 
@@ -39,7 +41,9 @@ describe('the builder', () => {
       .task('close', ({ parents }) => [parents.ship, parents.mail], { after: ['ship', 'mail'] })
       .build()
     const env = await testEnv({ workflows: [order] })
-    expect(await (await env.start(order, { cents: 5 })).result()).toMatchObject({ outputs: { close: ['shipped, charged 5', 'mailed, charged 5'] } })
+    expect(await (await env.start(order, { cents: 5 })).result()).toMatchObject({
+      outputs: { close: ['shipped, charged 5', 'mailed, charged 5'] },
+    })
     const missing = 'nobody' as never
     expect(() =>
       dag('bad')
@@ -59,7 +63,10 @@ function randomGraph(size: number, seed: string) {
     for (let k = 0; i > 0 && k < Math.floor(random.next() * 4); k++) after.add(`n${Math.floor(random.next() * i)}`)
     return { type: 'task', name: `n${i}`, handler: 'note', after: [...after] }
   })
-  return { parents: new Map(steps.map(({ name, after }) => [name, after])), steps: steps.sort(() => random.next() - 0.5) }
+  return {
+    parents: new Map(steps.map(({ name, after }) => [name, after])),
+    steps: steps.sort(() => random.next() - 0.5),
+  }
 }
 
 /** Counts whatever is read of a definition. */
@@ -77,13 +84,17 @@ describe('a graph of 1,000 steps', () => {
   it('runs each exactly once and never before its parents', async () => {
     const { steps, parents } = randomGraph(1_000, 'clean')
     const order: string[] = []
-    const graph = define({ name: 'graph', steps }, { handlers: [handler('note', ({ idempotencyKey }) => void order.push(idempotencyKey.split('/')[1]!))] })
+    const graph = define(
+      { name: 'graph', steps },
+      { handlers: [handler('note', ({ idempotencyKey }) => void order.push(idempotencyKey.split('/')[1]!))] },
+    )
     const env = await testEnv({ workflows: [graph] })
     await (await env.start(graph, undefined)).result()
     expect(new Set(order).size).toBe(1_000)
     expect(order).toHaveLength(1_000)
     const place = new Map(order.map((name, i) => [name, i]))
-    for (const [name, before] of parents) for (const parent of before) expect(place.get(parent)!).toBeLessThan(place.get(name)!)
+    for (const [name, before] of parents)
+      for (const parent of before) expect(place.get(parent)!).toBeLessThan(place.get(name)!)
   })
 
   it('does so in trouble: crashes, lost and repeated wake-ups, two runners at once', async () => {
@@ -115,7 +126,9 @@ describe('a graph of 1,000 steps', () => {
     // It was indeed taken from one process to the next, again and again.
     expect((await world.store.get('g'))!.epoch).toBeGreaterThan(5)
     expect(early).toEqual([])
-    const completed = (await client.history('g')).filter(({ type }) => type === 'step.completed').map((event) => ('id' in event ? event.id : ''))
+    const completed = (await client.history('g'))
+      .filter(({ type }) => type === 'step.completed')
+      .map((event) => ('id' in event ? event.id : ''))
     expect(completed).toHaveLength(1_000)
     expect(new Set(completed).size).toBe(1_000)
   })

@@ -8,19 +8,32 @@ const node = (name: string, ...after: string[]) => ({ name, type: 'task' as cons
 
 describe('a drawing', () => {
   it('puts every step below all those before it, near the middle of them', () => {
-    const names = layersOf([node('end', 'c', 'b'), node('a'), node('b', 'a'), node('z'), node('c', 'z'), node('far', 'a')]).map((layer) =>
-      layer.map(({ name }) => name),
-    )
+    const names = layersOf([
+      node('end', 'c', 'b'),
+      node('a'),
+      node('b', 'a'),
+      node('z'),
+      node('c', 'z'),
+      node('far', 'a'),
+    ]).map((layer) => layer.map(({ name }) => name))
     expect(names).toEqual([['a', 'z'], ['b', 'far', 'c'], ['end']])
   })
 
   it('as SVG has a box for each step and an arrow for each dependency, none on top of another', () => {
-    const steps = [0, 1, 2, 3, 4, 5].map((i) => ({ type: 'task', name: `s${i}`, handler: 'h', after: i === 0 ? [] : [`s${Math.floor((i - 1) / 2)}`] }))
+    const steps = [0, 1, 2, 3, 4, 5].map((i) => ({
+      type: 'task',
+      name: `s${i}`,
+      handler: 'h',
+      after: i === 0 ? [] : [`s${Math.floor((i - 1) / 2)}`],
+    }))
     const svg = toSvg(define({ name: 'tree', steps }, { handlers: [handler('h', () => 1)] }).definition)
-    const corners = [...svg.matchAll(/<rect x="([\d.]+)" y="([\d.]+)" width="190" height="46"/g)].map(([, x, y]) => [Number(x), Number(y)] as const)
+    const corners = [...svg.matchAll(/<rect x="([\d.]+)" y="([\d.]+)" width="190" height="46"/g)].map(
+      ([, x, y]) => [Number(x), Number(y)] as const,
+    )
     expect(corners).toHaveLength(6)
     for (const [i, [x, y]] of corners.entries()) {
-      for (const [otherX, otherY] of corners.slice(i + 1)) expect(Math.abs(x - otherX) >= 190 || Math.abs(y - otherY) >= 46).toBe(true)
+      for (const [otherX, otherY] of corners.slice(i + 1))
+        expect(Math.abs(x - otherX) >= 190 || Math.abs(y - otherY) >= 46).toBe(true)
     }
     expect(svg.match(/marker-end/g)).toHaveLength(5)
   })

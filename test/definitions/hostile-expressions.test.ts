@@ -7,8 +7,10 @@ import { ExpressionBounds, MOST } from '../../sdk/jsonata/expression-bounds.ts'
 import { deepSnapshot, INTRINSICS, reachable, SHARED } from './shared-state.ts'
 
 const chance = { now: () => 0, random: () => 0.3 }
-const INPUT = '{"items":[],"one":[{"a":1}],"list":[3,1,2],"o":{"x":{"y":1}},"s":"abc","__proto__":{"own":1},"then":"t","tupleStream":true,"@":1}'
-const VICTIM = '[$sum(list), $uppercase(s), $string(o), $map(list, function($v) { $v * 2 }), $match(s, /B/i).match, $sort(list), $keys(o)]'
+const INPUT =
+  '{"items":[],"one":[{"a":1}],"list":[3,1,2],"o":{"x":{"y":1}},"s":"abc","__proto__":{"own":1},"then":"t","tupleStream":true,"@":1}'
+const VICTIM =
+  '[$sum(list), $uppercase(s), $string(o), $map(list, function($v) { $v * 2 }), $match(s, /B/i).match, $sort(list), $keys(o)]'
 
 const rejections: unknown[] = []
 const heard = (reason: unknown): void => void rejections.push(reason)
@@ -61,7 +63,9 @@ async function harmOf(expression: string): Promise<{ outcome: string; harm: unkn
       ...(outcome === 'never ends' && { outcome }),
       ...(counted > MOST.steps + 1 && { counted }),
       ...((await outcomeOf(VICTIM, JSON.parse(INPUT))) !== victim && { victim: 'gives something else' }),
-      ...((await outcomeOf(expression, JSON.parse(INPUT))) !== outcome && { again: 'gives something else the second time' }),
+      ...((await outcomeOf(expression, JSON.parse(INPUT))) !== outcome && {
+        again: 'gives something else the second time',
+      }),
     },
   }
 }
@@ -121,7 +125,17 @@ const HOSTILE = [
   '$formatNumber(1, "0", {"__proto__": {"polluted": 1}, "zero-digit": "0"})',
   '$$.constructor.constructor("return 1")()',
   // Functions as objects.
-  ...['$sum', '$now', '$random', '$eval', 'function($x){$x}', '$sum(?)', '/a/', '$string ~> $length', '$pad(?, 3)'].flatMap((of) => [
+  ...[
+    '$sum',
+    '$now',
+    '$random',
+    '$eval',
+    'function($x){$x}',
+    '$sum(?)',
+    '/a/',
+    '$string ~> $length',
+    '$pad(?, 3)',
+  ].flatMap((of) => [
     members(of),
     last(`$sift(?, function() { true })(${of})`),
     last(`$spread(${of})`),
@@ -208,8 +222,37 @@ describe('whatever an expression does ends with it', () => {
       return {
         value: fc.oneof(
           { maxDepth: 5, depthSize: 'medium' },
-          fc.constantFrom('$', '$$', 'items', 'one', 'list', 'o', 's', '*', '**', '`__proto__`', '@', '$sum', '$now', '$each', '$eval', '$spread', '$merge'),
-          fc.constantFrom('function($x){ $x }', 'function($f){ $f($f) }', '$pad(?, 3)', '$append(?, $)', '{}', '[]', '"then"', '1', 'null', '"*"'),
+          fc.constantFrom(
+            '$',
+            '$$',
+            'items',
+            'one',
+            'list',
+            'o',
+            's',
+            '*',
+            '**',
+            '`__proto__`',
+            '@',
+            '$sum',
+            '$now',
+            '$each',
+            '$eval',
+            '$spread',
+            '$merge',
+          ),
+          fc.constantFrom(
+            'function($x){ $x }',
+            'function($f){ $f($f) }',
+            '$pad(?, 3)',
+            '$append(?, $)',
+            '{}',
+            '[]',
+            '"then"',
+            '1',
+            'null',
+            '"*"',
+          ),
           of((a) => `${last(`$each(?, function($v, $k){ $v })(${a})`)}`),
           of((a) => last(`$spread([${a}])`)),
           of((a) => last(`$sift(?, function(){ true })(${a})`)),
@@ -245,23 +288,37 @@ describe('whatever an expression does ends with it', () => {
   })
 
   it('and the transform operator is refused when a definition is checked', () => {
-    const definition = { name: 'w', steps: [{ type: 'task', name: 's', lambda: 'f', config: { a: '{{ $ ~> |input|{"a": 1}| }}' } }] }
-    expect(findProblems(definition, {})).toEqual([{ path: '$.steps[0].config.a', message: expect.stringContaining('transform operator') }])
+    const definition = {
+      name: 'w',
+      steps: [{ type: 'task', name: 's', lambda: 'f', config: { a: '{{ $ ~> |input|{"a": 1}| }}' } }],
+    }
+    expect(findProblems(definition, {})).toEqual([
+      { path: '$.steps[0].config.a', message: expect.stringContaining('transform operator') },
+    ])
   })
 
   it('and a function has no members', async () => {
-    for (const of of ['$sum', 'function($x){$x}', '$pad(?, 3)', '$now']) expect((await harmOf(members(of))).outcome).toMatch(/^(nothing|! .*does not match)/)
+    for (const of of ['$sum', 'function($x){$x}', '$pad(?, 3)', '$now'])
+      expect((await harmOf(members(of))).outcome).toMatch(/^(nothing|! .*does not match)/)
     expect((await harmOf(last('$spread([$sum])'))).outcome).toBe('[]')
   })
 
   it('and no function comes in with the input', async () => {
-    const forged = { big: Array.from({ length: 1_000 }, (_, i) => i), arguments: [], body: { type: 'value', value: 'forged' } }
+    const forged = {
+      big: Array.from({ length: 1_000 }, (_, i) => i),
+      arguments: [],
+      body: { type: 'value', value: 'forged' },
+    }
     for (const flag of ['_jsonata_lambda', '_jsonata_function']) {
       const data = { f: { [flag]: true, ...forged }, note: { [flag]: 'only a text' } }
-      expect(await outcomeOf('[$type(f), f.body.value, $lookup(note, $keys(note)[0])]', data)).toBe('["object","forged","only a text"]')
+      expect(await outcomeOf('[$type(f), f.body.value, $lookup(note, $keys(note)[0])]', data)).toBe(
+        '["object","forged","only a text"]',
+      )
       expect(await outcomeOf('f(?)()', data)).toContain('partially apply a non-function')
       expect(await outcomeOf('f()', data)).toContain('invoke a non-function')
-      expect(await outcomeOf('$map([1..20000], function() { f })', data)).toContain('more than 5000000 items and characters')
+      expect(await outcomeOf('$map([1..20000], function() { f })', data)).toContain(
+        'more than 5000000 items and characters',
+      )
     }
   })
 
@@ -273,13 +330,18 @@ describe('whatever an expression does ends with it', () => {
 
 describe('an expression is refused before it is parsed or matched at length', () => {
   /** `levels` times over what the parser copies. */
-  const nested = (levels: number, operator: string): string => `${'('.repeat(levels)}a${`${operator} b)`.repeat(levels)}`
+  const nested = (levels: number, operator: string): string =>
+    `${'('.repeat(levels)}a${`${operator} b)`.repeat(levels)}`
 
   it.each([
     ['copies of copies', nested(30, '??'), 'too long'],
     ['copies of copies by default', nested(30, '?:'), 'too long'],
     ['copies behind a bracket in a text', `${'('.repeat(30)}a${' & "([{" ?? b)'.repeat(30)}`, 'too long'],
-    ['copies behind a quote in a regular expression', `${'('.repeat(30)}a${' ~> $contains(/["]/) ?? b)'.repeat(30)}`, 'too long'],
+    [
+      'copies behind a quote in a regular expression',
+      `${'('.repeat(30)}a${' ~> $contains(/["]/) ?? b)'.repeat(30)}`,
+      'too long',
+    ],
     ['copies behind a comment', `${'('.repeat(30)}a${'/* " */ ?? b)'.repeat(30)}`, 'too long'],
     ['copies behind a name with a quote', `${'('.repeat(30)}a${' + b" ?? c)'.repeat(30)}`, 'too long'],
     ['copies behind a quoted name', `${'('.repeat(30)}a${' + `"(` ?? c)'.repeat(30)}`, 'too long'],

@@ -12,7 +12,8 @@ const DRIP = readFileSync(new URL('../../workflows/drip-campaign.json', import.m
 const DRIP_SHA256 = '4651802949d3ed14b7491dd68f72de98594a3ce1a45d17c34d1b6e0731c696e1'
 
 describe('a definition in JSON', () => {
-  const sendEmail = (sent: unknown[]) => handler('sendEmail', ({ config, idempotencyKey }) => sent.push([config, idempotencyKey]))
+  const sendEmail = (sent: unknown[]) =>
+    handler('sendEmail', ({ config, idempotencyKey }) => sent.push([config, idempotencyKey]))
 
   it('runs in order: the drip campaign, byte for byte', async () => {
     expect(createHash('sha256').update(DRIP).digest('hex')).toBe(DRIP_SHA256)
@@ -20,8 +21,15 @@ describe('a definition in JSON', () => {
     const drip = define(JSON.parse(DRIP), { handlers: [sendEmail(sent)] })
     const env = await testEnv({ workflows: [drip] })
     const run = await env.start(drip, {}, { id: 'd' })
-    expect(await run.get()).toMatchObject({ status: 'sleeping', waitingFor: [{ kind: 'sleep', id: 'wait-2-days', until: env.clock.now() + 172_800_000 }] })
-    expect(await run.result()).toEqual({ outputs: { 'send-welcome-email': 1, 'wait-2-days': undefined, 'send-follow-up': 2 }, skipped: [], failed: [] })
+    expect(await run.get()).toMatchObject({
+      status: 'sleeping',
+      waitingFor: [{ kind: 'sleep', id: 'wait-2-days', until: env.clock.now() + 172_800_000 }],
+    })
+    expect(await run.result()).toEqual({
+      outputs: { 'send-welcome-email': 1, 'wait-2-days': undefined, 'send-follow-up': 2 },
+      skipped: [],
+      failed: [],
+    })
     expect(sent).toEqual([
       [{ template: 'welcome' }, 'd/send-welcome-email'],
       [{ template: 'follow-up' }, 'd/send-follow-up'],
@@ -58,10 +66,23 @@ describe('a definition in JSON', () => {
         name: 'w',
         steps: [
           { type: 'task', name: 'price', handler: 'echo', config: { cents: '{{ input.amount * 100 }}' }, after: [] },
-          { type: 'branch', name: 'large', condition: 'steps.price.cents > 5000', ifTrue: ['ask'], ifFalse: ['wave through'], after: 'price' },
+          {
+            type: 'branch',
+            name: 'large',
+            condition: 'steps.price.cents > 5000',
+            ifTrue: ['ask'],
+            ifFalse: ['wave through'],
+            after: 'price',
+          },
           { type: 'task', name: 'ask', handler: 'echo', config: '{{ "ask about " & $string(steps.price.cents) }}' },
           { type: 'task', name: 'wave through', handler: 'echo', config: 'fine' },
-          { type: 'task', name: 'end', handler: 'echo', config: { all: '{{ $keys(steps) }}' }, after: ['ask', 'wave through'] },
+          {
+            type: 'task',
+            name: 'end',
+            handler: 'echo',
+            config: { all: '{{ $keys(steps) }}' },
+            after: ['ask', 'wave through'],
+          },
         ],
       },
       { handlers: [handler('echo', ({ config }) => config)] },
@@ -71,12 +92,19 @@ describe('a definition in JSON', () => {
       outputs: { ask: 'ask about 6000', end: { all: ['price', 'large', 'ask'] } },
       skipped: ['wave through'],
     })
-    expect(await (await env.start(w, { amount: 10 })).result()).toMatchObject({ outputs: { 'wave through': 'fine' }, skipped: ['ask'] })
+    expect(await (await env.start(w, { amount: 10 })).result()).toMatchObject({
+      outputs: { 'wave through': 'fine' },
+      skipped: ['ask'],
+    })
   })
 
   it.each([
     ['goes round for ever', '($f := function($n) { $f($n + 1) }; $f(0))', 'more than 200000 steps'],
-    ['goes ever deeper', '($f := function($n) { 1 + $f($n + 1) }; $f(0))', 'more than 20000 of its parts are under way at once'],
+    [
+      'goes ever deeper',
+      '($f := function($n) { 1 + $f($n + 1) }; $f(0))',
+      'more than 20000 of its parts are under way at once',
+    ],
     ['is wrong about its data', '$sum("x" & 1, 2, 3)', 'failed'],
   ])('fails the step, and nothing else, if an expression %s', async (_what, expression, message) => {
     const steps = [
@@ -132,10 +160,16 @@ describe('a definition in JSON', () => {
     })
     const cancels = define(shape(), { handlers: [fail, ok] })
     const env = await testEnv({ workflows: [cancels] })
-    await expect((await env.start(cancels, undefined)).result()).rejects.toThrow("step 'bad' failed, so 'next' and what comes after it did not run")
+    await expect((await env.start(cancels, undefined)).result()).rejects.toThrow(
+      "step 'bad' failed, so 'next' and what comes after it did not run",
+    )
     const skips = define({ ...shape('skip'), name: 'skips' }, { handlers: [fail, ok] })
     const other = await testEnv({ workflows: [skips] })
-    expect(await (await other.start(skips, undefined)).result()).toEqual({ outputs: { beside: 'ok' }, skipped: ['next'], failed: ['bad'] })
+    expect(await (await other.start(skips, undefined)).result()).toEqual({
+      outputs: { beside: 'ok' },
+      skipped: ['next'],
+      failed: ['bad'],
+    })
   })
 
   it('is drawn as Mermaid, and described as JSON Schema', () => {
@@ -157,16 +191,36 @@ describe('a definition that is not valid', () => {
   const task = (name: string, rest: object = {}) => ({ type: 'task', name, handler: 'h', ...rest })
 
   it.each([
-    ['a cycle', [task('a', { after: 'b' }), task('b', { after: ['c'] }), task('c', { after: 'a' })], '$.steps', 'circle'],
+    [
+      'a cycle',
+      [task('a', { after: 'b' }), task('b', { after: ['c'] }), task('c', { after: 'a' })],
+      '$.steps',
+      'circle',
+    ],
     ['an unknown parent', [task('a', { after: ['x'] })], '$.steps[0].after[0]', "no step 'x'"],
     ['a duplicate name', [task('a'), task('a')], '$.steps[1].name', 'already'],
     ['an unknown handler', [task('a', { handler: 'nope' })], '$.steps[0].handler', 'known: h'],
     ['a wait without a time', [{ type: 'wait', name: 'w' }], '$.steps[0]', 'durationMs'],
     ['a wait of zero', [{ type: 'wait', name: 'w', durationMs: 0 }], '$.steps[0].durationMs', ''],
-    ['a wait of over 365 days', [{ type: 'wait', name: 'w', durationMs: 366 * 86_400_000 }], '$.steps[0].durationMs', ''],
+    [
+      'a wait of over 365 days',
+      [{ type: 'wait', name: 'w', durationMs: 366 * 86_400_000 }],
+      '$.steps[0].durationMs',
+      '',
+    ],
     ['a step that is its own parent', [task('a', { after: 'a' })], '$.steps[0].after', 'itself'],
-    ['a condition that does not parse', [{ type: 'branch', name: 'b', condition: '1 +', ifTrue: [], after: [] }], '$.steps[0].condition', 'JSONata'],
-    ['a template that does not parse', [task('a', { config: { x: ['{{ ( }}'] } })], '$.steps[0].config.x[0]', 'JSONata'],
+    [
+      'a condition that does not parse',
+      [{ type: 'branch', name: 'b', condition: '1 +', ifTrue: [], after: [] }],
+      '$.steps[0].condition',
+      'JSONata',
+    ],
+    [
+      'a template that does not parse',
+      [task('a', { config: { x: ['{{ ( }}'] } })],
+      '$.steps[0].config.x[0]',
+      'JSONata',
+    ],
     ['a name of 101 characters', [task('x'.repeat(101))], '$.steps[0].name', ''],
     ['an unknown type', [{ type: 'teleport', name: 't' }], '$.steps[0].type', ''],
     ['over 1,000 steps', Array.from({ length: 1001 }, (_, i) => task(`s${i}`)), '$.steps', ''],

@@ -47,7 +47,10 @@ describe('regular expressions in one pass', () => {
   it('finds what JavaScript finds, whatever the expression', () => {
     const { pattern } = fc.letrec((again) => ({
       atom: fc.oneof(
-        { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'c', '.', '[ab]', '[^a]', '\\w', '\\s', 'A', '-', 'σ', '[µǅ]', '[^ς]') },
+        {
+          weight: 4,
+          arbitrary: fc.constantFrom('a', 'b', 'c', '.', '[ab]', '[^a]', '\\w', '\\s', 'A', '-', 'σ', '[µǅ]', '[^ς]'),
+        },
         { weight: 1, arbitrary: fc.constantFrom('^', '$', '\\b', '\\B') },
         { weight: 2, arbitrary: again('pattern').map((inner) => `(${inner})`) },
         { weight: 1, arbitrary: again('pattern').map((inner) => `(?:${inner})`) },
@@ -82,7 +85,16 @@ describe('regular expressions in one pass', () => {
 
   it('ignores case as JavaScript does, for every character', () => {
     const all = String.fromCharCode(...Array.from({ length: 0x10000 }, (_, unit) => unit))
-    for (const source of ['[σµǅſKßİıÅθΘϴ]', '[^σµǅſKßİı]', '[a-zα-ω]', '[^A-Z\\u0100-\\u0200]', '\\w', '\\W', '[\\W_]', '[\\u1c80-\\u1e9f\\u2c00-\\ua7ff]']) {
+    for (const source of [
+      '[σµǅſKßİıÅθΘϴ]',
+      '[^σµǅſKßİı]',
+      '[a-zα-ω]',
+      '[^A-Z\\u0100-\\u0200]',
+      '\\w',
+      '\\W',
+      '[\\W_]',
+      '[\\u1c80-\\u1e9f\\u2c00-\\ua7ff]',
+    ]) {
       const taken = (regex: { lastIndex: number; exec(text: string): unknown }): string[] =>
         [...all].filter((char) => {
           regex.lastIndex = 0

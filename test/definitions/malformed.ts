@@ -23,7 +23,8 @@ const garbage = fc.oneof(
 )
 
 type Steps = Record<string, unknown>[]
-const chain = (length: number): Steps => Array.from({ length }, (_, i) => ({ type: 'task', name: `s${i}`, handler: 'h', after: i === 0 ? [] : [`s${i - 1}`] }))
+const chain = (length: number): Steps =>
+  Array.from({ length }, (_, i) => ({ type: 'task', name: `s${i}`, handler: 'h', after: i === 0 ? [] : [`s${i - 1}`] }))
 
 /** Each spoils a chain of steps, at least two, that would be fine without it. */
 const DEFECTS: ((steps: Steps, at: number) => void)[] = [
@@ -46,11 +47,13 @@ const DEFECTS: ((steps: Steps, at: number) => void)[] = [
   (steps, at) => (steps[at] = { type: 'map', name: 'm', handler: 'h', items: '[1', after: [] }),
 ]
 
-const spoilt = fc.tuple(fc.integer({ min: 2, max: 6 }), fc.nat(5), fc.constantFrom(...DEFECTS)).map(([length, at, spoil]) => {
-  const steps = chain(length)
-  spoil(steps, at % length)
-  return { steps }
-})
+const spoilt = fc
+  .tuple(fc.integer({ min: 2, max: 6 }), fc.nat(5), fc.constantFrom(...DEFECTS))
+  .map(([length, at, spoil]) => {
+    const steps = chain(length)
+    spoil(steps, at % length)
+    return { steps }
+  })
 
 /** JSON that is no definition: garbage of all sorts, and definitions with one thing wrong. None has a name. */
 export const malformedDefinition: fc.Arbitrary<unknown> = fc.oneof(garbage, spoilt)

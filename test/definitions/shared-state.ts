@@ -8,7 +8,24 @@ export const SHARED: unknown[] = [[...builtIns()], [...jsonatasOwn()], jsonata, 
 
 /** What of JavaScript itself an expression might get hold of. */
 export const INTRINSICS: unknown[] = [
-  ...[Object, Function, Array, String, Number, Boolean, Symbol, RegExp, Date, Promise, Map, Set, WeakMap, Error, TypeError, RangeError],
+  ...[
+    Object,
+    Function,
+    Array,
+    String,
+    Number,
+    Boolean,
+    Symbol,
+    RegExp,
+    Date,
+    Promise,
+    Map,
+    Set,
+    WeakMap,
+    Error,
+    TypeError,
+    RangeError,
+  ],
   JSON,
   Math,
   Reflect,
@@ -20,9 +37,12 @@ export const INTRINSICS: unknown[] = [
 function jsonatasOwn(): Map<string, unknown> {
   const found = new Map<string, unknown>()
   const program = jsonata('0')
-  program.assign(Symbol.for('jsonata.__evaluate_entry') as unknown as string, (_node: unknown, _input: unknown, env: { lookup(name: string): unknown }) => {
-    for (const name of Object.keys(CHARGES)) found.set(name, env.lookup(name))
-  })
+  program.assign(
+    Symbol.for('jsonata.__evaluate_entry') as unknown as string,
+    (_node: unknown, _input: unknown, env: { lookup(name: string): unknown }) => {
+      for (const name of Object.keys(CHARGES)) found.set(name, env.lookup(name))
+    },
+  )
   void program.evaluate(undefined)
   return found
 }
@@ -31,7 +51,8 @@ function jsonatasOwn(): Map<string, unknown> {
 export function deepSnapshot(roots: unknown[], known: ReadonlySet<object> = new Set()): string[] {
   const objects = reachable(roots, known)
   const numbers = new Map([...objects].map((object, number) => [object, number]))
-  const named = (value: unknown): string => (isObject(value) ? `#${numbers.get(value)}` : `${typeof value} ${String(value)}`)
+  const named = (value: unknown): string =>
+    isObject(value) ? `#${numbers.get(value)}` : `${typeof value} ${String(value)}`
   return [...objects].map((object) => {
     if (known.has(object)) return named(object)
     const members = keysOf(object).map((key) => {
@@ -48,12 +69,15 @@ export function reachable(roots: unknown[], known: ReadonlySet<object> = new Set
   for (const object of found) {
     if (known.has(object)) continue
     const members = keysOf(object).map((key) => Object.getOwnPropertyDescriptor(object, key)!)
-    for (const part of [Object.getPrototypeOf(object), ...members.flatMap(({ value, get, set }) => [value, get, set])]) if (isObject(part)) found.add(part)
+    for (const part of [Object.getPrototypeOf(object), ...members.flatMap(({ value, get, set }) => [value, get, set])])
+      if (isObject(part)) found.add(part)
   }
   return found
 }
 
 /** Without what JavaScript works out anew for each call of an old-style function. */
-const keysOf = (object: object): (string | symbol)[] => Reflect.ownKeys(object).filter((key) => key !== 'caller' && key !== 'arguments')
+const keysOf = (object: object): (string | symbol)[] =>
+  Reflect.ownKeys(object).filter((key) => key !== 'caller' && key !== 'arguments')
 
-const isObject = (value: unknown): value is object => (typeof value === 'object' && value !== null) || typeof value === 'function'
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function'

@@ -33,7 +33,14 @@ describe('the steps of a run, from outside', () => {
     expect(await env.client.steps(run.runId)).toEqual([
       { name: 'first', type: 'task', after: [], status: 'COMPLETED', startedAt: begun, endedAt: begun },
       { name: 'nap', type: 'wait', after: ['first'], status: 'COMPLETED', startedAt: begun, endedAt: begun + HOUR },
-      { name: 'last', type: 'task', after: ['nap'], status: 'COMPLETED', startedAt: begun + HOUR, endedAt: begun + HOUR },
+      {
+        name: 'last',
+        type: 'task',
+        after: ['nap'],
+        status: 'COMPLETED',
+        startedAt: begun + HOUR,
+        endedAt: begun + HOUR,
+      },
     ])
   })
 
@@ -54,7 +61,13 @@ describe('the steps of a run, from outside', () => {
     const w = define({ name: 'w', steps }, { handlers: [slow, flaky, ok], workflows: [child] })
     const env = await testEnv({ workflows: [w, child] })
     const run = await env.start(w, undefined)
-    expect(await seen(env, run)).toEqual({ ask: 'WAITING', call: 'WAITING', work: 'RUNNING', again: 'RUNNING', each: 'COMPLETED' })
+    expect(await seen(env, run)).toEqual({
+      ask: 'WAITING',
+      call: 'WAITING',
+      work: 'RUNNING',
+      again: 'RUNNING',
+      each: 'COMPLETED',
+    })
     const [ask, , , again] = await env.client.steps(run.runId)
     expect([ask!.wakeAt, again!.wakeAt]).toEqual([env.clock.now() + HOUR, env.clock.now() + HOUR])
     isBroken = false
@@ -75,7 +88,13 @@ describe('the steps of a run, from outside', () => {
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, { left: false })
     await run.result()
-    expect(await seen(env, run)).toEqual({ bad: 'FAILED', spared: 'SKIPPED', which: 'COMPLETED', left: 'SKIPPED', right: 'COMPLETED' })
+    expect(await seen(env, run)).toEqual({
+      bad: 'FAILED',
+      spared: 'SKIPPED',
+      which: 'COMPLETED',
+      left: 'SKIPPED',
+      right: 'COMPLETED',
+    })
   })
 
   it('that were not done when the run was ended are failed or skipped, not left open', async () => {

@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest'
+import type { Json } from '../../sdk/base/json.ts'
 import { Catalogue, handler } from '../../sdk/definitions/index.ts'
 import { StoredWorkflows } from '../../sdk/definitions/stored-workflows.ts'
-import type { Json } from '../../sdk/engine/json.ts'
 import { ConflictError, InvalidInputError, Registry, UnknownWorkflowError, workflow } from '../../sdk/index.ts'
-import type { DocumentStore, TaskStore, World } from '../../sdk/ports.ts'
+import type { DocumentStore } from '../../sdk/ports/documents.ts'
+import type { TaskStore } from '../../sdk/ports/tasks.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { testEnv, VirtualClock } from '../../sdk/testing/index.ts'
 
 const say = handler('say', ({ config }) => config)
 const says = (word: string, waitMs?: number) => ({
-  steps: [...(waitMs === undefined ? [] : [{ type: 'wait', name: 'nap', durationMs: waitMs }]), { type: 'task', name: 'say', handler: 'say', config: word }],
+  steps: [
+    ...(waitMs === undefined ? [] : [{ type: 'wait', name: 'nap', durationMs: waitMs }]),
+    { type: 'task', name: 'say', handler: 'say', config: word },
+  ],
 })
 const HOUR = 3_600_000
 
@@ -19,19 +24,32 @@ async function open() {
 describe('a stored definition', () => {
   it('is started by its name like any workflow', async () => {
     const env = await open()
-    expect(await env.definitions.save('greet', { version: '2.4', ...says('hello') })).toMatchObject({ name: 'greet', version: 1, isNew: true })
+    expect(await env.definitions.save('greet', { version: '2.4', ...says('hello') })).toMatchObject({
+      name: 'greet',
+      version: 1,
+      isNew: true,
+    })
     const { runId } = await env.client.start('greet', undefined)
     expect(await env.handle(runId).result()).toMatchObject({ outputs: { say: 'hello' } })
     expect(await env.client.get(runId)).toMatchObject({ workflow: 'greet', version: 1 })
     expect(await env.definitions.list()).toEqual([
-      { name: 'greet', version: 1, label: '2.4', createdAt: expect.any(Number) as number, updatedAt: expect.any(Number) as number },
+      {
+        name: 'greet',
+        version: 1,
+        label: '2.4',
+        createdAt: expect.any(Number) as number,
+        updatedAt: expect.any(Number) as number,
+      },
     ])
   })
 
   it('is refused when it is saved if it hands out tasks that cannot be sent', async () => {
     const env = await open()
     const refusal = (type: string) => (type === 'gpu' ? undefined : `there is no queue for tasks of type '${type}'`)
-    const catalogue = new Catalogue({ ...env.client.world, store: env.store, documents: env.documents, tasks: { refusal } as TaskStore }, new Registry([]))
+    const catalogue = new Catalogue(
+      { ...env.client.world, store: env.store, documents: env.documents, tasks: { refusal } as TaskStore },
+      new Registry([]),
+    )
     const draws = (worker: string) => ({ steps: [{ type: 'task', name: 'draw', worker }] })
     await expect(catalogue.save('draw', draws('cpu'))).rejects.toMatchObject({
       problems: [{ path: '$.steps[0].worker', message: "there is no queue for tasks of type 'cpu'" }],
@@ -43,10 +61,16 @@ describe('a stored definition', () => {
     const env = await open()
     await env.definitions.save('greet', says('one'))
     await env.advance('1h')
-    expect(await env.definitions.save('greet', { name: 'greet', ...says('one') })).toMatchObject({ version: 1, isNew: false })
+    expect(await env.definitions.save('greet', { name: 'greet', ...says('one') })).toMatchObject({
+      version: 1,
+      isNew: false,
+    })
     expect(await env.definitions.save('greet', says('two'))).toMatchObject({ version: 2, isNew: true })
     expect(await env.definitions.save('greet', says('one'))).toMatchObject({ version: 3, isNew: true })
-    expect(await env.definitions.get('greet', 1)).toMatchObject({ version: 1, definition: { name: 'greet', ...says('one') } })
+    expect(await env.definitions.get('greet', 1)).toMatchObject({
+      version: 1,
+      definition: { name: 'greet', ...says('one') },
+    })
     expect(await env.definitions.get('greet', 2)).toMatchObject({ definition: says('two') })
     expect(await env.definitions.get('greet')).toMatchObject({ version: 3 })
     await expect(env.definitions.get('greet', 4)).rejects.toThrow(UnknownWorkflowError)
@@ -56,9 +80,14 @@ describe('a stored definition', () => {
 
   it('loses none of many that are saved at once', async () => {
     const env = await open()
-    const saved = await Promise.all(Array.from({ length: 20 }, (_, n) => env.definitions.save('greet', says(`word ${n}`))))
-    expect(saved.map(({ version }) => version).sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
-    for (const [n, { version }] of saved.entries()) expect(await env.definitions.get('greet', version)).toMatchObject({ definition: says(`word ${n}`) })
+    const saved = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => env.definitions.save('greet', says(`word ${n}`))),
+    )
+    expect(saved.map(({ version }) => version).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 20 }, (_, n) => n + 1),
+    )
+    for (const [n, { version }] of saved.entries())
+      expect(await env.definitions.get('greet', version)).toMatchObject({ definition: says(`word ${n}`) })
     expect(await env.definitions.get('greet')).toMatchObject({ version: 20 })
   })
 
@@ -86,7 +115,12 @@ describe('a stored definition', () => {
       })
       .catch((e) => e)
     expect(refused).toBeInstanceOf(InvalidInputError)
-    expect(refused.problems.map(({ path }: { path: string }) => path)).toEqual(['$.name', '$.steps[1].name', '$.steps[0].handler', '$.steps[1]'])
+    expect(refused.problems.map(({ path }: { path: string }) => path)).toEqual([
+      '$.name',
+      '$.steps[1].name',
+      '$.steps[0].handler',
+      '$.steps[1]',
+    ])
     await expect(env.definitions.save('schema.json', says('x'))).rejects.toThrow('JSON Schema')
     await expect(env.definitions.save('in-code', says('x'))).rejects.toThrow(ConflictError)
     expect(await env.definitions.list()).toEqual([])
@@ -100,7 +134,10 @@ describe('a stored definition', () => {
     await expect(elsewhere.definitions.save('greet', says('hello'))).rejects.toThrow("no handler 'say'")
     await env.restart([], [])
     await env.advance('2h')
-    expect(await env.client.get(runId)).toMatchObject({ status: 'stuck', error: { message: expect.stringContaining('not in this code: say') } })
+    expect(await env.client.get(runId)).toMatchObject({
+      status: 'stuck',
+      error: { message: expect.stringContaining('not in this code: say') },
+    })
     await expect(env.client.start('greet', undefined)).rejects.toThrow(UnknownWorkflowError)
     await env.restart([], [say])
     expect(await env.handle(runId).result()).toMatchObject({ outputs: { say: 'hello' } })
@@ -110,7 +147,10 @@ describe('a stored definition', () => {
 describe('a workflow in the code', () => {
   it('is found at once, and asks nothing of the store', () => {
     const code = workflow('code', async () => 1)
-    const nobody = new Proxy({}, { get: (_target, property) => expect.unreachable(`documents.${String(property)} was called`) }) as DocumentStore
+    const nobody = new Proxy(
+      {},
+      { get: (_target, property) => expect.unreachable(`documents.${String(property)} was called`) },
+    ) as DocumentStore
     const world = { documents: nobody, clock: new VirtualClock(0) } as unknown as World
     const source = new StoredWorkflows(world, new Registry([code]))
     expect(source.exact('code', 1)).toBe(code)
@@ -128,7 +168,10 @@ describe('a stored definition with children', () => {
   }
 
   it('runs those in the code, and other definitions in the version that is the latest when they start', async () => {
-    const env = await testEnv({ workflows: [workflow('in-code', async (_ctx, input: number) => input * 2)], handlers: [say] })
+    const env = await testEnv({
+      workflows: [workflow('in-code', async (_ctx, input: number) => input * 2)],
+      handlers: [say],
+    })
     await env.definitions.save('child', says('one'))
     await env.definitions.save('parent', parent)
     await env.definitions.save('doubles', { steps: [{ type: 'workflow', name: 'call', workflow: 'in-code' }] })
@@ -224,7 +267,11 @@ describe('deleting a definition', () => {
   it('sees a run that was created after its first look, and takes the mark back', async () => {
     const env = await open()
     await env.definitions.save('greet', says('hello', HOUR))
-    const marking = hold(env.documents, 'put', (_collection, _key, value) => (value as { isDeleted?: boolean }).isDeleted === true)
+    const marking = hold(
+      env.documents,
+      'put',
+      (_collection, _key, value) => (value as { isDeleted?: boolean }).isDeleted === true,
+    )
     const deleting = env.definitions.delete('greet').catch((error: unknown) => error)
     await marking.reached
     await env.client.start('greet', undefined, { id: 'quick' })
@@ -249,7 +296,11 @@ describe('deleting a definition', () => {
   it('gives way to a definition that is saved meanwhile', async () => {
     const env = await open()
     await env.definitions.save('greet', says('one'))
-    const marking = hold(env.documents, 'put', (_collection, _key, value) => (value as { isDeleted?: boolean }).isDeleted === true)
+    const marking = hold(
+      env.documents,
+      'put',
+      (_collection, _key, value) => (value as { isDeleted?: boolean }).isDeleted === true,
+    )
     const deleting = env.definitions.delete('greet').catch((error: unknown) => error)
     await marking.reached
     await env.definitions.save('greet', says('two'))

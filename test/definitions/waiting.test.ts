@@ -56,20 +56,35 @@ describe('a wait', () => {
     ['less than nothing', -1],
     ['more than 365 days', 365 * DAY + 1],
   ])('of %s is refused, as data and in the builder', (_what, durationMs) => {
-    expect(findProblems({ name: 'w', steps: [{ type: 'wait', name: 'nap', durationMs }] }, NOTHING)).toMatchObject([{ path: '$.steps[0].durationMs' }])
+    expect(findProblems({ name: 'w', steps: [{ type: 'wait', name: 'nap', durationMs }] }, NOTHING)).toMatchObject([
+      { path: '$.steps[0].durationMs' },
+    ])
     expect(() => dag('w').sleep('nap', durationMs)).toThrow(/positive|365 days/)
   })
 
   it('that nothing comes after is warned of, and so is a step that follows nothing where others do', () => {
-    const say = (name: string, after?: string) => ({ type: 'task' as const, name, lambda: 'say', ...(after !== undefined && { after }) })
-    const nap = (after?: string) => ({ type: 'wait' as const, name: 'nap', durationMs: 1_000, ...(after !== undefined && { after }) })
+    const say = (name: string, after?: string) => ({
+      type: 'task' as const,
+      name,
+      lambda: 'say',
+      ...(after !== undefined && { after }),
+    })
+    const nap = (after?: string) => ({
+      type: 'wait' as const,
+      name: 'nap',
+      durationMs: 1_000,
+      ...(after !== undefined && { after }),
+    })
     const warned = (...steps: Parameters<typeof findWarnings>[0]['steps']) =>
       findWarnings({ name: 'w', steps }).map(({ path, message }) => `${path} ${message.slice(0, 30)}`)
     expect(warned(say('a'), nap(), say('b'))).toEqual([])
     expect(warned(say('a'), say('b'), nap())).toEqual(['$.steps[2] nothing comes after this wait,'])
     expect(warned(say('a'), nap('a'), say('b', 'nap'))).toEqual([])
     // What the author meant: nap, then b. What was written: b at once.
-    expect(warned(say('a'), nap('a'), say('b'))).toEqual(['$.steps[1] nothing comes after this wait,', '$.steps[2] says nothing of what it comes '])
+    expect(warned(say('a'), nap('a'), say('b'))).toEqual([
+      '$.steps[1] nothing comes after this wait,',
+      '$.steps[2] says nothing of what it comes ',
+    ])
   })
 
   it('of 365 days is fine, and over 30 days warned of: when it is defined, and in the log when it begins', async () => {
@@ -86,9 +101,13 @@ describe('a wait', () => {
   it('with neither duration nor timestamp is refused, and fails its step if it ever gets to run', async () => {
     const timeless: Definition = { name: 'timeless', steps: [{ type: 'wait', name: 'nap' }] }
     expect(() => define(timeless)).toThrow("$.steps[0]: give either 'durationMs' or 'untilTimestamp'")
-    const unchecked = workflow('timeless', (ctx, input) => interpret(ctx, timeless, input, { handlers: new Map(), workflows: new Map() }))
+    const unchecked = workflow('timeless', (ctx, input) =>
+      interpret(ctx, timeless, input, { handlers: new Map(), workflows: new Map() }),
+    )
     const env = await testEnv({ workflows: [unchecked] })
-    await expect((await env.start(unchecked, undefined)).result()).rejects.toThrow("wait 'nap' has neither durationMs nor untilTimestamp")
+    await expect((await env.start(unchecked, undefined)).result()).rejects.toThrow(
+      "wait 'nap' has neither durationMs nor untilTimestamp",
+    )
   })
 
   it('until a time that has passed is over at once', async () => {
@@ -110,7 +129,13 @@ describe('a wait', () => {
     await run.result()
     await env.client.wake(run.runId, { idempotencyKey: 'resume' })
     expect(await env.store.claim(run.runId, { owner: 'late', ms: 1_000 })).toBeUndefined()
-    expect((await run.history()).map(({ type }) => type)).toEqual(['run.started', 'sleep.started', 'sleep.completed', 'step.completed', 'run.completed'])
+    expect((await run.history()).map(({ type }) => type)).toEqual([
+      'run.started',
+      'sleep.started',
+      'sleep.completed',
+      'step.completed',
+      'run.completed',
+    ])
   })
 
   it('is told to the outside: the run paused, then the step completed after a wait', async () => {
@@ -129,8 +154,13 @@ describe('a wait', () => {
 
 describe('a pause within a step', () => {
   it('keeps the step running, and goes on where it was', async () => {
-    const twoHalves = handler('halves', async ({ lastCheckpoint, pause }) => (lastCheckpoint === 'half' ? 'whole' : pause('rest', '1h', 'half')))
-    const w = define({ name: 'w', steps: [{ type: 'task', name: 'work', handler: 'halves' }] }, { handlers: [twoHalves] })
+    const twoHalves = handler('halves', async ({ lastCheckpoint, pause }) =>
+      lastCheckpoint === 'half' ? 'whole' : pause('rest', '1h', 'half'),
+    )
+    const w = define(
+      { name: 'w', steps: [{ type: 'task', name: 'work', handler: 'halves' }] },
+      { handlers: [twoHalves] },
+    )
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined)
     expect(await statuses(env, run.runId)).toEqual({ work: 'RUNNING' })

@@ -75,7 +75,12 @@ describe('a task for a worker', () => {
 
   it('can be built, with the type of what it gives', async () => {
     const built = dag<{ topic: string }>('built')
-      .worker<{ text: string }>('write', 'llm', { config: { about: '{{ input.topic }}' }, timeout: '1m', heartbeatTimeout: '10s', maxIterations: 5 })
+      .worker<{ text: string }>('write', 'llm', {
+        config: { about: '{{ input.topic }}' },
+        timeout: '1m',
+        heartbeatTimeout: '10s',
+        maxIterations: 5,
+      })
       .build()
     expect(built.definition.steps).toEqual([
       {
@@ -91,7 +96,9 @@ describe('a task for a worker', () => {
     ])
     const env = await testEnv({ workflows: [built] })
     env.worker('llm', ({ input }) => ({ text: `on ${input.about}` }))
-    expect(await (await env.start(built, { topic: 'ice' })).result()).toMatchObject({ outputs: { write: { text: 'on ice' } } })
+    expect(await (await env.start(built, { topic: 'ice' })).result()).toMatchObject({
+      outputs: { write: { text: 'on ice' } },
+    })
     const inferred = dag('inferred')
       .worker('a', 'llm')
       .task('b', ({ parents }) => parents.a, { after: 'a' })

@@ -9,9 +9,13 @@ test('the guide says of every request what its body looks like; workers have a g
   const guide = readFileSync(new URL('../../docs/deploying.md', import.meta.url), 'utf8')
   const told = [...guide.matchAll(ROW)].map(([, request]) => request!)
   await using api = await Api.open()
-  const { paths } = (await api.get('/openapi.json')).body as { paths: Record<string, Record<string, { requestBody?: unknown }>> }
+  const { paths } = (await api.get('/openapi.json')).body as {
+    paths: Record<string, Record<string, { requestBody?: unknown }>>
+  }
   const taken = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { requestBody }]) => (requestBody && !path.startsWith('/v1/') ? [`${method.toUpperCase()} ${path}`] : [])),
+    Object.entries(methods).flatMap(([method, { requestBody }]) =>
+      requestBody && !path.startsWith('/v1/') ? [`${method.toUpperCase()} ${path}`] : [],
+    ),
   )
   expect(told.toSorted()).toEqual(taken.toSorted())
 })

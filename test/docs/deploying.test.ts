@@ -19,7 +19,12 @@ it('every option of the construct is explained in docs/deploying.md, and none th
 it('the curl of docs/deploying.md signs its request for API Gateway', async () => {
   await using api = await fakeServer(() => ({ status: 201, body: '{}' }))
   const command = /```sh\n(curl [\s\S]*?)```/.exec(read('docs/deploying.md'))![1]!
-  const env = { OVERWINTER_URL: api.url, AWS_ACCESS_KEY_ID: 'AKIDSHOP', AWS_SECRET_ACCESS_KEY: 'shop-secret', AWS_SESSION_TOKEN: 'for-an-hour' }
+  const env = {
+    OVERWINTER_URL: api.url,
+    AWS_ACCESS_KEY_ID: 'AKIDSHOP',
+    AWS_SECRET_ACCESS_KEY: 'shop-secret',
+    AWS_SESSION_TOKEN: 'for-an-hour',
+  }
   await using curl = new Running('bash', ['-c', command], { env })
   expect(await curl.exited, curl.stderr).toBe(0)
   const [{ request, body }] = api.asked as [Asked]

@@ -3,7 +3,11 @@ import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 
 const root = new URL('../..', import.meta.url).pathname
-const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs')).flatMap((file) => (file.endsWith('.md') ? [`docs/${file}`] : []))]
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(root, 'docs')).flatMap((file) => (file.endsWith('.md') ? [`docs/${file}`] : [])),
+]
 
 /** As GitHub makes them of headings. */
 const anchorsOf = (page: string) =>

@@ -13,7 +13,9 @@ describe('the picture in README', () => {
   it('is a recording of the demo, from the first process to the last word', () => {
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('](docs/resume.svg)')
     const text = svg.replaceAll(/<[^>]*>/g, '')
-    expect(text).toMatch(/process \d+ is up[\s\S]*was killed \(SIGKILL\)[\s\S]*process \d+ is up[\s\S]*completed[\s\S]*Everything happened once/)
+    expect(text).toMatch(
+      /process \d+ is up[\s\S]*was killed \(SIGKILL\)[\s\S]*process \d+ is up[\s\S]*completed[\s\S]*Everything happened once/,
+    )
   })
 
   it('is small, says nothing of the machine that recorded it, and keeps still for those who want that', () => {

@@ -20,5 +20,7 @@ it.each(reference.entryPoints)('it has everything that $name has at run time', a
 it('it shows nothing private, and the comments of members', () => {
   const all = reference.entryPoints.flatMap(({ exports }) => exports)
   expect(all.filter(({ code }) => /^\s*(private\b|#)/m.test(code))).toEqual([])
-  expect(all.find(({ name }) => name === 'Context')!.code).toContain('/** Waits without holding anything: a second or a year. */\n  sleep(')
+  expect(all.find(({ name }) => name === 'Context')!.code).toContain(
+    '/** Waits without holding anything: a second or a year. */\n  sleep(',
+  )
 })

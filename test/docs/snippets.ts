@@ -46,7 +46,11 @@ export class SnippetFolder {
     const lines = readFileSync(report, 'utf8').split('\n').filter(Boolean)
     const told = lines.map((line) => JSON.parse(line) as { file: string; problem?: string })
     const ends = new Map(told.map(({ file, problem }) => [file, problem ?? 'ran to its end']))
-    return { code, stderr: running.stderr, of: ({ name }) => ends.get(join(this.folder, name)) ?? `did not come to its end\n${running.stderr}` }
+    return {
+      code,
+      stderr: running.stderr,
+      of: ({ name }) => ends.get(join(this.folder, name)) ?? `did not come to its end\n${running.stderr}`,
+    }
   }
 
   private write(name: string, text: string): string {

@@ -14,13 +14,16 @@ const block = (language: string, containing: string) => {
 }
 
 const summarise = workflow('summarise', async (ctx, prompt: string) => ctx.task('llm', { prompt }))
-const serve = () => serveLocal({ path: ':memory:', workflows: [summarise], port: 0, workerToken: 'ours', log: () => {} })
+const serve = () =>
+  serveLocal({ path: ':memory:', workflows: [summarise], port: 0, workerToken: 'ours', log: () => {} })
 
 it('the worker in a shell of docs/workers.md gets the answers that stand there', async () => {
   await using server = await serve()
   await server.local.start(summarise, 'winter', { id: 's1' })
   const session = block('sh', 'ask tasks/poll')
-  await using shell = new Running('bash', ['-c', session], { env: { OVERWINTER_URL: server.url, OVERWINTER_WORKER_TOKEN: 'ours' } })
+  await using shell = new Running('bash', ['-c', session], {
+    env: { OVERWINTER_URL: server.url, OVERWINTER_WORKER_TOKEN: 'ours' },
+  })
   expect(await shell.exited, shell.stderr).toBe(0)
   const promised = [...session.matchAll(/^# (.*)$/gm)].map(([, answer]) => answer)
   expect(
@@ -37,11 +40,17 @@ it('the worker in Python of docs/workers.md works', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'overwinter-docs-'))
   try {
     writeFileSync(join(folder, 'worker.py'), block('python', 'Worker('))
-    const env = { OVERWINTER_URL: server.url, OVERWINTER_WORKER_TOKEN: 'ours', PYTHONPATH: join(root, 'workers/python') }
+    const env = {
+      OVERWINTER_URL: server.url,
+      OVERWINTER_WORKER_TOKEN: 'ours',
+      PYTHONPATH: join(root, 'workers/python'),
+    }
     await using _ = new Running('python3', ['worker.py'], { cwd: folder, env })
     const [fine, empty] = await Promise.all(['winter', ''].map((prompt) => server.local.start(summarise, prompt)))
     expect(await server.local.result(fine!.runId, { timeout: PATIENCE_MS })).toEqual({ text: 'WINTER' })
-    await expect(server.local.result(empty!.runId, { timeout: PATIENCE_MS })).rejects.toThrow('after 1 attempt: Fatal: there is nothing to answer')
+    await expect(server.local.result(empty!.runId, { timeout: PATIENCE_MS })).rejects.toThrow(
+      'after 1 attempt: Fatal: there is nothing to answer',
+    )
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -1,4 +1,13 @@
-import { App, CfnOutput, CfnResource, CliCredentialsStackSynthesizer, Duration, RemovalPolicy, SecretValue, Stack } from 'aws-cdk-lib'
+import {
+  App,
+  CfnOutput,
+  CfnResource,
+  CliCredentialsStackSynthesizer,
+  Duration,
+  RemovalPolicy,
+  SecretValue,
+  Stack,
+} from 'aws-cdk-lib'
 import { AttributeType, StreamViewType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
@@ -24,7 +33,10 @@ const workflows = new Overwinter(stack, 'Workflows', {
   environment: { ORDERS: orders.tableName, STRANGERS: strangers.tableName },
   secrets: {
     API_KEY: new Secret(stack, 'ApiKey', { secretStringValue: hush('key of the tests') }),
-    DB_PASSWORD: { secret: new Secret(stack, 'Database', { secretObjectValue: { user: hush('ada'), password: hush('pa55') } }), field: 'password' },
+    DB_PASSWORD: {
+      secret: new Secret(stack, 'Database', { secretObjectValue: { user: hush('ada'), password: hush('pa55') } }),
+      field: 'password',
+    },
     FEATURE: new StringParameter(stack, 'Feature', { parameterName: 'overwinter-e2e-feature', stringValue: 'on' }),
   },
   removalPolicy: RemovalPolicy.DESTROY,
@@ -41,13 +53,24 @@ const parcels = {
   queue: new Queue(stack, 'Parcels', { visibilityTimeout: Duration.seconds(30) }),
   topic: new Topic(stack, 'ParcelNews'),
   bucket: new Bucket(stack, 'ParcelLabels', { removalPolicy: RemovalPolicy.DESTROY }),
-  table: new TableV2(stack, 'ParcelTable', { partitionKey: key, dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES, removalPolicy: RemovalPolicy.DESTROY }),
+  table: new TableV2(stack, 'ParcelTable', {
+    partitionKey: key,
+    dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
+    removalPolicy: RemovalPolicy.DESTROY,
+  }),
 }
 const parcelFunctions = [
-  workflows.startOn(EventSource.bus({ source: ['e2e.parcels'] }), { workflow: 'parcel', id: 'detail.id', input: 'detail' }),
+  workflows.startOn(EventSource.bus({ source: ['e2e.parcels'] }), {
+    workflow: 'parcel',
+    id: 'detail.id',
+    input: 'detail',
+  }),
   workflows.startOn(EventSource.queue(parcels.queue), 'parcel-queued'),
   workflows.signalOn(EventSource.topic(parcels.topic), { signal: 'arrived', runId: 'message.id', payload: 'message' }),
-  workflows.startOn(EventSource.bucket(parcels.bucket, { prefix: 'labels/' }), { workflow: 'parcel', input: '{ "id": key, "via": eventName }' }),
+  workflows.startOn(EventSource.bucket(parcels.bucket, { prefix: 'labels/' }), {
+    workflow: 'parcel',
+    input: '{ "id": key, "via": eventName }',
+  }),
   workflows.cancelOn(EventSource.stream(parcels.table), { runId: 'keys.id', reason: '"item was: " & eventName' }),
 ]
 const { api, table, bucket, wakeups, functions, workersUrl, tasks } = workflows
@@ -87,9 +110,16 @@ for (const [name, value] of Object.entries(outputs)) new CfnOutput(stack, name, 
  * this tells the bucket the same, which is returned.
  */
 function withoutCustomResource(): string {
-  const [resource] = stack.node.findAll().filter((each) => CfnResource.isCfnResource(each) && each.cfnResourceType === 'Custom::S3BucketNotifications')
-  const told = (resource as unknown as { _toCloudFormation(): { Resources: Record<string, object> } })._toCloudFormation()
-  const [{ Properties }] = Object.values(stack.resolve(told).Resources) as [{ Properties: { NotificationConfiguration: object } }]
-  for (const { node } of [resource!.node.scope!, ...stack.node.children]) if (/^(BucketN|N)otifications/.test(node.id)) node.scope!.node.tryRemoveChild(node.id)
+  const [resource] = stack.node
+    .findAll()
+    .filter((each) => CfnResource.isCfnResource(each) && each.cfnResourceType === 'Custom::S3BucketNotifications')
+  const told = (
+    resource as unknown as { _toCloudFormation(): { Resources: Record<string, object> } }
+  )._toCloudFormation()
+  const [{ Properties }] = Object.values(stack.resolve(told).Resources) as [
+    { Properties: { NotificationConfiguration: object } },
+  ]
+  for (const { node } of [resource!.node.scope!, ...stack.node.children])
+    if (/^(BucketN|N)otifications/.test(node.id)) node.scope!.node.tryRemoveChild(node.id)
   return stack.toJsonString(Properties.NotificationConfiguration)
 }

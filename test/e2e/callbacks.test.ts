@@ -39,7 +39,8 @@ describe.concurrent('a callback of a deployed workflow', () => {
     const { url, here } = await linkOf(runId)
     expect(url.startsWith(`${deployment.outputs.ApiUrl}/callbacks/`), url).toBe(true)
     const before = await client.history(runId)
-    for (const method of ['HEAD', 'GET', 'GET']) expect((await fetch(here, { method, headers: { 'user-agent': 'a scanner of mails' } })).status).toBe(200)
+    for (const method of ['HEAD', 'GET', 'GET'])
+      expect((await fetch(here, { method, headers: { 'user-agent': 'a scanner of mails' } })).status).toBe(200)
     const page = await fetch(here)
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await page.text()).toContain('<h1>Shall we pay Ada?</h1>')
@@ -47,7 +48,10 @@ describe.concurrent('a callback of a deployed workflow', () => {
 
     const misfit = await fetch(here, { method: 'POST', body: JSON.stringify({ result: { approved: 'perhaps' } }) })
     expect(misfit.status).toBe(422)
-    const answer = await fetch(here, { method: 'POST', body: new URLSearchParams({ '.page': '1', approved: 'true', note: 'go' }) })
+    const answer = await fetch(here, {
+      method: 'POST',
+      body: new URLSearchParams({ '.page': '1', approved: 'true', note: 'go' }),
+    })
     expect([answer.status, await answer.text()]).toEqual([202, expect.stringContaining('Thank you')])
     expect(await client.result(runId, { timeout: PATIENCE_MS })).toEqual({ approved: true, note: 'go' })
     expect((await fetch(here)).status).toBe(410)
@@ -62,7 +66,10 @@ describe.concurrent('a callback of a deployed workflow', () => {
       fetch(here, {
         method: 'POST',
         body,
-        headers: { 'content-type': 'application/json', 'X-Signature': createHmac('sha256', SHARED_SECRET).update(body).digest('hex') },
+        headers: {
+          'content-type': 'application/json',
+          'X-Signature': createHmac('sha256', SHARED_SECRET).update(body).digest('hex'),
+        },
       })
     expect((await post()).status).toBe(202)
     expect(await client.result(runId, { timeout: PATIENCE_MS })).toEqual({ isGenuine: true, body })
@@ -80,6 +87,7 @@ describe.concurrent('a callback of a deployed workflow', () => {
   })
 
   it('opens no other door', async () => {
-    for (const path of ['/runs', '/workflows', '/healthz', '/callbacks']) expect((await fetch(`${deployment.url}${path}`)).status, path).toBe(403)
+    for (const path of ['/runs', '/workflows', '/healthz', '/callbacks'])
+      expect((await fetch(`${deployment.url}${path}`)).status, path).toBe(403)
   })
 })

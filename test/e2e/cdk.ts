@@ -46,7 +46,11 @@ function run(args: string[], app: string, folder: string): void {
   const env = { ...process.env, AWS_ENDPOINT_URL_S3: standInEndpoint(), CDK_DISABLE_CLI_TELEMETRY: 'true', CI: 'true' }
   const started = performance.now()
   try {
-    execFileSync(join(ROOT, 'node_modules/.bin/cdk'), [...args, '--no-notices', '--app', command, '--output', folder], { cwd: ROOT, env, stdio: 'pipe' })
+    execFileSync(join(ROOT, 'node_modules/.bin/cdk'), [...args, '--no-notices', '--app', command, '--output', folder], {
+      cwd: ROOT,
+      env,
+      stdio: 'pipe',
+    })
   } catch (error) {
     const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
     throw new Error(`cdk ${args[0]} failed:\n${stdout}\n${stderr}`)

@@ -12,12 +12,21 @@ export function ownCredentials(): Credentials {
 /** Of whoever has assumed a role. */
 export async function assumed(roleArn: string): Promise<Credentials> {
   const aws = new AwsClient({ ...ownCredentials(), service: 'sts', region })
-  const query = new URLSearchParams({ Action: 'AssumeRole', Version: '2011-06-15', RoleArn: roleArn, RoleSessionName: 'e2e' })
+  const query = new URLSearchParams({
+    Action: 'AssumeRole',
+    Version: '2011-06-15',
+    RoleArn: roleArn,
+    RoleSessionName: 'e2e',
+  })
   const text = await (await aws.fetch(`${standInEndpoint()}/?${query}`)).text()
   const part = (name: string) => {
     const [, value] = new RegExp(`<${name}>(.+?)</${name}>`).exec(text) ?? []
     if (value === undefined) throw new Error(`${name} is not in ${text}`)
     return value
   }
-  return { accessKeyId: part('AccessKeyId'), secretAccessKey: part('SecretAccessKey'), sessionToken: part('SessionToken') }
+  return {
+    accessKeyId: part('AccessKeyId'),
+    secretAccessKey: part('SecretAccessKey'),
+    sessionToken: part('SessionToken'),
+  }
 }

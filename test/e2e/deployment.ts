@@ -65,13 +65,17 @@ export async function deployed(): Promise<Deployment> {
   await tellBucketWhomToNotify(deployment)
   const refused = await refusal(deployment)
   if (refused === undefined) return deployment
-  throw new Error(`the stack was deployed, but its API does not work at ${deployment.url}: ${refused.message}. ${await adviceOn(deployment)}`)
+  throw new Error(
+    `the stack was deployed, but its API does not work at ${deployment.url}: ${refused.message}. ${await adviceOn(deployment)}`,
+  )
 }
 
 /** What was found in the place of AWS, and what to do. */
 async function adviceOn({ outputs }: Deployment): Promise<string> {
   const endpoint = standInEndpoint()
-  const version = await invoke(outputs.NodeVersionFunction).catch((error: Error) => `none that works (${error.message})`)
+  const version = await invoke(outputs.NodeVersionFunction).catch(
+    (error: Error) => `none that works (${error.message})`,
+  )
   const found = `${await nameOfStandIn(endpoint)} answers at ${endpoint}. The Node that it has for functions: ${version}; they need ${packageJson.engines.node}`
   const todo =
     (await standIn(endpoint)) === 'localstack'
@@ -93,8 +97,15 @@ export function urlOnStandIn({ ApiId, ApiUrl }: Pick<Outputs, 'ApiId' | 'ApiUrl'
 
 /** For the owner of the account. */
 export function clientAt(url: string): OverwinterClient {
-  const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID!, secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY! }
-  return new OverwinterClient({ url, sign: sigv4({ region: process.env.AWS_REGION!, credentials }), fetch: limitedFetch })
+  const credentials = {
+    accessKeyId: process.env.AWS_ACCESS_KEY_ID!,
+    secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY!,
+  }
+  return new OverwinterClient({
+    url,
+    sign: sigv4({ region: process.env.AWS_REGION!, credentials }),
+    fetch: limitedFetch,
+  })
 }
 
 function connect(outputs: Outputs): Deployment {
@@ -129,18 +140,26 @@ async function refusal({ client }: Deployment): Promise<HttpError | undefined> {
 /** CloudFormation does it on AWS; the stand-in's does not. */
 async function enableTimeToLive({ aws, outputs }: Deployment): Promise<void> {
   const TimeToLiveSpecification = { AttributeName: TABLE.timeToLive, Enabled: true }
-  await aws.dynamodb.send(new UpdateTimeToLiveCommand({ TableName: outputs.Table, TimeToLiveSpecification })).catch((error: Error) => {
-    if (!/already enabled/i.test(error.message)) throw error
-  })
+  await aws.dynamodb
+    .send(new UpdateTimeToLiveCommand({ TableName: outputs.Table, TimeToLiveSpecification }))
+    .catch((error: Error) => {
+      if (!/already enabled/i.test(error.message)) throw error
+    })
 }
 
 /** A function of CDK's does it on AWS; see the app. */
 async function tellBucketWhomToNotify({ outputs }: Deployment): Promise<void> {
   const NotificationConfiguration = JSON.parse(outputs.ParcelNotifications) as NotificationConfiguration
-  await new S3Client({ forcePathStyle: true }).send(new PutBucketNotificationConfigurationCommand({ Bucket: outputs.ParcelBucket, NotificationConfiguration }))
+  await new S3Client({ forcePathStyle: true }).send(
+    new PutBucketNotificationConfigurationCommand({ Bucket: outputs.ParcelBucket, NotificationConfiguration }),
+  )
 }
 
 /** Asks until there is an answer. */
-export function eventually<T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = PATIENCE_MS): Promise<T> {
+export function eventually<T>(
+  what: string,
+  probe: () => Promise<T | undefined | false>,
+  withinMs = PATIENCE_MS,
+): Promise<T> {
   return byAsking({ everyMs: 200, withinMs })(what, async () => (await probe()) || undefined)
 }

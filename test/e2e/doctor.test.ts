@@ -18,16 +18,28 @@ describe('overwinter doctor, for the deployed stack', () => {
   const examine = async (): Promise<Findings> => {
     const { AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env
     using files = new AwsFiles()
-    files.write('credentials', `[e2e]\naws_access_key_id = ${AWS_ACCESS_KEY_ID}\naws_secret_access_key = ${AWS_SECRET_ACCESS_KEY}\n`)
+    files.write(
+      'credentials',
+      `[e2e]\naws_access_key_id = ${AWS_ACCESS_KEY_ID}\naws_secret_access_key = ${AWS_SECRET_ACCESS_KEY}\n`,
+    )
     const env = { ...files.env, AWS_ENDPOINT_URL, AWS_REGION }
-    const { stdout } = await overwinter(['doctor', '--json', '--url', deployment.url, '--stack', STACK, '--profile', 'e2e'], { env })
+    const { stdout } = await overwinter(
+      ['doctor', '--json', '--url', deployment.url, '--stack', STACK, '--profile', 'e2e'],
+      { env },
+    )
     return JSON.parse(stdout) as Findings
   }
 
   it('finds its way to the API, the queues, the dead letters, the schedules and their group', async () => {
     const { checks } = await examine()
     const states = Object.fromEntries(checks.map(({ name, state }) => [name, state]))
-    expect(states).toMatchObject({ server: 'ok', schedules: 'ok', queue: 'ok', 'schedule-group': 'ok', 'dead-letters': expect.any(String) })
+    expect(states).toMatchObject({
+      server: 'ok',
+      schedules: 'ok',
+      queue: 'ok',
+      'schedule-group': 'ok',
+      'dead-letters': expect.any(String),
+    })
   })
 
   it('finds a letter that nobody can deliver, until somebody has taken it away', async () => {

@@ -27,10 +27,18 @@ describe('events from outside, with what the construct lets its functions do', (
       return letters.find(({ MessageAttributes }) => MessageAttributes?.[attribute]?.StringValue === value)
     })
   const queued = async (body: string) =>
-    (await deployment.aws.sqs.send(new SendMessageCommand({ QueueUrl: deployment.outputs.ParcelQueueUrl, MessageBody: body }))).MessageId!
+    (
+      await deployment.aws.sqs.send(
+        new SendMessageCommand({ QueueUrl: deployment.outputs.ParcelQueueUrl, MessageBody: body }),
+      )
+    ).MessageId!
 
   it('from EventBridge start a run, once for each id', async () => {
-    const Entries = [1, 2].map(() => ({ Source: 'e2e.parcels', DetailType: 'sent', Detail: JSON.stringify({ id: 'p-bus', via: 'bus' }) }))
+    const Entries = [1, 2].map(() => ({
+      Source: 'e2e.parcels',
+      DetailType: 'sent',
+      Detail: JSON.stringify({ id: 'p-bus', via: 'bus' }),
+    }))
     await new EventBridgeClient().send(new PutEventsCommand({ Entries }))
     expect(await runOf('p-bus')).toMatchObject({ workflow: 'parcel', input: { id: 'p-bus', via: 'bus' } })
   })
@@ -39,8 +47,11 @@ describe('events from outside, with what the construct lets its functions do', (
     const { aws, outputs } = deployment
     const bodies = ['{"id":"p-queue-1"}', 'poison', '{"id":"p-queue-2"}']
     const Entries = bodies.map((MessageBody, i) => ({ Id: String(i), MessageBody }))
-    const { Successful } = await aws.sqs.send(new SendMessageBatchCommand({ QueueUrl: outputs.ParcelQueueUrl, Entries }))
-    for (const id of ['p-queue-1', 'p-queue-2']) expect((await runOf(id)).input).toMatchObject({ id, via: expect.stringContaining('Parcels') })
+    const { Successful } = await aws.sqs.send(
+      new SendMessageBatchCommand({ QueueUrl: outputs.ParcelQueueUrl, Entries }),
+    )
+    for (const id of ['p-queue-1', 'p-queue-2'])
+      expect((await runOf(id)).input).toMatchObject({ id, via: expect.stringContaining('Parcels') })
     const { MessageId } = Successful!.find(({ Id }) => Id === '1')!
     const { Body, MessageAttributes } = await letterWith('eventId', MessageId!)
     expect(JSON.parse(Body!)).toMatchObject({ id: MessageId, body: 'poison' })
@@ -59,7 +70,9 @@ describe('events from outside, with what the construct lets its functions do', (
 
   it('from a bucket start a run for each object', async () => {
     const { client, outputs } = deployment
-    await new S3Client({ forcePathStyle: true }).send(new PutObjectCommand({ Bucket: outputs.ParcelBucket, Key: 'labels/a b.txt', Body: 'x' }))
+    await new S3Client({ forcePathStyle: true }).send(
+      new PutObjectCommand({ Bucket: outputs.ParcelBucket, Key: 'labels/a b.txt', Body: 'x' }),
+    )
     const run = await eventually('a run of the object', async () => {
       const { runs } = await client.list({ workflow: 'parcel', limit: 1_000 })
       const all = await Promise.all(runs.map(({ runId: id }) => client.get(id)))
@@ -76,7 +89,9 @@ describe('events from outside, with what the construct lets its functions do', (
     // The event that carries the reason is 'run.cancelled' where the cancel came before the run's first step.
     expect(await client.history('p-stream')).toContainEqual(expect.objectContaining({ reason: 'item was: INSERT' }))
     // Whoever comes later finds the run ended: people are told.
-    await aws.dynamodb.send(new DeleteItemCommand({ TableName: outputs.ParcelTableName, Key: { id: { S: 'p-stream' } } }))
+    await aws.dynamodb.send(
+      new DeleteItemCommand({ TableName: outputs.ParcelTableName, Key: { id: { S: 'p-stream' } } }),
+    )
     const letter = await letterWith('subscription', 'cancel-on-ParcelTable')
     expect(letter.MessageAttributes!.reason!.StringValue).toBe("run 'p-stream' has already ended (cancelled)")
   })
@@ -87,16 +102,33 @@ describe('events from outside, with what the construct lets its functions do', (
     const letter = JSON.parse((await letterWith('eventId', id)).Body!) as { body: { parcel: string } }
     const mended = { ...letter, body: { id: letter.body.parcel } }
     const functions = new LambdaFunctions(new SignedFetch(aws.dynamodb))
-    const answer = await functions.invoke(outputs.ParcelQueueFunction, mended as Json, { idempotencyKey: id, signal: AbortSignal.timeout(PATIENCE_MS) })
+    const answer = await functions.invoke(outputs.ParcelQueueFunction, mended as Json, {
+      idempotencyKey: id,
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
     expect(answer).toEqual({ state: 'taken', taken: { kind: 'start', runId: 'p-again', created: true } })
   })
 })
 
 /** There is no client for SNS here, and this is all that is asked of one. */
 async function publish(TopicArn: string, message: object): Promise<void> {
-  const body = new URLSearchParams({ Action: 'Publish', Version: '2010-03-31', TopicArn, Message: JSON.stringify(message) }).toString()
+  const body = new URLSearchParams({
+    Action: 'Publish',
+    Version: '2010-03-31',
+    TopicArn,
+    Message: JSON.stringify(message),
+  }).toString()
   const { AWS_ENDPOINT_URL, AWS_REGION: region, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env
-  const aws = new AwsClient({ accessKeyId: AWS_ACCESS_KEY_ID!, secretAccessKey: AWS_SECRET_ACCESS_KEY!, service: 'sns', ...(region && { region }) })
-  const { ok, status } = await aws.fetch(AWS_ENDPOINT_URL!, { method: 'POST', body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+  const aws = new AwsClient({
+    accessKeyId: AWS_ACCESS_KEY_ID!,
+    secretAccessKey: AWS_SECRET_ACCESS_KEY!,
+    service: 'sns',
+    ...(region && { region }),
+  })
+  const { ok, status } = await aws.fetch(AWS_ENDPOINT_URL!, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  })
   expect(ok, `SNS answered with ${status}`).toBe(true)
 }

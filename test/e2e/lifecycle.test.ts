@@ -7,7 +7,15 @@ import { type Deployment, deployed, eventually } from './deployment.ts'
 interface Told {
   'detail-type': string
   resources: string[]
-  detail: { id: string; runId: string; workflow: string; resumedFromWait?: boolean; status?: string; tags?: string[]; error?: object }
+  detail: {
+    id: string
+    runId: string
+    workflow: string
+    resumedFromWait?: boolean
+    status?: string
+    tags?: string[]
+    error?: object
+  }
 }
 
 const STATUS_CHANGE = 'Overwinter Run Status Change'
@@ -21,7 +29,9 @@ describe('lifecycle events', () => {
     deployment = await deployed()
     const { sqs } = deployment.aws
     queueUrl = (await sqs.send(new CreateQueueCommand({ QueueName: `lifecycle-${Date.now()}` }))).QueueUrl!
-    const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }))
+    const { Attributes } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }),
+    )
     const bus = new EventBridgeClient()
     await bus.send(new PutRuleCommand({ Name: 'lifecycle', EventPattern: JSON.stringify({ source: ['overwinter'] }) }))
     await bus.send(new PutTargetsCommand({ Rule: 'lifecycle', Targets: [{ Id: 'queue', Arn: Attributes!.QueueArn! }] }))
@@ -30,7 +40,9 @@ describe('lifecycle events', () => {
   /** The types of all that was told of a run, in the journal's order, once its end was told. At least once means: by id. */
   const toldOf = (runId: string, last: string) =>
     eventually(`${last} was told`, async () => {
-      const { Messages = [] } = await deployment.aws.sqs.send(new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }))
+      const { Messages = [] } = await deployment.aws.sqs.send(
+        new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
+      )
       for (const { Body } of Messages) {
         const event = JSON.parse(Body!) as Told
         told.set(event.detail.id, event)
@@ -55,7 +67,11 @@ describe('lifecycle events', () => {
   })
 
   it('tell of each status that a run comes to, with its tags and its error', async () => {
-    const { runId } = await deployment.client.start(order, { id: 'o-8', cents: 1, address: 'x', patience: '1s' }, { tags: ['customer:8'] })
+    const { runId } = await deployment.client.start(
+      order,
+      { id: 'o-8', cents: 1, address: 'x', patience: '1s' },
+      { tags: ['customer:8'] },
+    )
     const changes = await eventually('its failure was told', async () => {
       const events = (await toldOf(runId, STATUS_CHANGE)).filter((event) => event['detail-type'] === STATUS_CHANGE)
       return events.length === 2 && events
@@ -65,7 +81,10 @@ describe('lifecycle events', () => {
       expect(detail.tags).toContain('customer:8')
       expect(resources[0]).toMatch(new RegExp(`^arn:aws:dynamodb:.*/run/${runId}$`))
     }
-    expect(changes.find(({ detail }) => detail.status === 'FAILED')!.detail.error).toMatchObject({ name: expect.any(String), message: expect.any(String) })
+    expect(changes.find(({ detail }) => detail.status === 'FAILED')!.detail.error).toMatchObject({
+      name: expect.any(String),
+      message: expect.any(String),
+    })
   })
 
   it('tell of failure and of termination', async () => {

@@ -17,7 +17,9 @@ describe('size and numbers', () => {
 
   it('2 MB go in, through a step and out again, by way of S3; erased, nothing is left', async () => {
     // Random, or compression would make it small.
-    const text = Buffer.from(Array.from({ length: 1_500_000 }, () => Math.floor(Math.random() * 256))).toString('base64')
+    const text = Buffer.from(Array.from({ length: 1_500_000 }, () => Math.floor(Math.random() * 256))).toString(
+      'base64',
+    )
     const { runId } = await client.start(echo, { text })
     const output = await client.result<{ text: string }>(runId, { timeout: PATIENCE_MS })
     expect(output.text === text).toBe(true)
@@ -28,7 +30,9 @@ describe('size and numbers', () => {
 
     await client.erase(runId)
     await expect(client.get(runId)).rejects.toThrow(`no run '${runId}'`)
-    const left = await new S3Client({ forcePathStyle: true }).send(new ListObjectsV2Command({ Bucket: deployment.outputs.Bucket, Prefix: `runs/${runId}/` }))
+    const left = await new S3Client({ forcePathStyle: true }).send(
+      new ListObjectsV2Command({ Bucket: deployment.outputs.Bucket, Prefix: `runs/${runId}/` }),
+    )
     expect(left.KeyCount).toBe(0)
     const items = await deployment.aws.dynamodb.send(
       new QueryCommand({
@@ -52,7 +56,9 @@ describe('size and numbers', () => {
 
   it(`${RUNS} runs started at once all complete, once each`, async () => {
     const began = Date.now()
-    const started = await Promise.all(Array.from({ length: RUNS }, (_, i) => client.start(echo, { text: `${i}` }, { tags: ['crowd'] })))
+    const started = await Promise.all(
+      Array.from({ length: RUNS }, (_, i) => client.start(echo, { text: `${i}` }, { tags: ['crowd'] })),
+    )
     const startedAfter = Date.now() - began
     expect(new Set(started.map(({ runId }) => runId)).size).toBe(RUNS)
     const ended = await eventually('all have completed', async () => completed(client), PATIENCE_MS)

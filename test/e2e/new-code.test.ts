@@ -54,7 +54,8 @@ describe('a stack whose code comes and goes', () => {
     client = clientAt(urlOnStandIn(outputs))
   }
 
-  const asleep = (runId: string) => eventually('the run sleeps', async () => (await client.get(runId)).status === 'sleeping')
+  const asleep = (runId: string) =>
+    eventually('the run sleeps', async () => (await client.get(runId)).status === 'sleeping')
 
   beforeAll(async () => {
     listener = new Listener(standInEndpoint())
@@ -63,25 +64,34 @@ describe('a stack whose code comes and goes', () => {
   })
   afterAll(() => listener.close())
 
-  it('a run of 40 hops through one queue: Lambda may count them, for it is told so, and must not end them', { timeout: LONG_TEST_MS }, async () => {
+  it('a run of 40 hops through one queue: Lambda may count them, for it is told so, and must not end them', {
+    timeout: LONG_TEST_MS,
+  }, async () => {
     const { runId } = await client.start('hops', { most: 40 })
     expect(await client.result(runId, { timeout: PATIENCE_MS })).toBe(40)
 
-    const wakes = listener.heard.filter(({ target, body }) => target === 'AmazonSQS.SendMessage' && body.includes(runId))
+    const wakes = listener.heard.filter(
+      ({ target, body }) => target === 'AmazonSQS.SendMessage' && body.includes(runId),
+    )
     const counts = wakes.map(({ trace }) => Number(/;Lineage=1:a87bd80c:(\d+)$/.exec(trace ?? '')?.[1]))
     expect([...new Set(counts)]).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
 
     // From the seventeenth on Lambda would drop them, were it not for this. The stand-in counts none that come by a queue.
-    const template = JSON.parse(readFileSync(join(dirname(outputsFile(STACK)), `cdk.out/${STACK}.template.json`), 'utf8')) as {
+    const template = JSON.parse(
+      readFileSync(join(dirname(outputsFile(STACK)), `cdk.out/${STACK}.template.json`), 'utf8'),
+    ) as {
       Resources: Record<string, Resource>
     }
     const runners = Object.values(template.Resources).filter(
-      ({ Type, Properties }) => Type === 'AWS::Lambda::Function' && /^Takes due runs/.test(Properties.Description ?? ''),
+      ({ Type, Properties }) =>
+        Type === 'AWS::Lambda::Function' && /^Takes due runs/.test(Properties.Description ?? ''),
     )
     expect(runners.map(({ Properties }) => Properties.RecursiveLoop)).toEqual(['Allow'])
   })
 
-  it('code that is taken back: runs from before go on, and runs that the new code started wait for it to come back', { timeout: LONG_TEST_MS }, async () => {
+  it('code that is taken back: runs from before go on, and runs that the new code started wait for it to come back', {
+    timeout: LONG_TEST_MS,
+  }, async () => {
     const fromBefore = await client.start('greet', undefined)
     await asleep(fromBefore.runId)
 
@@ -98,7 +108,9 @@ describe('a stack whose code comes and goes', () => {
     await expect(client.start('farewell', undefined)).rejects.toThrow(UnknownWorkflowError)
     expect(await client.get((await client.start('greet', undefined)).runId)).toMatchObject({ version: 1 })
     const waitsForCode = (runId: string) =>
-      eventually('the run waits for its code', async () => (await client.get(runId)).waitingFor?.find(({ kind }) => kind === 'code'))
+      eventually('the run waits for its code', async () =>
+        (await client.get(runId)).waitingFor?.find(({ kind }) => kind === 'code'),
+      )
     expect(await waitsForCode(ofNewVersion.runId)).toMatchObject({ id: 'greet', on: '2' })
     expect(await waitsForCode(ofNewWorkflow.runId)).toMatchObject({ id: 'farewell', on: '1' })
     // For ten minutes they are left alone: nobody has parked them.

@@ -25,7 +25,8 @@ describe('workers of the deployed stack', () => {
     expect(response.status).toBe(200)
     return (await response.json()) as TaskPayload[]
   }
-  const resolve = (task: TaskPayload, body: object) => post(`/v1/tasks/${encodeURIComponent(task.task_id)}/resolve`, body)
+  const resolve = (task: TaskPayload, body: object) =>
+    post(`/v1/tasks/${encodeURIComponent(task.task_id)}/resolve`, body)
 
   it('do tasks at the URL that is theirs, pause and loop', async () => {
     const worker = new Worker({
@@ -52,7 +53,14 @@ describe('workers of the deployed stack', () => {
   it('lose a task by silence to another one, and cannot overwrite what that one says', async () => {
     const { runId } = await there.client.start(delegate, { type: 'slow', input: 'x'.repeat(600_000) })
     const [first] = await poll('slow')
-    expect(first).toEqual({ task_id: `${runId}.slow`, run_id: runId, step_id: 'slow', attempt: 1, iteration: 0, input: 'x'.repeat(600_000) })
+    expect(first).toEqual({
+      task_id: `${runId}.slow`,
+      run_id: runId,
+      step_id: 'slow',
+      attempt: 1,
+      iteration: 0,
+      input: 'x'.repeat(600_000),
+    })
     expect((await resolve(first!, { action: 'checkpoint', data: { half: true }, attempt: 1 })).status).toBe(200)
     const [second] = await eventually('another worker gets it', async () => {
       const tasks = await poll('slow')
@@ -73,8 +81,17 @@ describe('workers of the deployed stack', () => {
       return Messages?.[0]
     })
     const task = JSON.parse(Body!) as TaskPayload
-    expect(task).toEqual({ task_id: `${runId}.native`, run_id: runId, step_id: 'native', attempt: 1, iteration: 0, input: { from: 'the queue' } })
-    expect((await resolve(task, { action: 'complete', output: 'done natively', attempt: task.attempt })).status).toBe(200)
+    expect(task).toEqual({
+      task_id: `${runId}.native`,
+      run_id: runId,
+      step_id: 'native',
+      attempt: 1,
+      iteration: 0,
+      input: { from: 'the queue' },
+    })
+    expect((await resolve(task, { action: 'complete', output: 'done natively', attempt: task.attempt })).status).toBe(
+      200,
+    )
     await there.aws.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))
     expect(await there.client.result(runId, PATIENCE)).toBe('done natively')
   })
@@ -90,6 +107,8 @@ describe('workers of the deployed stack', () => {
 
   it('of a type that was not declared are missed in so many words', async () => {
     const { runId } = await there.client.start(delegate, { type: 'unheard-of', input: 1 })
-    await expect(there.client.result(runId, PATIENCE)).rejects.toThrow(/no queue for tasks of type 'unheard-of'.*taskTypes/)
+    await expect(there.client.result(runId, PATIENCE)).rejects.toThrow(
+      /no queue for tasks of type 'unheard-of'.*taskTypes/,
+    )
   })
 })

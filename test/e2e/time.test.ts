@@ -89,9 +89,15 @@ describe('time, with thresholds of seconds instead of minutes', () => {
     const sleeps = Array.from({ length: 100 }, (_, i) => 3_000 + i * 120)
     const runs = await Promise.all(sleeps.map((ms) => client.start(punctual, { ms })))
     await new Promise((resolve) => setTimeout(resolve, sleeps.at(-1)! + 1_000))
-    const lateness = await Promise.all(runs.map(async ({ runId }) => (await client.result<{ lateness: number }>(runId, { timeout: PATIENCE_MS })).lateness))
+    const lateness = await Promise.all(
+      runs.map(
+        async ({ runId }) => (await client.result<{ lateness: number }>(runId, { timeout: PATIENCE_MS })).lateness,
+      ),
+    )
     lateness.sort((a, b) => a - b)
-    console.info(`lateness of 100 sleeps: least ${lateness[0]} ms, median ${lateness[50]} ms, p99 ${lateness[98]} ms, most ${lateness[99]} ms`)
+    console.info(
+      `lateness of 100 sleeps: least ${lateness[0]} ms, median ${lateness[50]} ms, p99 ${lateness[98]} ms, most ${lateness[99]} ms`,
+    )
     expect(lateness[0]).toBeGreaterThanOrEqual(0)
   })
 })

@@ -28,7 +28,9 @@ describe.concurrent('trouble', () => {
   afterAll(() => setVisibility(usual))
 
   const setVisibility = (VisibilityTimeout: string) =>
-    deployment.aws.sqs.send(new SetQueueAttributesCommand({ QueueUrl: deployment.outputs.QueueUrl, Attributes: { VisibilityTimeout } }))
+    deployment.aws.sqs.send(
+      new SetQueueAttributesCommand({ QueueUrl: deployment.outputs.QueueUrl, Attributes: { VisibilityTimeout } }),
+    )
 
   it('a runner killed in the middle of a step: another one goes on from the journal', async () => {
     const { runId } = await client.start(deadly, { deaths: 1 })
@@ -40,7 +42,11 @@ describe.concurrent('trouble', () => {
   it('every message delivered five times: everything happens once', async () => {
     const runs = await Promise.all(Array.from({ length: 5 }, () => client.start(fanOut, { items: 20, concurrency: 5 })))
     const again = runs.flatMap(({ runId }) => Array.from({ length: 4 }, () => writeWake({ runId, at: Date.now() })))
-    await Promise.all(again.map((MessageBody) => deployment.aws.sqs.send(new SendMessageCommand({ QueueUrl: deployment.outputs.QueueUrl, MessageBody }))))
+    await Promise.all(
+      again.map((MessageBody) =>
+        deployment.aws.sqs.send(new SendMessageCommand({ QueueUrl: deployment.outputs.QueueUrl, MessageBody })),
+      ),
+    )
     for (const { runId } of runs) {
       expect(await client.result(runId, { timeout: PATIENCE_MS })).toEqual({ count: 20, sum: 2_470 })
       const ids = (await client.history(runId)).flatMap((event) => (event.type === 'step.completed' ? [event.id] : []))
@@ -55,7 +61,9 @@ describe.concurrent('trouble', () => {
       const run = await client.get(runId)
       return run.status === 'sleeping' && run.wakeAt
     })
-    await deployment.aws.scheduler.send(new DeleteScheduleCommand({ Name: scheduleName({ runId, at }), GroupName: deployment.outputs.SchedulerGroup }))
+    await deployment.aws.scheduler.send(
+      new DeleteScheduleCommand({ Name: scheduleName({ runId, at }), GroupName: deployment.outputs.SchedulerGroup }),
+    )
     const { lateness } = await client.result<{ lateness: number }>(runId, { timeout: PATIENCE_MS })
     console.info(`the sweeper woke a run ${(lateness / 1000).toFixed(1)} s late`)
     expect(lateness).toBeGreaterThan(5_000)
@@ -67,7 +75,9 @@ describe.concurrent('trouble', () => {
     // Whichever comes first: the next runner counts the dead ones, or the queue gives the message up.
     expect(stuck).toMatchObject({
       status: 'stuck',
-      error: { message: expect.stringMatching(/in a row the process that took up run .* died|runners failed too often/) },
+      error: {
+        message: expect.stringMatching(/in a row the process that took up run .* died|runners failed too often/),
+      },
     })
     expect((await client.list({ status: 'stuck' })).runs.map(({ runId }) => runId)).toContain(runId)
     await client.signal(runId, healed, { by: 'a fix' })
@@ -76,10 +86,14 @@ describe.concurrent('trouble', () => {
   })
 
   it('a message that is none stays among the dead letters, where people find it, and hurts nobody', async () => {
-    await deployment.aws.sqs.send(new SendMessageCommand({ QueueUrl: deployment.outputs.QueueUrl, MessageBody: 'garbage' }))
+    await deployment.aws.sqs.send(
+      new SendMessageCommand({ QueueUrl: deployment.outputs.QueueUrl, MessageBody: 'garbage' }),
+    )
     const depth = async () => {
       const AttributeNames = ['ApproximateNumberOfMessages' as const, 'ApproximateNumberOfMessagesNotVisible' as const]
-      const { Attributes } = await deployment.aws.sqs.send(new GetQueueAttributesCommand({ QueueUrl: deployment.outputs.DeadLettersUrl, AttributeNames }))
+      const { Attributes } = await deployment.aws.sqs.send(
+        new GetQueueAttributesCommand({ QueueUrl: deployment.outputs.DeadLettersUrl, AttributeNames }),
+      )
       return Object.values(Attributes!).reduce((sum, count) => sum + Number(count), 0)
     }
     await eventually('the garbage is among the dead letters', async () => (await depth()) >= 1, PATIENCE_MS)

@@ -9,7 +9,10 @@ import { Overwinter, type OverwinterProps } from '../../infra/overwinter.ts'
 /** A second construct beside the first: its payloads are encrypted by the codec of the guide, as it stands there. */
 export function addVault(stack: Stack, api: OverwinterProps['api']): Overwinter {
   const masterKey = new Key(stack, 'MasterKey', { removalPolicy: RemovalPolicy.DESTROY })
-  const dataKeys = new TableV2(stack, 'DataKeys', { partitionKey: { name: 'owner', type: AttributeType.STRING }, removalPolicy: RemovalPolicy.DESTROY })
+  const dataKeys = new TableV2(stack, 'DataKeys', {
+    partitionKey: { name: 'owner', type: AttributeType.STRING },
+    removalPolicy: RemovalPolicy.DESTROY,
+  })
   const vault = new Overwinter(stack, 'Vault', {
     entry: 'test/e2e/vault-workflows.ts',
     api,

@@ -20,23 +20,34 @@ async function vault() {
     aws,
     outputs,
     items: async () => (await aws.dynamodb.send(new ScanCommand({ TableName: outputs.VaultTable }))).Items ?? [],
-    objectsOf: async (runId: string) => (await s3.send(new ListObjectsV2Command({ Bucket: outputs.VaultBucket, Prefix: `runs/${runId}/` }))).Contents ?? [],
+    objectsOf: async (runId: string) =>
+      (await s3.send(new ListObjectsV2Command({ Bucket: outputs.VaultBucket, Prefix: `runs/${runId}/` }))).Contents ??
+      [],
   }
 }
 
-const itemsOf = (items: Record<string, { S?: string }>[], runId: string) => items.filter(({ pk, runId: of }) => pk!.S === `RUN#${runId}` || of?.S === runId)
+const itemsOf = (items: Record<string, { S?: string }>[], runId: string) =>
+  items.filter(({ pk, runId: of }) => pk!.S === `RUN#${runId}` || of?.S === runId)
 
 describe('payloads with the codec of the guide', () => {
   it('are encrypted in the table, and unreadable once the data key of their tag is deleted; other customers do not notice', async () => {
     const { client, aws, outputs, items } = await vault()
-    const [mine, theirs] = [await client.start(letter, { customer: 1, text: CANARY }), await client.start(letter, { customer: 2, text: CANARY })]
+    const [mine, theirs] = [
+      await client.start(letter, { customer: 1, text: CANARY }),
+      await client.start(letter, { customer: 2, text: CANARY }),
+    ]
     expect(await client.result(mine.runId, timeout)).toBe(`${CANARY} was read`)
     expect(await client.result(theirs.runId, timeout)).toBe(`${CANARY} was read`)
     const stored = JSON.stringify(await items())
     expect(stored).not.toContain(CANARY)
     expect(stored).toContain('customer:1')
-    await DynamoDBDocumentClient.from(aws.dynamodb).send(new DeleteCommand({ TableName: outputs.VaultDataKeys, Key: { owner: 'customer:1' } }))
-    expect(await client.get(mine.runId)).toMatchObject({ status: 'completed', input: { '~unreadable': 'the data key of customer:1 was deleted' } })
+    await DynamoDBDocumentClient.from(aws.dynamodb).send(
+      new DeleteCommand({ TableName: outputs.VaultDataKeys, Key: { owner: 'customer:1' } }),
+    )
+    expect(await client.get(mine.runId)).toMatchObject({
+      status: 'completed',
+      input: { '~unreadable': 'the data key of customer:1 was deleted' },
+    })
     expect(await client.result(theirs.runId)).toBe(`${CANARY} was read`)
   })
 })
@@ -45,7 +56,10 @@ describe('erasing', () => {
   it('by tag leaves no item and no object, and touches nobody else', async () => {
     const { client, items, objectsOf } = await vault()
     const large = randomBytes(600_000).toString('hex')
-    const [mine, theirs] = [await client.start(letter, { customer: 3, text: large }), await client.start(letter, { customer: 4, text: 'short' })]
+    const [mine, theirs] = [
+      await client.start(letter, { customer: 3, text: large }),
+      await client.start(letter, { customer: 4, text: 'short' }),
+    ]
     await client.result(mine.runId, timeout)
     await client.result(theirs.runId, timeout)
     expect((await objectsOf(mine.runId)).length).toBeGreaterThan(0)

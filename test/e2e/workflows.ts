@@ -78,7 +78,10 @@ export const watched = workflow('watched', async (ctx, input: { heartbeatMs: num
 })
 
 /** Replies to whoever asks, for as long as it lives. */
-export const priceOf = request('price-of', { payload: z.object({ item: z.string() }), reply: z.object({ cents: z.number(), at: z.date() }) })
+export const priceOf = request('price-of', {
+  payload: z.object({ item: z.string() }),
+  reply: z.object({ cents: z.number(), at: z.date() }),
+})
 export const pricing = workflow('pricing', { signals: [priceOf] }, async (ctx) => {
   for (;;) {
     const { payload, reply, refuse } = await ctx.waitFor(priceOf)
@@ -89,10 +92,14 @@ export const pricing = workflow('pricing', { signals: [priceOf] }, async (ctx) =
 
 /** Begun, told and called off by events from outside. */
 export const arrived = signal('arrived', z.object({ id: z.string(), where: z.string() }))
-export const parcel = workflow('parcel', { input: z.object({ id: z.string(), via: z.string() }) }, async (ctx, { via }) => {
-  const { where } = await ctx.waitFor(arrived)
-  return { via, where }
-})
+export const parcel = workflow(
+  'parcel',
+  { input: z.object({ id: z.string(), via: z.string() }) },
+  async (ctx, { via }) => {
+    const { where } = await ctx.waitFor(arrived)
+    return { via, where }
+  },
+)
 export const parcelQueued = startOn('parcel-queued', {
   workflow: parcel,
   id: ({ body }: QueueEvent<{ id: string }>) => body.id,
@@ -105,9 +112,18 @@ const db = DynamoDBDocumentClient.from(new DynamoDBClient())
 
 /** Uses what the construct was given for step code, and tries what it was not. */
 export const ownResources = workflow('own-resources', async (ctx, { id }: { id: string }) => {
-  await ctx.step('write', () => db.send(new PutCommand({ TableName: process.env.ORDERS, Item: { id, total: 3 } })).then(() => null))
-  const total = await ctx.step('read', async () => (await db.send(new GetCommand({ TableName: process.env.ORDERS, Key: { id } }))).Item?.total as number)
-  const secrets = await ctx.step('secrets', () => ({ apiKeyWhenLoaded, password: process.env.DB_PASSWORD, feature: process.env.FEATURE }))
+  await ctx.step('write', () =>
+    db.send(new PutCommand({ TableName: process.env.ORDERS, Item: { id, total: 3 } })).then(() => null),
+  )
+  const total = await ctx.step(
+    'read',
+    async () => (await db.send(new GetCommand({ TableName: process.env.ORDERS, Key: { id } }))).Item?.total as number,
+  )
+  const secrets = await ctx.step('secrets', () => ({
+    apiKeyWhenLoaded,
+    password: process.env.DB_PASSWORD,
+    feature: process.env.FEATURE,
+  }))
   const trespass = await ctx.step('trespass', () =>
     db.send(new GetCommand({ TableName: process.env.STRANGERS, Key: { id } })).then(
       () => 'let in',

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import type { Duration } from '../../sdk/base/duration.ts'
+import { FatalError, RetryableError, TimeoutError } from '../../sdk/base/errors.ts'
 import type { TaskOptions } from '../../sdk/context.ts'
-import type { Duration } from '../../sdk/engine/duration.ts'
-import { FatalError, RetryableError, TimeoutError } from '../../sdk/engine/errors.ts'
 import { checkRetryPolicy, type RetryPolicy, retryDelay } from '../../sdk/engine/retry.ts'
 import { taskPolicy } from '../../sdk/engine/task-policy.ts'
 
 const error = new Error('no')
-const delay = (policy: RetryPolicy, attempt: number, thrown: Error = error, random = 0.5) => retryDelay(policy, attempt, thrown, () => random, "step 'a'")
+const delay = (policy: RetryPolicy, attempt: number, thrown: Error = error, random = 0.5) =>
+  retryDelay(policy, attempt, thrown, () => random, "step 'a'")
 const plain = { jitter: false } as const
 
 describe('the wait before the next attempt', () => {
@@ -36,7 +37,9 @@ describe('the wait before the next attempt', () => {
   it('is what the error asks for', () => {
     expect(delay({}, 1, new RetryableError('busy', { after: '7s' }))).toBe(7_000)
     expect(delay(plain, 1, new RetryableError('busy'))).toBe(1_000)
-    expect(() => delay({}, 1, new RetryableError('busy', { after: 'soon' as Duration }))).toThrow("the 'after' of a RetryableError in step 'a'")
+    expect(() => delay({}, 1, new RetryableError('busy', { after: 'soon' as Duration }))).toThrow(
+      "the 'after' of a RetryableError in step 'a'",
+    )
     expect(delay({ attempts: 1 }, 1, new RetryableError('busy', { after: '7s' }))).toBeUndefined()
   })
 
@@ -65,7 +68,8 @@ describe('a retry policy', () => {
   })
 
   it('may say as little or as much as it likes', () => {
-    for (const policy of [{}, { attempts: 1, factor: 1, initial: '1s', max: '1s' } as const]) expect(() => checkRetryPolicy(policy, 'x')).not.toThrow()
+    for (const policy of [{}, { attempts: 1, factor: 1, initial: '1s', max: '1s' } as const])
+      expect(() => checkRetryPolicy(policy, 'x')).not.toThrow()
   })
 })
 
@@ -75,8 +79,16 @@ describe('the policy of a task', () => {
   })
 
   it('waits for a sign of life as long as for the end, unless it says otherwise', () => {
-    expect(taskPolicy({ timeout: '1h' }, 'x')).toStrictEqual({ retry: {}, timeoutMs: 3_600_000, heartbeatMs: 3_600_000, maxIterations: 100 })
-    expect(taskPolicy({ timeout: '1h', heartbeatTimeout: '1m', maxIterations: 1 }, 'x')).toMatchObject({ heartbeatMs: 60_000, maxIterations: 1 })
+    expect(taskPolicy({ timeout: '1h' }, 'x')).toStrictEqual({
+      retry: {},
+      timeoutMs: 3_600_000,
+      heartbeatMs: 3_600_000,
+      maxIterations: 100,
+    })
+    expect(taskPolicy({ timeout: '1h', heartbeatTimeout: '1m', maxIterations: 1 }, 'x')).toMatchObject({
+      heartbeatMs: 60_000,
+      maxIterations: 1,
+    })
   })
 
   it.each([

@@ -33,7 +33,10 @@ const BATCHES = amount({ few: 2, many: 20 })
 const VALUES_EACH = 250
 
 /** 2 worlds × 2 or 20 runs × 250 values, each across seven boundaries. */
-const batches = fc.sample(fc.array(anyValue(), { minLength: VALUES_EACH, maxLength: VALUES_EACH }), { numRuns: BATCHES, seed: 7 })
+const batches = fc.sample(fc.array(anyValue(), { minLength: VALUES_EACH, maxLength: VALUES_EACH }), {
+  numRuns: BATCHES,
+  seed: 7,
+})
 
 describe('every value goes through every boundary unchanged', () => {
   it('in the local world', async () => {

@@ -4,7 +4,11 @@ import { testEnv } from '../../sdk/testing/index.ts'
 
 describe('native promises', () => {
   it('Promise.all runs steps in parallel, and a burst of completions is one frame', async () => {
-    const w = workflow('w', async (ctx) => (await Promise.all(Array.from({ length: 100 }, (_, i) => ctx.step(`s${i}`, async () => i)))).length)
+    const w = workflow(
+      'w',
+      async (ctx) =>
+        (await Promise.all(Array.from({ length: 100 }, (_, i) => ctx.step(`s${i}`, async () => i)))).length,
+    )
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined)
     expect(await run.result()).toBe(100)
@@ -12,7 +16,9 @@ describe('native promises', () => {
   })
 
   it('Promise.race takes the first and drops the rest, on record', async () => {
-    const w = workflow('w', async (ctx) => Promise.race([ctx.sleep('slow', '1d').then(() => 'slow'), ctx.sleep('quick', '1h').then(() => 'quick')]))
+    const w = workflow('w', async (ctx) =>
+      Promise.race([ctx.sleep('slow', '1d').then(() => 'slow'), ctx.sleep('quick', '1h').then(() => 'quick')]),
+    )
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined)
     const start = env.clock.now()
@@ -41,7 +47,11 @@ describe('native promises', () => {
       return { any, settled: settled.map(({ status }) => status), caught }
     })
     const env = await testEnv({ workflows: [w] })
-    expect(await (await env.start(w, undefined)).result()).toEqual({ any: 'good', settled: ['rejected', 'fulfilled'], caught: 2 })
+    expect(await (await env.start(w, undefined)).result()).toEqual({
+      any: 'good',
+      settled: ['rejected', 'fulfilled'],
+      caught: 2,
+    })
   })
 
   it('a failure that nobody awaits does not take the process down', async () => {
@@ -84,13 +94,21 @@ describe('native promises', () => {
 describe('scope and map', () => {
   it('give operations identities of their own, whatever other branches do', async () => {
     const w = workflow('w', async (ctx) => {
-      await Promise.all([ctx.scope('left', (c) => c.step('x', () => 1)), ctx.scope('right', (c) => c.step('x', () => 2)), ctx.step('left/x', () => 3)])
+      await Promise.all([
+        ctx.scope('left', (c) => c.step('x', () => 1)),
+        ctx.scope('right', (c) => c.step('x', () => 2)),
+        ctx.step('left/x', () => 3),
+      ])
       return 'ok'
     })
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined)
     await run.result()
-    expect((await run.history()).flatMap((e) => ('id' in e ? [e.id] : [])).sort()).toEqual(['left/x', 'left~1x', 'right/x'])
+    expect((await run.history()).flatMap((e) => ('id' in e ? [e.id] : [])).sort()).toEqual([
+      'left/x',
+      'left~1x',
+      'right/x',
+    ])
   })
 
   it('map runs at most so many at once, in order, and survives waits inside', async () => {
@@ -132,7 +150,13 @@ describe('scope and map', () => {
     })
     const env = await testEnv({ workflows: [w] })
     expect(await (await env.start(w, 2)).result()).toEqual(['all', 'fulfilled', 'rejected', 'fulfilled', 'rejected'])
-    expect(await (await env.start(w, 1)).result()).toEqual(['too many failed', 'fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    expect(await (await env.start(w, 1)).result()).toEqual([
+      'too many failed',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+    ])
   })
 })
 
@@ -155,10 +179,18 @@ describe('a child run', () => {
 
   it('carries its error, with the cause', async () => {
     const parent = workflow('parent', async (ctx) =>
-      ctx.run(double, -1).catch((e: ChildRunError) => ({ is: e instanceof ChildRunError, status: e.status, cause: (e.cause as Error).message })),
+      ctx.run(double, -1).catch((e: ChildRunError) => ({
+        is: e instanceof ChildRunError,
+        status: e.status,
+        cause: (e.cause as Error).message,
+      })),
     )
     const env = await testEnv({ workflows: [parent, double] })
-    expect(await (await env.start(parent, undefined)).result()).toEqual({ is: true, status: 'failed', cause: 'negative' })
+    expect(await (await env.start(parent, undefined)).result()).toEqual({
+      is: true,
+      status: 'failed',
+      cause: 'negative',
+    })
   })
 
   it('may be detached: the parent goes on and ends, the child lives', async () => {
@@ -171,14 +203,18 @@ describe('a child run', () => {
   it('whose input does not fit fails in the parent without having started', async () => {
     const { object, string } = await import('zod')
     const strict = workflow('strict', { input: object({ name: string() }) }, async () => 1)
-    const parent = workflow('parent', async (ctx) => ctx.run(strict, { name: 5 } as never).catch((e: Error) => (e.cause as Error).message))
+    const parent = workflow('parent', async (ctx) =>
+      ctx.run(strict, { name: 5 } as never).catch((e: Error) => (e.cause as Error).message),
+    )
     const env = await testEnv({ workflows: [parent, strict] })
     expect(await (await env.start(parent, undefined)).result()).toContain('$.name')
     expect((await env.client.list({ workflow: 'strict' })).runs).toEqual([])
   })
 
   it('that wants an id somebody else has fails in the parent', async () => {
-    const parent = workflow('parent', async (ctx) => ctx.run(double, 1, { id: 'taken' }).catch((e: Error) => (e.cause as Error).name))
+    const parent = workflow('parent', async (ctx) =>
+      ctx.run(double, 1, { id: 'taken' }).catch((e: Error) => (e.cause as Error).name),
+    )
     const env = await testEnv({ workflows: [parent, double] })
     await env.start(double, 3, { id: 'taken' })
     expect(await (await env.start(parent, undefined)).result()).toBe('ConflictError')

@@ -43,7 +43,13 @@ describe('retrying many runs, some of which have undone their steps', () => {
     expect(await env.client.wouldSteer({ action: 'retry', filter: { incident } })).toMatchObject({
       matches: 5,
       can: 2,
-      refused: [{ why: expect.stringContaining('have undone their steps (ctx.compensate)'), count: 3, runs: expect.arrayContaining(['undone-0']) }],
+      refused: [
+        {
+          why: expect.stringContaining('have undone their steps (ctx.compensate)'),
+          count: 3,
+          runs: expect.arrayContaining(['undone-0']),
+        },
+      ],
     })
   })
 
@@ -55,7 +61,9 @@ describe('retrying many runs, some of which have undone their steps', () => {
       [{ workflow: 'else' }, 0],
       [{ status: 'stuck' as const }, 0],
     ] as const)
-      expect(await env.client.wouldSteer({ action: 'retry', filter: { incident, ...filter } })).toMatchObject({ matches })
+      expect(await env.client.wouldSteer({ action: 'retry', filter: { incident, ...filter } })).toMatchObject({
+        matches,
+      })
   })
 
   it('says afterwards how many were done and how many were refused', async () => {
@@ -74,7 +82,10 @@ describe('retrying many runs, some of which have undone their steps', () => {
     const { env, incident } = await envWith(3, 0)
     const { runId } = await env.client.steerMany({ action: 'retry', filter: { incident } })
     const { status, error } = await env.skipUntil(env.client.settled(runId))
-    expect([status, error!.message]).toEqual(['failed', expect.stringMatching(/none of the 3 runs was retried: 3 have undone their steps.*rerun/)])
+    expect([status, error!.message]).toEqual([
+      'failed',
+      expect.stringMatching(/none of the 3 runs was retried: 3 have undone their steps.*rerun/),
+    ])
   })
 })
 
@@ -89,7 +100,10 @@ describe('rerunning many runs', () => {
     await env.settle()
     const { runs } = await env.client.list({ workflow: 'trip', status: 'completed' })
     expect(runs).toHaveLength(3)
-    expect((await env.client.history(runs[0]!.runId))[1]).toMatchObject({ type: 'run.rerun', of: expect.stringMatching(/^undone-/) })
+    expect((await env.client.history(runs[0]!.runId))[1]).toMatchObject({
+      type: 'run.rerun',
+      of: expect.stringMatching(/^undone-/),
+    })
     expect(numbers.size).toBe(6)
     expect((await env.client.list({ status: 'failed' })).runs).toHaveLength(3)
   })
@@ -99,9 +113,16 @@ describe('rerunning many runs', () => {
     isMended = true
     const bulk = { action: 'rerun', filter: { incident } } as const
     await env.skipUntil(env.client.result((await env.client.steerMany(bulk)).runId))
-    expect(await env.client.wouldSteer(bulk)).toMatchObject({ matches: 2, can: 0, refused: [{ why: expect.stringContaining('have been rerun'), count: 2 }] })
+    expect(await env.client.wouldSteer(bulk)).toMatchObject({
+      matches: 2,
+      can: 0,
+      refused: [{ why: expect.stringContaining('have been rerun'), count: 2 }],
+    })
     const again = await env.skipUntil(env.client.settled((await env.client.steerMany(bulk)).runId))
-    expect([again.status, again.error!.message]).toEqual(['failed', expect.stringContaining('none of the 2 runs was rerun')])
+    expect([again.status, again.error!.message]).toEqual([
+      'failed',
+      expect.stringContaining('none of the 2 runs was rerun'),
+    ])
     expect((await env.client.list({ workflow: 'trip' })).runs).toHaveLength(4)
   })
 

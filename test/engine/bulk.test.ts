@@ -33,7 +33,16 @@ describe('incidents', () => {
   it('a thousand failures that differ in ids are one', async () => {
     const env = await envWith(1_000)
     const { incidents, isComplete } = await env.client.incidents()
-    expect(incidents).toMatchObject([{ workflow: 'flaky', step: 'charge', count: 1_000, failed: 1_000, stuck: 0, says: 'order … of … was refused by …' }])
+    expect(incidents).toMatchObject([
+      {
+        workflow: 'flaky',
+        step: 'charge',
+        count: 1_000,
+        failed: 1_000,
+        stuck: 0,
+        says: 'order … of … was refused by …',
+      },
+    ])
     expect(incidents[0]!.runs).toHaveLength(5)
     expect(isComplete).toBe(true)
   })
@@ -81,7 +90,13 @@ describe('what is done to many runs', () => {
     expect(await env.client.wouldSteer(bulk)).toMatchObject({ matches: 25, isComplete: true })
     const began = env.now().getTime()
     const { runId } = await env.client.steerMany(bulk)
-    expect(await env.skipUntil(env.client.result(runId))).toEqual({ matched: 25, done: 25, skipped: 0, failed: 0, notes: [] })
+    expect(await env.skipUntil(env.client.result(runId))).toEqual({
+      matched: 25,
+      done: 25,
+      skipped: 0,
+      failed: 0,
+      notes: [],
+    })
     expect(env.now().getTime() - began).toBeGreaterThanOrEqual(2_000)
     for (let i = 0; i < 25; i++) {
       expect(await env.skipUntil(env.client.result(`r-${i}`))).toBe(1)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { deadlineOf } from '../../sdk/callback-journal.ts'
+import type { Duration } from '../../sdk/base/duration.ts'
+import { deadlineOf } from '../../sdk/client/callback-journal.ts'
 import { beat } from '../../sdk/engine/callback-heartbeat.ts'
-import type { Duration } from '../../sdk/engine/duration.ts'
 import {
   type Callback,
   Client,
@@ -35,7 +35,9 @@ async function asking(ask: (ctx: Context) => Callback<unknown>, options: { publi
 
 describe('the URL of a callback', () => {
   it('is the address of the world and the token', async () => {
-    const { url, token, env, run } = await asking((ctx) => ctx.callback('ok'), { publicUrl: 'https://api.example.com/' })
+    const { url, token, env, run } = await asking((ctx) => ctx.callback('ok'), {
+      publicUrl: 'https://api.example.com/',
+    })
     expect(url).toBe(`https://api.example.com/callbacks/${token}`)
     await env.client.completeCallback(token, 1)
     expect(await run.result()).toBe(1)
@@ -47,7 +49,9 @@ describe('the URL of a callback', () => {
   })
 
   it('is the same on every replay, also when the API has moved meanwhile', async () => {
-    const { env, seen, token, run } = await asking((ctx) => ctx.callback('ok'), { publicUrl: 'https://old.example.com' })
+    const { env, seen, token, run } = await asking((ctx) => ctx.callback('ok'), {
+      publicUrl: 'https://old.example.com',
+    })
     ;(env as unknown as { origin: { publicUrl: string } }).origin.publicUrl = 'https://new.example.com'
     await env.restart()
     await env.client.completeCallback(token, 1)
@@ -58,7 +62,9 @@ describe('the URL of a callback', () => {
 
   it('cannot begin with what is no address', async () => {
     for (const publicUrl of ['api.example.com', 'https://', 'https://a b', 'https://a/?x', 'ftp://a'])
-      await expect(testEnv({ workflows: [], publicUrl })).rejects.toThrow('publicUrl must be the address of the HTTP API')
+      await expect(testEnv({ workflows: [], publicUrl })).rejects.toThrow(
+        'publicUrl must be the address of the HTTP API',
+      )
   })
 })
 
@@ -68,7 +74,9 @@ describe('a callback that expires', () => {
     env.clock.moveTo(env.clock.now() + 3_600_000 - 1)
     expect(await env.client.callbacks.look(token)).toMatchObject({ workflow: 'ask', name: 'ok', runId: run.runId })
     // A process whose clock is there already, while the runner's is not.
-    const late = Object.assign(Object.create(env.client.world), { clock: { now: () => env.clock.now() + 1, at: () => () => {} } })
+    const late = Object.assign(Object.create(env.client.world), {
+      clock: { now: () => env.clock.now() + 1, at: () => () => {} },
+    })
     await expect(new Client(late, new Registry([])).completeCallback(token, 1)).rejects.toThrow(GoneError)
     await env.client.completeCallback(token, 2)
     expect(await run.result()).toBe(2)
@@ -91,7 +99,9 @@ describe('the deadline of a callback', () => {
 describe('looking at a callback', () => {
   it('says what is asked, and changes nothing', async () => {
     const schema = z.object({ approved: z.boolean() })
-    const { env, run, token } = await asking((ctx) => ctx.callback('ok', { schema, question: 'Shall we?', timeout: '1h' }))
+    const { env, run, token } = await asking((ctx) =>
+      ctx.callback('ok', { schema, question: 'Shall we?', timeout: '1h' }),
+    )
     const before = await run.history()
     const asked = await env.client.callbacks.look(token)
     expect(asked).toMatchObject({ workflow: 'ask', name: 'ok', isRaw: false, until: env.clock.now() + 3_600_000 })
@@ -145,7 +155,8 @@ describe('a raw callback', () => {
 })
 
 describe('a callback with a heartbeat timeout', () => {
-  const watched = (timeout?: Duration) => asking((ctx) => ctx.callback('job', { heartbeatTimeout: '1m', ...(timeout !== undefined && { timeout }) }))
+  const watched = (timeout?: Duration) =>
+    asking((ctx) => ctx.callback('job', { heartbeatTimeout: '1m', ...(timeout !== undefined && { timeout }) }))
 
   it('fails without a sign of life, and says so', async () => {
     const { env, run, token } = await watched()

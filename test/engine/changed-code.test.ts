@@ -109,17 +109,20 @@ describe('code that changed under a sleeping run', () => {
     ],
   ]
 
-  it.each(changes)('%s: the run is parked with a precise message, and goes on after a fix', async (_what, after, message) => {
-    const { env, run, v1, historyBefore } = await deployUnderASleeper(original, after)
-    const parked = await run.get()
-    expect(parked.status).toBe('stuck')
-    expect(parked.error?.name).toBe('NonDeterminismError')
-    expect(parked.error?.message).toMatch(message)
-    expect(parked.error?.message).toContain('ctx.patched')
-    expect(await run.history()).toEqual(historyBefore)
-    await env.restart([v1])
-    expect(await run.result()).toBe('AB')
-  })
+  it.each(changes)(
+    '%s: the run is parked with a precise message, and goes on after a fix',
+    async (_what, after, message) => {
+      const { env, run, v1, historyBefore } = await deployUnderASleeper(original, after)
+      const parked = await run.get()
+      expect(parked.status).toBe('stuck')
+      expect(parked.error?.name).toBe('NonDeterminismError')
+      expect(parked.error?.message).toMatch(message)
+      expect(parked.error?.message).toContain('ctx.patched')
+      expect(await run.history()).toEqual(historyBefore)
+      await env.restart([v1])
+      expect(await run.result()).toBe('AB')
+    },
+  )
 
   const shape = (result: unknown): string => (result as { name: string }).name.trim()
 
@@ -129,8 +132,13 @@ describe('code that changed under a sleeping run', () => {
       return shape(a)
     })
     const { error } = await run.get()
-    expect(error).toMatchObject({ name: 'NonDeterminismError', cause: { name: 'TypeError', stack: expect.stringContaining('changed-code.test.ts') } })
-    expect(error?.message).toMatch(/after step 'a', its history goes on with step 'b', but the code threw TypeError: .* at changed-code\.test\.ts:\d+\. /)
+    expect(error).toMatchObject({
+      name: 'NonDeterminismError',
+      cause: { name: 'TypeError', stack: expect.stringContaining('changed-code.test.ts') },
+    })
+    expect(error?.message).toMatch(
+      /after step 'a', its history goes on with step 'b', but the code threw TypeError: .* at changed-code\.test\.ts:\d+\. /,
+    )
     expect(error?.message).not.toContain('ctx.now()')
     await env.restart([v1])
     expect(await run.result()).toBe('AB')
@@ -143,7 +151,9 @@ describe('code that changed under a sleeping run', () => {
     })
     const { error } = await run.get()
     expect(error).toMatchObject({ cause: { name: 'TypeError' } })
-    expect(error?.message).toMatch(/its history goes on with step 'b', but the code threw TypeError: .* at changed-code\.test\.ts:\d+/)
+    expect(error?.message).toMatch(
+      /its history goes on with step 'b', but the code threw TypeError: .* at changed-code\.test\.ts:\d+/,
+    )
   })
 
   it('a stuck run can also be tried again by hand', async () => {
@@ -253,7 +263,10 @@ describe('code that changed under a sleeping run', () => {
     await env.advance('1h')
     expect(await run.get()).toMatchObject({ status: 'pending', waitingFor: [{ kind: 'code', id: 'w', on: '1' }] })
     await env.advance('11m')
-    expect(await run.get()).toMatchObject({ status: 'stuck', error: { name: 'UnknownWorkflowError', message: expect.stringContaining('known versions: 2') } })
+    expect(await run.get()).toMatchObject({
+      status: 'stuck',
+      error: { name: 'UnknownWorkflowError', message: expect.stringContaining('known versions: 2') },
+    })
     await env.restart([v1, v2])
     expect(await run.result()).toBe('one')
   })

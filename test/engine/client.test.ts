@@ -1,8 +1,16 @@
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
-import { Client, ConflictError, FatalError, Registry, RunNotFoundError, TimeoutError, workflow } from '../../sdk/index.ts'
-import type { Wake, Wakeups, World } from '../../sdk/ports.ts'
+import {
+  Client,
+  ConflictError,
+  FatalError,
+  Registry,
+  RunNotFoundError,
+  TimeoutError,
+  workflow,
+} from '../../sdk/index.ts'
+import type { Wake, Wakeups, World } from '../../sdk/ports/world.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 const nap = workflow('nap', { tags: ['sleepy'] }, async (ctx, n: number) => {
@@ -25,7 +33,11 @@ describe('start', () => {
     const env = await testEnv({ workflows: [count] })
     await env.client.start(count, 2, { id: 'c' })
     expect(await env.handle('c').result()).toBe(0)
-    expect(await env.client.start(count, 2, { id: 'c' })).toMatchObject({ runId: 'c', created: false, status: 'completed' })
+    expect(await env.client.start(count, 2, { id: 'c' })).toMatchObject({
+      runId: 'c',
+      created: false,
+      status: 'completed',
+    })
   })
 
   it('does not care about the order of keys in the input', async () => {
@@ -38,7 +50,10 @@ describe('start', () => {
   it('with the same idempotency key gives the same run', async () => {
     const env = await testEnv({ workflows: [nap] })
     const first = await env.client.start(nap, 1, { idempotencyKey: 'order 42' })
-    expect(await env.client.start(nap, 1, { idempotencyKey: 'order 42' })).toMatchObject({ runId: first.runId, created: false })
+    expect(await env.client.start(nap, 1, { idempotencyKey: 'order 42' })).toMatchObject({
+      runId: first.runId,
+      created: false,
+    })
   })
 
   it('later: at a time or after a delay', async () => {
@@ -159,7 +174,9 @@ describe('retry', () => {
 
   it('can be used again and again', async () => {
     let fails = 3
-    const w = workflow('w', async (ctx) => ctx.step('b', () => (fails-- > 0 ? Promise.reject(new FatalError(`fails ${fails}`)) : 'ok')))
+    const w = workflow('w', async (ctx) =>
+      ctx.step('b', () => (fails-- > 0 ? Promise.reject(new FatalError(`fails ${fails}`)) : 'ok')),
+    )
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined)
     for (const left of [2, 1, 0]) {
@@ -190,7 +207,8 @@ describe('a run that somebody waits for', () => {
     const calling: World = { store, documents, tasks, clock, ids, log, inlineWaitMs, flow, wakeups }
     return { client: new Client(calling, registry), sent, handed, now: world.clock.now() }
   }
-  const take = async (world: World, runId: string, registry: Registry) => void (await runOnce(world, registry, runId, { lease: { owner: 'o', ms: 30_000 } }))
+  const take = async (world: World, runId: string, registry: Registry) =>
+    void (await runOnce(world, registry, runId, { lease: { owner: 'o', ms: 30_000 } }))
 
   it('is handed straight to a runner, and the queue has its word on it a little later', async () => {
     const { client, sent, handed, now } = await open(take)
@@ -276,7 +294,11 @@ describe('erase', () => {
 })
 
 describe('tags', () => {
-  const order = workflow('order', { tags: ({ customer }: { customer: number }) => [`customer:${customer}`, 'order'] }, async (_ctx, { customer }) => customer)
+  const order = workflow(
+    'order',
+    { tags: ({ customer }: { customer: number }) => [`customer:${customer}`, 'order'] },
+    async (_ctx, { customer }) => customer,
+  )
 
   it('made of the input find a run by what its caller knows', async () => {
     const parent = workflow('parent', async (ctx) => ctx.run(order, { customer: 7 }))
@@ -292,7 +314,11 @@ describe('tags', () => {
   })
 
   it('see the input as the schema makes it', async () => {
-    const w = workflow('w', { input: z.object({ at: z.coerce.date() }), tags: ({ at }) => [`year:${at.getFullYear()}`] }, async () => {})
+    const w = workflow(
+      'w',
+      { input: z.object({ at: z.coerce.date() }), tags: ({ at }) => [`year:${at.getFullYear()}`] },
+      async () => {},
+    )
     const env = await testEnv({ workflows: [w] })
     await env.client.start(w, { at: '2026-05-05T12:00:00Z' } as never, { id: 'a' })
     expect((await env.client.get('a')).tags).toEqual(['year:2026'])
@@ -328,7 +354,9 @@ describe('rerun', () => {
     expect(await env.handle(again.runId).result()).toEqual([1, 3])
     expect(ran).toEqual(['a', 'b', 'b'])
     expect(await run.result()).toEqual([1, 2])
-    await expect(env.client.rerun(run.runId, { from: 'nope' })).rejects.toThrow("no step 'nope' in its history; it has: a, b")
+    await expect(env.client.rerun(run.runId, { from: 'nope' })).rejects.toThrow(
+      "no step 'nope' in its history; it has: a, b",
+    )
   })
 
   it('draws the numbers that the first run drew, because the results it takes over were made with them', async () => {
@@ -349,7 +377,10 @@ describe('rerun', () => {
 
   it('opens its own waits instead of inheriting those of the old run', async () => {
     const w = workflow('w', async (ctx) =>
-      Promise.race([ctx.sleep('deadline', '1h').then(() => 'late'), ctx.sleep('work', '10m').then(() => ctx.step('b', () => 'done'))]),
+      Promise.race([
+        ctx.sleep('deadline', '1h').then(() => 'late'),
+        ctx.sleep('work', '10m').then(() => ctx.step('b', () => 'done')),
+      ]),
     )
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined)

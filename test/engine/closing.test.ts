@@ -1,18 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { CancelledError, FatalError, UnknownWorkflowError } from '../../sdk/base/errors.ts'
+import type { Delivery, JournalEvent, TerminalEvent } from '../../sdk/base/events.ts'
 import { deadly } from '../../sdk/engine/closing.ts'
-import { CancelledError, FatalError, UnknownWorkflowError } from '../../sdk/engine/errors.ts'
-import type { Delivery, JournalEvent, TerminalEvent } from '../../sdk/engine/events.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
 import type { CodeEnd } from '../../sdk/engine/replay.ts'
 import type { Waits } from '../../sdk/engine/waits.ts'
-import type { RunRecord } from '../../sdk/ports.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
 import { type AnyWorkflow, workflow } from '../../sdk/workflow.ts'
 import { visitOf } from './visit-fixture.ts'
 
 const NOW = 1_000_000
 const plain = workflow('order', async () => 1)
-const child: JournalEvent = { type: 'child.started', id: 'kid', run: 'run.kid', workflow: 'w', version: 1, onParentEnd: 'cancel' }
+const child: JournalEvent = {
+  type: 'child.started',
+  id: 'kid',
+  run: 'run.kid',
+  workflow: 'w',
+  version: 1,
+  onParentEnd: 'cancel',
+}
 const called = (id: string, request: object) => new Operation(id, request as Request, undefined, 1, 0)
 
 interface Setting {
@@ -30,7 +37,19 @@ interface Setting {
 }
 
 /** The ways out of a run, and what is committed and said on each. */
-function closing({ end, run, ok = true, stop, journaled = [], terminal, operations = [], fresh = [], notes = [], because = [], opened }: Setting) {
+function closing({
+  end,
+  run,
+  ok = true,
+  stop,
+  journaled = [],
+  terminal,
+  operations = [],
+  fresh = [],
+  notes = [],
+  because = [],
+  opened,
+}: Setting) {
   const openedIds: string[] = []
   const events = terminal ? [...journaled, terminal] : journaled
   const { visit, commits, said, stops } = visitOf({
@@ -78,7 +97,8 @@ describe('code that has ended', () => {
     expect(failing.commits[0]!.next).toMatchObject({ event: { type: 'run.failed', because: ['a'], compensated: true } })
     const bare = closing({ end: threw })
     await bare.finish()
-    for (const field of ['because', 'compensated', 'abandoned']) expect(bare.commits[0]!.next).not.toHaveProperty(`event.${field}`)
+    for (const field of ['because', 'compensated', 'abandoned'])
+      expect(bare.commits[0]!.next).not.toHaveProperty(`event.${field}`)
   })
 
   it('with an output that does not fit goes back to no operation', async () => {
@@ -91,11 +111,18 @@ describe('code that has ended', () => {
   it('names what it left behind, and warns of steps', async () => {
     const over = called('over', { kind: 'step' })
     over.resolve(undefined)
-    const left = closing({ end: returned, operations: [called('nap', { kind: 'sleep' }), called('pay', { kind: 'step' }), over] })
+    const left = closing({
+      end: returned,
+      operations: [called('nap', { kind: 'sleep' }), called('pay', { kind: 'step' }), over],
+    })
     await left.finish()
     expect(left.commits[0]!.next).toMatchObject({ event: { abandoned: ['nap', 'pay'] } })
     expect(left.said).toMatchObject([
-      ['warn', expect.stringContaining("workflow 'order' ended without waiting for step 'pay'"), { runId: 'run', steps: ['pay'] }],
+      [
+        'warn',
+        expect.stringContaining("workflow 'order' ended without waiting for step 'pay'"),
+        { runId: 'run', steps: ['pay'] },
+      ],
     ])
     const quiet = closing({ end: returned, operations: [called('nap', { kind: 'sleep' })] })
     await quiet.finish()
@@ -107,9 +134,15 @@ describe('code that has ended', () => {
     const fine = closing({ end: returned, fresh, opened: { type: 'child.detached', id: 'kid' } })
     await fine.finish()
     expect([fine.openedIds, fine.said]).toEqual([['kid'], []])
-    const refused = closing({ end: returned, fresh, opened: { type: 'child.failed', id: 'kid', error: { name: 'Error', message: 'bad input' } } })
+    const refused = closing({
+      end: returned,
+      fresh,
+      opened: { type: 'child.failed', id: 'kid', error: { name: 'Error', message: 'bad input' } },
+    })
     await refused.finish()
-    expect(refused.said).toMatchObject([['error', expect.stringContaining("detached child 'kid', which was refused: bad input"), { runId: 'run' }]])
+    expect(refused.said).toMatchObject([
+      ['error', expect.stringContaining("detached child 'kid', which was refused: bad input"), { runId: 'run' }],
+    ])
   })
 
   it('tells the children that are open, those of this execution too', async () => {
@@ -141,11 +174,17 @@ describe('the next generation', () => {
     expect(await closing({ end: threw, run: { attempt: 3 } }).finish(retrying)).toEqual({ status: 'failed' })
     expect(await closing({ end: threw, ok: false }).finish(retrying)).toEqual({ status: 'superseded' })
     const stop = new CancelledError('enough')
-    expect(await closing({ end: { kind: 'threw', error: stop }, stop }).finish(retrying)).toEqual({ status: 'cancelled' })
+    expect(await closing({ end: { kind: 'threw', error: stop }, stop }).finish(retrying)).toEqual({
+      status: 'cancelled',
+    })
   })
 
   it('is not for an output that does not fit: it would not fit the next time either', async () => {
-    const strict = workflow('order', { input: z.undefined(), output: z.string(), retry: { attempts: 3 } }, async () => 'x')
+    const strict = workflow(
+      'order',
+      { input: z.undefined(), output: z.string(), retry: { attempts: 3 } },
+      async () => 'x',
+    )
     expect(await closing({ end: returned }).finish(strict)).toEqual({ status: 'failed' })
   })
 
@@ -166,7 +205,10 @@ describe('the next generation', () => {
     const parsing = workflow('order', { input: z.object({ n: z.number() }) }, async () => 1)
     const { finish, commits } = closing({ end: { kind: 'continued', input: {} } })
     expect(await finish(parsing)).toEqual({ status: 'stuck' })
-    expect(commits[0]!.next).toMatchObject({ kind: 'park', error: { message: expect.stringContaining("ctx.continueAsNew in workflow 'order'") } })
+    expect(commits[0]!.next).toMatchObject({
+      kind: 'park',
+      error: { message: expect.stringContaining("ctx.continueAsNew in workflow 'order'") },
+    })
   })
 })
 
@@ -189,13 +231,17 @@ describe('parking', () => {
     const { ways, buffer, commits, said } = closing({})
     buffer.add(child)
     expect(await ways.park(new FatalError('changed'))).toEqual({ status: 'stuck' })
-    expect(commits).toStrictEqual([{ runId: 'run', epoch: 5, next: { kind: 'park', error: expect.objectContaining({ message: 'changed' }) } }])
+    expect(commits).toStrictEqual([
+      { runId: 'run', epoch: 5, next: { kind: 'park', error: expect.objectContaining({ message: 'changed' }) } },
+    ])
     expect(said).toEqual([['error', 'changed', { runId: 'run', workflow: 'order' }]])
     expect(await closing({ ok: false }).ways.park(new FatalError('x'))).toEqual({ status: 'superseded' })
   })
 
   it('says how many runners died', () => {
-    expect(deadly({ id: 'run' } as RunRecord, 10).message).toContain("10 times in a row the process that took up run 'run' died")
+    expect(deadly({ id: 'run' } as RunRecord, 10).message).toContain(
+      "10 times in a row the process that took up run 'run' died",
+    )
   })
 })
 
@@ -218,6 +264,8 @@ describe('a run whose code is not here', () => {
   })
 
   it('is parked after ten minutes', async () => {
-    expect(await closing({ run: { waitingFor: since(NOW - 600_000) } }).ways.leaveToOthers(why)).toEqual({ status: 'stuck' })
+    expect(await closing({ run: { waitingFor: since(NOW - 600_000) } }).ways.leaveToOthers(why)).toEqual({
+      status: 'stuck',
+    })
   })
 })

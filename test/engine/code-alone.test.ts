@@ -54,7 +54,9 @@ describe('code that goes on by itself', () => {
   it('while a step runs stops its run at once', async () => {
     let free!: () => void
     const foreign = new Promise<void>((resolve) => (free = resolve))
-    const { run } = await runner(workflow('w', async (ctx) => Promise.race([foreign, ctx.step('a', () => new Promise<void>(() => {}))])))
+    const { run } = await runner(
+      workflow('w', async (ctx) => Promise.race([foreign, ctx.step('a', () => new Promise<void>(() => {}))])),
+    )
     const outcome = run()
     await turns()
     free()

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import type { Duration } from '../../sdk/base/duration.ts'
+import type { FrameEvent, JournalEvent } from '../../sdk/base/events.ts'
 import type { Context, Logger, RunInfo, StepTools } from '../../sdk/context.ts'
 import { readCallbackToken } from '../../sdk/engine/callback-token.ts'
-import type { Duration } from '../../sdk/engine/duration.ts'
-import type { FrameEvent, JournalEvent } from '../../sdk/engine/events.ts'
 import { Journal } from '../../sdk/engine/journal.ts'
 import type { Request } from '../../sdk/engine/operation.ts'
 import { Replay } from '../../sdk/engine/replay.ts'
 import { replayAwareLogger, type Shared } from '../../sdk/engine/run-context.ts'
 import { replaySilently } from '../../sdk/engine/silent-replay.ts'
 import { runBody } from '../../sdk/engine/workflow-body.ts'
-import type { RunRecord } from '../../sdk/ports.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
 import { signal, workflow } from '../../sdk/workflow.ts'
 
 const NOW = 1_000_000
@@ -27,11 +27,20 @@ const run = {
   createdAt: NOW,
 } as unknown as RunRecord
 const settle = (id: string, result: number): JournalEvent => ({ type: 'step.completed', id, result })
-const failed = (id: string): JournalEvent => ({ type: 'step.failed', id, attempt: 1, error: { name: 'Error', message: `${id} failed` } })
+const failed = (id: string): JournalEvent => ({
+  type: 'step.failed',
+  id,
+  attempt: 1,
+  error: { name: 'Error', message: `${id} failed` },
+})
 const framed = (events: FrameEvent[]) => (events.length === 0 ? [] : [{ seq: 1, at: NOW, epoch: 1, events }])
 
 /** Takes code through a journal, and tells what it asked for and how it ended. */
-async function code(body: (ctx: Context) => unknown, events: FrameEvent[] = [], changes: Partial<Omit<Shared, 'replay'>> = {}) {
+async function code(
+  body: (ctx: Context) => unknown,
+  events: FrameEvent[] = [],
+  changes: Partial<Omit<Shared, 'replay'>> = {},
+) {
   const replay = new Replay(run, new Journal(framed(events), 0, NOW))
   const said: unknown[][] = []
   const progress: unknown[] = []
@@ -55,12 +64,15 @@ async function code(body: (ctx: Context) => unknown, events: FrameEvent[] = [], 
   const requests = [...replay.operations.values()].map(({ request }) => request)
   return { replay, ids, requests, end: replay.end, state, said, progress, shared }
 }
-const refusal = async (body: (ctx: Context) => unknown) => ((await code(body)).end as { error?: Error } | undefined)?.error?.message
+const refusal = async (body: (ctx: Context) => unknown) =>
+  ((await code(body)).end as { error?: Error } | undefined)?.error?.message
 
 describe('what ctx asks for', () => {
   it('is a step with its body, its options and its timeout', async () => {
     const body = () => 7
-    const { requests } = await code((ctx) => Promise.all([ctx.step('a', body), ctx.step('b', body, { timeout: '1s', retry: { attempts: 2 } })]))
+    const { requests } = await code((ctx) =>
+      Promise.all([ctx.step('a', body), ctx.step('b', body, { timeout: '1s', retry: { attempts: 2 } })]),
+    )
     expect(requests).toEqual([
       { kind: 'step', body, options: {}, timeoutMs: undefined },
       { kind: 'step', body, options: { timeout: '1s', retry: { attempts: 2 } }, timeoutMs: 1_000 },
@@ -75,7 +87,13 @@ describe('what ctx asks for', () => {
 
   it('are sleeps, by name or not, for a while or until a time', async () => {
     const { ids, requests } = await code((ctx) =>
-      Promise.all([ctx.sleep('1s'), ctx.sleep('nap', 0), ctx.sleepUntil(NOW + 5), ctx.sleepUntil('till', new Date(NOW + 6)), ctx.sleep({ seconds: 2 })]),
+      Promise.all([
+        ctx.sleep('1s'),
+        ctx.sleep('nap', 0),
+        ctx.sleepUntil(NOW + 5),
+        ctx.sleepUntil('till', new Date(NOW + 6)),
+        ctx.sleep({ seconds: 2 }),
+      ]),
     )
     expect(ids).toEqual(['sleep', 'nap', 'sleep:1', 'till', 'sleep:2'])
     expect(requests).toEqual([
@@ -95,7 +113,12 @@ describe('what ctx asks for', () => {
       expect(readCallbackToken(token)).toMatchObject({ runId: 'run', generation: 0, opId: 'c' })
       expect(readCallbackToken(token).isFrom(run)).toBe(true)
       void ctx.callback('d')
-      return Promise.all([ctx.waitFor(go), ctx.waitFor(go, { timeout: '1s' }), ctx.task('mail', 1), ctx.task('mail', 2, { name: 'm', timeout: '3s' })])
+      return Promise.all([
+        ctx.waitFor(go),
+        ctx.waitFor(go, { timeout: '1s' }),
+        ctx.task('mail', 1),
+        ctx.task('mail', 2, { name: 'm', timeout: '3s' }),
+      ])
     })
     expect(requests).toMatchObject([
       { kind: 'callback', ms: 2_000, schema },
@@ -109,9 +132,12 @@ describe('what ctx asks for', () => {
 
   it('is another function, as a step named after it, with the key', async () => {
     const calls: unknown[] = []
-    const functions = { invoke: async (...given: unknown[]) => void calls.push(given) } as unknown as Shared['functions']
+    const functions = {
+      invoke: async (...given: unknown[]) => void calls.push(given),
+    } as unknown as Shared['functions']
     const { ids, requests } = await code(
-      (ctx) => Promise.all([ctx.invoke('arn:aws:lambda:pay', { n: 1 }), ctx.invoke('mail', 1, { name: 'm', timeout: '1s' })]),
+      (ctx) =>
+        Promise.all([ctx.invoke('arn:aws:lambda:pay', { n: 1 }), ctx.invoke('mail', 1, { name: 'm', timeout: '1s' })]),
       [],
       { functions },
     )
@@ -121,7 +147,9 @@ describe('what ctx asks for', () => {
     await (requests[0] as Extract<Request, { kind: 'step' }>).body(tools)
     expect(calls).toEqual([['arn:aws:lambda:pay', { n: 1 }, tools]])
     const none = await code((ctx) => ctx.invoke('pay'))
-    expect(() => (none.requests[0] as Extract<Request, { kind: 'step' }>).body(tools)).toThrow("there are no functions here that ctx.invoke('pay') could call")
+    expect(() => (none.requests[0] as Extract<Request, { kind: 'step' }>).body(tools)).toThrow(
+      "there are no functions here that ctx.invoke('pay') could call",
+    )
   })
 
   it('is a child, which may be taken for granted where format 1 did', async () => {
@@ -136,9 +164,16 @@ describe('what ctx asks for', () => {
       ...changes,
     })
     const start = (ctx: Context) => ctx.run(child, 1, { id: 'kid', detached: true })
-    expect((await code((ctx) => ctx.run(child, 1))).requests).toEqual([{ kind: 'child', workflow: child, input: 1, options: {} }])
-    expect((await code(start)).requests).toEqual([{ kind: 'child', workflow: child, input: 1, options: { id: 'kid', detached: true } }])
-    expect((await code(start, [started({ detached: true })])).end).toEqual({ kind: 'returned', value: { runId: 'kid' } })
+    expect((await code((ctx) => ctx.run(child, 1))).requests).toEqual([
+      { kind: 'child', workflow: child, input: 1, options: {} },
+    ])
+    expect((await code(start)).requests).toEqual([
+      { kind: 'child', workflow: child, input: 1, options: { id: 'kid', detached: true } },
+    ])
+    expect((await code(start, [started({ detached: true })])).end).toEqual({
+      kind: 'returned',
+      value: { runId: 'kid' },
+    })
     expect((await code(start, [started({})])).end).toBeUndefined()
     const accepted = await code(start, [started({ detached: true }), { type: 'child.detached', id: 'child' }])
     expect([accepted.end, accepted.replay.pending]).toEqual([{ kind: 'returned', value: { runId: 'kid' } }, 0])
@@ -183,7 +218,9 @@ describe('what ctx asks for', () => {
 
 describe('scopes and maps', () => {
   it('give operations a path of their own', async () => {
-    const { ids } = await code((ctx) => ctx.scope('a/b', (inner) => inner.scope('c', (deep) => deep.step('d', () => 1))))
+    const { ids } = await code((ctx) =>
+      ctx.scope('a/b', (inner) => inner.scope('c', (deep) => deep.step('d', () => 1))),
+    )
     expect(ids).toEqual(['a~1b/c/d'])
   })
 
@@ -208,7 +245,10 @@ describe('scopes and maps', () => {
     const first = await code((ctx) => ctx.map('m', items, each, { concurrency: 1 }), [failed('m/0/s1')])
     expect(first.end).toMatchObject({ kind: 'threw', error: { step: 'm/0/s1' } })
     expect(first.ids).toEqual(['m/0/s1'])
-    const tolerated = await code((ctx) => ctx.map('m', items, each, { tolerate: 1 }), [failed('m/0/s1'), settle('m/1/s2', 20), settle('m/2/s3', 30)])
+    const tolerated = await code(
+      (ctx) => ctx.map('m', items, each, { tolerate: 1 }),
+      [failed('m/0/s1'), settle('m/1/s2', 20), settle('m/2/s3', 30)],
+    )
     expect(tolerated.end).toMatchObject({
       value: {
         reason: 'all',
@@ -219,10 +259,19 @@ describe('scopes and maps', () => {
         ],
       },
     })
-    const tooMany = await code((ctx) => ctx.map('m', items, each, { tolerate: 1, concurrency: 1 }), [failed('m/0/s1'), failed('m/1/s2')])
-    expect(tooMany.end).toMatchObject({ kind: 'returned', value: { reason: 'too many failed', failed: 2, withdrawn: 1 } })
+    const tooMany = await code(
+      (ctx) => ctx.map('m', items, each, { tolerate: 1, concurrency: 1 }),
+      [failed('m/0/s1'), failed('m/1/s2')],
+    )
+    expect(tooMany.end).toMatchObject({
+      kind: 'returned',
+      value: { reason: 'too many failed', failed: 2, withdrawn: 1 },
+    })
     expect(tooMany.ids).toHaveLength(2)
-    const others = await code((ctx) => ctx.map('m', items, each, { concurrency: 2 }).catch(() => ctx.sleep('1s')), [failed('m/0/s1'), settle('m/1/s2', 20)])
+    const others = await code(
+      (ctx) => ctx.map('m', items, each, { concurrency: 2 }).catch(() => ctx.sleep('1s')),
+      [failed('m/0/s1'), settle('m/1/s2', 20)],
+    )
     expect(others.ids).not.toContain('m/2/s3')
   })
 })
@@ -238,7 +287,10 @@ describe('compensation', () => {
     const begun = await code(saga, [failed('pay')])
     expect([begun.ids, begun.state.compensated, begun.end]).toEqual([['pay', 'compensate/second'], true, undefined])
     const [pay, undo] = [...begun.replay.operations.values()]
-    expect([pay, undo].map((operation) => (operation!.request as { options: object }).options)).toEqual([{}, { retry: { attempts: 1 } }])
+    expect([pay, undo].map((operation) => (operation!.request as { options: object }).options)).toEqual([
+      {},
+      { retry: { attempts: 1 } },
+    ])
     expect([pay!.isStoppedBy(0), pay!.isStoppedBy(1), undo!.isStoppedBy(99)]).toEqual([false, true, false])
     const over = await code(saga, [failed('pay'), failed('compensate/second'), settle('compensate/first', 1)])
     expect(over.end).toMatchObject({ kind: 'threw', error: { step: 'pay' } })
@@ -256,7 +308,9 @@ describe('compensation', () => {
     await replay.deliver(failed('compensate/second') as never, NOW)
     expect([...replay.operations.keys()].at(-1)).toBe('compensate/first')
     expect(ids).toHaveLength(2)
-    expect(said).toMatchObject([['error', "compensation 'second' failed; the others still run", { runId: 'run', workflow: 'order' }]])
+    expect(said).toMatchObject([
+      ['error', "compensation 'second' failed; the others still run", { runId: 'run', workflow: 'order' }],
+    ])
   })
 })
 
@@ -312,7 +366,9 @@ describe('a look at what code would do', () => {
     ctx.progress(n)
     await ctx.step(`step ${n}`, () => n)
   })
-  const asked = async (changes: Partial<RunRecord>) => [...(await replaySilently(order, { ...run, ...changes }, [])).operations.keys()]
+  const asked = async (changes: Partial<RunRecord>) => [
+    ...(await replaySilently(order, { ...run, ...changes }, [])).operations.keys(),
+  ]
 
   it('is on the input as it was parsed, or as it is parsed at every wake', async () => {
     expect(await asked({ input: {}, parsed: { n: 3 } })).toEqual(['step 3'])
@@ -331,10 +387,15 @@ describe('a look at what code would do', () => {
 
   it('begins when the generation before it ended; the first one, when the run was first taken up', async () => {
     const heading = { seq: 2, at: NOW + 2, epoch: 1, events: [{ type: 'run.continued' as const, dt: 5 }] }
-    const begunAt = async (changes: Partial<RunRecord>) => (await replaySilently(order, { ...run, input: { n: 3 }, ...changes }, [heading])).journal.begunAt
+    const begunAt = async (changes: Partial<RunRecord>) =>
+      (await replaySilently(order, { ...run, input: { n: 3 }, ...changes }, [heading])).journal.begunAt
     expect(await begunAt({ baseSeq: 2, startedAt: NOW - 5 })).toBe(NOW + 7)
     expect(await begunAt({ baseSeq: 3, startedAt: NOW - 5 })).toBe(NOW - 5)
-    expect((await replaySilently(order, { ...run, input: { n: 3 }, startedAt: NOW - 5 }, [])).journal.begunAt).toBe(NOW - 5)
-    expect((await replaySilently(order, { ...run, input: { n: 3 }, createdAt: NOW - 9 }, [])).journal.begunAt).toBe(NOW - 9)
+    expect((await replaySilently(order, { ...run, input: { n: 3 }, startedAt: NOW - 5 }, [])).journal.begunAt).toBe(
+      NOW - 5,
+    )
+    expect((await replaySilently(order, { ...run, input: { n: 3 }, createdAt: NOW - 9 }, [])).journal.begunAt).toBe(
+      NOW - 9,
+    )
   })
 })

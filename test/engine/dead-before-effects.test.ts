@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Client } from '../../sdk/client.ts'
+import type { Client } from '../../sdk/client/client.ts'
 import { Registry, workflow } from '../../sdk/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
 
@@ -15,7 +15,8 @@ const parent = workflow('parent', async (ctx) => {
 
 /** What may happen to a run between the runner that died and the one that could make up for it. */
 const between: Record<string, (it: ReturnType<typeof slowCloud>, client: Client, runId: string) => Promise<unknown>> = {
-  'one that does not have its code': async ({ take }, client, runId) => take(client, runId, { workflows: new Registry([child]) }),
+  'one that does not have its code': async ({ take }, client, runId) =>
+    take(client, runId, { workflows: new Registry([child]) }),
   'three that die before they get anywhere': async ({ open, take, wait }, _, runId) => {
     for (let i = 0; i < 3; i++) {
       await Promise.race([

@@ -13,7 +13,10 @@ describe('a workflow that declares its signals', () => {
     const run = await env.start(order)
     const misspelt = run.signal('aproved', 'Ada')
     await expect(misspelt).rejects.toThrow(UnknownSignalError)
-    await expect(misspelt).rejects.toMatchObject({ known: ['approved', 'withdrawn'], message: expect.stringContaining('known: approved, withdrawn') })
+    await expect(misspelt).rejects.toMatchObject({
+      known: ['approved', 'withdrawn'],
+      message: expect.stringContaining('known: approved, withdrawn'),
+    })
     expect((await env.store.inbox(run.runId)).messages).toEqual([])
     expect(await run.signal(withdrawn)).toEqual({ accepted: true })
     await run.signal('approved', 'Ada')
@@ -23,7 +26,9 @@ describe('a workflow that declares its signals', () => {
   it('cannot wait for another, which nobody could send', async () => {
     const forgetful = workflow('forgetful', { signals: [withdrawn] }, (ctx) => ctx.waitFor(approved))
     const env = await testEnv({ workflows: [forgetful] })
-    await expect((await env.start(forgetful)).result()).rejects.toThrow("says which signals it waits for, and 'approved' is none of them")
+    await expect((await env.start(forgetful)).result()).rejects.toThrow(
+      "says which signals it waits for, and 'approved' is none of them",
+    )
   })
 })
 

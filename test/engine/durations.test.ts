@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { type Duration, LONG_WAIT_MS, MAX_WAIT_MS, milliseconds, millisecondsOrZero, pointInTime } from '../../sdk/engine/duration.ts'
-import { InvalidInputError } from '../../sdk/engine/errors.ts'
+import {
+  type Duration,
+  LONG_WAIT_MS,
+  MAX_WAIT_MS,
+  milliseconds,
+  millisecondsOrZero,
+  pointInTime,
+} from '../../sdk/base/duration.ts'
+import { InvalidInputError } from '../../sdk/base/errors.ts'
 
 const DAY = 86_400_000
 const NOW = Date.parse('2026-01-01T00:00:00Z')
@@ -28,16 +35,30 @@ describe('a duration', () => {
     expect(milliseconds(duration, 'x')).toBe(ms)
   })
 
-  it.each(['', '30', 's', '30 x', 'x30s', '30s x', '1.s', '.5s', '1..5s', '1 month', null, undefined, true, { years: 1 }, { hours: '1' }])(
-    '%j is none',
-    (given) => {
-      expect(() => milliseconds(given as Duration, 'the sleep')).toThrow(/^the sleep: .* is not a duration; write '30s'/)
-      expect(() => milliseconds(given as Duration, 'the sleep')).toThrow(InvalidInputError)
-    },
-  )
+  it.each([
+    '',
+    '30',
+    's',
+    '30 x',
+    'x30s',
+    '30s x',
+    '1.s',
+    '.5s',
+    '1..5s',
+    '1 month',
+    null,
+    undefined,
+    true,
+    { years: 1 },
+    { hours: '1' },
+  ])('%j is none', (given) => {
+    expect(() => milliseconds(given as Duration, 'the sleep')).toThrow(/^the sleep: .* is not a duration; write '30s'/)
+    expect(() => milliseconds(given as Duration, 'the sleep')).toThrow(InvalidInputError)
+  })
 
   it('must be positive, or not negative where none at all may be meant', () => {
-    for (const given of [0, '0s', -1, '-1s', 0.4] as const) expect(() => milliseconds(given, 'the sleep')).toThrow('the sleep: a duration must be positive')
+    for (const given of [0, '0s', -1, '-1s', 0.4] as const)
+      expect(() => milliseconds(given, 'the sleep')).toThrow('the sleep: a duration must be positive')
     expect(millisecondsOrZero(0, 'x')).toBe(0)
     expect(millisecondsOrZero('30s', 'x')).toBe(30_000)
     expect(() => millisecondsOrZero(-1, 'the sleep')).toThrow('the sleep: a duration must not be negative, got -1')
@@ -59,12 +80,15 @@ describe('a duration', () => {
 
 describe('a point in time', () => {
   it('is a Date, a number or an ISO string, passed or to come', () => {
-    for (const given of [new Date(NOW - 5), NOW - 5, new Date(NOW - 5).toISOString()]) expect(pointInTime(given, NOW, 'x')).toBe(NOW - 5)
+    for (const given of [new Date(NOW - 5), NOW - 5, new Date(NOW - 5).toISOString()])
+      expect(pointInTime(given, NOW, 'x')).toBe(NOW - 5)
   })
 
   it('is at most 365 days away', () => {
     expect(pointInTime(NOW + MAX_WAIT_MS, NOW, 'x')).toBe(NOW + MAX_WAIT_MS)
-    expect(() => pointInTime(NOW + MAX_WAIT_MS + 1, NOW, 'the sleep')).toThrow('the sleep: 2027-01-01T00:00:00.001Z is more than 365 days away')
+    expect(() => pointInTime(NOW + MAX_WAIT_MS + 1, NOW, 'the sleep')).toThrow(
+      'the sleep: 2027-01-01T00:00:00.001Z is more than 365 days away',
+    )
   })
 
   it('is a date', () => {

@@ -11,8 +11,8 @@ import {
   recordError,
   reviveError,
   StepError,
-} from '../../sdk/engine/errors.ts'
-import type { ErrorRecord } from '../../sdk/engine/events.ts'
+} from '../../sdk/base/errors.ts'
+import type { ErrorRecord } from '../../sdk/base/events.ts'
 
 /** Through the journal and back. */
 const again = (error: unknown): Error => reviveError(JSON.parse(JSON.stringify(recordError(error))))
@@ -47,9 +47,14 @@ describe('messages', () => {
 
   it('carry their cause, or none', () => {
     const cause = new Error('no')
-    for (const error of [new StepError('pay', 1, cause), new ChildRunError('kid', 'failed', cause), new RunFailedError('run', 'failed', cause)])
+    for (const error of [
+      new StepError('pay', 1, cause),
+      new ChildRunError('kid', 'failed', cause),
+      new RunFailedError('run', 'failed', cause),
+    ])
       expect(error.cause).toBe(cause)
-    for (const error of [new ChildRunError('kid', 'failed'), new RunFailedError('run', 'failed')]) expect(error).not.toHaveProperty('cause')
+    for (const error of [new ChildRunError('kid', 'failed'), new RunFailedError('run', 'failed')])
+      expect(error).not.toHaveProperty('cause')
   })
 })
 
@@ -58,7 +63,8 @@ describe('whatever is thrown', () => {
     const error = new TypeError('x')
     expect(asError(error)).toBe(error)
     expect(asError('text').message).toBe('text')
-    const said = (what: string) => `a value that is not an Error was thrown: ${what}. Throw an Error, which knows the line it comes from: throw new Error('…')`
+    const said = (what: string) =>
+      `a value that is not an Error was thrown: ${what}. Throw an Error, which knows the line it comes from: throw new Error('…')`
     expect(asError(7).message).toBe(said('7'))
     expect(asError(undefined).message).toBe(said('undefined'))
     expect(asError(null).message).toBe(said('null'))
@@ -106,10 +112,19 @@ describe('an error in the journal', () => {
   })
 
   it('keeps the stack of what users throw, and not of ours', () => {
-    for (const error of [new Error('x'), new FatalError('x'), new RetryableError('x'), new TypeError('x'), new RangeError('x')])
+    for (const error of [
+      new Error('x'),
+      new FatalError('x'),
+      new RetryableError('x'),
+      new TypeError('x'),
+      new RangeError('x'),
+    ])
       expect(recordError(error).stack).toBe(error.stack)
     expect(recordError(new CancelledError('x'))).not.toHaveProperty('stack')
-    expect(recordError(new InvalidInputError('x', [{ path: '$', message: 'y' }]))).toEqual({ name: 'InvalidInputError', message: 'x\n  $: y' })
+    expect(recordError(new InvalidInputError('x', [{ path: '$', message: 'y' }]))).toEqual({
+      name: 'InvalidInputError',
+      message: 'x\n  $: y',
+    })
     const odd = new Error('x')
     odd.stack = 7 as unknown as string
     expect(recordError(odd)).not.toHaveProperty('stack')
@@ -119,7 +134,9 @@ describe('an error in the journal', () => {
     const fits = 'x'.repeat(8_190)
     expect(recordError(Object.assign(new Error('no'), { fits })).fields).toEqual({ fits })
     expect(recordError(Object.assign(new Error('no'), { large: `${fits}x`, small: 1 })).fields).toBeUndefined()
-    expect(recordError(Object.assign(new Error('no'), { first: 'x'.repeat(5_000), second: 'x'.repeat(5_000) })).fields).toEqual({ first: 'x'.repeat(5_000) })
+    expect(
+      recordError(Object.assign(new Error('no'), { first: 'x'.repeat(5_000), second: 'x'.repeat(5_000) })).fields,
+    ).toEqual({ first: 'x'.repeat(5_000) })
   })
 
   it('comes back as what it was', () => {
@@ -142,7 +159,15 @@ describe('an error in the journal', () => {
     expect(card).toMatchObject({ name: 'CardError', message: 'declined', code: 'E42', bank: 'x' })
     expect(Object.keys(card)).toContain('bank')
     expect(Object.getOwnPropertyDescriptor(card, 'bank')).toMatchObject({ writable: true, configurable: true })
-    expect(reviveError({ name: 'CardError', message: 'x', step: 'pay', runId: 'kid', cause: { name: 'Error', message: 'no' } }).constructor).toBe(Error)
+    expect(
+      reviveError({
+        name: 'CardError',
+        message: 'x',
+        step: 'pay',
+        runId: 'kid',
+        cause: { name: 'Error', message: 'no' },
+      }).constructor,
+    ).toBe(Error)
     const bare = reviveError({ name: 'Error', message: 'x' })
     expect(bare.stack).toContain('Error: x')
     for (const field of ['code', 'cause', 'name']) expect(Object.hasOwn(bare, field)).toBe(false)
@@ -154,8 +179,12 @@ describe('an error in the journal', () => {
   it('of an older journal, which says less, comes back too', () => {
     expect(reviveError({ name: 'StepError', message: 'x' })).toMatchObject({ name: 'StepError', message: 'x' })
     expect(reviveError({ name: 'StepError', message: 'x', step: 'pay' })).not.toBeInstanceOf(StepError)
-    expect(reviveError({ name: 'StepError', message: 'x', cause: { name: 'Error', message: 'no' } })).not.toBeInstanceOf(StepError)
-    expect(reviveError({ name: 'StepError', message: 'x', step: 'pay', cause: { name: 'Error', message: 'no' } })).toMatchObject({ attempts: 1 })
+    expect(
+      reviveError({ name: 'StepError', message: 'x', cause: { name: 'Error', message: 'no' } }),
+    ).not.toBeInstanceOf(StepError)
+    expect(
+      reviveError({ name: 'StepError', message: 'x', step: 'pay', cause: { name: 'Error', message: 'no' } }),
+    ).toMatchObject({ attempts: 1 })
     expect(reviveError({ name: 'ChildRunError', message: 'x' })).not.toBeInstanceOf(ChildRunError)
     expect(reviveError({ name: 'ChildRunError', message: 'x', runId: 'kid' })).toMatchObject({ status: 'failed' })
   })
@@ -170,8 +199,10 @@ describe('an error in the journal', () => {
   })
 
   it('brings along its causes: eight, and the one it all began with', () => {
-    const chain = (length: number): Error => (length === 0 ? new Error('root') : new Error(`level ${length}`, { cause: chain(length - 1) }))
-    const messages = (error: unknown): string[] => (error instanceof Error ? [error.message, ...messages(error.cause)] : [])
+    const chain = (length: number): Error =>
+      length === 0 ? new Error('root') : new Error(`level ${length}`, { cause: chain(length - 1) })
+    const messages = (error: unknown): string[] =>
+      error instanceof Error ? [error.message, ...messages(error.cause)] : []
     expect(messages(again(chain(3)))).toEqual(['level 3', 'level 2', 'level 1', 'root'])
     const long = messages(again(chain(30)))
     expect(long).toHaveLength(10)

@@ -203,7 +203,8 @@ describe('waits for the same signal', () => {
     const paid = signal('paid')
     const w = workflow('w', async (ctx) => {
       for (let day = 1; day <= 5; day++)
-        if ((await Promise.race([ctx.waitFor(paid).then(() => 'paid'), ctx.sleep('day', '1d')])) === 'paid') return `paid on day ${day}`
+        if ((await Promise.race([ctx.waitFor(paid).then(() => 'paid'), ctx.sleep('day', '1d')])) === 'paid')
+          return `paid on day ${day}`
       return 'never paid'
     })
     const env = await testEnv({ workflows: [w] })

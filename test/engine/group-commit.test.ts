@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { JournalEvent } from '../../sdk/engine/events.ts'
+import type { JournalEvent } from '../../sdk/base/events.ts'
 import { FrameBuffer } from '../../sdk/engine/frame-buffer.ts'
-import type { Commit, CommitResult, Wake, World } from '../../sdk/ports.ts'
+import type { Commit, CommitResult } from '../../sdk/ports/commit.ts'
+import type { Wake, World } from '../../sdk/ports/world.ts'
 
 const done = (id: string): JournalEvent => ({ type: 'step.completed', id })
 
-function buffered({ progress, answer = { ok: true, suspended: false, wakes: [] } }: { progress?: number; answer?: CommitResult } = {}) {
+function buffered({
+  progress,
+  answer = { ok: true, suspended: false, wakes: [] },
+}: {
+  progress?: number
+  answer?: CommitResult
+} = {}) {
   const clock = { time: 1_000 }
   const commits: Commit[] = []
   const sent: Wake[][] = []
@@ -31,7 +38,12 @@ describe('events that are not durable yet', () => {
     expect(buffer.add(done('b'))).toBe(1_030)
     await buffer.commit(keep)
     expect(commits).toStrictEqual([
-      { runId: 'run', epoch: 5, next: keep, frame: { seq: 8, at: 1_000, epoch: 5, events: [done('a'), { ...done('b'), dt: 30 }] } },
+      {
+        runId: 'run',
+        epoch: 5,
+        next: keep,
+        frame: { seq: 8, at: 1_000, epoch: 5, events: [done('a'), { ...done('b'), dt: 30 }] },
+      },
     ])
   })
 
@@ -80,7 +92,11 @@ describe('events that are not durable yet', () => {
     await buffer.commit(keep)
     buffer.add(done('b'))
     await buffer.commit(keep)
-    expect(commits.map(({ frame }) => frame?.events.map(({ type }) => type))).toEqual([undefined, ['map', 'step.completed'], ['step.completed']])
+    expect(commits.map(({ frame }) => frame?.events.map(({ type }) => type))).toEqual([
+      undefined,
+      ['map', 'step.completed'],
+      ['step.completed'],
+    ])
   })
 
   it('remember what was started elsewhere', () => {

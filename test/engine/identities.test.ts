@@ -1,19 +1,27 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkRunId, childRunId, escapeName, FORMAT, idempotencyKey, taskId } from '../../sdk/engine/names.ts'
+import { checkRunId, childRunId, escapeName, FORMAT, idempotencyKey, taskId } from '../../sdk/base/names.ts'
 import { signal, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
-const name = fc.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom('a', 'b', 'g', '1', '.', '/', ':', '~', '-', 'é') })
-const runId = fc.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom('a', 'b', '1', '.', ':', '~', '-') }).map((id) => `r${id}`)
+const name = fc.string({
+  minLength: 1,
+  maxLength: 12,
+  unit: fc.constantFrom('a', 'b', 'g', '1', '.', '/', ':', '~', '-', 'é'),
+})
+const runId = fc
+  .string({ minLength: 1, maxLength: 12, unit: fc.constantFrom('a', 'b', '1', '.', ':', '~', '-') })
+  .map((id) => `r${id}`)
 const operation = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.map(escapeName).join('/'))
 const call = fc.record({ id: runId, generation: fc.nat(2), op: operation })
 
-const isSame = (a: { id: string; generation: number; op: string }, b: typeof a) => a.id === b.id && a.generation === b.generation && a.op === b.op
+const isSame = (a: { id: string; generation: number; op: string }, b: typeof a) =>
+  a.id === b.id && a.generation === b.generation && a.op === b.op
 
 describe('an identity belongs to one thing', () => {
   it('idempotency keys: no two operations of any runs or generations share one', () => {
-    const key = ({ op, ...run }: { id: string; generation: number; op: string }) => idempotencyKey({ ...run, format: FORMAT }, op)
+    const key = ({ op, ...run }: { id: string; generation: number; op: string }) =>
+      idempotencyKey({ ...run, format: FORMAT }, op)
     fc.assert(
       fc.property(call, call, (a, b) => isSame(a, b) || key(a) !== key(b)),
       { numRuns: 5_000 },
@@ -31,7 +39,8 @@ describe('an identity belongs to one thing', () => {
 
   it('child run ids: no two calls of one run share one, generations and rounds included, and all are valid', () => {
     const rounds = fc.nat(2)
-    const child = ({ op, ...run }: { id: string; generation: number; op: string }, round: number) => childRunId({ ...run, format: FORMAT }, op, round)
+    const child = ({ op, ...run }: { id: string; generation: number; op: string }, round: number) =>
+      childRunId({ ...run, format: FORMAT }, op, round)
     fc.assert(
       fc.property(call, call, rounds, rounds, (a, b, x, y) => {
         const [one, other] = [child(a, x), child({ ...b, id: a.id }, y)]
@@ -93,7 +102,9 @@ describe('a child with an id of its own', () => {
       await ctx.sleep('1h')
       return n
     })
-    const twice = workflow('twice', async (ctx) => Promise.all([ctx.run(kid, 1, { id: 'kid-1' }), ctx.run(kid, 1, { id: 'kid-1' })]))
+    const twice = workflow('twice', async (ctx) =>
+      Promise.all([ctx.run(kid, 1, { id: 'kid-1' }), ctx.run(kid, 1, { id: 'kid-1' })]),
+    )
     const other = workflow('other', async (ctx, n: number): Promise<unknown> => {
       if (n === 2) return ctx.run(kid, n, { id: 'kid-2' })
       void ctx.run(kid, n, { id: 'kid-2', onParentEnd: 'abandon' })

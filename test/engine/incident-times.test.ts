@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { incidentsOf } from '../../sdk/bulk/incidents.ts'
 import { workflow } from '../../sdk/index.ts'
-import type { RunSummary } from '../../sdk/ports.ts'
+import type { RunSummary } from '../../sdk/ports/run-lists.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 /** Sleeps for a day, and is stuck then: it awaits what is no operation of ctx. */
@@ -43,10 +43,13 @@ describe('incidents', () => {
     await env.advance('2d')
     await env.start(broken, { message: 'after' }, { id: 'a' })
     await env.settle()
-    const since = async (at: number) => (await env.client.incidents({ since: at })).incidents.flatMap(({ runs }) => runs).sort()
+    const since = async (at: number) =>
+      (await env.client.incidents({ since: at })).incidents.flatMap(({ runs }) => runs).sort()
     expect(await since(0)).toEqual(['a', 'b', 'g'])
     expect(await since(deployedAt)).toEqual(['a', 'g'])
-    expect(await env.client.wouldSteer({ action: 'retry', filter: { status: 'failed', since: deployedAt } })).toMatchObject({ runs: ['a'] })
+    expect(
+      await env.client.wouldSteer({ action: 'retry', filter: { status: 'failed', since: deployedAt } }),
+    ).toMatchObject({ runs: ['a'] })
   })
 
   it('with one code are one, whatever their messages say; other codes are others', async () => {
@@ -64,9 +67,19 @@ describe('incidents', () => {
 
   it('that earlier versions stored by their messages are together with those of today, and are found by either id', async () => {
     const run = (runId: string, incident: object): RunSummary =>
-      ({ runId, workflow: 'w', status: 'failed', createdAt: 1, endedAt: 2, error: { name: 'Error', message: '', incident } }) as unknown as RunSummary
+      ({
+        runId,
+        workflow: 'w',
+        status: 'failed',
+        createdAt: 1,
+        endedAt: 2,
+        error: { name: 'Error', message: '', incident },
+      }) as unknown as RunSummary
     const stored = { name: 'Error', code: 'declined', step: 'pay' }
-    const runs = [run('one', { ...stored, id: 'earlier-1', says: 'no funds' }), run('two', { ...stored, id: 'earlier-2', says: 'lost card' })]
+    const runs = [
+      run('one', { ...stored, id: 'earlier-1', says: 'no funds' }),
+      run('two', { ...stored, id: 'earlier-2', says: 'lost card' }),
+    ]
     const list = ({ status }: { status?: string }) => Promise.resolve({ runs: status === 'failed' ? runs : [] })
     const { incidents } = await incidentsOf({ list })
     expect(incidents).toMatchObject([{ count: 2, runs: ['one', 'two'] }])

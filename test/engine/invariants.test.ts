@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { flowControl } from '../../sdk/flow/control.ts'
 import { Client, Registry, signal, workflow } from '../../sdk/index.ts'
-import type { Commit, RunStore, World } from '../../sdk/ports.ts'
+import type { Commit } from '../../sdk/ports/commit.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { seededIds, type testEnv, VirtualClock } from '../../sdk/testing/index.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 
@@ -37,7 +39,15 @@ function byHand(workflows: Parameters<typeof testEnv>[0]['workflows'], intercept
   }
   const registry = new Registry(workflows)
   const run = (runId: string, owner = 'a') => runOnce(world, registry, runId, { lease: { owner, ms: 30_000 } })
-  return { clock, store: base.store, documents: base.documents, tasks: base.tasks, client: new Client(world, registry), run, commits }
+  return {
+    clock,
+    store: base.store,
+    documents: base.documents,
+    tasks: base.tasks,
+    client: new Client(world, registry),
+    run,
+    commits,
+  }
 }
 
 describe('I1 append-once', () => {
@@ -71,7 +81,9 @@ describe('I3 commit before effect', () => {
     const durableWhen: Record<string, string[]> = {}
     const w = workflow('w', async (ctx) => {
       const note = async (name: string) => {
-        durableWhen[name] = (await store.frames('r')).flatMap(({ events }) => events.flatMap((e) => ('id' in e && e.type.endsWith('completed') ? [e.id] : [])))
+        durableWhen[name] = (await store.frames('r')).flatMap(({ events }) =>
+          events.flatMap((e) => ('id' in e && e.type.endsWith('completed') ? [e.id] : [])),
+        )
       }
       await ctx.step('a', () => note('a'))
       await Promise.all([ctx.step('b', () => note('b')), ctx.step('c', () => note('c'))])
@@ -173,9 +185,14 @@ describe('a runner near its deadline', () => {
       flow: flowControl,
     }
     await client.start(w, undefined, { id: 'r' })
-    const hurried = await runOnce(world, registry, 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + 4_000 })
+    const hurried = await runOnce(world, registry, 'r', {
+      lease: { owner: 'a', ms: 30_000 },
+      deadline: clock.now() + 4_000,
+    })
     expect(hurried).toEqual({ status: 'released' })
-    expect(await runOnce(world, registry, 'r', { lease: { owner: 'b', ms: 30_000 }, deadline: clock.now() + 60_000 })).toEqual({ status: 'completed' })
+    expect(
+      await runOnce(world, registry, 'r', { lease: { owner: 'b', ms: 30_000 }, deadline: clock.now() + 60_000 }),
+    ).toEqual({ status: 'completed' })
   })
 
   it('does not hand a run on for ever: one that nobody has time for is parked in the end', async () => {
@@ -198,13 +215,20 @@ describe('a runner near its deadline', () => {
       flow: flowControl,
     }
     await client.start(w, undefined, { id: 'r' })
-    const visit = (timeMs: number) => runOnce(world, registry, 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + timeMs, mostDeaths: 3 })
+    const visit = (timeMs: number) =>
+      runOnce(world, registry, 'r', {
+        lease: { owner: 'a', ms: 30_000 },
+        deadline: clock.now() + timeMs,
+        mostDeaths: 3,
+      })
     const hurried = async (times: number) => {
       for (let i = 0; i < times; i++) expect(await visit(4_000)).toEqual({ status: 'released' })
     }
     await hurried(3)
     expect(await visit(60_000)).toEqual({ status: 'stuck' })
-    expect((await client.get('r')).error!.message).toMatch(/3 times in a row the process that took up run 'r' died, or had no time left/)
+    expect((await client.get('r')).error!.message).toMatch(
+      /3 times in a row the process that took up run 'r' died, or had no time left/,
+    )
     await client.retry('r')
     // Whatever takes the run further begins the count anew.
     await hurried(1)
@@ -241,7 +265,10 @@ describe('a runner near its deadline', () => {
     await client.start(w, undefined, { id: 'r' })
     const run = async () => {
       let outcome: unknown
-      void runOnce(world, new Registry([w]), 'r', { lease: { owner: 'a', ms: 60_000 }, deadline: clock.now() + 27_000 }).then((is) => {
+      void runOnce(world, new Registry([w]), 'r', {
+        lease: { owner: 'a', ms: 60_000 },
+        deadline: clock.now() + 27_000,
+      }).then((is) => {
         outcome = is
       })
       while (outcome === undefined) {
@@ -279,7 +306,10 @@ describe('a runner near its deadline', () => {
       flow: flowControl,
     }
     await client.start(w, undefined, { id: 'r' })
-    const hurried = await runOnce(world, new Registry([w]), 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + 900 })
+    const hurried = await runOnce(world, new Registry([w]), 'r', {
+      lease: { owner: 'a', ms: 30_000 },
+      deadline: clock.now() + 900,
+    })
     expect(hurried).toEqual({ status: 'suspended' })
   })
 })

@@ -4,7 +4,9 @@ import { Local } from '../../sdk/local.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 describe('ctx.invoke', () => {
-  const w = workflow('w', async (ctx, n: number) => ctx.invoke<number>('arn:aws:lambda:us-east-1:1:function:double', { n }))
+  const w = workflow('w', async (ctx, n: number) =>
+    ctx.invoke<number>('arn:aws:lambda:us-east-1:1:function:double', { n }),
+  )
 
   it('calls a function as a step, named after the function', async () => {
     await using local = await Local.open({
@@ -14,19 +16,29 @@ describe('ctx.invoke', () => {
     })
     const { runId } = await local.start(w, 21)
     expect(await local.result(runId)).toBe(42)
-    expect((await local.history(runId)).find(({ type }) => type === 'step.completed')).toMatchObject({ id: 'double', result: 42 })
+    expect((await local.history(runId)).find(({ type }) => type === 'step.completed')).toMatchObject({
+      id: 'double',
+      result: 42,
+    })
   })
 
   it('finds the function that an ARN, a version or an alias means', async () => {
     const called = workflow('called', async (ctx, name: string) => ctx.invoke(name, 1, { name: 'call' }))
     const env = await testEnv({ workflows: [called], functions: [localFunction('double', (n: number) => n * 2)] })
-    for (const name of ['double', 'double:live', 'arn:aws:lambda:us-east-1:1:function:double', 'arn:aws:lambda:us-east-1:1:function:double:7'])
+    for (const name of [
+      'double',
+      'double:live',
+      'arn:aws:lambda:us-east-1:1:function:double',
+      'arn:aws:lambda:us-east-1:1:function:double:7',
+    ])
       expect(await (await env.start(called, name)).result()).toBe(2)
   })
 
   it('says what is there when the function is not, and what to export', async () => {
     const env = await testEnv({ workflows: [w], functions: [localFunction('other', () => 1)] })
-    await expect((await env.start(w, 1)).result()).rejects.toThrow(/localFunction\('double', async \(payload\) => …\); there are: other/)
+    await expect((await env.start(w, 1)).result()).rejects.toThrow(
+      /localFunction\('double', async \(payload\) => …\); there are: other/,
+    )
   })
 
   it('lets through what Lambda would, and tells of errors as Lambda does: they are tried again, a FatalError too', async () => {
@@ -46,9 +58,9 @@ describe('ctx.invoke', () => {
   })
 
   it('refuses two functions of one name', async () => {
-    await expect(testEnv({ workflows: [w], functions: [localFunction('f', () => 1), localFunction('f', () => 2)] })).rejects.toThrow(
-      "two local functions are named 'f'",
-    )
+    await expect(
+      testEnv({ workflows: [w], functions: [localFunction('f', () => 1), localFunction('f', () => 2)] }),
+    ).rejects.toThrow("two local functions are named 'f'")
   })
 
   it('can be stubbed like any step', async () => {

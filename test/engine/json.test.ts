@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, digestOf, pathStep } from '../../sdk/engine/json.ts'
+import { canonicalJson, digestOf, pathStep } from '../../sdk/base/json.ts'
 
 describe('a path', () => {
   it('names in a path are quoted where they are not plain', () => {

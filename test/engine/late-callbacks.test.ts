@@ -26,7 +26,9 @@ describe('the result of a callback', () => {
     const { env, run, token } = await asked()
     const before = await run.history()
     await expect(env.client.completeCallback(token, { paid: 'much' })).rejects.toThrow(MisfitError)
-    await expect(env.client.completeCallback(token, { paid: 'much' })).rejects.toMatchObject({ problems: [{ path: '$.paid' }] })
+    await expect(env.client.completeCallback(token, { paid: 'much' })).rejects.toMatchObject({
+      problems: [{ path: '$.paid' }],
+    })
     expect(await run.history()).toEqual(before)
     await env.client.completeCallback(token, { paid: 5 })
     expect(await run.result()).toEqual({ paid: 5 })
@@ -57,7 +59,13 @@ describe('the result of a callback', () => {
 
   it('that slips through all the same is set aside, and the next one counts', async () => {
     const { env, run, token } = await asked()
-    await env.store.deliver(run.runId, { id: 'callback 0 pay', kind: 'callback', generation: 0, op: 'pay', result: 'nonsense' })
+    await env.store.deliver(run.runId, {
+      id: 'callback 0 pay',
+      kind: 'callback',
+      generation: 0,
+      op: 'pay',
+      result: 'nonsense',
+    })
     await env.restart()
     await env.settle()
     expect((await run.history()).map(({ type }) => type)).toContain('callback.rejected')
@@ -89,7 +97,9 @@ describe('the result of a callback', () => {
 
     const second = await asked()
     await second.env.client.terminate(second.run.runId)
-    await expect(second.env.client.completeCallback(second.token, { paid: 5 })).rejects.toThrow('has ended (terminated)')
+    await expect(second.env.client.completeCallback(second.token, { paid: 5 })).rejects.toThrow(
+      'has ended (terminated)',
+    )
 
     const third = await asked()
     await third.env.client.cancel(third.run.runId)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Client } from '../../sdk/client.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { type AnyWorkflow, workflow } from '../../sdk/index.ts'
 import { VirtualClock } from '../../sdk/testing/index.ts'
@@ -21,7 +21,10 @@ async function inShortShifts(w: AnyWorkflow) {
     if (status === 'completed' || status === 'failed') break
     clock.moveTo(Math.max(clock.now(), wakeAt ?? 0))
     let isOver = false
-    const shift = runOnce(world, registry, 'r', { lease: { owner: 'a', ms: 30_000 }, deadline: clock.now() + 10_000 }).then(() => (isOver = true))
+    const shift = runOnce(world, registry, 'r', {
+      lease: { owner: 'a', ms: 30_000 },
+      deadline: clock.now() + 10_000,
+    }).then(() => (isOver = true))
     while (!isOver) {
       await new Promise((resolve) => setImmediate(resolve))
       const next = clock.next()
@@ -62,7 +65,11 @@ it('a step that saves checkpoints may take as many runners as it needs', async (
 it('a detached child whose input does not fit is refused to whoever starts it', async () => {
   const kid = workflow(
     'kid',
-    { input: { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'never right' }] }) } } },
+    {
+      input: {
+        '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'never right' }] }) },
+      },
+    },
     async () => 1,
   )
   const w = workflow('w', async (ctx) =>

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { JournalEvent } from '../../sdk/engine/events.ts'
+import type { JournalEvent } from '../../sdk/base/events.ts'
 import type { FrameBuffer } from '../../sdk/engine/frame-buffer.ts'
 import type { Facts } from '../../sdk/engine/journal.ts'
 import { Mailbox } from '../../sdk/engine/mailbox.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
 import type { Replay } from '../../sdk/engine/replay.ts'
-import type { Message, World } from '../../sdk/ports.ts'
+import type { Message } from '../../sdk/ports/run.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { type AnySignal, request, signal } from '../../sdk/workflow.ts'
 
 const error = { name: 'Error', message: 'no' }
@@ -20,7 +21,10 @@ function mailbox() {
   const warnings: unknown[][] = []
   const journal = { consumed: new Set<string>(), retries: 1 }
   const replay = { run: { id: 'run', workflow: 'order', generation: 2 }, journal, operations } as unknown as Replay
-  const buffer = { consume: (id: string) => void consumed.push(id), add: (event: JournalEvent) => void journaled.push(event) } as unknown as FrameBuffer
+  const buffer = {
+    consume: (id: string) => void consumed.push(id),
+    add: (event: JournalEvent) => void journaled.push(event),
+  } as unknown as FrameBuffer
   const world = { log: (...said: unknown[]) => void warnings.push(said) } as unknown as World
   const sleeps: Operation[] = []
   const box = new Mailbox(world, replay, buffer, () => sleeps.filter(({ settled }) => !settled))
@@ -89,9 +93,18 @@ describe('a signal', () => {
     waiting('w')
     box.receive([sent('m1', 'x'), sent('m2')])
     expect(await box.next()).toMatchObject({ from: 'm2' })
-    expect(journaled).toMatchObject([{ type: 'signal.rejected', id: 'w', from: 'm1', reason: expect.stringContaining("signal 'go' does not fit its schema") }])
+    expect(journaled).toMatchObject([
+      {
+        type: 'signal.rejected',
+        id: 'w',
+        from: 'm1',
+        reason: expect.stringContaining("signal 'go' does not fit its schema"),
+      },
+    ])
     expect(consumed).toEqual(['m1', 'm2'])
-    expect(warnings).toMatchObject([['warn', expect.stringContaining('set aside'), { runId: 'run', workflow: 'order', signal: 'go', message: 'm1' }]])
+    expect(warnings).toMatchObject([
+      ['warn', expect.stringContaining('set aside'), { runId: 'run', workflow: 'order', signal: 'go', message: 'm1' }],
+    ])
   })
 
   it('alone that does not fit leaves the run waiting', async () => {
@@ -131,7 +144,9 @@ describe('messages of different names', () => {
     waiting('r', 1, resume)
     called('c', { kind: 'callback' })
     box.receive(first === 'signal' ? [bare('s', 'resume'), answer] : [answer, bare('s', 'resume')])
-    expect(await box.next()).toMatchObject(first === 'signal' ? { type: 'wait.completed' } : { type: 'callback.completed' })
+    expect(await box.next()).toMatchObject(
+      first === 'signal' ? { type: 'wait.completed' } : { type: 'callback.completed' },
+    )
   })
 })
 
@@ -286,7 +301,14 @@ describe('an answer', () => {
 
   it('of a child that is not the one in the journal is dropped', async () => {
     const { box, called, consumed } = mailbox()
-    const opened = { type: 'child.started', id: 'kid', run: 'run.kid~r1', workflow: 'w', version: 1, onParentEnd: 'cancel' } as const
+    const opened = {
+      type: 'child.started',
+      id: 'kid',
+      run: 'run.kid~r1',
+      workflow: 'w',
+      version: 1,
+      onParentEnd: 'cancel',
+    } as const
     called('kid', { kind: 'child' }, 1, opened)
     box.receive([
       { id: 'm1', kind: 'child', run: 'run.kid', op: 'kid', status: 'completed' },
@@ -355,7 +377,12 @@ describe('a callback', () => {
     box.receive([{ ...callback, id: 'm1', result: { n: 'x' } }])
     expect(await box.next()).toBeUndefined()
     expect(journaled).toMatchObject([
-      { type: 'callback.rejected', id: 'cb', from: 'm1', reason: expect.stringContaining("callback 'cb' does not fit its schema") },
+      {
+        type: 'callback.rejected',
+        id: 'cb',
+        from: 'm1',
+        reason: expect.stringContaining("callback 'cb' does not fit its schema"),
+      },
     ])
     expect(consumed).toEqual(['m1'])
     expect(warnings).toMatchObject([['warn', expect.stringContaining('set aside'), { callback: 'cb' }]])

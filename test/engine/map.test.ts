@@ -10,7 +10,8 @@ const visit = async (c: Context, n: number) => {
     return n * 10
   })
 }
-const mapping = (options: MapOptions<number> & { need: number }) => workflow('w', async (ctx, items: number[]) => ctx.map('m', items, visit, options))
+const mapping = (options: MapOptions<number> & { need: number }) =>
+  workflow('w', async (ctx, items: number[]) => ctx.map('m', items, visit, options))
 const outcomeOf = async (items: number[], options: object) => {
   const w = mapping(options as { need: number })
   const env = await testEnv({ workflows: [w] })
@@ -18,26 +19,57 @@ const outcomeOf = async (items: number[], options: object) => {
   const run = await env.start(w, items)
   const { results, ...outcome } = await run.result()
   const minutes = (env.clock.now() - begun) / 60_000
-  return { ...outcome, results: results.map((one) => (one.status === 'fulfilled' ? one.value : one.status)), minutes, history: await run.history() }
+  return {
+    ...outcome,
+    results: results.map((one) => (one.status === 'fulfilled' ? one.value : one.status)),
+    minutes,
+    history: await run.history(),
+  }
 }
 
 describe('a map that says what it needs', () => {
   it('ends when so many have succeeded, and takes the others back', async () => {
     const outcome = await outcomeOf([5, 1, 60, 3], { need: 2 })
-    expect(outcome).toMatchObject({ reason: 'enough', succeeded: 2, failed: 0, withdrawn: 2, results: ['withdrawn', 10, 'withdrawn', 30], minutes: 3 })
-    expect(outcome.history.find(({ type }) => type === 'decided')).toMatchObject({ id: 'm/', withdrawn: ['m/0/sleep', 'm/2/sleep'] })
+    expect(outcome).toMatchObject({
+      reason: 'enough',
+      succeeded: 2,
+      failed: 0,
+      withdrawn: 2,
+      results: ['withdrawn', 10, 'withdrawn', 30],
+      minutes: 3,
+    })
+    expect(outcome.history.find(({ type }) => type === 'decided')).toMatchObject({
+      id: 'm/',
+      withdrawn: ['m/0/sleep', 'm/2/sleep'],
+    })
   })
 
   it('ends as soon as too few are left', async () => {
-    expect(await outcomeOf([-1, -2, 60], { need: 2 })).toMatchObject({ reason: 'too many failed', failed: 2, withdrawn: 1, minutes: 2 })
+    expect(await outcomeOf([-1, -2, 60], { need: 2 })).toMatchObject({
+      reason: 'too many failed',
+      failed: 2,
+      withdrawn: 1,
+      minutes: 2,
+    })
   })
 
   it('ends with one failure more than it tolerates, also where that is a share', async () => {
     for (const tolerate of [1, '50%', '66%'] as const) {
-      expect(await outcomeOf([-1, -2, 60], { tolerate }), String(tolerate)).toMatchObject({ reason: 'too many failed', failed: 2, withdrawn: 1, minutes: 2 })
+      expect(await outcomeOf([-1, -2, 60], { tolerate }), String(tolerate)).toMatchObject({
+        reason: 'too many failed',
+        failed: 2,
+        withdrawn: 1,
+        minutes: 2,
+      })
     }
     for (const tolerate of [2, '67%', '100%'] as const) {
-      expect(await outcomeOf([-1, -2, 60], { tolerate }), String(tolerate)).toMatchObject({ reason: 'all', succeeded: 1, failed: 2, withdrawn: 0, minutes: 60 })
+      expect(await outcomeOf([-1, -2, 60], { tolerate }), String(tolerate)).toMatchObject({
+        reason: 'all',
+        succeeded: 1,
+        failed: 2,
+        withdrawn: 0,
+        minutes: 60,
+      })
     }
   })
 
@@ -126,7 +158,9 @@ describe('a map that knows its items by key', () => {
   it('still notices code that has changed within an item', async () => {
     const { env, run } = await deployed(
       over(['a', 'b']),
-      workflow('w', async (ctx) => ctx.map('m', ['b', 'a'], (c, item) => c.step('other', () => item), { key: (item) => item })) as never,
+      workflow('w', async (ctx) =>
+        ctx.map('m', ['b', 'a'], (c, item) => c.step('other', () => item), { key: (item) => item }),
+      ) as never,
     )
     await env.advance('2d')
     expect((await run.get()).status).toBe('stuck')
@@ -148,24 +182,35 @@ describe('a map that knows its items by key', () => {
       await env.restart([version(after!)])
       await env.advance('2d')
       const { status, error } = await run.get()
-      expect({ status, error: error?.message }).toEqual({ status: 'stuck', error: expect.stringContaining("map 'm/' knew its items by") })
+      expect({ status, error: error?.message }).toEqual({
+        status: 'stuck',
+        error: expect.stringContaining("map 'm/' knew its items by"),
+      })
     }
   })
 })
 
 describe('a map that bears failures', () => {
-  it.each([{ tolerate: '100%' } as const, { need: 3 }])('does not take a request to stop for one: %j', async (options) => {
-    const bought: string[] = []
-    const quotes = workflow('quotes', async (ctx) => {
-      await ctx.map('supplier', ['a', 'b', 'c'], (c, id) => c.sleep('their answer', id === 'a' ? '1h' : '3d'), options)
-      await ctx.step('buy', () => void bought.push('the best'))
-    })
-    const env = await testEnv({ workflows: [quotes] })
-    const run = await env.start(quotes)
-    await env.advance('2h')
-    await run.cancel('the customer has left')
-    expect([await run.status(), bought]).toEqual(['cancelled', []])
-  })
+  it.each([{ tolerate: '100%' } as const, { need: 3 }])(
+    'does not take a request to stop for one: %j',
+    async (options) => {
+      const bought: string[] = []
+      const quotes = workflow('quotes', async (ctx) => {
+        await ctx.map(
+          'supplier',
+          ['a', 'b', 'c'],
+          (c, id) => c.sleep('their answer', id === 'a' ? '1h' : '3d'),
+          options,
+        )
+        await ctx.step('buy', () => void bought.push('the best'))
+      })
+      const env = await testEnv({ workflows: [quotes] })
+      const run = await env.start(quotes)
+      await env.advance('2h')
+      await run.cancel('the customer has left')
+      expect([await run.status(), bought]).toEqual(['cancelled', []])
+    },
+  )
 
   it('nor the timeout of the run', async () => {
     const w = workflow('w', { timeout: '1h' }, async (ctx) => {
@@ -180,7 +225,13 @@ describe('a map that bears failures', () => {
   it('ends at once where its list is too short for what it needs', async () => {
     const w = workflow('w', (ctx) => ctx.map('m', [], (c: Context) => c.sleep('1d'), { need: 1 }))
     const env = await testEnv({ workflows: [w] })
-    expect(await (await env.start(w)).result()).toEqual({ reason: 'too many failed', succeeded: 0, failed: 0, withdrawn: 0, results: [] })
+    expect(await (await env.start(w)).result()).toEqual({
+      reason: 'too many failed',
+      succeeded: 0,
+      failed: 0,
+      withdrawn: 0,
+      results: [],
+    })
   })
 })
 

@@ -68,12 +68,18 @@ describe('a signal that carries nothing', () => {
   })
 
   it('is not a timeout for a definition', async () => {
-    const waits = define({ name: 'waits', steps: [{ type: 'signal', name: 'left', signal: 'cancelled', timeoutMs: 60_000 }] })
+    const waits = define({
+      name: 'waits',
+      steps: [{ type: 'signal', name: 'left', signal: 'cancelled', timeoutMs: 60_000 }],
+    })
     const env = await testEnv({ workflows: [waits] })
     const signalled = await env.start(waits, undefined)
     await signalled.signal(cancelled)
     const timedOut = await env.start(waits, undefined)
-    expect([await signalled.result(), await timedOut.result()]).toMatchObject([{ outputs: { left: true } }, { outputs: {} }])
+    expect([await signalled.result(), await timedOut.result()]).toMatchObject([
+      { outputs: { left: true } },
+      { outputs: {} },
+    ])
   })
 
   it('replays as `undefined` from a journal that was recorded so', async () => {
@@ -84,7 +90,15 @@ describe('a signal that carries nothing', () => {
     })
     const events = [
       { type: 'run.started', workflow: 'looking', version: 1, at: 0, n: '0.0' },
-      { type: 'wait.started', id: 'cancelled', signal: 'cancelled', until: 1_209_600_000, ms: 1_209_600_000, at: 0, n: '1.0' },
+      {
+        type: 'wait.started',
+        id: 'cancelled',
+        signal: 'cancelled',
+        until: 1_209_600_000,
+        ms: 1_209_600_000,
+        at: 0,
+        n: '1.0',
+      },
       { type: 'wait.completed', id: 'cancelled', from: 'm1', at: 5, n: '2.0' },
     ] as const
     expect(await replayHistory(looking, events)).toEqual([{ id: 'go on', kind: 'step' }])

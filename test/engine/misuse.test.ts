@@ -14,7 +14,11 @@ async function errorOf(body: (ctx: Context) => Promise<unknown>) {
 }
 
 describe('input that does not fit', () => {
-  const order = workflow('order', { input: z.object({ id: z.string(), items: z.array(z.object({ cents: z.number() })) }) }, async (_ctx, input) => input.id)
+  const order = workflow(
+    'order',
+    { input: z.object({ id: z.string(), items: z.array(z.object({ cents: z.number() })) }) },
+    async (_ctx, input) => input.id,
+  )
 
   it('is refused with every problem and its path, and nothing is written', async () => {
     const env = await testEnv({ workflows: [order] })
@@ -57,7 +61,10 @@ describe('names', () => {
   ])('%s are refused', async (_what, name) => {
     expect(() => workflow(name, async () => 1)).toThrow(InvalidInputError)
     expect(() => signal(name)).toThrow(InvalidInputError)
-    expect(await errorOf((ctx) => ctx.step(name, () => 1))).toMatchObject({ status: 'failed', error: { name: 'InvalidInputError' } })
+    expect(await errorOf((ctx) => ctx.step(name, () => 1))).toMatchObject({
+      status: 'failed',
+      error: { name: 'InvalidInputError' },
+    })
   })
 
   it('may hold anything else: slashes, colons, emoji', async () => {
@@ -83,7 +90,9 @@ describe('ctx in the wrong place', () => {
     )
     expect(run).toMatchObject({
       status: 'failed',
-      error: { cause: { name: 'MisplacedCallError', message: expect.stringContaining("inside the body of step 'outer'") } },
+      error: {
+        cause: { name: 'MisplacedCallError', message: expect.stringContaining("inside the body of step 'outer'") },
+      },
     })
     expect(attempts).toBe(1)
   })
@@ -107,7 +116,10 @@ describe('awaiting something that is not a ctx operation', () => {
       await new Promise((resolve) => setTimeout(resolve, 60_000).unref())
       return 1
     })
-    expect(run).toMatchObject({ status: 'stuck', error: { name: 'ForeignAwaitError', message: expect.stringMatching(/after step 'a'.*ctx\.step/) } })
+    expect(run).toMatchObject({
+      status: 'stuck',
+      error: { name: 'ForeignAwaitError', message: expect.stringMatching(/after step 'a'.*ctx\.step/) },
+    })
   })
 
   it('is named as such when the code comes back from it and calls ctx', async () => {
@@ -117,18 +129,27 @@ describe('awaiting something that is not a ctx operation', () => {
       await outside
       await ctx.step('b', () => 1)
     })
-    expect(run).toMatchObject({ status: 'stuck', error: { name: 'ForeignAwaitError', message: expect.stringContaining("'b'") } })
+    expect(run).toMatchObject({
+      status: 'stuck',
+      error: { name: 'ForeignAwaitError', message: expect.stringContaining("'b'") },
+    })
   })
 
-  it.each(['random', 'uuid', 'patched'] as const)('is named as such when the code comes back from it and calls ctx.%s', async (method) => {
-    const run = await errorOf(async (ctx) => {
-      const outside = new Promise((resolve) => setImmediate(resolve))
-      void ctx.step('slow', ({ signal }) => new Promise((_, no) => signal.addEventListener('abort', no)))
-      await outside
-      ctx[method]('x')
-    })
-    expect(run).toMatchObject({ status: 'stuck', error: { name: 'ForeignAwaitError', message: expect.stringContaining(`ctx.${method}`) } })
-  })
+  it.each(['random', 'uuid', 'patched'] as const)(
+    'is named as such when the code comes back from it and calls ctx.%s',
+    async (method) => {
+      const run = await errorOf(async (ctx) => {
+        const outside = new Promise((resolve) => setImmediate(resolve))
+        void ctx.step('slow', ({ signal }) => new Promise((_, no) => signal.addEventListener('abort', no)))
+        await outside
+        ctx[method]('x')
+      })
+      expect(run).toMatchObject({
+        status: 'stuck',
+        error: { name: 'ForeignAwaitError', message: expect.stringContaining(`ctx.${method}`) },
+      })
+    },
+  )
 
   it('goes on after the code was fixed', async () => {
     const bad = workflow('w', async (ctx) => {
@@ -149,7 +170,10 @@ describe('a workflow that returns while operations are pending', () => {
   it('aborts pending steps, says so in the log and in its history', async () => {
     let aborted = false
     const w = workflow('w', async (ctx) => {
-      void ctx.step('forgotten', ({ signal }) => new Promise((_, no) => signal.addEventListener('abort', () => no((aborted = true)))))
+      void ctx.step(
+        'forgotten',
+        ({ signal }) => new Promise((_, no) => signal.addEventListener('abort', () => no((aborted = true)))),
+      )
       await ctx.step('quick', () => 1)
       return 'early'
     })
@@ -174,9 +198,12 @@ describe('unknown things', () => {
     ).rejects.toThrow('has no version 9')
   })
 
-  it.each(['', 'has space', 'sla/sh', '-starts-badly', 'x'.repeat(201), 'line\nbreak'])('the run id %j is refused', async (id) => {
-    const w = workflow('w', async () => 1)
-    const env = await testEnv({ workflows: [w] })
-    await expect(env.start(w, undefined, { id })).rejects.toThrow('a run id has')
-  })
+  it.each(['', 'has space', 'sla/sh', '-starts-badly', 'x'.repeat(201), 'line\nbreak'])(
+    'the run id %j is refused',
+    async (id) => {
+      const w = workflow('w', async () => 1)
+      const env = await testEnv({ workflows: [w] })
+      await expect(env.start(w, undefined, { id })).rejects.toThrow('a run id has')
+    },
+  )
 })

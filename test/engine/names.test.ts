@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callbackToken, readCallbackToken } from '../../sdk/engine/callback-token.ts'
-import { InvalidInputError } from '../../sdk/engine/errors.ts'
+import { InvalidInputError } from '../../sdk/base/errors.ts'
 import {
   checkName,
   checkRunId,
@@ -13,9 +12,10 @@ import {
   keyedMessageId,
   scheduleRunId,
   taskId,
-} from '../../sdk/engine/names.ts'
-import { SeededRandom } from '../../sdk/engine/random.ts'
-import type { RunRecord } from '../../sdk/ports.ts'
+} from '../../sdk/base/names.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
+import { callbackToken, readCallbackToken } from '../../sdk/engine/callback-token.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
 
 const run = { id: 'order-1', format: 2, generation: 0 }
 const later = { ...run, generation: 3 }
@@ -23,16 +23,21 @@ const old = { ...run, format: 1 }
 
 describe('a name', () => {
   it('has 1 to 100 characters, none of which is a control character', () => {
-    for (const name of ['a', 'x'.repeat(100), 'Straße ✓', ' ']) expect(() => checkName('a step name', name)).not.toThrow()
+    for (const name of ['a', 'x'.repeat(100), 'Straße ✓', ' '])
+      expect(() => checkName('a step name', name)).not.toThrow()
     expect(() => checkName('a step name', 7)).toThrow('a step name must be a string, got number')
     expect(() => checkName('a step name', '')).toThrow('a step name must not be empty')
-    expect(() => checkName('a step name', 'x'.repeat(101))).toThrow(`at most 100 characters, got 101: '${'x'.repeat(40)}…'`)
-    for (const control of ['\u0000', 'a\nb', '\u001f', '\u007f', '\u009f']) expect(() => checkName('a step name', control)).toThrow('control characters')
+    expect(() => checkName('a step name', 'x'.repeat(101))).toThrow(
+      `at most 100 characters, got 101: '${'x'.repeat(40)}…'`,
+    )
+    for (const control of ['\u0000', 'a\nb', '\u001f', '\u007f', '\u009f'])
+      expect(() => checkName('a step name', control)).toThrow('control characters')
   })
 
   it('of a run is plain', () => {
     for (const id of ['a', '7', 'A.b_c:d@e+f=g~h-1', 'x'.repeat(200)]) expect(() => checkRunId(id)).not.toThrow()
-    for (const id of ['', '.a', '-a', 'a b', 'a/b', 'ä', 'a\n', 'x'.repeat(201), 7, undefined]) expect(() => checkRunId(id)).toThrow('a run id has 1 to 200')
+    for (const id of ['', '.a', '-a', 'a b', 'a/b', 'ä', 'a\n', 'x'.repeat(201), 7, undefined])
+      expect(() => checkRunId(id)).toThrow('a run id has 1 to 200')
   })
 
   it('is escaped where it could be taken for a path or a repeat', () => {
@@ -106,7 +111,10 @@ describe('the id of a task', () => {
 describe('the id of a message', () => {
   it('tells whether its sender gave it a key, and is the same for the same key', () => {
     // As 0.1.0 made them: a key counts across an upgrade too.
-    expect([keyedMessageId('signal', 'k'), keyedMessageId('wake', 'k')]).toEqual([`key ${digest('k')}`, `wake ${digest('k')}`])
+    expect([keyedMessageId('signal', 'k'), keyedMessageId('wake', 'k')]).toEqual([
+      `key ${digest('k')}`,
+      `wake ${digest('k')}`,
+    ])
     expect(keyedMessageId('cancel', 'k')).not.toBe(keyedMessageId('signal', 'k'))
     expect(isKeyed(keyedMessageId('wake', 'k'))).toBe(true)
     expect(isKeyed(keyedMessageId('signal', 'k'))).toBe(true)

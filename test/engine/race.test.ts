@@ -141,7 +141,10 @@ describe('a race', () => {
     const child = workflow('child', async (ctx) => ctx.sleep('1h'))
     const w = workflow('w', async (ctx) => {
       await ctx.sleep('1h')
-      const { key } = await ctx.race('r', { child: (c) => c.run(child, undefined, { id: 'kid' }), told: (c) => c.waitFor(note) })
+      const { key } = await ctx.race('r', {
+        child: (c) => c.run(child, undefined, { id: 'kid' }),
+        told: (c) => c.waitFor(note),
+      })
       return key
     })
     const env = await testEnv({ workflows: [w, child] })
@@ -184,7 +187,10 @@ describe('a race', () => {
   it('leaves a child alone that is to outlive its parent', async () => {
     const child = workflow('child', async (ctx) => ctx.sleep('2h'))
     const w = workflow('w', async (ctx) => {
-      await ctx.race('r', { child: (c) => c.run(child, undefined, { id: 'kid', onParentEnd: 'abandon' }), late: (c) => c.sleep('1h') })
+      await ctx.race('r', {
+        child: (c) => c.run(child, undefined, { id: 'kid', onParentEnd: 'abandon' }),
+        late: (c) => c.sleep('1h'),
+      })
     })
     const env = await testEnv({ workflows: [w, child] })
     await (await env.start(w, undefined)).result()
@@ -210,7 +216,10 @@ describe('a race', () => {
   it('asks no more for what a loser was asking for', async () => {
     let rounds = 0
     const w = workflow('w', async (ctx) => {
-      await ctx.race('r', { there: (c) => c.until('there', () => void rounds++, { every: '10m' }), late: (c) => c.sleep('25m') })
+      await ctx.race('r', {
+        there: (c) => c.until('there', () => void rounds++, { every: '10m' }),
+        late: (c) => c.sleep('25m'),
+      })
       await ctx.sleep('rest', '1d')
     })
     const env = await testEnv({ workflows: [w] })
@@ -252,7 +261,10 @@ describe('a race', () => {
     const begun = env.clock.now()
     const run = await env.start(w, undefined)
     expect(await run.result()).toMatchObject({ failed: expect.stringContaining('boom'), at: begun })
-    expect((await run.history()).find(({ type }) => type === 'decided')).toMatchObject({ failed: 'boom', withdrawn: ['r/nap/sleep'] })
+    expect((await run.history()).find(({ type }) => type === 'decided')).toMatchObject({
+      failed: 'boom',
+      withdrawn: ['r/nap/sleep'],
+    })
   })
 
   it('lets the code of a loser do nothing more, neither go on nor fail', async () => {
@@ -284,7 +296,8 @@ describe('a race', () => {
   it('can be run in a loop: each is a race of its own', async () => {
     const w = workflow('w', async (ctx) => {
       const keys: string[] = []
-      for (let i = 0; i < 3; i++) keys.push((await ctx.race('r', { told: (c) => c.waitFor(note), late: (c) => c.sleep('1h') })).key)
+      for (let i = 0; i < 3; i++)
+        keys.push((await ctx.race('r', { told: (c) => c.waitFor(note), late: (c) => c.sleep('1h') })).key)
       return keys
     })
     const env = await testEnv({ workflows: [w] })

@@ -3,7 +3,8 @@ import * as z from 'zod'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { flowControl } from '../../sdk/flow/control.ts'
 import { type AnyWorkflow, Client, Registry, signal, workflow } from '../../sdk/index.ts'
-import type { RunStore, World } from '../../sdk/ports.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { seededIds, testEnv, VirtualClock } from '../../sdk/testing/index.ts'
 import { mortalStore } from '../../sdk/testing/mortal-store.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
@@ -18,7 +19,8 @@ function halfCommitting(workflows: AnyWorkflow[], dieAfterFrame: (type: string) 
       const member: unknown = Reflect.get(target, property, target)
       if (property === 'commit') {
         return async (commit: Parameters<RunStore['commit']>[0]) => {
-          if (deathsLeft === 0 || !commit.frame?.events.some(({ type }) => dieAfterFrame(type))) return target.commit(commit)
+          if (deathsLeft === 0 || !commit.frame?.events.some(({ type }) => dieAfterFrame(type)))
+            return target.commit(commit)
           deathsLeft--
           await target.commit({ runId: commit.runId, epoch: commit.epoch, frame: commit.frame, next: { kind: 'keep' } })
           throw new Error('the process died')
@@ -40,7 +42,16 @@ function halfCommitting(workflows: AnyWorkflow[], dieAfterFrame: (type: string) 
   }
   const registry = new Registry(workflows)
   const run = (runId: string) => runOnce(world, registry, runId, { lease: { owner: 'x', ms: 30_000 } })
-  return { clock, store: base.store, documents: base.documents, tasks: base.tasks, world, registry, client: new Client(world, registry), run }
+  return {
+    clock,
+    store: base.store,
+    documents: base.documents,
+    tasks: base.tasks,
+    world,
+    registry,
+    client: new Client(world, registry),
+    run,
+  }
 }
 
 describe('a runner that died between its frame and the rest of the commit', () => {
@@ -59,7 +70,11 @@ describe('a runner that died between its frame and the rest of the commit', () =
   })
 
   it('has announced a child that begins with its input as the schema makes it', async () => {
-    const child = workflow('child', { input: z.object({ size: z.number().default(7) }) }, async (_ctx, { size }) => size)
+    const child = workflow(
+      'child',
+      { input: z.object({ size: z.number().default(7) }) },
+      async (_ctx, { size }) => size,
+    )
     const parent = workflow('parent', async (ctx) => ctx.run(child, {}))
     const { client, clock, run } = halfCommitting([parent, child], (type) => type === 'child.started')
     await client.start(parent, undefined, { id: 'p' })
@@ -137,7 +152,10 @@ describe('journal time', () => {
     const start = env.clock.now()
     const run = await env.start(w, undefined)
     expect(await run.result()).toEqual([start, start + 7])
-    expect((await run.history()).filter(({ type }) => type === 'step.completed').map(({ at }) => at)).toEqual([start, start + 7])
+    expect((await run.history()).filter(({ type }) => type === 'step.completed').map(({ at }) => at)).toEqual([
+      start,
+      start + 7,
+    ])
     expect((await env.store.frames(run.runId))[0]!.events).toHaveLength(3)
   })
 
@@ -231,6 +249,8 @@ describe('a run that kills its runners', () => {
     expect((await client.get('r')).error?.message).toMatch(/3 times in a row the process that took up run 'r' died/)
     isDeadly = false
     await client.retry('r')
-    expect(await runOnce(world, registry, 'r', { lease: { owner: 'x', ms: 30_000 }, mostDeaths: 3 })).toEqual({ status: 'completed' })
+    expect(await runOnce(world, registry, 'r', { lease: { owner: 'x', ms: 30_000 }, mostDeaths: 3 })).toEqual({
+      status: 'completed',
+    })
   })
 })

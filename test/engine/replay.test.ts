@@ -1,25 +1,38 @@
 import { describe, expect, it } from 'vitest'
-import { CancelledError, ForeignAwaitError, MisplacedCallError, NonDeterminismError, StepError, TimeoutError } from '../../sdk/engine/errors.ts'
-import type { FrameEvent, JournalEvent } from '../../sdk/engine/events.ts'
+import {
+  CancelledError,
+  ForeignAwaitError,
+  MisplacedCallError,
+  NonDeterminismError,
+  StepError,
+  TimeoutError,
+} from '../../sdk/base/errors.ts'
+import type { FrameEvent, JournalEvent } from '../../sdk/base/events.ts'
 import { Journal } from '../../sdk/engine/journal.ts'
 import type { Request } from '../../sdk/engine/operation.ts'
 import { Replay } from '../../sdk/engine/replay.ts'
 import { running } from '../../sdk/engine/running.ts'
-import type { RunRecord } from '../../sdk/ports.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
 
 const error = { name: 'Error', message: 'no' }
 const step = { kind: 'step', body: () => {}, options: {}, timeoutMs: undefined } as Request
 const sleep = { kind: 'sleep', ms: 1 } as Request
 const wait = { kind: 'wait', signal: { name: 'w', schema: undefined } } as Request
-const done = (id: string, result: number | object = 1): JournalEvent => ({ type: 'step.completed', id, result }) as JournalEvent
+const done = (id: string, result: number | object = 1): JournalEvent =>
+  ({ type: 'step.completed', id, result }) as JournalEvent
 const never = () => new Promise<never>(() => {})
 
 /** Code on a journal: each group is a frame, a second apart. */
 function replayOf(groups: FrameEvent[][] = [], run: Partial<RunRecord> = {}, onStray?: () => void): Replay {
   const frames = groups.map((events, i) => ({ seq: i + 1, at: (i + 1) * 1_000, epoch: 1, events }))
-  return new Replay({ id: 'run', workflow: 'order', version: 1, format: 2, generation: 0, ...run } as RunRecord, new Journal(frames, 0, 500), onStray)
+  return new Replay(
+    { id: 'run', workflow: 'order', version: 1, format: 2, generation: 0, ...run } as RunRecord,
+    new Journal(frames, 0, 500),
+    onStray,
+  )
 }
-const call = (replay: Replay, name: string, request: Request = step, isCleanUp?: boolean) => replay.call('', name, request, isCleanUp).promise
+const call = (replay: Replay, name: string, request: Request = step, isCleanUp?: boolean) =>
+  replay.call('', name, request, isCleanUp).promise
 
 describe('code on an empty journal', () => {
   it('asks for what it needs, is told, and ends', async () => {
@@ -111,7 +124,10 @@ describe('what the code is told', () => {
       [callback, 'callback.failed'],
       [child, 'child.failed'],
     ] as const)
-      expect(await told(request, { type, id: 'a', error } as JournalEvent)).toMatchObject({ name: 'Error', message: 'no' })
+      expect(await told(request, { type, id: 'a', error } as JournalEvent)).toMatchObject({
+        name: 'Error',
+        message: 'no',
+      })
     for (const [request, type] of [
       [step, 'step.failed'],
       [task, 'task.failed'],
@@ -119,7 +135,12 @@ describe('what the code is told', () => {
       const failed = await told(request, { type, id: 'a', attempt: 3, error } as JournalEvent)
       expect(failed).toBeInstanceOf(StepError)
       expect(failed).toMatchObject({ step: 'a', attempts: 3, cause: { message: 'no' } })
-      const cancelled = await told(request, { type, id: 'a', attempt: 3, error: { name: 'CancelledError', message: 'enough' } } as JournalEvent)
+      const cancelled = await told(request, {
+        type,
+        id: 'a',
+        attempt: 3,
+        error: { name: 'CancelledError', message: 'enough' },
+      } as JournalEvent)
       expect(cancelled).toBeInstanceOf(CancelledError)
     }
   })
@@ -188,7 +209,9 @@ describe('replaying', () => {
     expect(await broken([[done('a')], [done('b')]], (replay) => first(replay).then(never))).toContain(
       "after step 'a', its history goes on with step 'b', but the code waits for nothing",
     )
-    expect(await broken([[done('a')], [done('b')]], first)).toContain("its history goes on with step 'b', but the code had already ended")
+    expect(await broken([[done('a')], [done('b')]], first)).toContain(
+      "its history goes on with step 'b', but the code had already ended",
+    )
     const six = async (replay: Replay) => Promise.all(['1', '2', '3', '4', '5', '6'].map((name) => call(replay, name)))
     expect(await broken([[done('b')]], six)).toContain(
       "after its start, its history goes on with step 'b', but the code waits for step '1', step '2', step '3', step '4', step '5'. ",
@@ -196,9 +219,15 @@ describe('replaying', () => {
     expect(await broken([[{ type: 'sleep.started', id: 'nap', until: 9 }]], first)).toContain(
       "its history goes on with sleep 'nap', but the code waits for step 'a'",
     )
-    expect(await broken([[{ type: 'sleep.started', id: 'nap', until: 9 }]], async () => 7)).toContain("sleep 'nap', but the code had already ended")
-    expect(await broken([[{ type: 'run.cancelRequested', from: 'm' }]], async () => 7)).toContain('its history goes on with the cancellation of the run, but')
-    expect(await broken([[{ type: 'run.timedOut' }]], async () => 7)).toContain('its history goes on with the timeout of the run, but')
+    expect(await broken([[{ type: 'sleep.started', id: 'nap', until: 9 }]], async () => 7)).toContain(
+      "sleep 'nap', but the code had already ended",
+    )
+    expect(await broken([[{ type: 'run.cancelRequested', from: 'm' }]], async () => 7)).toContain(
+      'its history goes on with the cancellation of the run, but',
+    )
+    expect(await broken([[{ type: 'run.timedOut' }]], async () => 7)).toContain(
+      'its history goes on with the timeout of the run, but',
+    )
   })
 
   it('stops at the first thing that does not fit', async () => {
@@ -266,7 +295,11 @@ describe('where the code may not call', () => {
   })
 
   it('is before its beginning, between two turns and after its end, for whatever it may call', async () => {
-    const uses: ((replay: Replay) => unknown)[] = [(replay) => call(replay, 'x'), (replay) => replay.patched('p'), (replay) => replay.continueAsNew(1)]
+    const uses: ((replay: Replay) => unknown)[] = [
+      (replay) => call(replay, 'x'),
+      (replay) => replay.patched('p'),
+      (replay) => replay.continueAsNew(1),
+    ]
     for (const use of uses) {
       const replay = replayOf()
       expect(() => use(replay)).toThrow(ForeignAwaitError)
@@ -292,7 +325,10 @@ describe('where the code may not call', () => {
     finish()
     await new Promise((resolve) => setImmediate(resolve))
     expect([strays, replay.end]).toEqual([1, undefined])
-    expect(replay.violation).toMatchObject({ name: 'ForeignAwaitError', message: expect.stringContaining('after its start') })
+    expect(replay.violation).toMatchObject({
+      name: 'ForeignAwaitError',
+      message: expect.stringContaining('after its start'),
+    })
   })
 
   it('and after its end nothing counts', async () => {
@@ -386,7 +422,9 @@ describe('a map', () => {
       return replay.violation?.message
     }
     expect(compared(['a'], ['b', 'c'], ['a'])).toBeUndefined()
-    expect(compared(['a'], ['c', 'b'])).toContain("map 'm:1' went over 2 items, but the code has others, or in another order")
+    expect(compared(['a'], ['c', 'b'])).toContain(
+      "map 'm:1' went over 2 items, but the code has others, or in another order",
+    )
     expect(compared(['a'], ['b', 'c'], ['z'])).toContain("map 'm:2' went over 1 items")
   })
 
@@ -451,7 +489,11 @@ describe('a failure that an operator undid', () => {
   const ended: JournalEvent = { type: 'run.failed', error }
 
   it('never happened; what happened beside it stands', async () => {
-    const replay = replayOf([[failed, done('b', 2), { type: 'sleep.started', id: 'nap', until: 9 }], [ended], [retried]])
+    const replay = replayOf([
+      [failed, done('b', 2), { type: 'sleep.started', id: 'nap', until: 9 }],
+      [ended],
+      [retried],
+    ])
     const seen: unknown[] = []
     await replay.begin(async () => {
       void call(replay, 'nap', sleep)
@@ -484,7 +526,11 @@ describe('a failure that an operator undid', () => {
 
   it('keeps a signal that a wait beside it consumed', async () => {
     const replay = replayOf([
-      [{ type: 'wait.started', id: 'w', signal: 'go' }, failed, { type: 'wait.completed', id: 'w', from: 'm1', payload: 7 }],
+      [
+        { type: 'wait.started', id: 'w', signal: 'go' },
+        failed,
+        { type: 'wait.completed', id: 'w', from: 'm1', payload: 7 },
+      ],
       [ended],
       [retried],
     ])
@@ -515,19 +561,39 @@ describe('a failure that an operator undid', () => {
       { type: 'wait.started', id, signal: 'go' },
       { type: 'wait.completed', id, from },
     ]
-    const replay = replayOf([[failed, ...waited('w', 'm1')], [ended], [retried], [failed, ...waited('w', 'm2')], [ended], [retried]])
+    const replay = replayOf([
+      [failed, ...waited('w', 'm1')],
+      [ended],
+      [retried],
+      [failed, ...waited('w', 'm2')],
+      [ended],
+      [retried],
+    ])
     await replay.begin(() => call(replay, 'a'))
     expect(replay.takeReturned().map(({ id }) => id)).toEqual(['m1', 'm2'])
   })
 
   it('may be followed by another, and by a request to stop that is forgotten with it', async () => {
     const cancel: JournalEvent = { type: 'run.cancelRequested', from: 'm9' }
-    const replay = replayOf([[failed, cancel, done('b', 2)], [ended], [retried], [failed, done('c', 3)], [ended], [retried], [done('a', 1)]])
+    const replay = replayOf([
+      [failed, cancel, done('b', 2)],
+      [ended],
+      [retried],
+      [failed, done('c', 3)],
+      [ended],
+      [retried],
+      [done('a', 1)],
+    ])
     const seen: unknown[] = []
     await replay.begin(async () => {
       for (const name of ['b', 'c']) void call(replay, name).then((value) => seen.push(value))
       return call(replay, 'a')
     })
-    expect([seen, replay.end, replay.violation, replay.stopsRequested]).toEqual([[2, 3], { kind: 'returned', value: 1 }, undefined, 0])
+    expect([seen, replay.end, replay.violation, replay.stopsRequested]).toEqual([
+      [2, 3],
+      { kind: 'returned', value: 1 },
+      undefined,
+      0,
+    ])
   })
 })

@@ -3,14 +3,20 @@ import * as z from 'zod'
 import { type AnyWorkflow, type Context, FatalError, request, signal, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
-const price = request('price', { payload: z.object({ item: z.string(), since: z.coerce.date().optional() }), reply: z.object({ cents: z.number() }) })
+const price = request('price', {
+  payload: z.object({ item: z.string(), since: z.coerce.date().optional() }),
+  reply: z.object({ cents: z.number() }),
+})
 const next = signal('next')
 
 /** Answers until it is told to end. */
 const shop = workflow('shop', { signals: [price, next] }, async (ctx) => {
   let asked = 0
   for (;;) {
-    const { key, value } = await ctx.race('asked or closed', { asked: (c) => c.waitFor(price), closed: (c) => c.waitFor(next) })
+    const { key, value } = await ctx.race('asked or closed', {
+      asked: (c) => c.waitFor(price),
+      closed: (c) => c.waitFor(next),
+    })
     if (key === 'closed') return asked
     asked++
     if (value.payload.item === 'fish') value.refuse(new FatalError('sold out'))
@@ -28,7 +34,9 @@ describe('a request', () => {
     const { run } = await openShop()
     expect(await run.ask(price, { item: 'bread' })).toEqual({ cents: 500 })
     expect(await run.ask(price, { item: 'tea' })).toEqual({ cents: 300 })
-    expect(await run.history()).toMatchObject(expect.arrayContaining([expect.objectContaining({ type: 'request.replied', result: { cents: 300 } })]))
+    expect(await run.history()).toMatchObject(
+      expect.arrayContaining([expect.objectContaining({ type: 'request.replied', result: { cents: 300 } })]),
+    )
   })
 
   it('waits until the run gets to it', async () => {
@@ -73,7 +81,9 @@ describe('a request', () => {
     await run.signal(next)
     expect(await run.result()).toBe(1)
     expect(await ask()).toEqual({ cents: 500 })
-    await expect(run.ask(price, { item: 'bread' }, { idempotencyKey: 'another' })).rejects.toMatchObject({ name: 'ConflictError' })
+    await expect(run.ask(price, { item: 'bread' }, { idempotencyKey: 'another' })).rejects.toMatchObject({
+      name: 'ConflictError',
+    })
   })
 
   it('is kept when the process dies that took it, and when the one dies that asked', async () => {
@@ -92,12 +102,20 @@ describe('a request', () => {
     await expect(run.ask(price, {} as never)).rejects.toThrow(
       /^the payload of request 'price' does not fit its schema; change what is listed here and try again\n {2}\$\.item: /,
     )
-    await expect(run.ask('price', { item: 7 })).rejects.toMatchObject({ name: 'MisfitError', problems: [{ path: '$.item' }] })
+    await expect(run.ask('price', { item: 7 })).rejects.toMatchObject({
+      name: 'MisfitError',
+      problems: [{ path: '$.item' }],
+    })
     const undeclared = workflow('undeclared', shop.body)
     await env.restart([shop, undeclared])
     const other = await env.start(undeclared, undefined, { id: 'other' })
-    await expect(other.ask('price', { item: 7 })).rejects.toMatchObject({ name: 'RequestRefusedError', cause: { name: 'InvalidInputError' } })
-    await expect(other.ask('price', { item: 7 })).rejects.toThrow(/run 'other' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/)
+    await expect(other.ask('price', { item: 7 })).rejects.toMatchObject({
+      name: 'RequestRefusedError',
+      cause: { name: 'InvalidInputError' },
+    })
+    await expect(other.ask('price', { item: 7 })).rejects.toThrow(
+      /run 'other' refused request 'price': request 'price' does not fit its schema\n {2}\$\.item/,
+    )
     expect(await run.ask(price, { item: 'bread' })).toEqual({ cents: 500 })
   })
 
@@ -117,7 +135,9 @@ describe('a request', () => {
     })
     const env = await testEnv({ workflows: [wrong] })
     const run = await env.start(wrong, undefined, { id: 'w' })
-    await expect(run.ask(price, { item: 'x' })).rejects.toThrow("run 'w' has ended (failed) without a reply to request 'price'")
+    await expect(run.ask(price, { item: 'x' })).rejects.toThrow(
+      "run 'w' has ended (failed) without a reply to request 'price'",
+    )
     expect((await run.get()).error?.message).toMatch(
       /^the reply to request 'price' does not fit its schema; change what is listed here and try again\n {2}\$\.cents: /,
     )
@@ -141,7 +161,9 @@ describe('a request', () => {
     )
     const other = await env.start(inside)
     await expect(other.ask(price, { item: 'x' })).rejects.toThrow(/without a reply/)
-    expect((await other.get()).error?.message).toMatch(/reply\(\) of request 'price' was called inside the body of step 's'/)
+    expect((await other.get()).error?.message).toMatch(
+      /reply\(\) of request 'price' was called inside the body of step 's'/,
+    )
   })
 
   it('that a run takes and forgets is refused when the run begins anew', async () => {
@@ -256,12 +278,16 @@ describe('a request', () => {
       await c.sleep('10d')
     }
     const raced = workflow('raced', (ctx) => ctx.race('r', { asked: take, late: (c) => c.sleep('1d') }))
-    const mapped = workflow('mapped', (ctx) => ctx.map('m', ['a', 'b'], (c, item) => (item === 'a' ? take(c) : c.sleep('1d')), { need: 1 }))
+    const mapped = workflow('mapped', (ctx) =>
+      ctx.map('m', ['a', 'b'], (c, item) => (item === 'a' ? take(c) : c.sleep('1d')), { need: 1 }),
+    )
     const env = await testEnv({ workflows: [raced, mapped] })
     for (const w of [raced, mapped] as AnyWorkflow[]) {
       const run = await env.start(w, undefined, { id: w.name })
       const asked = run.ask(price, { item: 'x' })
-      await expect(asked).rejects.toThrow(`the part of run '${w.name}' that took request 'price' lost its race before it replied; ask again`)
+      await expect(asked).rejects.toThrow(
+        `the part of run '${w.name}' that took request 'price' lost its race before it replied; ask again`,
+      )
       expect(await run.status()).toBe('completed')
     }
   })
@@ -286,7 +312,9 @@ describe('a request', () => {
     const w = workflow('w', async (ctx) => ctx.waitFor(next))
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined, { id: 'w' })
-    await expect(run.ask('next', 5)).rejects.toThrow("run 'w' refused request 'next': the run takes 'next' as a signal, to which there is no reply")
+    await expect(run.ask('next', 5)).rejects.toThrow(
+      "run 'w' refused request 'next': the run takes 'next' as a signal, to which there is no reply",
+    )
     expect(await run.result()).toBe(5)
   })
 
@@ -307,8 +335,12 @@ describe('a request', () => {
 
   it('and signals are declared as what they are, once each', () => {
     const declare = (signals: unknown) => () => workflow('w', { signals: signals as never }, async () => 1)
-    expect(declare(['paid'])).toThrow("workflow 'w': `signals` is a list of signals and requests, as in [signal('paid')], got \"paid\"")
-    expect(declare([next, request('next')])).toThrow("workflow 'w': two of its signals are named 'next'; give one of them another name")
+    expect(declare(['paid'])).toThrow(
+      "workflow 'w': `signals` is a list of signals and requests, as in [signal('paid')], got \"paid\"",
+    )
+    expect(declare([next, request('next')])).toThrow(
+      "workflow 'w': two of its signals are named 'next'; give one of them another name",
+    )
     expect(() => request('q', z.string() as never)).toThrow(
       "request 'q': the second argument is { payload, reply }, each a schema; give { payload: yourSchema }",
     )

@@ -89,7 +89,11 @@ describe('a failed run that is told to go on', () => {
       return ctx.info.runId
     })
     const w = workflow('w', async (ctx) =>
-      Promise.all([ctx.run(kid, undefined), ctx.run(kid, undefined, { id: 'chosen' }), ctx.step('pay', () => service.use('paid'))]),
+      Promise.all([
+        ctx.run(kid, undefined),
+        ctx.run(kid, undefined, { id: 'chosen' }),
+        ctx.step('pay', () => service.use('paid')),
+      ]),
     )
     const env = await testEnv({ workflows: [w, kid] })
     const run = await env.start(w, undefined, { id: 'r' })
@@ -106,7 +110,9 @@ describe('a failed run that is told to go on', () => {
       await ctx.sleep('nap', '1m')
       return 'grown up'
     })
-    const w = workflow('w', async (ctx) => Promise.all([ctx.run(kid, undefined, { onParentEnd: 'abandon' }), ctx.step('pay', () => service.use('paid'))]))
+    const w = workflow('w', async (ctx) =>
+      Promise.all([ctx.run(kid, undefined, { onParentEnd: 'abandon' }), ctx.step('pay', () => service.use('paid'))]),
+    )
     const env = await testEnv({ workflows: [w, kid] })
     const run = await env.start(w, undefined, { id: 'r' })
     await expect(run.result()).rejects.toThrow('down')
@@ -158,8 +164,14 @@ describe('a failed run that is told to go on', () => {
 
   it.each([
     ['several failures at once (Promise.any)', (a: Promise<string>, b: Promise<string>) => Promise.any([a, b])],
-    ['an error of its own with a cause', (a: Promise<string>) => a.catch((cause: unknown) => Promise.reject(new Error('no shop', { cause })))],
-    ['an error of its own that says nothing of the cause', (a: Promise<string>) => a.catch(() => Promise.reject(new Error('no shop')))],
+    [
+      'an error of its own with a cause',
+      (a: Promise<string>) => a.catch((cause: unknown) => Promise.reject(new Error('no shop', { cause }))),
+    ],
+    [
+      'an error of its own that says nothing of the cause',
+      (a: Promise<string>) => a.catch(() => Promise.reject(new Error('no shop'))),
+    ],
   ])('goes on from what failed: %s', async (_what, combine) => {
     const service = fragile()
     const w = workflow('w', async (ctx) => {
@@ -332,7 +344,9 @@ describe('retrying goes no further back than the failure', () => {
 describe('a child', () => {
   it('is not started again by a runner that takes over, once it was started for certain', async () => {
     const mails: number[] = []
-    const mail = workflow('mail', { retention: '1h' }, async (ctx, n: number) => ctx.step('send', () => void mails.push(n)))
+    const mail = workflow('mail', { retention: '1h' }, async (ctx, n: number) =>
+      ctx.step('send', () => void mails.push(n)),
+    )
     let hangs = true
     const w = workflow('w', async (ctx) => {
       for (let month = 1; month <= 3; month++) {

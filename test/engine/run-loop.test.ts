@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Registry, signal, workflow } from '../../sdk/index.ts'
-import type { NewRun } from '../../sdk/ports.ts'
+import type { NewRun } from '../../sdk/ports/run.ts'
 import { lease, quick, runner, START, turns } from './runner-fixture.ts'
 
 describe('a runner', () => {
@@ -88,7 +88,12 @@ describe('a runner', () => {
     const dead = await store.claim('run', lease)
     const { epoch } = dead!.run
     const event = { type: 'run.completed', output: 8 } as const
-    await store.commit({ runId: 'run', epoch, frame: { seq: 1, at: START, epoch, events: [event] }, next: { kind: 'keep' } })
+    await store.commit({
+      runId: 'run',
+      epoch,
+      frame: { seq: 1, at: START, epoch, events: [event] },
+      next: { kind: 'keep' },
+    })
     clock.moveTo(START + 31_000)
     expect(await run()).toEqual({ status: 'completed' })
     expect(await store.get('run')).toMatchObject({ output: 8 })
@@ -103,7 +108,9 @@ describe('a runner', () => {
     const failing = { exact: async () => Promise.reject(new Error('the store is down')) } as never
     await expect(runOnce(next.world, failing, 'run', { lease })).rejects.toThrow('the store is down')
     const later = await runner(quick)
-    expect(await runOnce(later.world, { exact: async () => quick } as never, 'run', { lease })).toEqual({ status: 'completed' })
+    expect(await runOnce(later.world, { exact: async () => quick } as never, 'run', { lease })).toEqual({
+      status: 'completed',
+    })
   })
 
   it('uses the input as it was parsed, and parses that of format 1', async () => {
@@ -127,9 +134,14 @@ describe('a runner that waits', () => {
     expect(await asleep.run()).toEqual({ status: 'suspended' })
     expect(await asleep.store.get('run')).toMatchObject({ status: 'sleeping', wakeAt: START + 3_600_000 })
     expect(asleep.sent).toEqual([{ runId: 'run', at: START + 3_600_000 }])
-    const waiting = await runner(workflow('w', async (ctx) => Promise.race([ctx.sleep('1h'), ctx.waitFor(signal('go'))])))
+    const waiting = await runner(
+      workflow('w', async (ctx) => Promise.race([ctx.sleep('1h'), ctx.waitFor(signal('go'))])),
+    )
     await waiting.run()
-    expect(await waiting.store.get('run')).toMatchObject({ status: 'waiting', waitingFor: [{ kind: 'sleep' }, { kind: 'signal' }] })
+    expect(await waiting.store.get('run')).toMatchObject({
+      status: 'waiting',
+      waitingFor: [{ kind: 'sleep' }, { kind: 'signal' }],
+    })
   })
 
   it('stays for a timer that is close', async () => {
@@ -170,7 +182,9 @@ describe('a runner that waits', () => {
 
   it('hears of what comes in while a step runs', async () => {
     const go = signal<number>('go')
-    const { run, store } = await runner(workflow('w', async (ctx) => Promise.race([ctx.waitFor(go), ctx.step('a', () => new Promise<number>(() => {}))])))
+    const { run, store } = await runner(
+      workflow('w', async (ctx) => Promise.race([ctx.waitFor(go), ctx.step('a', () => new Promise<number>(() => {}))])),
+    )
     const outcome = run()
     await turns()
     await store.deliver('run', { id: 'm', kind: 'signal', name: 'go', payload: 5 })
@@ -215,7 +229,10 @@ describe('a runner that waits', () => {
     )
     const outcome = run()
     await turns()
-    expect(await store.get('run')).toMatchObject({ progress: 40, heartbeat: { step: 'a', at: START, details: { page: 3 } } })
+    expect(await store.get('run')).toMatchObject({
+      progress: 40,
+      heartbeat: { step: 'a', at: START, details: { page: 3 } },
+    })
     finish(7)
     expect(await outcome).toEqual({ status: 'completed' })
   })
@@ -228,10 +245,21 @@ describe('a runner that waits', () => {
 
   it('tells code where it runs', async () => {
     const { run, store } = await runner(
-      workflow('w', async (ctx) => ({ ...ctx.info, frozen: Object.isFrozen(ctx.info) && Object.isFrozen(ctx.info.tags) }) as never),
+      workflow(
+        'w',
+        async (ctx) => ({ ...ctx.info, frozen: Object.isFrozen(ctx.info) && Object.isFrozen(ctx.info.tags) }) as never,
+      ),
       { tags: ['vip'] },
     )
     await run()
-    expect((await store.get('run'))?.output).toEqual({ runId: 'run', workflow: 'w', version: 1, tags: ['vip'], attempt: 1, generation: 0, frozen: true })
+    expect((await store.get('run'))?.output).toEqual({
+      runId: 'run',
+      workflow: 'w',
+      version: 1,
+      tags: ['vip'],
+      attempt: 1,
+      generation: 0,
+      frozen: true,
+    })
   })
 })

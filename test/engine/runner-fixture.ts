@@ -1,7 +1,8 @@
-import { FORMAT } from '../../sdk/engine/names.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
 import { type RunnerOptions, runOnce } from '../../sdk/engine/run-loop.ts'
 import { type AnyWorkflow, Registry, workflow } from '../../sdk/index.ts'
-import type { NewRun, Wake, World } from '../../sdk/ports.ts'
+import type { NewRun } from '../../sdk/ports/run.ts'
+import type { Wake, World } from '../../sdk/ports/world.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import { memoryWorld } from '../contract/memory/world.ts'
 
@@ -12,14 +13,35 @@ export const turns = async (count = 20) => {
 }
 
 /** One run of a workflow in maps, and a runner for it. */
-export async function runner(of: AnyWorkflow, changes: Partial<NewRun> = {}, others: Partial<World> = {}, children: AnyWorkflow[] = []) {
+export async function runner(
+  of: AnyWorkflow,
+  changes: Partial<NewRun> = {},
+  others: Partial<World> = {},
+  children: AnyWorkflow[] = [],
+) {
   const clock = new VirtualClock(START)
   const sent: Wake[] = []
-  const world: World = { ...memoryWorld(clock), log: () => {}, wakeups: { send: async (wakes) => void sent.push(...wakes) }, ...others }
+  const world: World = {
+    ...memoryWorld(clock),
+    log: () => {},
+    wakeups: { send: async (wakes) => void sent.push(...wakes) },
+    ...others,
+  }
   const { store } = world
-  const record = { id: 'run', workflow: of.name, version: 1, format: FORMAT, input: undefined, secret: 's', createdAt: START, wakeAt: START, tags: [] }
+  const record = {
+    id: 'run',
+    workflow: of.name,
+    version: 1,
+    format: FORMAT,
+    input: undefined,
+    secret: 's',
+    createdAt: START,
+    wakeAt: START,
+    tags: [],
+  }
   await store.create({ ...record, ...changes })
-  const run = (options: Partial<RunnerOptions> = {}) => runOnce(world, new Registry([of, ...children]), 'run', { lease, ...options })
+  const run = (options: Partial<RunnerOptions> = {}) =>
+    runOnce(world, new Registry([of, ...children]), 'run', { lease, ...options })
   const events = async () => (await store.frames('run')).flatMap((frame) => frame.events.map(({ type }) => type))
   return { clock, world, store, sent, run, events }
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { workflow } from '../../sdk/index.ts'
-import type { LogSink, RunStore } from '../../sdk/ports.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
+import type { LogSink } from '../../sdk/ports/world.ts'
 import { deaf, lease, runner, START, turns } from './runner-fixture.ts'
 
 const never = () => new Promise<never>(() => {})
@@ -120,7 +121,11 @@ describe('a heartbeat that cannot be stored', () => {
     finish(7)
     expect(await outcome).toEqual({ status: 'completed' })
     expect(logged).toEqual([
-      ['warn', 'a sign of life of a step could not be stored; the next one tries again', { runId: 'run', error: 'Error: the store is down' }],
+      [
+        'warn',
+        'a sign of life of a step could not be stored; the next one tries again',
+        { runId: 'run', error: 'Error: the store is down' },
+      ],
     ])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { signal, workflow } from '../../sdk/index.ts'
-import type { Message } from '../../sdk/ports.ts'
+import type { Message } from '../../sdk/ports/run.ts'
 import { counted, deaf, runner, START, turns } from './runner-fixture.ts'
 
 const go = signal<number>('go')
@@ -107,7 +107,9 @@ describe('a runner', () => {
   })
 
   it('takes no message for code that has ended', async () => {
-    const { run, store } = await runner(workflow('w', async (ctx) => Promise.race([ctx.waitFor(go), ctx.waitFor(signal<number>('too late'))])))
+    const { run, store } = await runner(
+      workflow('w', async (ctx) => Promise.race([ctx.waitFor(go), ctx.waitFor(signal<number>('too late'))])),
+    )
     await store.deliver('run', message(1))
     await store.deliver('run', { id: 'm2', kind: 'signal', name: 'too late', payload: 2 })
     expect(await run()).toEqual({ status: 'completed' })

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { UnknownWorkflowError } from '../../sdk/engine/errors.ts'
+import { UnknownWorkflowError } from '../../sdk/base/errors.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { running } from '../../sdk/engine/running.ts'
 import { signal, workflow } from '../../sdk/index.ts'
-import type { RunStore } from '../../sdk/ports.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
 import { lease, quick, runner, START } from './runner-fixture.ts'
 
 const reasonOfEnd = async (store: RunStore) => (await store.frames('run')).at(-1)?.events.at(-1)
@@ -37,7 +37,12 @@ describe('a run that was cancelled before its first runner had it', () => {
 
   it('runs its code all the same if it repeats another run, whose journal it has', async () => {
     const ran: string[] = []
-    const journal = { seq: 1, at: START, epoch: 0, events: [{ type: 'sleep.started' as const, id: 'sleep', until: START + 3_600_000, ms: 3_600_000 }] }
+    const journal = {
+      seq: 1,
+      at: START,
+      epoch: 0,
+      events: [{ type: 'sleep.started' as const, id: 'sleep', until: START + 3_600_000, ms: 3_600_000 }],
+    }
     const { run, store } = await runner(heedsNothing(ran), { journal })
     await store.deliver('run', { id: 'c', kind: 'cancel', reason: 'enough' })
     expect(await run()).toEqual({ status: 'completed' })

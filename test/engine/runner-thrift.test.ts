@@ -58,7 +58,9 @@ describe('a runner does only what it has a reason for', () => {
 
   it('leaves no timer behind', async () => {
     let finish!: () => void
-    const { run, clock } = await runner(workflow('w', async (ctx) => ctx.step('a', () => new Promise<void>((resolve) => (finish = resolve)))))
+    const { run, clock } = await runner(
+      workflow('w', async (ctx) => ctx.step('a', () => new Promise<void>((resolve) => (finish = resolve)))),
+    )
     const outcome = run()
     await turns()
     expect(clock.next()).toBe(START + 10_000)
@@ -70,7 +72,9 @@ describe('a runner does only what it has a reason for', () => {
   it('renews its lease when a third of it is over, and not whenever something happens', async () => {
     let finish!: () => void
     const { run, clock, world } = await runner(
-      workflow('w', async (ctx) => Promise.all([ctx.step('a', () => new Promise<void>((resolve) => (finish = resolve))), ctx.step('b', never)])),
+      workflow('w', async (ctx) =>
+        Promise.all([ctx.step('a', () => new Promise<void>((resolve) => (finish = resolve))), ctx.step('b', never)]),
+      ),
     )
     deaf(world)
     const renewals = counted(world, 'renew')
@@ -101,7 +105,9 @@ describe('a runner does only what it has a reason for', () => {
   it('writes nothing before the first step, and what it has heard before it waits any longer', async () => {
     const finish: ((value: number) => void)[] = []
     const body = () => new Promise<number>((resolve) => void finish.push(resolve))
-    const { run, world, events } = await runner(workflow('w', async (ctx) => Promise.all([ctx.step('a', body), ctx.step('b', body)])))
+    const { run, world, events } = await runner(
+      workflow('w', async (ctx) => Promise.all([ctx.step('a', body), ctx.step('b', body)])),
+    )
     const commits = counted(world, 'commit')
     const outcome = run()
     await turns()

@@ -17,7 +17,9 @@ describe('a runner that waits', () => {
 
   it('beside a step hears its timer in time', async () => {
     const { run, clock, store } = await runner(
-      workflow('w', async (ctx) => Promise.race([ctx.sleep(7_000).then(() => 'slept'), ctx.step('a', () => new Promise<string>(() => {}))])),
+      workflow('w', async (ctx) =>
+        Promise.race([ctx.sleep(7_000).then(() => 'slept'), ctx.step('a', () => new Promise<string>(() => {}))]),
+      ),
     )
     const outcome = run({ deadline: START + 60_000 })
     await turns()
@@ -37,7 +39,9 @@ describe('what is over', () => {
         workflow('w', async (ctx) => {
           await ctx.step('once', () => 1, once)
           if (sleeps) await ctx.sleep('1h')
-          await ctx.step('again', () => (++attempts === 1 ? Promise.reject(new Error('busy')) : 1), { retry: { initial: '1h', jitter: false } })
+          await ctx.step('again', () => (++attempts === 1 ? Promise.reject(new Error('busy')) : 1), {
+            retry: { initial: '1h', jitter: false },
+          })
         }),
       )
       while ((await run()).status === 'suspended') clock.moveTo(clock.now() + 3_600_000)
@@ -45,7 +49,14 @@ describe('what is over', () => {
     }
     const before = ['step.started', 'step.completed']
     expect(await among(false)).toEqual([...before, 'step.retrying', 'step.completed', 'run.completed'])
-    expect(await among(true)).toEqual([...before, 'sleep.started', 'sleep.completed', 'step.retrying', 'step.completed', 'run.completed'])
+    expect(await among(true)).toEqual([
+      ...before,
+      'sleep.started',
+      'sleep.completed',
+      'step.retrying',
+      'step.completed',
+      'run.completed',
+    ])
   })
 
   it('of children is not started again by whoever follows a dead runner', async () => {
@@ -57,7 +68,15 @@ describe('what is over', () => {
       }),
     )
     const { epoch } = (await store.claim('run', lease))!.run
-    const started = { type: 'child.started', id: 'child', run: 'kid', workflow: 'child', version: 1, input: undefined, onParentEnd: 'cancel' } as const
+    const started = {
+      type: 'child.started',
+      id: 'child',
+      run: 'kid',
+      workflow: 'child',
+      version: 1,
+      input: undefined,
+      onParentEnd: 'cancel',
+    } as const
     const events = [started, { type: 'child.completed', id: 'child', result: 5 } as const]
     await store.commit({ runId: 'run', epoch, frame: { seq: 1, at: START, epoch, events }, next: { kind: 'keep' } })
     clock.moveTo(START + 31_000)

@@ -1,6 +1,6 @@
-import type { Duration } from '../../sdk/engine/duration.ts'
+import type { Duration } from '../../sdk/base/duration.ts'
 import { Client, Registry, Schedules, schedule, workflow } from '../../sdk/index.ts'
-import type { World } from '../../sdk/ports.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { withSchedules } from '../../sdk/schedule.ts'
 import { SCHEDULE_WORKFLOW } from '../../sdk/scheduling/state.ts'
 import { type TestEnv, testEnv } from '../../sdk/testing/index.ts'
@@ -43,6 +43,10 @@ export function withFaults(env: TestEnv, meanwhile: (call: string) => unknown): 
         }
       },
     })
-  const faulty: World = { ...world, store: asking('store', world.store), documents: asking('documents', world.documents) }
+  const faulty: World = {
+    ...world,
+    store: asking('store', world.store),
+    documents: asking('documents', world.documents),
+  }
   return new Schedules(new Client(faulty, new Registry(withSchedules([report], [hourly]))))
 }

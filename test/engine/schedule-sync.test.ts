@@ -4,7 +4,18 @@ import { schedule, workflow } from '../../sdk/index.ts'
 import { withSchedules } from '../../sdk/schedule.ts'
 import { SCHEDULE_WORKFLOW } from '../../sdk/scheduling/state.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
-import { CODE, deployed, hourly, IS_WRITE, often, other, ownRuns, report, started, withFaults } from './schedule-fixture.ts'
+import {
+  CODE,
+  deployed,
+  hourly,
+  IS_WRITE,
+  often,
+  other,
+  ownRuns,
+  report,
+  started,
+  withFaults,
+} from './schedule-fixture.ts'
 
 describe('schedules that the code changes', () => {
   it('fire again when they are removed and put back', async () => {
@@ -78,10 +89,14 @@ describe('schedules that the code changes', () => {
     await env.client.terminate('schedule.tick', 'by hand')
     const ended = "its own run 'schedule.tick' ended (terminated); the next sync starts another"
     expect(await env.schedules.list()).toMatchObject([{ started: 2, lastError: { message: ended } }])
-    await expect(env.schedules.trigger('tick')).rejects.toThrow("schedule 'tick' cannot be steered now: run 'schedule.tick' has already ended")
+    await expect(env.schedules.trigger('tick')).rejects.toThrow(
+      "schedule 'tick' cannot be steered now: run 'schedule.tick' has already ended",
+    )
     await env.schedules.sync([hourly])
     await env.settle()
-    expect(await env.schedules.list()).toMatchObject([{ started: 2, lastError: { message: expect.stringContaining('another one took over') } }])
+    expect(await env.schedules.list()).toMatchObject([
+      { started: 2, lastError: { message: expect.stringContaining('another one took over') } },
+    ])
     expect(await started(env, '2h')).toBe(2)
     expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
   })
@@ -106,14 +121,18 @@ describe('schedules that the code changes', () => {
   it('go on when their run was parked by code that did not fit it', async () => {
     let fits = true
     const body = CODE.at(-1)!.body
-    const changing = workflow(SCHEDULE_WORKFLOW, async (ctx, state) => (fits ? body(ctx, state) : ctx.sleep('something else', '1h')))
+    const changing = workflow(SCHEDULE_WORKFLOW, async (ctx, state) =>
+      fits ? body(ctx, state) : ctx.sleep('something else', '1h'),
+    )
     const env = await testEnv({ workflows: [report, changing] })
     await env.schedules.sync([hourly])
     await env.settle()
     fits = false
     await env.advance('1h')
     expect(await env.client.get('schedule.tick')).toMatchObject({ status: 'stuck' })
-    expect(await env.schedules.list()).toMatchObject([{ lastError: { message: expect.stringContaining('is stuck: ') } }])
+    expect(await env.schedules.list()).toMatchObject([
+      { lastError: { message: expect.stringContaining('is stuck: ') } },
+    ])
     fits = true
     await env.schedules.sync([hourly])
     await env.advance('1h')
@@ -227,9 +246,14 @@ describe('syncing schedules', () => {
   it('agrees with others that do it at the same time', async () => {
     const env = await deployed()
     for (const schedules of [[hourly, other], [often], [], [often, other]]) {
-      await Promise.all(Array.from({ length: 5 }, () => withFaults(env, () => new Promise((resolve) => setImmediate(resolve))).sync(schedules)))
+      await Promise.all(
+        Array.from({ length: 5 }, () =>
+          withFaults(env, () => new Promise((resolve) => setImmediate(resolve))).sync(schedules),
+        ),
+      )
       await env.settle()
-      const plans = (list: readonly { name: string; everyMs?: number }[]) => Object.fromEntries(list.map(({ name, everyMs }) => [name, everyMs]))
+      const plans = (list: readonly { name: string; everyMs?: number }[]) =>
+        Object.fromEntries(list.map(({ name, everyMs }) => [name, everyMs]))
       expect(plans(await env.schedules.list())).toEqual(plans(schedules.map(({ plan }) => plan)))
       expect(await ownRuns(env)).toHaveLength(schedules.length)
     }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkRunId, earlierScheduleRunId, scheduleRunId } from '../../sdk/engine/names.ts'
+import { checkRunId, earlierScheduleRunId, scheduleRunId } from '../../sdk/base/names.ts'
 import { type HistoryEvent, type Json, schedule, workflow } from '../../sdk/index.ts'
-import type { RunRecord } from '../../sdk/ports.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
 import { withSchedules } from '../../sdk/schedule.ts'
 import { SCHEDULE_WORKFLOW, stateOf } from '../../sdk/scheduling/state.ts'
 import { replayHistory, type TestEnv, testEnv } from '../../sdk/testing/index.ts'
@@ -70,10 +70,14 @@ describe.each(OVERLAPS)('a schedule of 0.1.0 with overlap %s', (overlap) => {
     await env.schedules.sync([twoHourly(overlap)])
     await env.settle()
     expect(await openRuns(env)).toEqual(['schedule.hourly'])
-    expect(await env.schedules.list()).toMatchObject([{ runId: 'schedule.hourly', nextDue: Date.parse('2026-01-01T12:00:00Z'), started: before.started }])
+    expect(await env.schedules.list()).toMatchObject([
+      { runId: 'schedule.hourly', nextDue: Date.parse('2026-01-01T12:00:00Z'), started: before.started },
+    ])
     await env.advance('6h')
     const { runs } = await env.client.list({ workflow: 'report' })
-    expect(runs.map(({ runId }) => runId)).toEqual([16, 14, 12].map((hour) => `schedule.hourly.2026-01-01T${hour}-00-00.000Z`))
+    expect(runs.map(({ runId }) => runId)).toEqual(
+      [16, 14, 12].map((hour) => `schedule.hourly.2026-01-01T${hour}-00-00.000Z`),
+    )
     expect(await env.schedules.list()).toMatchObject([{ started: before.started + 3, skipped: before.skipped }])
   })
 
@@ -117,7 +121,11 @@ describe('runs of 0.1.0', () => {
   const [banged, dashed] = [schedule('a!b', { every: '1h' }, report, 1), schedule('a-b', { every: '1h' }, report, 2)]
   const code = withSchedules([], [banged, dashed])
   const begin = (env: TestEnv, { name, plan }: typeof banged) =>
-    env.client.start(SCHEDULE_WORKFLOW, { plan, isPaused: false, started: 0, skipped: 0 }, { id: earlierScheduleRunId(name) })
+    env.client.start(
+      SCHEDULE_WORKFLOW,
+      { plan, isPaused: false, started: 0, skipped: 0 },
+      { id: earlierScheduleRunId(name) },
+    )
 
   it('are taken over by the one of two schedules that they work for', async () => {
     const env = await testEnv({ workflows: code })
@@ -130,7 +138,9 @@ describe('runs of 0.1.0', () => {
     ])
     await env.advance('1h')
     const { runs: reports } = await env.client.list({ workflow: 'report' })
-    expect((await Promise.all(reports.map(({ runId: id }) => env.client.get(id)))).map(({ input }) => input).sort()).toEqual([1, 2])
+    expect(
+      (await Promise.all(reports.map(({ runId: id }) => env.client.get(id)))).map(({ input }) => input).sort(),
+    ).toEqual([1, 2])
   })
 
   it('are taken over when the code was rolled back to 0.1.0 and forward again', async () => {

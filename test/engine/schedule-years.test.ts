@@ -8,7 +8,11 @@ import { type TestEnv, testEnv } from '../../sdk/testing/index.ts'
 const YEARS = 10
 
 /** When a schedule starts its runs in so many years. */
-async function timesInYears(options: ScheduleOptions, startTime: string, years = YEARS): Promise<{ env: TestEnv; times: string[] }> {
+async function timesInYears(
+  options: ScheduleOptions,
+  startTime: string,
+  years = YEARS,
+): Promise<{ env: TestEnv; times: string[] }> {
   const times: string[] = []
   const note = workflow('note', async (ctx) => void times.push(new Date(ctx.now()).toISOString()))
   const env = await testEnv({ workflows: [], schedules: [schedule('long', options, note, undefined)], startTime })
@@ -30,7 +34,12 @@ describe('over ten years, a schedule', () => {
 
   it('keeps to the clock on the wall, summer and winter', async () => {
     const { times } = await timesInYears({ cron: '30 9 1 * *', timezone: 'America/New_York' }, '2026-01-01T00:00:00Z')
-    const wall = new Intl.DateTimeFormat('en-GB', { timeZone: 'America/New_York', day: 'numeric', hour: 'numeric', minute: 'numeric' })
+    const wall = new Intl.DateTimeFormat('en-GB', {
+      timeZone: 'America/New_York',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+    })
     // Ten times 365 days are two short of ten years.
     expect(times).toHaveLength(YEARS * 12)
     expect(new Set(times.map((time) => wall.format(Date.parse(time))))).toEqual(new Set(['1, 09:30']))
@@ -104,7 +113,10 @@ describe('a run that takes very long', () => {
     ['cron', { cron: '* * * * *' }, 0],
     ['every', { every: '1m' }, 400 * 1_440 - 1 - 1_000],
   ] as const)('has at most 1,000 follow it (%s)', async (_, options, skipped) => {
-    const env = await testEnv({ workflows: [], schedules: [schedule('busy', { ...options, overlap: 'queue' }, endless, undefined)] })
+    const env = await testEnv({
+      workflows: [],
+      schedules: [schedule('busy', { ...options, overlap: 'queue' }, endless, undefined)],
+    })
     for (const days of [200, 200]) await env.advance(days * 86_400_000 + 60_000)
     const { runId } = (await env.schedules.list())[0]!
     expect(await env.client.get(runId)).toMatchObject({ progress: { started: 2, waiting: 999, skipped } })
@@ -120,15 +132,18 @@ describe('a run that takes very long', () => {
     expect(await env.schedules.list()).toMatchObject([{ started: 1, skipped: 1 }])
   })
 
-  it.each<ScheduleOptions>([{ cron: '*/10 * * * *' }, { every: '10m' }])('counts the times beside it, and not the one at which it ends (%j)', (options) => {
-    const { plan } = schedule('busy', options, endless, undefined)
-    const at = (minutes: number) => Date.UTC(2026, 0, 1, 0, minutes)
-    expect(timesBetween(plan, at(0), at(9))).toEqual({ count: 0, last: at(0) })
-    expect(timesBetween(plan, at(0), at(10))).toEqual({ count: 0, last: at(0) })
-    expect(timesBetween(plan, at(0), at(11))).toEqual({ count: 1, last: at(10) })
-    expect(timesBetween(plan, at(0), at(40))).toEqual({ count: 3, last: at(30) })
-    expect(nextTime(plan, at(30))).toBe(at(40))
-  })
+  it.each<ScheduleOptions>([{ cron: '*/10 * * * *' }, { every: '10m' }])(
+    'counts the times beside it, and not the one at which it ends (%j)',
+    (options) => {
+      const { plan } = schedule('busy', options, endless, undefined)
+      const at = (minutes: number) => Date.UTC(2026, 0, 1, 0, minutes)
+      expect(timesBetween(plan, at(0), at(9))).toEqual({ count: 0, last: at(0) })
+      expect(timesBetween(plan, at(0), at(10))).toEqual({ count: 0, last: at(0) })
+      expect(timesBetween(plan, at(0), at(11))).toEqual({ count: 1, last: at(10) })
+      expect(timesBetween(plan, at(0), at(40))).toEqual({ count: 3, last: at(30) })
+      expect(nextTime(plan, at(30))).toBe(at(40))
+    },
+  )
 })
 
 describe('runs that follow each other without a gap', () => {
@@ -141,7 +156,11 @@ describe('runs that follow each other without a gap', () => {
     const { runId } = (await env.schedules.list())[0]!
     expect((await env.client.history(runId)).length).toBeLessThan(100)
     // One every hour and a half. Of the 300 that have come due, the others wait, but for those that will be counted when this one ends.
-    const { started, waiting, skipped } = (await env.client.get(runId)).progress as { started: number; waiting: number; skipped: number }
+    const { started, waiting, skipped } = (await env.client.get(runId)).progress as {
+      started: number
+      waiting: number
+      skipped: number
+    }
     expect([started, skipped]).toEqual([201, 0])
     expect(started + waiting).toBeGreaterThanOrEqual(299)
     const { runs } = await env.client.list({ workflow: 'slow', limit: 1000 })
@@ -166,29 +185,35 @@ describe('a run that cannot be started', () => {
   const v1 = workflow('report', async () => 'v1')
   const v2 = workflow('report', { version: 2 }, async () => 'v2')
 
-  it.each(['skip', 'queue', 'allow'] as const)('for want of its version is noted, and the schedule goes on (overlap %s)', async (overlap) => {
-    const onV1 = schedule('hourly', { every: '1h', overlap }, v1, undefined)
-    const onV2 = schedule('hourly', { every: '1h', overlap }, v2, undefined)
-    const env = await testEnv({ workflows: withSchedules([], [onV1]) })
-    await env.schedules.sync([onV1])
-    await env.advance('90m')
-    // Due before the new code has synced.
-    await env.restart(withSchedules([], [onV2]))
-    await env.advance('1h')
-    expect(await env.schedules.list()).toMatchObject([
-      {
-        version: 1,
-        nextDue: Date.parse('2026-01-01T03:00:00Z'),
-        lastError: { at: Date.parse('2026-01-01T02:00:00Z'), message: expect.stringContaining("workflow 'report' has no version 1; known versions: 2") },
-      },
-    ])
-    await env.schedules.sync([onV2])
-    await env.advance('1h')
-    expect((await env.schedules.list())[0]).toMatchObject({ version: 2, started: 3 })
-    expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
-    const { runs } = await env.client.list({ workflow: 'report' })
-    expect(await Promise.all(runs.map(({ runId: id }) => env.client.result(id)))).toEqual(['v2', 'v1'])
-  })
+  it.each(['skip', 'queue', 'allow'] as const)(
+    'for want of its version is noted, and the schedule goes on (overlap %s)',
+    async (overlap) => {
+      const onV1 = schedule('hourly', { every: '1h', overlap }, v1, undefined)
+      const onV2 = schedule('hourly', { every: '1h', overlap }, v2, undefined)
+      const env = await testEnv({ workflows: withSchedules([], [onV1]) })
+      await env.schedules.sync([onV1])
+      await env.advance('90m')
+      // Due before the new code has synced.
+      await env.restart(withSchedules([], [onV2]))
+      await env.advance('1h')
+      expect(await env.schedules.list()).toMatchObject([
+        {
+          version: 1,
+          nextDue: Date.parse('2026-01-01T03:00:00Z'),
+          lastError: {
+            at: Date.parse('2026-01-01T02:00:00Z'),
+            message: expect.stringContaining("workflow 'report' has no version 1; known versions: 2"),
+          },
+        },
+      ])
+      await env.schedules.sync([onV2])
+      await env.advance('1h')
+      expect((await env.schedules.list())[0]).toMatchObject({ version: 2, started: 3 })
+      expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
+      const { runs } = await env.client.list({ workflow: 'report' })
+      expect(await Promise.all(runs.map(({ runId: id }) => env.client.result(id)))).toEqual(['v2', 'v1'])
+    },
+  )
 
   it('is started the next time when the code has its version again', async () => {
     const onV1 = schedule('hourly', { every: '1h' }, v1, undefined)
@@ -211,7 +236,9 @@ describe('a run that cannot be started', () => {
     await env.schedules.sync([hourly])
     await env.restart(withSchedules([], [schedule('hourly', { every: '1h' }, strict, 'monday')]))
     await env.advance('3h')
-    expect(await env.schedules.list()).toMatchObject([{ started: 3, lastError: { message: expect.stringContaining('does not fit its schema') } }])
+    expect(await env.schedules.list()).toMatchObject([
+      { started: 3, lastError: { message: expect.stringContaining('does not fit its schema') } },
+    ])
   })
 
   it('because somebody else has its id is noted', async () => {
@@ -220,7 +247,9 @@ describe('a run that cannot be started', () => {
     await env.schedules.sync([hourly])
     await env.client.start(v2, undefined, { id: 'schedule.hourly.2026-01-01T01-00-00.000Z' })
     await env.advance('1h')
-    expect(await env.schedules.list()).toMatchObject([{ lastError: { message: expect.stringContaining('belongs to another run') } }])
+    expect(await env.schedules.list()).toMatchObject([
+      { lastError: { message: expect.stringContaining('belongs to another run') } },
+    ])
     await env.advance('1h')
     expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
   })
@@ -232,7 +261,9 @@ describe('a run that cannot be started', () => {
     })
     const env = await testEnv({ workflows: [], schedules: [schedule('hourly', { every: '1h' }, shaky, undefined)] })
     await env.advance('1h')
-    expect(await env.schedules.list()).toMatchObject([{ lastError: { message: expect.stringContaining('out of paper') } }])
+    expect(await env.schedules.list()).toMatchObject([
+      { lastError: { message: expect.stringContaining('out of paper') } },
+    ])
     isBroken = false
     await env.advance('1h')
     expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
@@ -240,14 +271,17 @@ describe('a run that cannot be started', () => {
 })
 
 describe('a schedule that is sent what it does not understand', () => {
-  it.each([null, 'now', { action: 'explode' }, { action: 'update' }, { action: 'update', plan: { workflow: 'note', version: 1, cron: 'never' } }])(
-    'goes on as before: %j',
-    async (payload) => {
-      const note = workflow('note', async () => 'noted')
-      const env = await testEnv({ workflows: [], schedules: [schedule('hourly', { every: '1h' }, note, undefined)] })
-      await env.client.signal('schedule.hourly', 'schedule control', payload)
-      await env.advance('2h')
-      expect(await env.schedules.list()).toMatchObject([{ started: 2 }])
-    },
-  )
+  it.each([
+    null,
+    'now',
+    { action: 'explode' },
+    { action: 'update' },
+    { action: 'update', plan: { workflow: 'note', version: 1, cron: 'never' } },
+  ])('goes on as before: %j', async (payload) => {
+    const note = workflow('note', async () => 'noted')
+    const env = await testEnv({ workflows: [], schedules: [schedule('hourly', { every: '1h' }, note, undefined)] })
+    await env.client.signal('schedule.hourly', 'schedule control', payload)
+    await env.advance('2h')
+    expect(await env.schedules.list()).toMatchObject([{ started: 2 }])
+  })
 })

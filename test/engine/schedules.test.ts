@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Duration } from '../../sdk/engine/duration.ts'
+import type { Duration } from '../../sdk/base/duration.ts'
 import { type Schedule, schedule, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
@@ -18,7 +18,11 @@ async function startTimes(schedules: Schedule[], startTime: string, duration: Du
 
 describe('a schedule', () => {
   it('starts its workflow at every time of its cron expression', async () => {
-    const { env, times } = await startTimes([schedule('nightly', { cron: '30 2 * * *' }, report, 0)], '2026-01-01T00:00:00Z', '3d')
+    const { env, times } = await startTimes(
+      [schedule('nightly', { cron: '30 2 * * *' }, report, 0)],
+      '2026-01-01T00:00:00Z',
+      '3d',
+    )
     expect(times).toEqual(['2026-01-01T02:30:00.000Z', '2026-01-02T02:30:00.000Z', '2026-01-03T02:30:00.000Z'])
     expect(await env.schedules.list()).toMatchObject([
       { name: 'nightly', workflow: 'report', isPaused: false, started: 3, nextDue: Date.parse('2026-01-04T02:30:00Z') },
@@ -27,8 +31,14 @@ describe('a schedule', () => {
 
   it('keeps to the clock on the wall when summer time begins and ends', async () => {
     const nine = schedule('nine', { cron: '0 9 * * *', timezone: 'Europe/Berlin' }, report, 0)
-    expect((await startTimes([nine], '2026-03-28T00:00:00Z', '2d')).times).toEqual(['2026-03-28T08:00:00.000Z', '2026-03-29T07:00:00.000Z'])
-    expect((await startTimes([nine], '2026-10-24T00:00:00Z', '2d')).times).toEqual(['2026-10-24T07:00:00.000Z', '2026-10-25T08:00:00.000Z'])
+    expect((await startTimes([nine], '2026-03-28T00:00:00Z', '2d')).times).toEqual([
+      '2026-03-28T08:00:00.000Z',
+      '2026-03-29T07:00:00.000Z',
+    ])
+    expect((await startTimes([nine], '2026-10-24T00:00:00Z', '2d')).times).toEqual([
+      '2026-10-24T07:00:00.000Z',
+      '2026-10-25T08:00:00.000Z',
+    ])
   })
 
   it('runs once on the day an hour is missing or repeated', async () => {
@@ -47,7 +57,11 @@ describe('a schedule', () => {
     ['queue', ['00:20', '00:50', '01:20', '01:50']],
     ['allow', ['00:20', '00:40', '01:00', '01:20', '01:40', '02:00']],
   ] as const)('with overlap %s deals with runs that take longer than the distance', async (overlap, expected) => {
-    const { times } = await startTimes([schedule('busy', { every: '20m', overlap }, report, 30)], '2026-01-01T00:00:00Z', '2h')
+    const { times } = await startTimes(
+      [schedule('busy', { every: '20m', overlap }, report, 30)],
+      '2026-01-01T00:00:00Z',
+      '2h',
+    )
     expect(times.map((time) => time.slice(11, 16))).toEqual(expected)
   })
 
@@ -55,7 +69,10 @@ describe('a schedule', () => {
     [false, 1],
     [true, 5],
   ])('after an outage, with catchUp %s, makes up for %i of the times it missed', async (catchUp, runs) => {
-    const env = await testEnv({ workflows: [], schedules: [schedule('hourly', { every: '1h', overlap: 'allow', catchUp }, report, 0)] })
+    const env = await testEnv({
+      workflows: [],
+      schedules: [schedule('hourly', { every: '1h', overlap: 'allow', catchUp }, report, 0)],
+    })
     await env.settle()
     env.clock.moveTo(env.clock.now() + 5.5 * HOUR)
     await env.settle()

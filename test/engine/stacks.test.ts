@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { usersFrames } from '../../sdk/engine/stacks.ts'
+import { usersFrames } from '../../sdk/base/stacks.ts'
 import { type Context, type RunFailedError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
@@ -24,7 +24,9 @@ describe('the stack of a step that failed', () => {
     await env.settle()
     await env.restart()
     const failure = (await run.result().catch((error: unknown) => error)) as RunFailedError
-    const errors = (await run.history()).flatMap((event) => ('error' in event && event.type.startsWith('step.') ? [event.error] : []))
+    const errors = (await run.history()).flatMap((event) =>
+      'error' in event && event.type.startsWith('step.') ? [event.error] : [],
+    )
     expect(errors).toHaveLength(2)
     for (const { stack } of errors) {
       const frames = framesIn(stack)

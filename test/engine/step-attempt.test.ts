@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { type Duration, milliseconds } from '../../sdk/base/duration.ts'
+import { CancelledError, FatalError, TimeoutError } from '../../sdk/base/errors.ts'
 import type { StepOptions, StepTools } from '../../sdk/context.ts'
-import { type Duration, milliseconds } from '../../sdk/engine/duration.ts'
-import { CancelledError, FatalError, TimeoutError } from '../../sdk/engine/errors.ts'
 import type { Facts } from '../../sdk/engine/journal.ts'
 import { Operation } from '../../sdk/engine/operation.ts'
 import { running } from '../../sdk/engine/running.ts'
 import { type AttemptHost, type AttemptReport, StepAttempt } from '../../sdk/engine/step-attempt.ts'
-import type { RunRecord } from '../../sdk/ports.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -31,7 +31,13 @@ function attempt(body: (tools: StepTools) => unknown, options: StepOptions = {},
     heartbeat: (_operation, details) => void beats.push(details),
     coolDown: () => {},
   }
-  const operation = new Operation('pay', { kind: 'step', body, options, timeoutMs }, facts && { kind: 'step', failures: 0, ...facts }, 1, 0)
+  const operation = new Operation(
+    'pay',
+    { kind: 'step', body, options, timeoutMs },
+    facts && { kind: 'step', failures: 0, ...facts },
+    1,
+    0,
+  )
   return { step: new StepAttempt(operation, host), clock, reports, beats, durable }
 }
 async function reportsOf(body: (tools: StepTools) => unknown, options?: StepOptions, facts?: Partial<Facts>) {
@@ -43,7 +49,8 @@ async function reportsOf(body: (tools: StepTools) => unknown, options?: StepOpti
 
 describe('an attempt that ends', () => {
   it('reports its result, at once or later', async () => {
-    for (const body of [() => 7, async () => 7]) expect(await reportsOf(body)).toStrictEqual([{ type: 'step.completed', id: 'pay', result: 7 }])
+    for (const body of [() => 7, async () => 7])
+      expect(await reportsOf(body)).toStrictEqual([{ type: 'step.completed', id: 'pay', result: 7 }])
     expect(await reportsOf(() => null)).toMatchObject([{ result: null }])
     const almostPromise = JSON.parse('{ "then": 7 }')
     expect(await reportsOf(() => almostPromise)).toMatchObject([{ result: almostPromise }])
@@ -68,7 +75,9 @@ describe('an attempt that ends', () => {
     const failing = () => {
       throw new Error('no')
     }
-    expect(await reportsOf(failing)).toMatchObject([{ type: 'step.retrying', id: 'pay', attempt: 1, until: START + 1_000, error: { message: 'no' } }])
+    expect(await reportsOf(failing)).toMatchObject([
+      { type: 'step.retrying', id: 'pay', attempt: 1, until: START + 1_000, error: { message: 'no' } },
+    ])
     expect(await reportsOf(async () => failing())).toMatchObject([{ type: 'step.retrying' }])
     expect(await reportsOf(failing, { retry: { attempts: 1 } })).toMatchObject([{ type: 'step.failed', attempt: 1 }])
     expect((await reportsOf(failing, { retry: { attempts: 1 } }))[0]).not.toHaveProperty('ms')
@@ -87,7 +96,9 @@ describe('an attempt that ends', () => {
       throw new Error('no')
     }
     expect(await reportsOf(failing, { semantics: 'at-most-once' })).toMatchObject([{ type: 'step.failed' }])
-    expect(await reportsOf(failing, { semantics: 'at-most-once', retry: { attempts: 2 } })).toMatchObject([{ type: 'step.retrying' }])
+    expect(await reportsOf(failing, { semantics: 'at-most-once', retry: { attempts: 2 } })).toMatchObject([
+      { type: 'step.retrying' },
+    ])
   })
 
   it('with a policy that fails itself has failed with that', async () => {
@@ -97,7 +108,9 @@ describe('an attempt that ends', () => {
     const failing = () => {
       throw new Error('no')
     }
-    expect(await reportsOf(failing, { retry: { retryIf } })).toMatchObject([{ type: 'step.failed', error: { message: 'a bad policy' } }])
+    expect(await reportsOf(failing, { retry: { retryIf } })).toMatchObject([
+      { type: 'step.failed', error: { message: 'a bad policy' } },
+    ])
   })
 })
 
@@ -120,7 +133,9 @@ describe('an attempt that takes too long', () => {
     expect(tools.signal.reason).toBeInstanceOf(TimeoutError)
     finish(7)
     await settled()
-    expect(reports).toMatchObject([{ type: 'step.retrying', error: { name: 'TimeoutError', message: expect.stringContaining('1000 ms') } }])
+    expect(reports).toMatchObject([
+      { type: 'step.retrying', error: { name: 'TimeoutError', message: expect.stringContaining('1000 ms') } },
+    ])
     await expect(tools.checkpoint(1)).rejects.toBeInstanceOf(TimeoutError)
   })
 
@@ -264,7 +279,9 @@ describe('the tools of a body', () => {
     const { step, reports } = attempt(({ pause }) => pause('rest', '1m', { page: 3 }), { timeout: '1s' })
     step.start()
     await settled()
-    expect(reports).toStrictEqual([{ type: 'step.paused', id: 'pay', name: 'rest', until: START + 60_000, data: { page: 3 } }])
+    expect(reports).toStrictEqual([
+      { type: 'step.paused', id: 'pay', name: 'rest', until: START + 60_000, data: { page: 3 } },
+    ])
     void step.pause('again', '1m')
     expect(reports).toHaveLength(1)
   })

@@ -6,7 +6,8 @@ import { testEnv } from '../../sdk/testing/index.ts'
 const greeting = (names: string[], hasInput = true) =>
   workflow('w', async (ctx) => {
     const greetings: string[] = []
-    for (const name of names) greetings.push(await ctx.step('greet', () => `hello ${name}`, hasInput ? { input: { name } } : {}))
+    for (const name of names)
+      greetings.push(await ctx.step('greet', () => `hello ${name}`, hasInput ? { input: { name } } : {}))
     await ctx.sleep('rest', '1h')
     return greetings
   })
@@ -51,13 +52,20 @@ describe('the input of a step', () => {
 
   it('may be added to and dropped from steps of runs that are under way', async () => {
     for (const before of [true, false]) {
-      expect(await (await deployed(greeting(['Ada'], before), greeting(['Bob'], !before))).result()).toEqual(['hello Ada'])
+      expect(await (await deployed(greeting(['Ada'], before), greeting(['Bob'], !before))).result()).toEqual([
+        'hello Ada',
+      ])
     }
   })
 
   it('is noticed between two attempts, too', async () => {
     const failing = (input: string) =>
-      workflow('w', async (ctx) => ctx.step('try', () => Promise.reject(new Error('not yet')), { input, retry: { attempts: 9, initial: '1h', jitter: false } }))
+      workflow('w', async (ctx) =>
+        ctx.step('try', () => Promise.reject(new Error('not yet')), {
+          input,
+          retry: { attempts: 9, initial: '1h', jitter: false },
+        }),
+      )
     const run = await deployed(failing('a') as never, failing('b') as never)
     expect(await run.status()).toBe('stuck')
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { CancelledError } from '../../sdk/base/errors.ts'
 import type { StepOptions, StepTools } from '../../sdk/context.ts'
-import { CancelledError } from '../../sdk/engine/errors.ts'
 import type { Facts } from '../../sdk/engine/journal.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
 import { Starts } from '../../sdk/engine/starts.ts'
@@ -31,7 +31,11 @@ function steps() {
   const called = (
     id: string,
     body: (tools: StepTools) => unknown = () => 7,
-    { facts, options = {}, stopsBefore = 0 }: { facts?: Partial<Facts>; options?: StepOptions; stopsBefore?: number } = {},
+    {
+      facts,
+      options = {},
+      stopsBefore = 0,
+    }: { facts?: Partial<Facts>; options?: StepOptions; stopsBefore?: number } = {},
   ) => {
     const request: Request = { kind: 'step', body, options, timeoutMs: undefined }
     const operation = new Operation(id, request, facts && { kind: 'step', failures: 0, ...facts }, 1, stopsBefore)
@@ -86,7 +90,12 @@ describe('a step that the code asks for', () => {
     const { all, starts, prepared } = steps()
     prepared('a', () => 7, { facts: { underWay: 2 } })
     expect(starts.any).toBe(false)
-    expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'a', attempt: 2, error: { name: 'StepInterruptedError' } })
+    expect(all.nextSettled()).toMatchObject({
+      type: 'step.failed',
+      id: 'a',
+      attempt: 2,
+      error: { name: 'StepInterruptedError' },
+    })
   })
 
   it('that has to wait for its time is watched, and then runs', () => {
@@ -107,7 +116,12 @@ describe('a step that the code asks for', () => {
     prepared('b')
     prepared('clean', () => 7, CLEAN_UP)
     prepared('since', () => 7, { stopsBefore: 1 })
-    expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'a', attempt: 1, error: { name: 'CancelledError', message: 'enough' } })
+    expect(all.nextSettled()).toMatchObject({
+      type: 'step.failed',
+      id: 'a',
+      attempt: 1,
+      error: { name: 'CancelledError', message: 'enough' },
+    })
     expect(all.nextSettled()).toMatchObject({ id: 'b', attempt: 0 })
     expect(all.nextSettled()).toBeUndefined()
     expect(starts.any).toBe(true)
@@ -181,7 +195,11 @@ describe('a request to stop', () => {
     all.stop(reason)
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
     expect(signals[0]!.reason).toMatchObject({ name: 'CancelledError', message: 'enough', cause: reason })
-    expect([all.nextSettled(), all.nextSettled(), all.nextSettled()]).toMatchObject([{ id: 'queued', attempt: 0 }, { id: 'waiting', attempt: 2 }, undefined])
+    expect([all.nextSettled(), all.nextSettled(), all.nextSettled()]).toMatchObject([
+      { id: 'queued', attempt: 0 },
+      { id: 'waiting', attempt: 2 },
+      undefined,
+    ])
     expect(watched.size).toBe(0)
     expect(starts.any).toBe(true)
     all.begin()
@@ -200,7 +218,11 @@ describe('a request to stop', () => {
     expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'since', error: { message: 'really' } })
     expect(all.nextSettled()).toBeUndefined()
     all.begin()
-    expect([all.nextSettled(), all.nextSettled(), all.nextSettled()]).toMatchObject([{ id: 'later' }, { id: 'clean' }, undefined])
+    expect([all.nextSettled(), all.nextSettled(), all.nextSettled()]).toMatchObject([
+      { id: 'later' },
+      { id: 'clean' },
+      undefined,
+    ])
   })
 
   it('does not end a second time what has already reported', () => {
@@ -223,7 +245,11 @@ describe('a runner that lets go', () => {
     expect(all.nextSettled()).toMatchObject({ type: 'step.failed', id: 'b' })
     expect(all.nextSettled()).toBeUndefined()
     expect(journaled).toMatchObject([
-      { type: 'step.retrying', id: 'a', error: { name: 'TimeoutError', message: expect.stringContaining("step 'a' was cut off") } },
+      {
+        type: 'step.retrying',
+        id: 'a',
+        error: { name: 'TimeoutError', message: expect.stringContaining("step 'a' was cut off") },
+      },
     ])
     expect(all.areRunning).toBe(false)
   })

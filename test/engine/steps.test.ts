@@ -16,7 +16,13 @@ describe('a step', () => {
     const run = await env.start(w, undefined)
     expect(await run.result()).toBe(1)
     expect(runs).toBe(1)
-    expect(types(await run.history())).toEqual(['run.started', 'step.completed', 'sleep.started', 'sleep.completed', 'run.completed'])
+    expect(types(await run.history())).toEqual([
+      'run.started',
+      'step.completed',
+      'sleep.started',
+      'sleep.completed',
+      'run.completed',
+    ])
   })
 
   it('may be synchronous, return nothing, and have its result changed by the code without consequences', async () => {
@@ -140,12 +146,17 @@ describe('a step', () => {
     const run = await env.start(w, undefined)
     expect(await run.result()).toBe('quick')
     expect(aborted).toEqual(['TimeoutError'])
-    expect((await run.history()).find(({ type }) => type === 'step.retrying')).toMatchObject({ attempt: 1, error: { name: 'TimeoutError' } })
+    expect((await run.history()).find(({ type }) => type === 'step.retrying')).toMatchObject({
+      attempt: 1,
+      error: { name: 'TimeoutError' },
+    })
   })
 
   it('fails with a TimeoutError as its cause when every attempt takes too long', async () => {
     const w = workflow('w', async (ctx) =>
-      ctx.step('hang', () => new Promise<never>(() => {}), { timeout: '5s', retry: { attempts: 1 } }).catch((e: StepError) => e.cause instanceof TimeoutError),
+      ctx
+        .step('hang', () => new Promise<never>(() => {}), { timeout: '5s', retry: { attempts: 1 } })
+        .catch((e: StepError) => e.cause instanceof TimeoutError),
     )
     const env = await testEnv({ workflows: [w] })
     expect(await (await env.start(w, undefined)).result()).toBe(true)
@@ -191,7 +202,11 @@ describe('a step', () => {
       { attempt: 1, data: { round: 2 } },
     ])
     expect(entered[1]!.at - entered[0]!.at).toBe(45 * 60_000)
-    expect(types(await run.history()).filter((t) => t.startsWith('step.'))).toEqual(['step.paused', 'step.paused', 'step.completed'])
+    expect(types(await run.history()).filter((t) => t.startsWith('step.'))).toEqual([
+      'step.paused',
+      'step.paused',
+      'step.completed',
+    ])
   })
 
   it('shows a heartbeat outside while it runs', async () => {

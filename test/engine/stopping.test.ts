@@ -40,7 +40,10 @@ describe('cancelling', () => {
 
   it('aborts the signal of running steps and keeps what they still complete', async () => {
     const w = workflow('w', async (ctx) => {
-      const kept = await ctx.step('graceful', ({ signal }) => new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('saved half'))))
+      const kept = await ctx.step(
+        'graceful',
+        ({ signal }) => new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('saved half'))),
+      )
       await ctx.step('after', () => 1)
       return kept
     })
@@ -167,7 +170,10 @@ describe('a workflow timeout', () => {
 
   it('aborts a step that hangs', async () => {
     const w = workflow('w', { timeout: '2h' }, async (ctx) =>
-      ctx.step('hang', ({ signal }) => new Promise<never>((_, no) => signal.addEventListener('abort', () => no(signal.reason)))),
+      ctx.step(
+        'hang',
+        ({ signal }) => new Promise<never>((_, no) => signal.addEventListener('abort', () => no(signal.reason))),
+      ),
     )
     const env = await testEnv({ workflows: [w] })
     await expect((await env.start(w, undefined)).result()).rejects.toMatchObject({ cause: expect.any(TimeoutError) })

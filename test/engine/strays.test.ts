@@ -17,7 +17,8 @@ beforeEach(async () => {
   // Watching begins once in a process, so each test has a copy of its own that has not begun.
   const file = new URL('../../sdk/engine/running.ts', import.meta.url).pathname
   strays = (await import(`${file}?copy=${++copies}`)) as Strays
-  for (const name of ['on', 'off', 'listenerCount'] as const) vi.spyOn(process, name).mockImplementation(node[name].bind(node) as never)
+  for (const name of ['on', 'off', 'listenerCount'] as const)
+    vi.spyOn(process, name).mockImplementation(node[name].bind(node) as never)
   strays.watchStrays()
 })
 afterEach(() => void vi.restoreAllMocks())

@@ -10,7 +10,12 @@ describe('ctx.task', () => {
     env.worker('llm', ({ input }) => ({ answer: `to ${(input as { q: string }).q}` }))
     const run = await env.start(ask, { q: 'life' })
     expect(await run.result()).toEqual({ answer: 'to life' })
-    expect((await run.history()).map(({ type }) => type)).toEqual(['run.started', 'task.dispatched', 'task.completed', 'run.completed'])
+    expect((await run.history()).map(({ type }) => type)).toEqual([
+      'run.started',
+      'task.dispatched',
+      'task.completed',
+      'run.completed',
+    ])
   })
 
   it('refuses a type that the workflow does not declare, if it declares any, before anything is handed out', async () => {
@@ -20,7 +25,9 @@ describe('ctx.task', () => {
     env.worker('gpu', () => 'unknown')
     expect(await (await env.start(declaring(['llm']), 'llm')).result()).toBe('known')
     const run = await env.start(declaring(['llm']), 'gpu')
-    await expect(run.result()).rejects.toThrow("the workflow does not declare tasks of type 'gpu'; add it to its `tasks`, which are: llm")
+    await expect(run.result()).rejects.toThrow(
+      "the workflow does not declare tasks of type 'gpu'; add it to its `tasks`, which are: llm",
+    )
     expect((await run.history()).map(({ type }) => type)).not.toContain('task.dispatched')
     expect(() => declaring([''])).toThrow("a task type of workflow 'declaring'")
   })
@@ -81,7 +88,9 @@ describe('ctx.task', () => {
     const env = await testEnv({ workflows: [ask] })
     const start = env.now().getTime()
     env.worker('llm', (task) =>
-      task.lastCheckpoint === undefined ? task.pause('cool-down', '10m', { page: 2 }) : { from: task.lastCheckpoint, attempt: task.attempt },
+      task.lastCheckpoint === undefined
+        ? task.pause('cool-down', '10m', { page: 2 })
+        : { from: task.lastCheckpoint, attempt: task.attempt },
     )
     const run = await env.start(ask, 1)
     expect(await run.result()).toEqual({ from: { page: 2 }, attempt: 1 })
@@ -181,7 +190,9 @@ describe('ctx.task', () => {
     await expect((await env.start(bad, 'function')).result()).rejects.toThrow(/\$\.f/)
     await expect((await env.start(bad, 'large')).result()).rejects.toThrow('1048578 bytes')
     await expect((await env.start(bad, 'type')).result()).rejects.toThrow('must not be empty')
-    await expect((await env.start(bad, 'iterations')).result()).rejects.toThrow('maxIterations must be a whole number from 1')
+    await expect((await env.start(bad, 'iterations')).result()).rejects.toThrow(
+      'maxIterations must be a whole number from 1',
+    )
     await expect((await env.start(bad, 'retryIf')).result()).rejects.toThrow('retryIf is a function')
     expect(calls).toBe(0)
   })

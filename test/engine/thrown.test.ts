@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { recordError, reviveError } from '../../sdk/engine/errors.ts'
+import { recordError, reviveError } from '../../sdk/base/errors.ts'
 import { FatalError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
@@ -39,7 +39,10 @@ const THROWN: [string, () => unknown][] = [
         },
       ),
   ],
-  ['an error whose message throws', () => Object.defineProperty(new Error('x'), 'message', Object.getOwnPropertyDescriptor(hostile, 'message')!)],
+  [
+    'an error whose message throws',
+    () => Object.defineProperty(new Error('x'), 'message', Object.getOwnPropertyDescriptor(hostile, 'message')!),
+  ],
   ['an error whose name is no text', () => Object.assign(new Error('x'), { name: { a: 1 } })],
   [
     'an error that is its own cause',
@@ -84,7 +87,11 @@ describe('whatever a step throws fails that step', () => {
 
 describe('an error survives the journal', () => {
   it('with its fields, the errors of an AggregateError, and its code', () => {
-    const error = Object.assign(new AggregateError([new RangeError('a'), new Error('b')], 'both'), { code: 'E2', status: 503, body: { retry: true } })
+    const error = Object.assign(new AggregateError([new RangeError('a'), new Error('b')], 'both'), {
+      code: 'E2',
+      status: 503,
+      body: { retry: true },
+    })
     const revived = reviveError(recordError(error)) as typeof error
     expect(revived).toBeInstanceOf(AggregateError)
     expect(revived.errors.map((each: Error) => each.message)).toEqual(['a', 'b'])
@@ -118,19 +125,22 @@ describe('an error survives the journal', () => {
 })
 
 describe('a callback', () => {
-  it.each(['toString', '__proto__', 'constructor'])('failed with an error named %s fails, and its run goes on', async (name) => {
-    let token = ''
-    const w = workflow('w', async (ctx) => {
-      const callback = ctx.callback('ask')
-      await ctx.step('hand out', () => void (token = callback.token))
-      return callback.promise.catch((error: Error) => error.name)
-    })
-    const env = await testEnv({ workflows: [w] })
-    const run = await env.start(w, undefined)
-    await run.get()
-    await env.client.failCallback(token, Object.assign(new Error('no'), { name }))
-    expect(await run.result()).toBe(name)
-  })
+  it.each(['toString', '__proto__', 'constructor'])(
+    'failed with an error named %s fails, and its run goes on',
+    async (name) => {
+      let token = ''
+      const w = workflow('w', async (ctx) => {
+        const callback = ctx.callback('ask')
+        await ctx.step('hand out', () => void (token = callback.token))
+        return callback.promise.catch((error: Error) => error.name)
+      })
+      const env = await testEnv({ workflows: [w] })
+      const run = await env.start(w, undefined)
+      await run.get()
+      await env.client.failCallback(token, Object.assign(new Error('no'), { name }))
+      expect(await run.result()).toBe(name)
+    },
+  )
 })
 
 describe('a FatalError', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Frame, FrameEvent, JournalEvent } from '../../sdk/engine/events.ts'
+import type { Frame, FrameEvent, JournalEvent } from '../../sdk/base/events.ts'
 import { applyFact, beginOf, changeKey, Journal } from '../../sdk/engine/journal.ts'
 import { inheritanceOf } from '../../sdk/engine/rerun.ts'
 import { findUndone, retryPlan } from '../../sdk/engine/undone.ts'
-import type { RunRecord } from '../../sdk/ports.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
 
 const error = { name: 'Error', message: 'no' }
 const failed = (id: string): JournalEvent => ({ type: 'step.failed', id, attempt: 3, error })
@@ -19,9 +19,14 @@ const child = (id: string, changes: object = {}): JournalEvent => ({
   onParentEnd: 'cancel',
   ...changes,
 })
-const childFailed = (id: string, why: string): JournalEvent => ({ type: 'child.failed', id, error: { ...error, cause: { name: why, message: 'x' } } })
+const childFailed = (id: string, why: string): JournalEvent => ({
+  type: 'child.failed',
+  id,
+  error: { ...error, cause: { name: why, message: 'x' } },
+})
 /** A frame each, a second apart. */
-const frames = (...groups: FrameEvent[][]): Frame[] => groups.map((events, i) => ({ seq: i + 1, at: (i + 1) * 1_000, epoch: 1, events }))
+const frames = (...groups: FrameEvent[][]): Frame[] =>
+  groups.map((events, i) => ({ seq: i + 1, at: (i + 1) * 1_000, epoch: 1, events }))
 const journal = (...groups: FrameEvent[][]) => new Journal(frames(...groups), 0, 500)
 
 describe('what a request to go on undoes', () => {
@@ -43,11 +48,15 @@ describe('what a request to go on undoes', () => {
   })
 
   it('in format 1 is one step', () => {
-    expect(findUndone(frames([done('b'), failed('a')], [runFailed], [{ type: 'run.retried', step: 'a' }]))).toMatchObject([{ from: 1, ops: new Set(['a']) }])
+    expect(
+      findUndone(frames([done('b'), failed('a')], [runFailed], [{ type: 'run.retried', step: 'a' }])),
+    ).toMatchObject([{ from: 1, ops: new Set(['a']) }])
   })
 
   it('is the last failure of an operation, each time', () => {
-    const undone = findUndone(frames([failed('a')], [runFailed], [retried('a')], [failed('a')], [runFailed], [retried('a')]))
+    const undone = findUndone(
+      frames([failed('a')], [runFailed], [retried('a')], [failed('a')], [runFailed], [retried('a')]),
+    )
     expect(undone.map(({ from, to }) => [from, to])).toEqual([
       [0, 2],
       [3, 5],
@@ -62,8 +71,17 @@ describe('what a request to go on undoes', () => {
   it('is opened anew where there is nothing left to go on: a callback, or a child that never was the run’s own', () => {
     const undone = findUndone(
       frames(
-        [{ type: 'callback.failed', id: 'callback', error }, childFailed('taken', 'ConflictError'), childFailed('misfit', 'InvalidInputError')],
-        [childFailed('own', 'Error'), { type: 'child.failed', id: 'bare', error }, { type: 'task.failed', id: 'task', attempt: 1, error }, failed('step')],
+        [
+          { type: 'callback.failed', id: 'callback', error },
+          childFailed('taken', 'ConflictError'),
+          childFailed('misfit', 'InvalidInputError'),
+        ],
+        [
+          childFailed('own', 'Error'),
+          { type: 'child.failed', id: 'bare', error },
+          { type: 'task.failed', id: 'task', attempt: 1, error },
+          failed('step'),
+        ],
         [runFailed],
         [retried('callback', 'taken', 'misfit', 'own', 'bare', 'task', 'step')],
       ),
@@ -72,7 +90,9 @@ describe('what a request to go on undoes', () => {
   })
 
   it('is opened anew only where the request names it', () => {
-    const undone = findUndone(frames([{ type: 'callback.failed', id: 'callback', error }, failed('a')], [runFailed], [retried('a')]))
+    const undone = findUndone(
+      frames([{ type: 'callback.failed', id: 'callback', error }, failed('a')], [runFailed], [retried('a')]),
+    )
     expect(undone).toMatchObject([{ from: 1, isOpenedAnew: new Set() }])
   })
 })
@@ -81,19 +101,27 @@ describe('what it takes for a failed run to go on', () => {
   const plan = (...events: JournalEvent[]) => retryPlan('run', events)
 
   it('is that it failed, and has not undone its steps', () => {
-    expect(plan(done('a'))).toMatchObject({ refusal: expect.stringContaining("'run' has not failed by the last word of its history") })
+    expect(plan(done('a'))).toMatchObject({
+      refusal: expect.stringContaining("'run' has not failed by the last word of its history"),
+    })
     expect(plan()).toHaveProperty('refusal')
-    expect(plan({ type: 'run.failed', error, compensated: true })).toMatchObject({ refusal: expect.stringContaining('has undone its steps') })
+    expect(plan({ type: 'run.failed', error, compensated: true })).toMatchObject({
+      refusal: expect.stringContaining('has undone its steps'),
+    })
   })
 
   it('is time: a run that took too long would only take longer', () => {
-    expect(plan(failed('a'), { type: 'run.timedOut' }, done('b'), { type: 'run.failed', error, because: ['a'] })).toMatchObject({
+    expect(
+      plan(failed('a'), { type: 'run.timedOut' }, done('b'), { type: 'run.failed', error, because: ['a'] }),
+    ).toMatchObject({
       refusal: expect.stringContaining("'run' took longer than the timeout of its workflow"),
     })
   })
 
   it('are the operations that the failure goes back to', () => {
-    expect(plan(failed('a'), failed('b'), failed('c'), { type: 'run.failed', error, because: ['a', 'b', 'unknown'] })).toEqual({
+    expect(
+      plan(failed('a'), failed('b'), failed('c'), { type: 'run.failed', error, because: ['a', 'b', 'unknown'] }),
+    ).toEqual({
       ops: ['a', 'b'],
       children: [],
     })
@@ -115,13 +143,20 @@ describe('what it takes for a failed run to go on', () => {
   })
 
   it('is nothing that an earlier request has undone', () => {
-    expect(plan(failed('a'), runFailed, retried('a'), failed('b'), { type: 'run.failed', error, because: ['a', 'b'] })).toMatchObject({ ops: ['b'] })
-    expect(plan(failed('a'), runFailed, { type: 'run.retried', step: 'x' }, { type: 'run.failed', error, because: ['a'] })).toMatchObject({ ops: ['a'] })
+    expect(
+      plan(failed('a'), runFailed, retried('a'), failed('b'), { type: 'run.failed', error, because: ['a', 'b'] }),
+    ).toMatchObject({ ops: ['b'] })
+    expect(
+      plan(failed('a'), runFailed, { type: 'run.retried', step: 'x' }, { type: 'run.failed', error, because: ['a'] }),
+    ).toMatchObject({ ops: ['a'] })
   })
 
   it('are the failed children first', () => {
     const gone: JournalEvent = { type: 'child.failed', id: 'kid', error }
-    expect(plan(child('kid'), gone, failed('a'), { type: 'run.failed', error, because: ['kid', 'a'] })).toEqual({ ops: ['kid', 'a'], children: ['run.kid'] })
+    expect(plan(child('kid'), gone, failed('a'), { type: 'run.failed', error, because: ['kid', 'a'] })).toEqual({
+      ops: ['kid', 'a'],
+      children: ['run.kid'],
+    })
     expect(plan(gone, runFailed)).toEqual({ ops: ['kid'], children: [] })
   })
 
@@ -133,7 +168,11 @@ describe('what it takes for a failed run to go on', () => {
 
 describe('a journal', () => {
   it('hands on deliveries in order, each at its time', () => {
-    const { deliveries, times, isEmpty, lastSeq, lastAt, terminal } = journal([done('a'), { ...done('b'), dt: 30 }], [done('c')], [{ ...done('d'), dt: 7 }])
+    const { deliveries, times, isEmpty, lastSeq, lastAt, terminal } = journal(
+      [done('a'), { ...done('b'), dt: 30 }],
+      [done('c')],
+      [{ ...done('d'), dt: 7 }],
+    )
     expect(deliveries.map((event) => 'id' in event && event.id)).toEqual(['a', 'b', 'c', 'd'])
     expect(times).toEqual([1_000, 1_030, 2_000, 3_007])
     expect([isEmpty, lastSeq, lastAt, terminal]).toEqual([false, 3, 3_007, undefined])
@@ -142,7 +181,11 @@ describe('a journal', () => {
   it('of a generation that has just begun is empty', () => {
     const { isEmpty, lastSeq, lastAt, begunAt } = new Journal([], 4, 500)
     expect([isEmpty, lastSeq, lastAt, begunAt]).toEqual([true, 4, 500, 500])
-    expect(new Journal([{ seq: 5, at: 900, epoch: 1, events: [] }], 4, 500)).toMatchObject({ lastSeq: 5, lastAt: 900, isEmpty: true })
+    expect(new Journal([{ seq: 5, at: 900, epoch: 1, events: [] }], 4, 500)).toMatchObject({
+      lastSeq: 5,
+      lastAt: 900,
+      isEmpty: true,
+    })
   })
 
   it('is not empty with a fact or a patch in it, and is with a remark', () => {
@@ -184,15 +227,30 @@ describe('a journal', () => {
   })
 
   it('gathers what it knows of an operation', () => {
-    const { facts } = journal([{ type: 'step.started', id: 'a', attempt: 1 }], [{ type: 'step.retrying', id: 'a', attempt: 1, error, until: 9_000 }])
-    expect(facts.get('a')).toEqual({ kind: 'step', openedAt: 1_000, openedBy: 1, failures: 1, until: 9_000, paused: false })
+    const { facts } = journal(
+      [{ type: 'step.started', id: 'a', attempt: 1 }],
+      [{ type: 'step.retrying', id: 'a', attempt: 1, error, until: 9_000 }],
+    )
+    expect(facts.get('a')).toEqual({
+      kind: 'step',
+      openedAt: 1_000,
+      openedBy: 1,
+      failures: 1,
+      until: 9_000,
+      paused: false,
+    })
   })
 
   it('knows by which claim something was opened', () => {
     const frames = [1, 2].map((epoch) => ({ seq: epoch, at: 1_000, epoch, events: [child(`of ${epoch}`)] }))
     const { facts } = new Journal(frames, 0, 0)
     expect([facts.get('of 1')?.openedBy, facts.get('of 2')?.openedBy]).toEqual([1, 2])
-    const anew = journal([child('kid')], [childFailed('kid', 'ConflictError'), runFailed], [retried('kid')], [child('kid', { run: 'other' })])
+    const anew = journal(
+      [child('kid')],
+      [childFailed('kid', 'ConflictError'), runFailed],
+      [retried('kid')],
+      [child('kid', { run: 'other' })],
+    )
     expect(anew.facts.get('kid')).toMatchObject({ opened: { run: 'other' } })
   })
 
@@ -219,7 +277,11 @@ describe('a journal', () => {
     ],
     [child('a'), { opened: child('a'), underWay: 1 }],
   ])('learns from %j', (event, expected) => {
-    expect(applyFact({ kind: 'step', failures: 0, underWay: 1, isLost: true }, event as never)).toStrictEqual({ kind: 'step', failures: 0, ...expected })
+    expect(applyFact({ kind: 'step', failures: 0, underWay: 1, isLost: true }, event as never)).toStrictEqual({
+      kind: 'step',
+      failures: 0,
+      ...expected,
+    })
   })
 
   it('begins when the frame that ended the generation before it says', () => {
@@ -255,21 +317,33 @@ describe('a journal with a failure that was undone', () => {
   })
 
   it('does not keep remarks aside: what they say stands', () => {
-    const { forgotten, consumed } = journal([failed('b'), { type: 'signal.rejected', id: 'go', from: 'm1', reason: 'x' }], [runFailed], [retried('b')])
+    const { forgotten, consumed } = journal(
+      [failed('b'), { type: 'signal.rejected', id: 'go', from: 'm1', reason: 'x' }],
+      [runFailed],
+      [retried('b')],
+    )
     expect(forgotten).toEqual([{ at: 0, events: [] }])
     expect([...consumed]).toEqual(['m1'])
   })
 
   it('is just retried until something else happens', () => {
     const isJustRetried = (...groups: FrameEvent[][]) => journal([failed('b')], [runFailed], ...groups).isJustRetried
-    expect([isJustRetried(), isJustRetried([retried('b')]), isJustRetried([retried('b')], [done('b')])]).toEqual([false, true, false])
+    expect([isJustRetried(), isJustRetried([retried('b')]), isJustRetried([retried('b')], [done('b')])]).toEqual([
+      false,
+      true,
+      false,
+    ])
   })
 
   it('opens anew what cannot go on, and keeps what can', () => {
     const callback: JournalEvent = { type: 'callback.created', id: 'cb', until: 9 }
     const { facts } = journal(
       [callback, child('taken'), child('own')],
-      [{ type: 'callback.failed', id: 'cb', error }, childFailed('taken', 'ConflictError'), childFailed('own', 'Error')],
+      [
+        { type: 'callback.failed', id: 'cb', error },
+        childFailed('taken', 'ConflictError'),
+        childFailed('own', 'Error'),
+      ],
       [runFailed],
       [retried('cb', 'taken', 'own')],
     )
@@ -285,14 +359,30 @@ describe('a journal with a failure that was undone', () => {
       [retried('a')],
       [done('z')],
     )
-    expect(forgotten.map(({ at, events }) => [at, events.map(({ event }) => event)])).toEqual([[0, [done('x'), done('y')]]])
+    expect(forgotten.map(({ at, events }) => [at, events.map(({ event }) => event)])).toEqual([
+      [0, [done('x'), done('y')]],
+    ])
     expect([deliveries, retries]).toEqual([[done('z')], 2])
-    const crossed = journal([failed('a'), done('x'), failed('b')], [runFailed], [retried('a')], [done('y'), runFailed], [retried('b')], [done('z')])
+    const crossed = journal(
+      [failed('a'), done('x'), failed('b')],
+      [runFailed],
+      [retried('a')],
+      [done('y'), runFailed],
+      [retried('b')],
+      [done('z')],
+    )
     expect([crossed.forgotten, crossed.deliveries]).toEqual([forgotten, deliveries])
   })
 
   it('keeps apart what lies between failures that do not overlap', () => {
-    const { forgotten, deliveries } = journal([failed('a'), done('x')], [runFailed], [retried('a')], [failed('b'), done('y')], [runFailed], [retried('b')])
+    const { forgotten, deliveries } = journal(
+      [failed('a'), done('x')],
+      [runFailed],
+      [retried('a')],
+      [failed('b'), done('y')],
+      [runFailed],
+      [retried('b')],
+    )
     expect(forgotten.map(({ at, events }) => [at, events.map(({ event }) => event)])).toEqual([
       [0, [done('x')]],
       [0, [done('y')]],
@@ -305,7 +395,11 @@ describe('a journal with a failure that was undone', () => {
   })
 
   it('knows the signal of a wait, in case it has to be given back', () => {
-    expect(journal([{ type: 'wait.started', id: 'w', signal: 'go' }, failed('b')], [runFailed], [retried('b')]).signalOf.get('w')).toBe('go')
+    expect(
+      journal([{ type: 'wait.started', id: 'w', signal: 'go' }, failed('b')], [runFailed], [retried('b')]).signalOf.get(
+        'w',
+      ),
+    ).toBe('go')
   })
 
   it('has lost the children that ended with it, but not those that were over, detached, abandoned, or go on themselves', () => {
@@ -332,7 +426,8 @@ describe('a journal with a failure that was undone', () => {
 describe('the journal of a rerun', () => {
   const run = { id: 'run', baseSeq: 1, generation: 1 } as RunRecord
   const origin = (from: string): JournalEvent => ({ type: 'run.rerun', of: 'run', generation: 1, from })
-  const upTo = (step: string, ...groups: FrameEvent[][]) => inheritanceOf(run, frames([done('earlier generation')], ...groups), 99, { from: step }).journal
+  const upTo = (step: string, ...groups: FrameEvent[][]) =>
+    inheritanceOf(run, frames([done('earlier generation')], ...groups), 99, { from: step }).journal
 
   it('goes up to the first word about the step', () => {
     expect(upTo('b', [done('a'), { type: 'step.started', id: 'b', attempt: 1 }, done('b')])).toEqual({
@@ -350,12 +445,24 @@ describe('the journal of a rerun', () => {
     ]
     const patch: JournalEvent = { type: 'patch', id: 'p' }
     const map: JournalEvent = { type: 'map', id: 'm', count: 1, digest: 'x' }
-    const before = [...nap, child('kid'), patch, map, { type: 'run.cancelRequested', from: 'm' } as JournalEvent, runFailed, retried('b')]
+    const before = [
+      ...nap,
+      child('kid'),
+      patch,
+      map,
+      { type: 'run.cancelRequested', from: 'm' } as JournalEvent,
+      runFailed,
+      retried('b'),
+    ]
     expect(upTo('b', [...before, done('b')]).events).toEqual([origin('b'), ...nap, patch, map])
   })
 
   it('is not cut at a patch of the same name', () => {
-    expect(upTo('b', [{ type: 'patch', id: 'b' }, done('a'), done('b')]).events).toEqual([origin('b'), { type: 'patch', id: 'b' }, done('a')])
+    expect(upTo('b', [{ type: 'patch', id: 'b' }, done('a'), done('b')]).events).toEqual([
+      origin('b'),
+      { type: 'patch', id: 'b' },
+      done('a'),
+    ])
   })
 
   it('goes back to the first of several that repeat each other', () => {

@@ -12,18 +12,21 @@ describe('ctx.run of a workflow that the entry file does not export', () => {
     "ctx.run was given workflow 'child' (version 1), which the runner of this run does not know. " +
     'Export it from the entry file, or list it in `workflows`, deploy, and retry the run'
 
-  it.each([{ detached: false }, { detached: true }])('parks the run at once, undoes nothing and starts nothing (%o)', async ({ detached }) => {
-    const undone: string[] = []
-    const parent = workflow('parent', async (ctx) => {
-      ctx.compensate('refund', () => void undone.push('refund'))
-      return detached ? ctx.run(child, undefined, { detached }) : ctx.run(child)
-    })
-    const env = await testEnv({ workflows: [parent] })
-    const run = await env.start(parent)
-    await expect(run.result()).rejects.toThrow(`is stuck: ${advice}`)
-    expect(undone).toEqual([])
-    expect((await env.client.list()).runs).toHaveLength(1)
-  })
+  it.each([{ detached: false }, { detached: true }])(
+    'parks the run at once, undoes nothing and starts nothing (%o)',
+    async ({ detached }) => {
+      const undone: string[] = []
+      const parent = workflow('parent', async (ctx) => {
+        ctx.compensate('refund', () => void undone.push('refund'))
+        return detached ? ctx.run(child, undefined, { detached }) : ctx.run(child)
+      })
+      const env = await testEnv({ workflows: [parent] })
+      const run = await env.start(parent)
+      await expect(run.result()).rejects.toThrow(`is stuck: ${advice}`)
+      expect(undone).toEqual([])
+      expect((await env.client.list()).runs).toHaveLength(1)
+    },
+  )
 
   it('goes on when it is exported, and runs no step again', async () => {
     let charged = 0
@@ -43,7 +46,11 @@ describe('ctx.run of a workflow that the entry file does not export', () => {
     const path = join(mkdtempSync(join(tmpdir(), 'overwinter-shared-')), 'shared.db')
     const parent = workflow('parent', async (ctx) => ctx.run(child))
     const said: string[] = []
-    await using first = await Local.open({ path, workflows: [parent], log: (_level, message) => void said.push(message) })
+    await using first = await Local.open({
+      path,
+      workflows: [parent],
+      log: (_level, message) => void said.push(message),
+    })
     await using _second = await Local.open({ path, workflows: [child], log: () => {} })
     expect(await (await first.start(parent)).result()).toBe('done')
     expect(said).toContain(advice)
@@ -71,5 +78,7 @@ it('a test that waits for a stuck run is told why it is stuck', async () => {
   const env = await testEnv({ workflows: [parent] })
   await env.start(parent)
   await env.advance('2h')
-  await expect(env.skipUntil(new Promise(() => {}))).rejects.toThrow(/is stuck \(workflow 'parent' awaits something that is not a ctx operation/)
+  await expect(env.skipUntil(new Promise(() => {}))).rejects.toThrow(
+    /is stuck \(workflow 'parent' awaits something that is not a ctx operation/,
+  )
 })

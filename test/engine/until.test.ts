@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CancelledError, StepError, signal, workflow } from '../../sdk/index.ts'
-import type { Commit } from '../../sdk/ports.ts'
+import type { Commit } from '../../sdk/ports/commit.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { runner, START } from './runner-fixture.ts'
 
@@ -10,7 +10,11 @@ describe('an until', () => {
   it('gives what its check gives once that is truthy, and holds nothing in between', async () => {
     const asked: number[] = []
     const w = workflow('w', async (ctx) => {
-      const { state } = await ctx.until('shipped', ({ round }) => asked.push(env.clock.now()) > 0 && round === 4 && { state: 'shipped' }, { every: '10m' })
+      const { state } = await ctx.until(
+        'shipped',
+        ({ round }) => asked.push(env.clock.now()) > 0 && round === 4 && { state: 'shipped' },
+        { every: '10m' },
+      )
       return state
     })
     const env = await testEnv({ workflows: [w] })
@@ -53,12 +57,20 @@ describe('an until', () => {
     }
     expect(await r.run()).toEqual({ status: 'suspended' })
     const waitingFor = [{ kind: 'until', id: 'there', until: START + 7_200_000, round: 2 }]
-    expect(commits).toEqual([{ runId: 'run', epoch: 2, next: { kind: 'suspend', status: 'sleeping', wakeAt: START + 7_200_000, waitingFor, seen: 0 } }])
+    expect(commits).toEqual([
+      {
+        runId: 'run',
+        epoch: 2,
+        next: { kind: 'suspend', status: 'sleeping', wakeAt: START + 7_200_000, waitingFor, seen: 0 },
+      },
+    ])
   })
 
   it('waits longer each time with a backoff, up to the most', async () => {
     const asked: number[] = []
-    const w = workflow('w', async (ctx) => ctx.until('there', () => asked.push(env.clock.now()) === 6, { every: '1m', backoff: { factor: 3, max: '10m' } }))
+    const w = workflow('w', async (ctx) =>
+      ctx.until('there', () => asked.push(env.clock.now()) === 6, { every: '1m', backoff: { factor: 3, max: '10m' } }),
+    )
     const env = await testEnv({ workflows: [w] })
     await (await env.start(w, undefined)).result()
     expect(asked.slice(1).map((at, i) => (at - asked[i]!) / 60_000)).toEqual([1, 3, 9, 10, 10])
@@ -79,7 +91,9 @@ describe('an until', () => {
   })
 
   it('gives what the last look finds', async () => {
-    const w = workflow('w', async (ctx) => ctx.until('there', ({ round }) => round === 2 && 'just in time', { every: '1h', timeout: '1m' }))
+    const w = workflow('w', async (ctx) =>
+      ctx.until('there', ({ round }) => round === 2 && 'just in time', { every: '1h', timeout: '1m' }),
+    )
     const env = await testEnv({ workflows: [w] })
     expect(await (await env.start(w, undefined)).result()).toBe('just in time')
   })
@@ -136,7 +150,9 @@ describe('an until', () => {
         if (++rounds > 1) throw new Error('boom')
         return false
       }
-      return ctx.until('there', check, { every: '1m', retry: { attempts: 2 } }).catch((error: unknown) => (error instanceof StepError ? error.attempts : 0))
+      return ctx
+        .until('there', check, { every: '1m', retry: { attempts: 2 } })
+        .catch((error: unknown) => (error instanceof StepError ? error.attempts : 0))
     })
     const env = await testEnv({ workflows: [w] })
     expect(await (await env.start(w, undefined)).result()).toBe(2)
@@ -149,7 +165,9 @@ describe('an until', () => {
         if (hangs) await new Promise((resolve) => signal.addEventListener('abort', resolve))
         return false
       }
-      return ctx.until('there', check, { every: '1h' }).catch((error: unknown) => error instanceof CancelledError && 'cancelled')
+      return ctx
+        .until('there', check, { every: '1h' })
+        .catch((error: unknown) => error instanceof CancelledError && 'cancelled')
     })
     const env = await testEnv({ workflows: [w] })
     for (const hangs of [false, true]) {
@@ -179,7 +197,8 @@ describe('an until', () => {
   })
 
   it('refuses what makes no sense before anything is written', async () => {
-    const bad = (options: object) => workflow('w', async (ctx) => ctx.until('there', () => true, options as { every: number }))
+    const bad = (options: object) =>
+      workflow('w', async (ctx) => ctx.until('there', () => true, options as { every: number }))
     for (const [options, why] of [
       [{}, "until 'there' needs { every }, the time between two rounds"],
       [{ every: 0 }, 'a duration must be positive'],

@@ -1,9 +1,9 @@
 import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { InvalidInputError } from '../../sdk/engine/errors.ts'
-import type { Json } from '../../sdk/engine/json.ts'
-import { decode, decodeUncoded, encode, encodePlain } from '../../sdk/engine/values.ts'
+import type { InvalidInputError } from '../../sdk/base/errors.ts'
+import type { Json } from '../../sdk/base/json.ts'
+import { decode, decodeUncoded, encode, encodePlain } from '../../sdk/base/values.ts'
 import { amount } from '../outside/amount.ts'
 import { anyValue } from './arbitrary-values.ts'
 
@@ -55,7 +55,10 @@ describe('values', () => {
 
   it('are errors too, with their fields, causes and the errors they stand for', () => {
     const cause = Object.assign(new RangeError('too far'), { at: new Date(5) })
-    const error = Object.assign(new AggregateError([cause, new Error('b')], 'both', { cause }), { code: 'E_BOTH', tries: 3n })
+    const error = Object.assign(new AggregateError([cause, new Error('b')], 'both', { cause }), {
+      code: 'E_BOTH',
+      tries: 3n,
+    })
     const back = throughStore({ error }) as { error: AggregateError & { code: string; tries: bigint } }
     expect(back.error).toBeInstanceOf(AggregateError)
     expect(back.error).toMatchObject({ message: 'both', code: 'E_BOTH', tries: 3n })
@@ -91,7 +94,11 @@ describe('values', () => {
   })
 
   it('that somebody sends are never taken for what a codec made, wherever that is in them', () => {
-    const lookalikes: Json[] = [{ '~coded': 'x' }, { '~set': [{ '~coded': 'x' }] }, { '~error': { name: 'E', message: 'm', fields: { '~coded': 'x' } } }]
+    const lookalikes: Json[] = [
+      { '~coded': 'x' },
+      { '~set': [{ '~coded': 'x' }] },
+      { '~error': { name: 'E', message: 'm', fields: { '~coded': 'x' } } },
+    ]
     for (const sent of lookalikes) {
       const value = decodeUncoded(sent)
       expect(throughStore(value)).toEqual(value)
@@ -146,12 +153,32 @@ describe('what cannot be stored', () => {
   const refused: [unknown, string, string][] = [
     [() => {}, '$', 'a function cannot be stored; give the data that it works with instead'],
     [Symbol('s'), '$', 'a symbol cannot be stored; give a string instead'],
-    [{ items: [{ price: () => 1 }] }, '$.items[0].price', 'a function cannot be stored; give the data that it works with instead'],
-    [{ 'odd key': { '1st': Symbol.iterator } }, '$["odd key"]["1st"]', 'a symbol cannot be stored; give a string instead'],
+    [
+      { items: [{ price: () => 1 }] },
+      '$.items[0].price',
+      'a function cannot be stored; give the data that it works with instead',
+    ],
+    [
+      { 'odd key': { '1st': Symbol.iterator } },
+      '$["odd key"]["1st"]',
+      'a symbol cannot be stored; give a string instead',
+    ],
     [circle, '$.self', 'it refers back to what it is in, and would have no end; give an id instead'],
-    [new Money(), '$', 'an instance of Money would lose its class; give a plain object, and make the instance of it where it is used'],
-    [new Moment(0), '$', 'an instance of Moment would lose its class; give a plain object, and make the instance of it where it is used'],
-    [new List(), '$', 'an instance of List would lose its class; give a plain object, and make the instance of it where it is used'],
+    [
+      new Money(),
+      '$',
+      'an instance of Money would lose its class; give a plain object, and make the instance of it where it is used',
+    ],
+    [
+      new Moment(0),
+      '$',
+      'an instance of Moment would lose its class; give a plain object, and make the instance of it where it is used',
+    ],
+    [
+      new List(),
+      '$',
+      'an instance of List would lose its class; give a plain object, and make the instance of it where it is used',
+    ],
     [
       new Map([['a', new Money()]]),
       '$.values()[0]',
@@ -160,13 +187,27 @@ describe('what cannot be stored', () => {
     [new Set([Promise.resolve()]), '$.values()[0]', 'a Promise cannot be stored; await it'],
     [new Float64Array(1), '$', 'a Float64Array cannot be stored; store a Uint8Array of its bytes'],
     [new ArrayBuffer(1), '$', 'a ArrayBuffer cannot be stored; store a Uint8Array of its bytes'],
-    [new WeakMap(), '$', 'an instance of WeakMap would lose its class; give a plain object, and make the instance of it where it is used'],
+    [
+      new WeakMap(),
+      '$',
+      'an instance of WeakMap would lose its class; give a plain object, and make the instance of it where it is used',
+    ],
     [{ toJSON: () => 1 }, '$.toJSON', 'a function cannot be stored; give the data that it works with instead'],
   ]
 
   it.each<[string, () => unknown, string, string]>([
-    ['a Map that is in itself', () => within(new Map(), (map, it) => map.set('a', it)), '$.values()[0]', 'it refers back to what it is in'],
-    ['a Set that is in itself', () => within(new Set(), (set, it) => set.add(it)), '$.values()[0]', 'it refers back to what it is in'],
+    [
+      'a Map that is in itself',
+      () => within(new Map(), (map, it) => map.set('a', it)),
+      '$.values()[0]',
+      'it refers back to what it is in',
+    ],
+    [
+      'a Set that is in itself',
+      () => within(new Set(), (set, it) => set.add(it)),
+      '$.values()[0]',
+      'it refers back to what it is in',
+    ],
     ['a function in a list with holes', () => Object.assign([], { 2: () => 1 }), '$[2]', 'a function cannot be stored'],
     ['a getter that gives something else each time', fickle, '$', 'says something else each time it is read'],
     [
@@ -182,15 +223,28 @@ describe('what cannot be stored', () => {
       'it cannot be read: not now; give plain data instead',
     ],
     ['a proxy that was revoked', () => ({ a: revoked() }), '$.a', 'it cannot be read'],
-    ['a BigInt that is too long', () => [10n ** 10_000n], '$[0]', 'a BigInt of more than 10,000 digits cannot be stored'],
+    [
+      'a BigInt that is too long',
+      () => [10n ** 10_000n],
+      '$[0]',
+      'a BigInt of more than 10,000 digits cannot be stored',
+    ],
     ['one below zero', () => [-(10n ** 10_000n)], '$[0]', 'a BigInt of more than 10,000 digits cannot be stored'],
-    ['Maps in Maps', () => Array.from({ length: 400 }).reduce((inner) => new Map([['a', inner]]), 1), '$', 'has too many levels'],
+    [
+      'Maps in Maps',
+      () => Array.from({ length: 400 }).reduce((inner) => new Map([['a', inner]]), 1),
+      '$',
+      'has too many levels',
+    ],
   ])('%s is refused, and not by what goes wrong on the way', (_what, make, path, message) => {
     try {
       encode(make(), 'the result')
       expect.unreachable()
     } catch (error) {
-      expect(error).toMatchObject({ name: 'InvalidInputError', problems: [{ path, message: expect.stringContaining(message) }] })
+      expect(error).toMatchObject({
+        name: 'InvalidInputError',
+        problems: [{ path, message: expect.stringContaining(message) }],
+      })
     }
   })
 
@@ -214,18 +268,23 @@ describe('what cannot be stored', () => {
   it('is found wherever it is, 500 times', () => {
     const bad = refused.map(([value]) => value)
     fc.assert(
-      fc.property(fc.constantFrom(...bad), fc.array(fc.oneof(fc.constant(0), fc.string(), fc.constant('map')), { maxLength: 8 }), (value, path) => {
-        const hidden = path.reduce<unknown>(
-          (inside, step) => (step === 0 ? [1, inside] : step === 'map' ? new Map([['k', inside]]) : { [step]: inside, other: 1 }),
-          value,
-        )
-        try {
-          encode(hidden, 'it')
-          expect.unreachable()
-        } catch (error) {
-          expect((error as InvalidInputError).problems[0]!.path).toMatch(/^\$/)
-        }
-      }),
+      fc.property(
+        fc.constantFrom(...bad),
+        fc.array(fc.oneof(fc.constant(0), fc.string(), fc.constant('map')), { maxLength: 8 }),
+        (value, path) => {
+          const hidden = path.reduce<unknown>(
+            (inside, step) =>
+              step === 0 ? [1, inside] : step === 'map' ? new Map([['k', inside]]) : { [step]: inside, other: 1 },
+            value,
+          )
+          try {
+            encode(hidden, 'it')
+            expect.unreachable()
+          } catch (error) {
+            expect((error as InvalidInputError).problems[0]!.path).toMatch(/^\$/)
+          }
+        },
+      ),
       { numRuns: 500 },
     )
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { Duration } from '../../sdk/engine/duration.ts'
+import type { Duration } from '../../sdk/base/duration.ts'
 import { signal, TimeoutError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
@@ -37,7 +37,11 @@ describe('a sleep', () => {
     const start = env.clock.now()
     const run = await env.start(w, undefined)
     expect(await run.result()).toEqual([1, 2, 3].map((h) => start + h * 3_600_000))
-    expect((await run.history()).filter((e) => e.type === 'sleep.started').map((e) => 'id' in e && e.id)).toEqual(['sleep', 'sleep:1', 'sleep:2'])
+    expect((await run.history()).filter((e) => e.type === 'sleep.started').map((e) => 'id' in e && e.id)).toEqual([
+      'sleep',
+      'sleep:1',
+      'sleep:2',
+    ])
   })
 
   it('until a point in time ends then, and at once if that has passed', async () => {
@@ -116,7 +120,9 @@ describe('a sleep', () => {
     })
     const env = await testEnv({ workflows: [w] })
     expect(await (await env.start(w, undefined)).result()).toBe('spring')
-    expect(env.logs.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([expect.stringContaining("'year' is longer than 30 days")])
+    expect(env.logs.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      expect.stringContaining("'year' is longer than 30 days"),
+    ])
   })
 })
 
@@ -162,7 +168,10 @@ describe('a signal', () => {
 
   it('with an idempotency key counts once', async () => {
     const tick = signal<number>('tick')
-    const w = workflow('w', async (ctx) => [(await ctx.waitFor(tick)) ?? 0, (await ctx.waitFor(tick, { timeout: '1m' })) ?? 0])
+    const w = workflow('w', async (ctx) => [
+      (await ctx.waitFor(tick)) ?? 0,
+      (await ctx.waitFor(tick, { timeout: '1m' })) ?? 0,
+    ])
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined)
     expect(await run.signal(tick, 1, { idempotencyKey: 'k' })).toEqual({ accepted: true })
@@ -206,7 +215,9 @@ describe('a signal', () => {
     await expect(run.signal(approved, { by: 42 } as never)).rejects.toThrow('$.by')
     await run.signal('approved', { by: 42 })
     expect(await run.status()).toBe('waiting')
-    expect((await run.history()).find(({ type }) => type === 'signal.rejected')).toMatchObject({ reason: expect.stringContaining('$.by') })
+    expect((await run.history()).find(({ type }) => type === 'signal.rejected')).toMatchObject({
+      reason: expect.stringContaining('$.by'),
+    })
     await run.signal('approved', { by: 'Grace' })
     expect(await run.result()).toBe('Grace')
   })

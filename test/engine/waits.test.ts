@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { CancelledError } from '../../sdk/engine/errors.ts'
+import { CancelledError } from '../../sdk/base/errors.ts'
+import { digest, FORMAT } from '../../sdk/base/names.ts'
 import { changeKey, type Facts } from '../../sdk/engine/journal.ts'
-import { digest, FORMAT } from '../../sdk/engine/names.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
 import { Waits } from '../../sdk/engine/waits.ts'
-import type { World } from '../../sdk/ports.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { type AnyWorkflow, Registry, signal, workflow } from '../../sdk/workflow.ts'
 import { visitOf } from './visit-fixture.ts'
 
@@ -14,7 +14,11 @@ const DAY = 86_400_000
 /** The slot of the last frame in the journal. */
 const LAST_GOOD_EPOCH = 7
 const go = signal('go')
-const child = workflow('child', { input: z.object({ size: z.number().default(7) }), tags: ['vip'], retention: '1d' }, async (_ctx, { size }) => size)
+const child = workflow(
+  'child',
+  { input: z.object({ size: z.number().default(7) }), tags: ['vip'], retention: '1d' },
+  async (_ctx, { size }) => size,
+)
 const policy = { retry: {}, heartbeatMs: 1, maxIterations: 1 }
 
 interface Setting {
@@ -27,7 +31,14 @@ interface Setting {
 }
 
 /** The waits of a run, and all that they journal, send and say. */
-function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutMs, handOutAgainMs, refusal }: Setting = {}) {
+function waits({
+  retries = 0,
+  isJustRetried = false,
+  recovered = false,
+  timeoutMs,
+  handOutAgainMs,
+  refusal,
+}: Setting = {}) {
   const tasks = { refusal: () => refusal, handOutAgainMs } as unknown as World['tasks']
   const { visit, journaled, sent, said, stops } = visitOf({
     now: NOW,
@@ -40,7 +51,13 @@ function waits({ retries = 0, isJustRetried = false, recovered = false, timeoutM
   Object.assign(journal, { retries, isJustRetried })
   const all = new Waits(visit, { timeoutMs, options: {} } as AnyWorkflow, new Registry([child]))
   const called = (id: string, request: object, facts?: Partial<Facts>): Operation => {
-    const operation = new Operation(id, request as Request, facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts), 1, 0)
+    const operation = new Operation(
+      id,
+      request as Request,
+      facts && ({ kind: 'sleep', failures: 0, ...facts } as Facts),
+      1,
+      0,
+    )
     operations.set(id, operation)
     return operation
   }
@@ -73,7 +90,11 @@ describe('a sleep', () => {
     expect(warnings).toEqual([])
     await open('b', { kind: 'sleep', ms: 30 * DAY + 1 })
     expect(warnings).toMatchObject([
-      ['warn', "sleep 'b' is longer than 30 days", { runId: 'run', workflow: 'order', until: new Date(NOW + 30 * DAY + 1).toISOString() }],
+      [
+        'warn',
+        "sleep 'b' is longer than 30 days",
+        { runId: 'run', workflow: 'order', until: new Date(NOW + 30 * DAY + 1).toISOString() },
+      ],
     ])
   })
 
@@ -84,7 +105,11 @@ describe('a sleep', () => {
     expect(all.nextDue()).toBe(NOW + 50)
     expect(journaled).toEqual([changed])
     expect(warnings).toMatchObject([
-      ['warn', "the duration of 'a' is 70 in the code, and was 50 when the run came to it, which stands for this run", { runId: 'run' }],
+      [
+        'warn',
+        "the duration of 'a' is 70 in the code, and was 50 when the run came to it, which stands for this run",
+        { runId: 'run' },
+      ],
     ])
     journal.reported.add(changeKey({ ...changed, id: 'b' }))
     await open('b', { kind: 'sleep', ms: 70 }, { opened: { type: 'sleep.started', id: 'b', until: NOW + 50, ms: 50 } })
@@ -94,10 +119,18 @@ describe('a sleep', () => {
   it('until a point in time is compared with another point in time', async () => {
     const { open, journaled } = waits()
     await open('same', { kind: 'sleep', until: 5 }, { opened: { type: 'sleep.started', id: 'same', until: 5 } })
-    await open('was a duration', { kind: 'sleep', until: 6 }, { opened: { type: 'sleep.started', id: 'was a duration', until: 5, ms: 1 } })
+    await open(
+      'was a duration',
+      { kind: 'sleep', until: 6 },
+      { opened: { type: 'sleep.started', id: 'was a duration', until: 5, ms: 1 } },
+    )
     expect(journaled).toEqual([])
     await open('other', { kind: 'sleep', until: 6 }, { opened: { type: 'sleep.started', id: 'other', until: 5 } })
-    await open('now a duration', { kind: 'sleep', ms: 6 }, { opened: { type: 'sleep.started', id: 'now a duration', until: 5 } })
+    await open(
+      'now a duration',
+      { kind: 'sleep', ms: 6 },
+      { opened: { type: 'sleep.started', id: 'now a duration', until: 5 } },
+    )
     expect(journaled).toMatchObject([
       { id: 'other', field: 'until', journaled: 5, now: 6 },
       { id: 'now a duration', field: 'duration', journaled: null, now: 6 },
@@ -146,7 +179,11 @@ describe('a wait for a signal or a callback', () => {
 
   it('that the journal knows keeps its timeout', async () => {
     const { all, open, journaled } = waits()
-    await open('w', { kind: 'wait', signal: go }, { opened: { type: 'wait.started', id: 'w', signal: 'go', until: NOW + 50, ms: 50 } })
+    await open(
+      'w',
+      { kind: 'wait', signal: go },
+      { opened: { type: 'wait.started', id: 'w', signal: 'go', until: NOW + 50, ms: 50 } },
+    )
     expect(all.nextDue()).toBe(NOW + 50)
     expect(journaled).toEqual([{ type: 'changed', id: 'w', field: 'timeout', journaled: 50, now: null }])
   })
@@ -167,7 +204,15 @@ describe('a wait for a signal or a callback', () => {
 
 describe('a child', () => {
   const request = (changes: object = {}) => ({ kind: 'child', workflow: child, input: {}, options: {}, ...changes })
-  const started = { type: 'child.started', id: 'kid', run: 'run.kid~g2', workflow: 'child', version: 1, input: {}, onParentEnd: 'cancel' } as const
+  const started = {
+    type: 'child.started',
+    id: 'kid',
+    run: 'run.kid~g2',
+    workflow: 'child',
+    version: 1,
+    input: {},
+    onParentEnd: 'cancel',
+  } as const
   const record = {
     id: 'run.kid~g2',
     workflow: 'child',
@@ -219,7 +264,10 @@ describe('a child', () => {
     operation.resolve(undefined)
     await open('named', request({ input: 7, options: { id: 'mine' } }))
     expect(await all.next(NOW)).toMatchObject({ id: 'named', error: { runId: 'mine' } })
-    expect((await open('free', request({ input: 7, options: { detached: true } }))).delivery).toMatchObject({ type: 'child.failed', id: 'free' })
+    expect((await open('free', request({ input: 7, options: { detached: true } }))).delivery).toMatchObject({
+      type: 'child.failed',
+      id: 'free',
+    })
     expect([journaled, sent]).toEqual([[], []])
   })
 
@@ -320,7 +368,17 @@ describe('a child', () => {
 describe('a task', () => {
   const request = (input?: unknown) => ({ kind: 'task', type: 'mail', input, policy })
   const opened = { type: 'task.dispatched', id: 't', task: 'mail', input: 'hello' } as const
-  const task = { id: 'run.t', runId: 'run', life: NOW - 500, op: 't', generation: 2, round: 0, type: 'mail', policy, dispatchedAt: NOW }
+  const task = {
+    id: 'run.t',
+    runId: 'run',
+    life: NOW - 500,
+    op: 't',
+    generation: 2,
+    round: 0,
+    type: 'mail',
+    policy,
+    dispatchedAt: NOW,
+  }
 
   it('is journaled and handed out', async () => {
     const { all, open, journaled, sent } = waits()
@@ -337,7 +395,12 @@ describe('a task', () => {
   it('that nobody would take fails without being handed out', async () => {
     const { all, open, journaled, sent } = waits({ refusal: 'nobody does that', retries: 1 })
     await open('t', request())
-    expect(await all.next(NOW)).toMatchObject({ type: 'task.failed', id: 't', attempt: 0, error: { message: 'nobody does that' } })
+    expect(await all.next(NOW)).toMatchObject({
+      type: 'task.failed',
+      id: 't',
+      attempt: 0,
+      error: { message: 'nobody does that' },
+    })
     expect([journaled, sent]).toEqual([[], []])
   })
 

@@ -18,14 +18,23 @@ async function open(mapping: EventMapping | { problem: string }, bury?: (dead: D
   return { env, dead, intake }
 }
 
-const intakeOf = (env: TestEnv, mapping: EventMapping | { problem: string }, bury: (dead: DeadEvent) => Promise<void>) =>
-  new Intake({ client: env.client, mapping, patienceMs: PATIENCE_MS, bury, log: () => {} })
+const intakeOf = (
+  env: TestEnv,
+  mapping: EventMapping | { problem: string },
+  bury: (dead: DeadEvent) => Promise<void>,
+) => new Intake({ client: env.client, mapping, patienceMs: PATIENCE_MS, bury, log: () => {} })
 
 describe('an event', () => {
   it('that will never do is buried with the reason, and is done with', async () => {
     const { intake, dead } = await open(start)
-    expect(await intake.take({ event: event('e', 'a/b') })).toMatchObject({ state: 'dead', reason: expect.stringContaining('which is no id of a run') })
-    expect(await intake.take({ event: 'x', problem: 'it is a text' })).toEqual({ state: 'dead', reason: 'it is a text' })
+    expect(await intake.take({ event: event('e', 'a/b') })).toMatchObject({
+      state: 'dead',
+      reason: expect.stringContaining('which is no id of a run'),
+    })
+    expect(await intake.take({ event: 'x', problem: 'it is a text' })).toEqual({
+      state: 'dead',
+      reason: 'it is a text',
+    })
     expect(dead).toEqual([
       { event: event('e', 'a/b'), id: 'e', reason: expect.stringContaining('which is no id of a run') },
       { event: 'x', id: undefined, reason: 'it is a text' },
@@ -63,7 +72,11 @@ describe('an event', () => {
     env.client.world.store.create = async () => Promise.reject(new Error('throttled'))
     expect(await intake.take({ event: event('e') })).toEqual({ state: 'again', reason: 'throttled', isTrouble: true })
     const { intake: unburied } = await open(start, async () => Promise.reject(new Error('no queue')))
-    expect(await unburied.take({ event: event('e', 'a/b') })).toEqual({ state: 'again', reason: 'no queue', isTrouble: true })
+    expect(await unburied.take({ event: event('e', 'a/b') })).toEqual({
+      state: 'again',
+      reason: 'no queue',
+      isTrouble: true,
+    })
   })
 })
 

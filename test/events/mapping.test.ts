@@ -31,17 +31,38 @@ describe('a mapping', () => {
   })
 
   it('is known by its shape among the exports of an entry', () => {
-    const mappings = [startOn('a', { workflow: order }), signalOn('b', { signal: 'paid', runId: 'id' }), cancelOn('c', { runId: 'id' })]
+    const mappings = [
+      startOn('a', { workflow: order }),
+      signalOn('b', { signal: 'paid', runId: 'id' }),
+      cancelOn('c', { runId: 'id' }),
+    ]
     expect(mappings.filter(isMapping)).toEqual(mappings)
-    const others = [order, signal('paid'), schedule('s', { every: '1h' }, order, undefined), { name: 'x', kind: 'start' }, null, 'text', () => {}]
+    const others = [
+      order,
+      signal('paid'),
+      schedule('s', { every: '1h' }, order, undefined),
+      { name: 'x', kind: 'start' },
+      null,
+      'text',
+      () => {},
+    ]
     expect(others.filter(isMapping)).toEqual([])
   })
 
   it('that is data has names and JSONata only', () => {
-    expect(mappingFromData('x', { kind: 'start', workflow: 'order', input: '$' })).toEqual({ name: 'x', kind: 'start', workflow: 'order', input: '$' })
+    expect(mappingFromData('x', { kind: 'start', workflow: 'order', input: '$' })).toEqual({
+      name: 'x',
+      kind: 'start',
+      workflow: 'order',
+      input: '$',
+    })
     expect(() => mappingFromData('x', { kind: 'start', workflow: order })).toThrow('$.workflow')
-    expect(() => mappingFromData('x', { kind: 'cancel', runId: () => 'a' })).toThrow('Export the mapping from the entry, and give its name')
-    expect(() => mappingFromData('x', { kind: 'stop', runId: 'a' })).toThrow('$.kind: must be one of start, signal, cancel')
+    expect(() => mappingFromData('x', { kind: 'cancel', runId: () => 'a' })).toThrow(
+      'Export the mapping from the entry, and give its name',
+    )
+    expect(() => mappingFromData('x', { kind: 'stop', runId: 'a' })).toThrow(
+      '$.kind: must be one of start, signal, cancel',
+    )
   })
 })
 

@@ -6,7 +6,12 @@ const ACCOUNT = 'eu-north-1:123456789012'
 export function queueRecord(
   messageId: string,
   body: string,
-  { group, queue = 'orders', receives = 1, at = AT }: { group?: string; queue?: string; receives?: number; at?: number } = {},
+  {
+    group,
+    queue = 'orders',
+    receives = 1,
+    at = AT,
+  }: { group?: string; queue?: string; receives?: number; at?: number } = {},
 ) {
   return {
     messageId,
@@ -56,7 +61,12 @@ export function streamRecord(eventID: string, eventName: string, images: object 
     eventID,
     eventName,
     eventSource: 'aws:dynamodb',
-    dynamodb: { ApproximateCreationDateTime: AT / 1_000, Keys: { id: { S: id } }, SequenceNumber: `at ${eventID}`, ...images },
+    dynamodb: {
+      ApproximateCreationDateTime: AT / 1_000,
+      Keys: { id: { S: id } },
+      SequenceNumber: `at ${eventID}`,
+      ...images,
+    },
     eventSourceARN: `arn:aws:dynamodb:${ACCOUNT}:table/Orders/stream/2026-01-01T00:00:00.000`,
   }
 }

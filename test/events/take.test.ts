@@ -11,10 +11,18 @@ const order = workflow('order', { input: z.object({ total: z.number() }) }, asyn
   return total + cents
 })
 const open = () => testEnv({ workflows: [order] })
-const placed = (over: object = {}) => ({ id: 'e-1', time: '2026-01-01T00:00:00Z', detail: { orderId: 'o-1', total: 5, customer: 7 }, ...over })
+const placed = (over: object = {}) => ({
+  id: 'e-1',
+  time: '2026-01-01T00:00:00Z',
+  detail: { orderId: 'o-1', total: 5, customer: 7 },
+  ...over,
+})
 
 const byId = startOn('by-id', { workflow: order, id: 'detail.orderId', input: 'detail.{ "total": total }' })
-const byEvent = startOn('by-event', { workflow: 'order', input: (event: BusEvent<{ total: number }>) => ({ total: event.detail.total }) })
+const byEvent = startOn('by-event', {
+  workflow: 'order',
+  input: (event: BusEvent<{ total: number }>) => ({ total: event.detail.total }),
+})
 
 describe('an event that starts runs', () => {
   it('starts one, whose id and input come from the event', async () => {
@@ -93,7 +101,9 @@ describe('an event that steers runs', () => {
     const event = { id: 'e-3', detail: { orderId: 'o-1', by: 'Ada' } }
     expect(await env.event(onWithdrawn, event)).toEqual({ kind: 'cancel', runId: 'o-1' })
     expect(await env.handle('o-1').status()).toBe('cancelled')
-    expect(await env.handle('o-1').history()).toContainEqual(expect.objectContaining({ type: 'run.cancelRequested', reason: 'withdrawn by Ada' }))
+    expect(await env.handle('o-1').history()).toContainEqual(
+      expect.objectContaining({ type: 'run.cancelRequested', reason: 'withdrawn by Ada' }),
+    )
     // The first delivery is what ended the run.
     expect(await env.event(onWithdrawn, event)).toEqual({ kind: 'cancel', runId: 'o-1' })
   })
@@ -104,7 +114,9 @@ describe('an event that steers runs', () => {
     await expect(env.event(onPaid, { id: 'e', detail: { orderId: 'o-1', cents: 'three' } })).rejects.toThrow(
       "the payload of signal 'paid' does not fit its schema",
     )
-    await expect(env.event(cancelOn('c', { runId: 'detail.orderId', reason: '7' }), placed())).rejects.toThrow('reason gave number, and a reason is a string')
+    await expect(env.event(cancelOn('c', { runId: 'detail.orderId', reason: '7' }), placed())).rejects.toThrow(
+      'reason gave number, and a reason is a string',
+    )
     expect((await env.client.get('o-1')).keptSignals).toBeUndefined()
   })
 })
@@ -116,7 +128,11 @@ describe('what a mapping makes of an event', () => {
     ['an object', 'detail', 'which is no id of a run: a run id has 1 to 200 characters'],
     ['a fraction', '1.5', 'which is no id of a run'],
     ['a text that no run can be called', '"a/b"', 'id gave "a/b", which is no id of a run'],
-    ['an error of JSONata', '$uppercase(detail)', "id failed for this event: the expression '$uppercase(detail)' failed"],
+    [
+      'an error of JSONata',
+      '$uppercase(detail)',
+      "id failed for this event: the expression '$uppercase(detail)' failed",
+    ],
     ['an exception', () => (undefined as never as { x: string }).x, 'id failed for this event: Cannot read properties'],
     ['a promise', async () => 'x', 'id is an async function, and must be a plain one'],
     ['the time of day, by a detour', '$eval("$" & "now()")', 'uses the clock or dice'],
@@ -133,19 +149,21 @@ describe('what a mapping makes of an event', () => {
   it('is made of a copy: a function cannot change the event', async () => {
     const env = await open()
     const event = placed()
-    await env.event(startOn('m', { workflow: order, input: (e: { detail: { total: number } }) => Object.assign(e.detail, { total: 9 }) }), event)
+    await env.event(
+      startOn('m', {
+        workflow: order,
+        input: (e: { detail: { total: number } }) => Object.assign(e.detail, { total: 9 }),
+      }),
+      event,
+    )
     expect(event).toEqual(placed())
   })
 })
 
 it('a failure is the event’s, its run’s absence, or the store’s', () => {
-  expect([new InvalidInputError('x'), new ConflictError('x'), new RunNotFoundError('x'), new Error('x'), 'x'].map(verdictOf)).toEqual([
-    'poison',
-    'poison',
-    'early',
-    'transient',
-    'transient',
-  ])
+  expect(
+    [new InvalidInputError('x'), new ConflictError('x'), new RunNotFoundError('x'), new Error('x'), 'x'].map(verdictOf),
+  ).toEqual(['poison', 'poison', 'early', 'transient', 'transient'])
 })
 
 describe('who sends events', () => {
@@ -156,9 +174,16 @@ describe('who sends events', () => {
     await env.start(order, { total: 1 }, { id: 'o-1' })
     await env.start(payroll, undefined, { id: 'payroll-1' })
     const withdrawn = cancelOn('withdrawn', { workflow: order, runId: 'detail.orderId' })
-    const arrived = signalOn('arrived', { workflow: 'order', signal: paid, runId: 'detail.orderId', payload: '{ "cents": 1 }' })
+    const arrived = signalOn('arrived', {
+      workflow: 'order',
+      signal: paid,
+      runId: 'detail.orderId',
+      payload: '{ "cents": 1 }',
+    })
     for (const mapping of [withdrawn, arrived])
-      await expect(env.event(mapping, placed({ detail: { orderId: 'payroll-1' } }))).rejects.toThrow("a run of workflow 'payroll' and not of 'order'")
+      await expect(env.event(mapping, placed({ detail: { orderId: 'payroll-1' } }))).rejects.toThrow(
+        "a run of workflow 'payroll' and not of 'order'",
+      )
     expect(await env.event(arrived, placed())).toMatchObject({ kind: 'signal', accepted: true })
     expect(await env.handle('payroll-1').status()).toBe('sleeping')
   })
@@ -166,8 +191,12 @@ describe('who sends events', () => {
   it('reaches no schedule, and takes no id that is kept for others', async () => {
     const env = await open()
     const stop = cancelOn('stop', { runId: 'detail.orderId' })
-    await expect(env.event(stop, placed({ detail: { orderId: 'schedule.nightly' } }))).rejects.toThrow('no run that events may steer')
+    await expect(env.event(stop, placed({ detail: { orderId: 'schedule.nightly' } }))).rejects.toThrow(
+      'no run that events may steer',
+    )
     for (const orderId of ['failure~x', 'schedule.nightly.2'])
-      await expect(env.event(byId, placed({ detail: { orderId, total: 1 } }))).rejects.toThrow('ids that begin so are for others')
+      await expect(env.event(byId, placed({ detail: { orderId, total: 1 } }))).rejects.toThrow(
+        'ids that begin so are for others',
+      )
   })
 })

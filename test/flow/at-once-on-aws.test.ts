@@ -18,20 +18,25 @@ test('of several starts of one key at once, skip makes one run', async () => {
   }
 })
 
-test.each(['queue-latest', 'cancel-running'] as const)('of several starts of one key at once, %s leaves one', async (onConflict) => {
-  const it = single(onConflict)
-  const { open, take } = slowCloud([it], 'at once')
-  const client = open()
-  for (let round = 0; round < 4; round++) {
-    const first = await client.start(it, `key ${round}`)
-    await take(client, first.runId)
-    const started = await Promise.all([1, 2, 3].map(() => open().start(it, `key ${round}`)))
-    const all = [first, ...started]
-    for (let i = 0; i < 4; i++) for (const { runId } of all) await take(client, runId)
-    const states = await Promise.all(all.map(async ({ runId }) => (await client.get(runId)).status))
-    expect(states.slice(1).filter((status) => status !== 'cancelled')).toEqual([onConflict === 'queue-latest' ? 'queued' : 'sleeping'])
-  }
-})
+test.each(['queue-latest', 'cancel-running'] as const)(
+  'of several starts of one key at once, %s leaves one',
+  async (onConflict) => {
+    const it = single(onConflict)
+    const { open, take } = slowCloud([it], 'at once')
+    const client = open()
+    for (let round = 0; round < 4; round++) {
+      const first = await client.start(it, `key ${round}`)
+      await take(client, first.runId)
+      const started = await Promise.all([1, 2, 3].map(() => open().start(it, `key ${round}`)))
+      const all = [first, ...started]
+      for (let i = 0; i < 4; i++) for (const { runId } of all) await take(client, runId)
+      const states = await Promise.all(all.map(async ({ runId }) => (await client.get(runId)).status))
+      expect(states.slice(1).filter((status) => status !== 'cancelled')).toEqual([
+        onConflict === 'queue-latest' ? 'queued' : 'sleeping',
+      ])
+    }
+  },
+)
 
 test('starts that become runs together, at once: each input is in one of them', async () => {
   const bill = workflow('bill', { batch: { size: 4, wait: '1m' } }, async (_, inputs: number[]) => inputs)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SeededRandom } from '../../sdk/engine/random.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
 import { limit, RetryableError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { amount } from '../outside/amount.ts'
@@ -50,7 +50,10 @@ test.each(Array.from({ length: amount({ few: 3, many: 12 }) }, (_, i) => i))(
       ),
     )
     const three = workflow('three', async (ctx, n: number) => {
-      await ctx.race('which', { step: (c) => c.step('x', during('a', 3_000), { limit: A }), time: (c) => c.sleep(4_000) })
+      await ctx.race('which', {
+        step: (c) => c.step('x', during('a', 3_000), { limit: A }),
+        time: (c) => c.sleep(4_000),
+      })
       await ctx.step('z', during('b', 100), { limit: B, cost: 2 })
       return n
     })
@@ -65,9 +68,13 @@ test.each(Array.from({ length: amount({ few: 3, many: 12 }) }, (_, i) => i))(
       else if (dice === 10 && id) await quiet(env.client.cancel(id))
       else if (dice === 11 && id) await quiet(env.client.terminate(id))
       else if (dice === 12) await quiet(env.client.pause({ workflow: ['one', 'two', 'three'][some(3)]! }))
-      else if (dice === 13) for (const { scope } of await env.client.pauses()) await quiet(env.client.resume(scope, { perSecond: 1 + some(20) }))
-      else if (dice === 14) await quiet(env.client.limits.pause(['r-a', 'r-b', 'one:concurrency', 'two:rate'][some(4)]!))
-      else if (dice === 15) for (const name of ['r-a', 'r-b', 'one:concurrency', 'two:rate']) await quiet(env.client.limits.resume(name))
+      else if (dice === 13)
+        for (const { scope } of await env.client.pauses())
+          await quiet(env.client.resume(scope, { perSecond: 1 + some(20) }))
+      else if (dice === 14)
+        await quiet(env.client.limits.pause(['r-a', 'r-b', 'one:concurrency', 'two:rate'][some(4)]!))
+      else if (dice === 15)
+        for (const name of ['r-a', 'r-b', 'one:concurrency', 'two:rate']) await quiet(env.client.limits.resume(name))
       else if (dice === 16) {
         epoch++
         await env.restart()

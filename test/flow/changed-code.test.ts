@@ -27,7 +27,10 @@ test('a limit that a deployment has raised counts for those in line, though nobo
   await before.close()
   await using after = await open(3)
   for (const id of ids) await expect.poll(async () => (await after.get(id)).status, { timeout: 60_000 }).toBe('waiting')
-  expect(await after.limits.get('order:concurrency')).toMatchObject({ code: { concurrency: 3 }, inForce: { concurrency: 3 } })
+  expect(await after.limits.get('order:concurrency')).toMatchObject({
+    code: { concurrency: 3 },
+    inForce: { concurrency: 3 },
+  })
 })
 
 test('what people have set stays in force over a deployment', async () => {
@@ -36,6 +39,10 @@ test('what people have set stays in force over a deployment', async () => {
   await before.limits.set('order:concurrency', { concurrency: 2 })
   await before.close()
   await using after = await open(3)
-  expect(await after.limits.get('order:concurrency')).toMatchObject({ code: { concurrency: 3 }, inForce: { concurrency: 2 }, isSet: true })
+  expect(await after.limits.get('order:concurrency')).toMatchObject({
+    code: { concurrency: 3 },
+    inForce: { concurrency: 2 },
+    isSet: true,
+  })
   expect((await after.get('c')).status).toBe('queued')
 })

@@ -4,7 +4,9 @@ import { testEnv } from '../../sdk/testing/index.ts'
 
 test('a limit that is paused and resumed, or set to the numbers it has, keeps its rate', async () => {
   const times: number[] = []
-  const w = workflow('w', { rateLimit: { limit: 5, per: '1m' } }, async (ctx) => ctx.step('go', () => void times.push(env.clock.now())))
+  const w = workflow('w', { rateLimit: { limit: 5, per: '1m' } }, async (ctx) =>
+    ctx.step('go', () => void times.push(env.clock.now())),
+  )
   const env = await testEnv({ workflows: [w] })
   for (let i = 0; i < 40; i++) await env.start(w, undefined)
   await env.settle()
@@ -57,7 +59,9 @@ test('code with another period than before lets people in within that period', a
 
 test('a pause does not make more runs start than their rate has', async () => {
   const times: number[] = []
-  const w = workflow('w', { rateLimit: { limit: 1, per: '1m' } }, async (ctx) => ctx.step('go', () => void times.push(env.clock.now())))
+  const w = workflow('w', { rateLimit: { limit: 1, per: '1m' } }, async (ctx) =>
+    ctx.step('go', () => void times.push(env.clock.now())),
+  )
   const env = await testEnv({ workflows: [w] })
   await env.client.pause({ workflow: 'w' })
   for (let i = 0; i < 30; i++) await env.start(w, undefined)

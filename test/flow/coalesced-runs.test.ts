@@ -6,12 +6,16 @@ import { testEnv } from '../../sdk/testing/index.ts'
 const hits = z.object({ n: z.string().transform(Number) })
 
 test('a batched workflow goes on as new with what is left of its list', async () => {
-  const w = workflow('w', { input: hits, batch: { size: 3, wait: '1m' } }, async (ctx, list: { n: number }[]): Promise<number> => {
-    const [first, ...rest] = list
-    await ctx.step('one', () => first!.n)
-    if (rest.length > 0) return ctx.continueAsNew(rest.map(({ n }) => ({ n: String(n) })) as never)
-    return first!.n
-  })
+  const w = workflow(
+    'w',
+    { input: hits, batch: { size: 3, wait: '1m' } },
+    async (ctx, list: { n: number }[]): Promise<number> => {
+      const [first, ...rest] = list
+      await ctx.step('one', () => first!.n)
+      if (rest.length > 0) return ctx.continueAsNew(rest.map(({ n }) => ({ n: String(n) })) as never)
+      return first!.n
+    },
+  )
   const env = await testEnv({ workflows: [w] })
   const run = await env.start(w, { n: '1' } as never)
   await env.start(w, { n: '2' } as never)
@@ -59,10 +63,14 @@ test('a batched run that has ended is rerun with its list', async () => {
 
 test('a batched workflow with whole-run retries keeps its list', async () => {
   let n = 0
-  const w = workflow('w', { input: hits, batch: { size: 2, wait: '1m' }, retry: { attempts: 3 } }, async (_ctx, list: { n: number }[]) => {
-    if (n++ === 0) throw new Error('no')
-    return list.map((each) => each.n + 1)
-  })
+  const w = workflow(
+    'w',
+    { input: hits, batch: { size: 2, wait: '1m' }, retry: { attempts: 3 } },
+    async (_ctx, list: { n: number }[]) => {
+      if (n++ === 0) throw new Error('no')
+      return list.map((each) => each.n + 1)
+    },
+  )
   const env = await testEnv({ workflows: [w] })
   const run = await env.start(w, { n: '1' } as never)
   await env.start(w, { n: '2' } as never)
@@ -89,7 +97,9 @@ test('a rerun of a limited run comes to the limit', async () => {
 
 test('a batched workflow that is paused takes all that come, once', async () => {
   const seen: number[] = []
-  const w = workflow('w', { batch: { size: 3, wait: '1m' } }, async (ctx, list: number[]) => ctx.step('go', () => void seen.push(...list)))
+  const w = workflow('w', { batch: { size: 3, wait: '1m' } }, async (ctx, list: number[]) =>
+    ctx.step('go', () => void seen.push(...list)),
+  )
   const env = await testEnv({ workflows: [w] })
   await env.client.pause({ all: true })
   for (let i = 0; i < 10; i++) {
@@ -103,13 +113,20 @@ test('a batched workflow that is paused takes all that come, once', async () => 
 
 test('debounce.max counts, and a schedule of a batched and a debounced workflow runs', async () => {
   const seen: unknown[] = []
-  const d = workflow('d', { debounce: { key: () => 'k', wait: '10s', max: '30s' }, concurrency: { limit: 1 } }, async (ctx, n: number) =>
-    ctx.step('go', () => void seen.push(n)),
+  const d = workflow(
+    'd',
+    { debounce: { key: () => 'k', wait: '10s', max: '30s' }, concurrency: { limit: 1 } },
+    async (ctx, n: number) => ctx.step('go', () => void seen.push(n)),
   )
-  const b = workflow('b', { batch: { size: 5, wait: '10s' }, rateLimit: { limit: 1, per: '1m' } }, async (ctx, n: number[]) =>
-    ctx.step('go', () => void seen.push(n)),
+  const b = workflow(
+    'b',
+    { batch: { size: 5, wait: '10s' }, rateLimit: { limit: 1, per: '1m' } },
+    async (ctx, n: number[]) => ctx.step('go', () => void seen.push(n)),
   )
-  const env = await testEnv({ workflows: [d, b], schedules: [schedule('sd', { cron: '*/30 * * * *' }, d, 7), schedule('sb', { cron: '*/30 * * * *' }, b, 8)] })
+  const env = await testEnv({
+    workflows: [d, b],
+    schedules: [schedule('sd', { cron: '*/30 * * * *' }, d, 7), schedule('sb', { cron: '*/30 * * * *' }, b, 8)],
+  })
   await env.advance('65m')
   expect(seen).toEqual([7, [8], 7, [8]])
   const begun = env.clock.now()
@@ -123,10 +140,14 @@ test('debounce.max counts, and a schedule of a batched and a debounced workflow 
 })
 
 test('a batch that is cancelled before it begins: later starts are in other runs', async () => {
-  const w = workflow('w', { batch: { size: 3, wait: '1m' }, concurrency: { limit: 1 } }, async (ctx, list: number[]) => {
-    await ctx.sleep('10m')
-    return list
-  })
+  const w = workflow(
+    'w',
+    { batch: { size: 3, wait: '1m' }, concurrency: { limit: 1 } },
+    async (ctx, list: number[]) => {
+      await ctx.sleep('10m')
+      return list
+    },
+  )
   const env = await testEnv({ workflows: [w] })
   const first = await env.start(w, 1)
   await env.advance('2m')
@@ -142,7 +163,11 @@ test('a batch that is cancelled before it begins: later starts are in other runs
 
 test('an until in a limited workflow, and a limited step that pauses, hold nothing between', async () => {
   const one = limit('g-pause', { concurrency: 1 })
-  const p = workflow('p', async (ctx) => ctx.step('go', async ({ pause, lastCheckpoint }) => (lastCheckpoint ? 1 : pause('rest', '1h', 'x')), { limit: one }))
+  const p = workflow('p', async (ctx) =>
+    ctx.step('go', async ({ pause, lastCheckpoint }) => (lastCheckpoint ? 1 : pause('rest', '1h', 'x')), {
+      limit: one,
+    }),
+  )
   const q = workflow('q', async (ctx) => ctx.step('go', () => 2, { limit: one }))
   const env = await testEnv({ workflows: [p, q] })
   const first = await env.start(p, undefined)

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { Client } from '../../sdk/client.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { Registry, workflow } from '../../sdk/index.ts'
 import { VirtualClock } from '../../sdk/testing/index.ts'
 import { Database } from '../../sdk/worlds/local/database.ts'

@@ -27,53 +27,63 @@ test('a busy series: what a run writes to take its starts does not grow with how
   expect(await busy(40)).toBe(await busy(2))
 })
 
-const bills = (size: number | undefined) => workflow('bill', size === undefined ? {} : { batch: { size, wait: '1m' } }, async (_, inputs: number[]) => inputs)
+const bills = (size: number | undefined) =>
+  workflow('bill', size === undefined ? {} : { batch: { size, wait: '1m' } }, async (_, inputs: number[]) => inputs)
 
 test.each([
   ['raised', 10],
   ['removed', undefined],
-] as const)('a full batch behind which another has begun starts also when its size is %s by a deployment', async (_, size) => {
-  const old = bills(2)
-  const { open, take, wait } = slowCloud([old])
-  const client = open()
-  const { runId } = await client.start(old, 1 as never)
-  await client.start(old, 2 as never)
-  await client.start(old, 3 as never)
-  await wait(120_000)
-  await Promise.race([take(client, runId, { workflows: new Registry([bills(size)]) }), wait(600_000)])
-  expect(await client.get(runId)).toMatchObject({ status: 'completed', output: [1, 2] })
-})
+] as const)(
+  'a full batch behind which another has begun starts also when its size is %s by a deployment',
+  async (_, size) => {
+    const old = bills(2)
+    const { open, take, wait } = slowCloud([old])
+    const client = open()
+    const { runId } = await client.start(old, 1 as never)
+    await client.start(old, 2 as never)
+    await client.start(old, 3 as never)
+    await wait(120_000)
+    await Promise.race([take(client, runId, { workflows: new Registry([bills(size)]) }), wait(600_000)])
+    expect(await client.get(runId)).toMatchObject({ status: 'completed', output: [1, 2] })
+  },
+)
 
 test.each([
   ['fills a batch has it begin', { size: 2, wait: '30d' }, [0]],
   ['is the only one is started', { size: 10, wait: '10s' }, []],
-] as const)('a start that is repeated under its key and %s, whenever its first sender died', async (_, batch, before) => {
-  const bad: number[] = []
-  for (let n = 1; n <= 8; n++) {
-    const bill = workflow('bill', { batch }, async (_, inputs: number[]) => inputs)
-    const { open, take, wait, stop } = slowCloud([bill], `${n}`)
-    const client = open()
-    for (const input of before) await client.start(bill, input)
-    void open((nth) => nth === n)
-      .start(bill, 1, { idempotencyKey: 'k' })
-      .catch(() => {})
-    await wait(5_000)
-    const { runId } = await client.start(bill, 1, { idempotencyKey: 'k' })
-    await wait(30_000)
-    await take(client, runId)
-    const run = await client.get(runId).catch(() => undefined)
-    if (run?.status !== 'completed') bad.push(n)
-    stop()
-  }
-  expect(bad).toEqual([])
-})
+] as const)(
+  'a start that is repeated under its key and %s, whenever its first sender died',
+  async (_, batch, before) => {
+    const bad: number[] = []
+    for (let n = 1; n <= 8; n++) {
+      const bill = workflow('bill', { batch }, async (_, inputs: number[]) => inputs)
+      const { open, take, wait, stop } = slowCloud([bill], `${n}`)
+      const client = open()
+      for (const input of before) await client.start(bill, input)
+      void open((nth) => nth === n)
+        .start(bill, 1, { idempotencyKey: 'k' })
+        .catch(() => {})
+      await wait(5_000)
+      const { runId } = await client.start(bill, 1, { idempotencyKey: 'k' })
+      await wait(30_000)
+      await take(client, runId)
+      const run = await client.get(runId).catch(() => undefined)
+      if (run?.status !== 'completed') bad.push(n)
+      stop()
+    }
+    expect(bad).toEqual([])
+  },
+)
 
 test('a debounced run whose first sender died passes the limit of the key that it has in the end', async () => {
   const bad: number[] = []
   for (let n = 1; n <= 8; n++) {
     const save = workflow(
       'save',
-      { debounce: { key: () => 'doc', wait: '10s' }, concurrency: { limit: 1, key: ({ tenant }: { tenant: string }) => tenant } },
+      {
+        debounce: { key: () => 'doc', wait: '10s' },
+        concurrency: { limit: 1, key: ({ tenant }: { tenant: string }) => tenant },
+      },
       async (ctx, _: { tenant: string }) => ctx.sleep('1d'),
     )
     const { open, take, wait, stop } = slowCloud([save], `${n}`)
@@ -121,7 +131,9 @@ test('a start whose sender was frozen for more than a minute between its slot an
   const one = await starting
   await wait(120_000)
   for (const { runId } of [one, two]) await Promise.race([take(client, runId), wait(300_000)])
-  const outputs = await Promise.all([...new Set([one.runId, two.runId])].map(async (id) => (await client.get(id)).output as number[]))
+  const outputs = await Promise.all(
+    [...new Set([one.runId, two.runId])].map(async (id) => (await client.get(id)).output as number[]),
+  )
   expect(outputs.flat().sort()).toEqual([1, 2])
 })
 
@@ -135,7 +147,11 @@ test.each([
     const bad: unknown[] = []
     for (let seed = 0; seed < 12; seed++) {
       const got: unknown[] = []
-      const w = workflow('w', options as object, async (_, input: unknown) => void (Array.isArray(input) ? got.push(...input) : got.push(input)))
+      const w = workflow(
+        'w',
+        options as object,
+        async (_, input: unknown) => void (Array.isArray(input) ? got.push(...input) : got.push(input)),
+      )
       const { open, take, wait, stop, random } = slowCloud([w], `many ${seed}`)
       const accepted = new Map<number, string>()
       const starting = Array.from({ length: 40 }, async (_, n) => {

@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { REPEATS, seriesOf } from '../../sdk/flow/coalescing.ts'
+import { REPEATS, seriesOf } from '../../sdk/flow/coalescing/coalescing.ts'
 import { workflow } from '../../sdk/index.ts'
-import type { RunStore } from '../../sdk/ports.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 test('a thousand starts with one key become one run, with the last input, once it is quiet', async () => {
   const seen: unknown[] = []
-  const save = workflow('save', { debounce: { key: ({ doc }: { doc: string }) => doc, wait: '10s' } }, async (ctx, input: { doc: string; n: number }) => {
-    await ctx.step('save', () => void seen.push(input.n))
-    return input.n
-  })
+  const save = workflow(
+    'save',
+    { debounce: { key: ({ doc }: { doc: string }) => doc, wait: '10s' } },
+    async (ctx, input: { doc: string; n: number }) => {
+      await ctx.step('save', () => void seen.push(input.n))
+      return input.n
+    },
+  )
   const env = await testEnv({ workflows: [save] })
   const ids = new Set<string>()
   let last: Awaited<ReturnType<typeof env.start>> | undefined
@@ -43,9 +47,13 @@ test('a debounce that never gets quiet starts at the latest after its max', asyn
 
 test('a thousand starts become ten runs of a hundred, each input once', async () => {
   const got: number[][] = []
-  const bill = workflow('bill', { input: z.object({ n: z.number() }), batch: { size: 100, wait: '1m' } }, async (ctx, inputs) => {
-    await ctx.step('note', () => void got.push(inputs.map(({ n }) => n)))
-  })
+  const bill = workflow(
+    'bill',
+    { input: z.object({ n: z.number() }), batch: { size: 100, wait: '1m' } },
+    async (ctx, inputs) => {
+      await ctx.step('note', () => void got.push(inputs.map(({ n }) => n)))
+    },
+  )
   const env = await testEnv({ workflows: [bill] })
   const ids = new Set<string>()
   for (let n = 0; n < 1_000; n++) ids.add((await env.start(bill, { n })).runId)
@@ -56,8 +64,10 @@ test('a thousand starts become ten runs of a hundred, each input once', async ()
 })
 
 test('a batch that does not fill up starts when its time has come, and each key has its own', async () => {
-  const bill = workflow('bill', { batch: { size: 10, wait: '1m', key: ({ tenant }) => tenant } }, async (_, inputs: { tenant: string; n: number }[]) =>
-    inputs.map(({ n }) => n),
+  const bill = workflow(
+    'bill',
+    { batch: { size: 10, wait: '1m', key: ({ tenant }) => tenant } },
+    async (_, inputs: { tenant: string; n: number }[]) => inputs.map(({ n }) => n),
   )
   const env = await testEnv({ workflows: [bill] })
   const a = await env.start(bill, { tenant: 'a', n: 1 })
@@ -80,11 +90,21 @@ test('a process that dies while the starts are taken loses none of them', async 
 })
 
 test('what cannot be: an id or a time of its own, a key that cannot be made; and nothing is written', async () => {
-  const bill = workflow('bill', { batch: { size: 3, wait: '1m', key: ({ tenant }) => tenant } }, async (_, inputs: { tenant: string }[]) => inputs)
+  const bill = workflow(
+    'bill',
+    { batch: { size: 3, wait: '1m', key: ({ tenant }) => tenant } },
+    async (_, inputs: { tenant: string }[]) => inputs,
+  )
   const env = await testEnv({ workflows: [bill] })
-  await expect(env.client.start(bill, { tenant: 'a' }, { id: 'mine' })).rejects.toThrow('none of them can choose its id')
-  await expect(env.client.start(bill, {} as never)).rejects.toThrow("the key of workflow 'bill' must be a string, got undefined")
-  await expect(env.client.start(bill, null as never)).rejects.toThrow("the key of workflow 'bill' could not be made of this input")
+  await expect(env.client.start(bill, { tenant: 'a' }, { id: 'mine' })).rejects.toThrow(
+    'none of them can choose its id',
+  )
+  await expect(env.client.start(bill, {} as never)).rejects.toThrow(
+    "the key of workflow 'bill' must be a string, got undefined",
+  )
+  await expect(env.client.start(bill, null as never)).rejects.toThrow(
+    "the key of workflow 'bill' could not be made of this input",
+  )
   expect((await env.client.list()).runs).toEqual([])
 })
 
@@ -93,7 +113,9 @@ test('a start that is repeated under its key counts once, and one with another i
   const env = await testEnv({ workflows: [batched] })
   const { runId } = await env.client.start(batched, 1, { idempotencyKey: 'k' })
   expect((await env.client.start(batched, 1, { idempotencyKey: 'k' })).runId).toBe(runId)
-  await expect(env.client.start(batched, 2, { idempotencyKey: 'k' })).rejects.toThrow('another input was started under this idempotency key')
+  await expect(env.client.start(batched, 2, { idempotencyKey: 'k' })).rejects.toThrow(
+    'another input was started under this idempotency key',
+  )
   await env.advance('2m')
   expect((await env.client.get(runId)).output).toEqual([1])
   expect((await env.client.start(batched, 1, { idempotencyKey: 'k' })).runId).toBe(runId)
@@ -135,19 +157,22 @@ test('a start whose sender died before it was stored counts once when it is repe
 test.each([
   ['batched', { batch: { size: 3, wait: '1m' } }, [[1, 2], [9]]],
   ['debounced', { debounce: { key: () => 'k', wait: '1m' } }, [2, 9]],
-] as const)('a %s start that was long on its way is in a run of its own, and its first run did not wait for it', async (_, options, outputs) => {
-  const bill = workflow('bill', options as object, async (_, input: unknown) => input)
-  const env = await testEnv({ workflows: [bill] })
-  await env.client.start(bill, 1)
-  const first = await env.start(bill, 2)
-  // It has a slot in the first run.
-  const { isHeld, goesOn } = holdNextStart(env.client.world.store)
-  const slow = env.client.start(bill, 9)
-  await isHeld
-  expect(await first.result()).toEqual(outputs[0])
-  goesOn()
-  expect(await env.skipUntil((await slow).result())).toEqual(outputs[1])
-})
+] as const)(
+  'a %s start that was long on its way is in a run of its own, and its first run did not wait for it',
+  async (_, options, outputs) => {
+    const bill = workflow('bill', options as object, async (_, input: unknown) => input)
+    const env = await testEnv({ workflows: [bill] })
+    await env.client.start(bill, 1)
+    const first = await env.start(bill, 2)
+    // It has a slot in the first run.
+    const { isHeld, goesOn } = holdNextStart(env.client.world.store)
+    const slow = env.client.start(bill, 9)
+    await isHeld
+    expect(await first.result()).toEqual(outputs[0])
+    goesOn()
+    expect(await env.skipUntil((await slow).result())).toEqual(outputs[1])
+  },
+)
 
 test('a debounced start that comes to its slot after a later one is passed over, and leaves nothing', async () => {
   const save = workflow('save', { debounce: { key: () => 'k', wait: '1m' } }, async (ctx, n: number) => {

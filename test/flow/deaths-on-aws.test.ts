@@ -69,7 +69,9 @@ test.each(['cancelled', 'raced'] as const)(
     for (let n = 1; n <= 16; n++) {
       const one = limit('a-unwanted', { concurrency: 1 })
       let release = () => {}
-      const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }))
+      const hold = workflow('hold', async (ctx) =>
+        ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }),
+      )
       const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
       const unsure = workflow('unsure', async (ctx) => {
         try {
@@ -176,7 +178,9 @@ test('whoever of several dies at any call: nobody is over the limit, and all com
 test('a runner of gathered starts that dies anywhere: each input is in one run, once', async () => {
   const bad: unknown[] = []
   for (let n = 1; n <= 24; n++) {
-    const w = workflow('w', { batch: { size: 3, wait: '1m' } }, async (ctx, list: number[]) => ctx.step('x', () => list))
+    const w = workflow('w', { batch: { size: 3, wait: '1m' } }, async (ctx, list: number[]) =>
+      ctx.step('x', () => list),
+    )
     const { open, take, wait, stop } = slowCloud([w], `${n}`)
     const client = open()
     const ids = new Set<string>()
@@ -193,7 +197,9 @@ test('a runner of gathered starts that dies anywhere: each input is in one run, 
       await wait(61_000)
       for (const id of ids) await take(client, id)
     }
-    const outputs = (await Promise.all([...ids].map(async (id) => (await client.get(id)).output as number[]))).flat().sort()
+    const outputs = (await Promise.all([...ids].map(async (id) => (await client.get(id)).output as number[])))
+      .flat()
+      .sort()
     if (String(outputs) !== '0,1,2,3,4,5,6,7') bad.push([n, outputs])
     stop()
   }
@@ -222,7 +228,8 @@ test.each(['cancel-running', 'queue-latest'] as const)(
         await wait(31_000)
       }
       const status = async (id: string) => (await client.get(id)).status
-      const got = onConflict === 'queue-latest' ? [await status('b'), await status('c')] : [await status('a'), await status('c')]
+      const got =
+        onConflict === 'queue-latest' ? [await status('b'), await status('c')] : [await status('a'), await status('c')]
       const want = onConflict === 'queue-latest' ? ['cancelled', 'queued'] : ['cancelled', 'sleeping']
       if (String(got) !== String(want)) bad.push([n, got])
       stop()
@@ -237,7 +244,10 @@ test('many steps of one run at a limit write no more for each than few do', asyn
     const one = limit('a-many', { concurrency: 2 })
     const all = workflow(
       'all',
-      async (ctx) => void (await ctx.map('each', [...Array(n).keys()], (c) => c.step('go', () => wait(1_000), { limit: one }), { concurrency: 1_000 })),
+      async (ctx) =>
+        void (await ctx.map('each', [...Array(n).keys()], (c) => c.step('go', () => wait(1_000), { limit: one }), {
+          concurrency: 1_000,
+        })),
     )
     const { open, take, wait, writes, clock, stop } = slowCloud([all], 'many')
     const client = open()
@@ -341,7 +351,9 @@ test('the same without a pause', async () => {
 
 test('a paused run whose body takes longer than its runner has is queued before the runner has to stop', async () => {
   let begun = 0
-  const long = workflow('long', async (ctx) => ctx.step('work', () => (++begun === 1 ? new Promise<void>(() => {}) : undefined)))
+  const long = workflow('long', async (ctx) =>
+    ctx.step('work', () => (++begun === 1 ? new Promise<void>(() => {}) : undefined)),
+  )
   const { open, take, wait, clock } = slowCloud([long])
   const client = open()
   const { runId } = await client.start(long)

@@ -5,7 +5,9 @@ import { slowCloud } from '../outside/slow-cloud.ts'
 
 test('a signal to a run in line is there when it starts', async () => {
   const go = signal<number>('go')
-  const w = workflow('w', { concurrency: { limit: 1 } }, async (ctx, n: number) => (n === 0 ? void (await ctx.sleep('1h')) : ctx.waitFor(go)))
+  const w = workflow('w', { concurrency: { limit: 1 } }, async (ctx, n: number) =>
+    n === 0 ? void (await ctx.sleep('1h')) : ctx.waitFor(go),
+  )
   const env = await testEnv({ workflows: [w] })
   await env.start(w, 0)
   const second = await env.start(w, 1)
@@ -18,7 +20,11 @@ test('a running limited step that is cancelled gives its slot to its own undo', 
   const undone: string[] = []
   const w = workflow('w', async (ctx) => {
     ctx.compensate('undo', () => void undone.push('x'), { limit: one })
-    await ctx.step('go', ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))), { limit: one })
+    await ctx.step(
+      'go',
+      ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      { limit: one },
+    )
   })
   const env = await testEnv({ workflows: [w] })
   const run = await env.start(w, undefined)

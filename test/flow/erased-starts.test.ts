@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { withCodec } from '../../sdk/codec/with-codec.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, type Codec, Registry, workflow } from '../../sdk/index.ts'
-import type { World } from '../../sdk/ports.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { VirtualClock } from '../../sdk/testing/index.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
@@ -20,7 +20,11 @@ interface Patient {
 const flow = { key: ({ customer }: Patient) => String(customer), wait: '1h' } as const
 const tags = ({ customer }: Patient) => [`customer:${customer}`]
 const debounced = workflow('mail', { tags, debounce: flow }, async (_ctx, input: Patient) => input.customer)
-const batched = workflow('bill', { tags, batch: { ...flow, size: 10 } }, async (_ctx, inputs: Patient[]) => inputs.length)
+const batched = workflow(
+  'bill',
+  { tags, batch: { ...flow, size: 10 } },
+  async (_ctx, inputs: Patient[]) => inputs.length,
+)
 const registry = new Registry([debounced, batched])
 
 interface Stage {
@@ -49,7 +53,9 @@ const stages: Record<string, (codec?: Codec) => Promise<Stage>> = {
             .all()
             .flatMap((row) => Object.values(row)),
         )
-        return values.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value))).join('\n')
+        return values
+          .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)))
+          .join('\n')
       },
       async close() {
         await world.close()
@@ -59,7 +65,8 @@ const stages: Record<string, (codec?: Codec) => Promise<Stage>> = {
   },
   async aws(codec) {
     const { world, clock, table, aws } = openAwsInMemory({ seed: 'starts' })
-    const text = (_key: string, value: unknown) => (value instanceof Uint8Array ? inflateRawSync(value).toString() : value)
+    const text = (_key: string, value: unknown) =>
+      value instanceof Uint8Array ? inflateRawSync(value).toString() : value
     return {
       world: withCodec(world, codec),
       clock,
@@ -79,7 +86,13 @@ async function staged(kind: string, codec?: Codec) {
   const client = new Client(stage.world, registry)
   const take = (runId: string) => runOnce(stage.world, registry, runId, { lease: { owner: 'runner', ms: 30_000 } })
   const start = async (of: typeof debounced | typeof batched, diagnosis = SECRET, idempotencyKey?: string) =>
-    (await client.start(of as typeof debounced, { customer: 42, diagnosis }, idempotencyKey === undefined ? {} : { idempotencyKey })).runId
+    (
+      await client.start(
+        of as typeof debounced,
+        { customer: 42, diagnosis },
+        idempotencyKey === undefined ? {} : { idempotencyKey },
+      )
+    ).runId
   return { ...stage, client, take, start, [Symbol.asyncDispose]: stage.close }
 }
 
@@ -115,7 +128,9 @@ describe.each(Object.keys(stages))('starts that become one run, in the %s world'
     const runId = await it.start(debounced, SECRET, 'k1')
     await it.client.terminate(runId)
     expect(await it.start(debounced, SECRET, 'k1')).toBe(runId)
-    await expect(it.start(debounced, 'another', 'k1')).rejects.toThrow('another input was started under this idempotency key')
+    await expect(it.start(debounced, 'another', 'k1')).rejects.toThrow(
+      'another input was started under this idempotency key',
+    )
     const next = await it.start(debounced)
     expect(next).not.toBe(runId)
     await it.client.terminate(next)

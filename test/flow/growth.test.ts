@@ -22,7 +22,9 @@ test('keys that are not in use any more are forgotten: a run in line behind a ra
     await env.client.cancel((await env.start(w, `k${i}`)).runId)
   }
   await env.advance('40d')
-  expect((await env.client.list()).runs.every(({ status }) => status === 'completed' || status === 'cancelled')).toBe(true)
+  expect((await env.client.list()).runs.every(({ status }) => status === 'completed' || status === 'cancelled')).toBe(
+    true,
+  )
   expect(await env.client.world.documents.list('gates w:rate')).toHaveLength(0)
 })
 

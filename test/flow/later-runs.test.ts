@@ -4,7 +4,9 @@ import { testEnv } from '../../sdk/testing/index.ts'
 
 test('a limit that is paused lets nobody in, not even who was told a time', async () => {
   const times: number[] = []
-  const w = workflow('w', { rateLimit: { limit: 1, per: '1h' } }, async (ctx) => ctx.step('go', () => void times.push(env.clock.now())))
+  const w = workflow('w', { rateLimit: { limit: 1, per: '1h' } }, async (ctx) =>
+    ctx.step('go', () => void times.push(env.clock.now())),
+  )
   const env = await testEnv({ workflows: [w] })
   for (let i = 0; i < 5; i++) await env.start(w, undefined)
   await env.settle()
@@ -16,7 +18,9 @@ test('a limit that is paused lets nobody in, not even who was told a time', asyn
 
 test('a gathered run that is cancelled is cancelled, and starts after that are in another', async () => {
   const seen: number[] = []
-  const w = workflow('w', { debounce: { key: () => 'k', wait: '1m' } }, async (ctx, n: number) => ctx.step('go', () => void seen.push(n)))
+  const w = workflow('w', { debounce: { key: () => 'k', wait: '1m' } }, async (ctx, n: number) =>
+    ctx.step('go', () => void seen.push(n)),
+  )
   const env = await testEnv({ workflows: [w] })
   const first = await env.start(w, 1)
   await env.advance('40s')
@@ -32,7 +36,9 @@ test('a gathered run that is cancelled is cancelled, and starts after that are i
 test('a task that is out when its run goes on without it, in a map that needs fewer, leaves its limit', async () => {
   const gpu = limit('l-need', { concurrency: 2 })
   const w = workflow('w', async (ctx) => {
-    await ctx.map('each', [1, 2], (c, n) => (n === 1 ? c.sleep('1m') : c.task('render', n, { limit: gpu })), { need: 1 } as never)
+    await ctx.map('each', [1, 2], (c, n) => (n === 1 ? c.sleep('1m') : c.task('render', n, { limit: gpu })), {
+      need: 1,
+    } as never)
     await ctx.sleep('30d')
   })
   const next = workflow('next', async (ctx) => ctx.step('go', () => 1, { limit: gpu }))
@@ -54,7 +60,8 @@ test('a run that stands in line holds its own timeout back, and ends in time onc
 })
 
 test('batches that wait at a limit hold no more than their size after it was made smaller', async () => {
-  const of = (size: number) => workflow('w', { batch: { size, wait: '10m' } }, async (_ctx, list: number[]) => list.length)
+  const of = (size: number) =>
+    workflow('w', { batch: { size, wait: '10m' } }, async (_ctx, list: number[]) => list.length)
   const env = await testEnv({ workflows: [of(10)] })
   const ids = new Set<string>()
   for (let i = 0; i < 6; i++) ids.add((await env.client.start('w', i)).runId)
@@ -83,11 +90,15 @@ test('a parent that is terminated ends its queued child, and detached children o
 })
 
 test('keyed concurrency, singleton cancel-running and pauses together leave one', async () => {
-  const w = workflow('w', { singleton: { key: () => 'k', onConflict: 'cancel-running' }, concurrency: { limit: 1 } }, async (ctx, n: number) => {
-    ctx.compensate('undo', () => 1)
-    await ctx.sleep('1h')
-    return n
-  })
+  const w = workflow(
+    'w',
+    { singleton: { key: () => 'k', onConflict: 'cancel-running' }, concurrency: { limit: 1 } },
+    async (ctx, n: number) => {
+      ctx.compensate('undo', () => 1)
+      await ctx.sleep('1h')
+      return n
+    },
+  )
   const env = await testEnv({ workflows: [w] })
   const first = await env.start(w, 1)
   await env.settle()

@@ -13,7 +13,9 @@ test.each(['terminated', 'paused'] as const)(
       for (let n = 0; n < 3; n++) {
         const one = limit(`several`, { concurrency: 1 })
         let release = () => {}
-        const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }))
+        const hold = workflow('hold', async (ctx) =>
+          ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }),
+        )
         const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
         const many = workflow('many', async (ctx) => {
           await Promise.all(Array.from({ length: count }, (_, i) => ctx.step(`s${i}`, () => 1, { limit: one })))
@@ -47,42 +49,47 @@ test.each(['terminated', 'paused'] as const)(
   },
 )
 
-test.each(['pause', 'terminate'] as const)('local: a run with several steps in line leaves the limit to others on %s', async (how) => {
-  const one = limit('sl-local', { concurrency: 1 })
-  const hold = workflow('hold', async (ctx) => ctx.task('outside', undefined as never, { limit: one } as never))
-  const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
-  const many = workflow('many', async (ctx) => {
-    await Promise.all(['c', 'b', 'a'].map((name) => ctx.step(name, () => 1, { limit: one })))
-  })
-  const env = await testEnv({ workflows: [hold, quick, many] })
-  const a = await env.start(hold)
-  await env.advance('1s')
-  const b = await env.start(many)
-  await env.advance('1s')
-  const c = await env.start(quick)
-  await env.advance('1s')
-  if (how === 'pause') await env.client.pause({ run: b.runId })
-  else {
-    const { store } = env.client.world
-    const terminate = store.terminate.bind(store)
-    // B is terminated right behind the end of A, before it has heard of its turn.
-    store.terminate = async (...args) => {
-      const ended = await terminate(...args)
-      store.terminate = terminate
-      const too = await terminate(b.runId, 'too')
-      return { ...ended, wakes: [...ended.wakes, ...too.wakes] }
+test.each(['pause', 'terminate'] as const)(
+  'local: a run with several steps in line leaves the limit to others on %s',
+  async (how) => {
+    const one = limit('sl-local', { concurrency: 1 })
+    const hold = workflow('hold', async (ctx) => ctx.task('outside', undefined as never, { limit: one } as never))
+    const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
+    const many = workflow('many', async (ctx) => {
+      await Promise.all(['c', 'b', 'a'].map((name) => ctx.step(name, () => 1, { limit: one })))
+    })
+    const env = await testEnv({ workflows: [hold, quick, many] })
+    const a = await env.start(hold)
+    await env.advance('1s')
+    const b = await env.start(many)
+    await env.advance('1s')
+    const c = await env.start(quick)
+    await env.advance('1s')
+    if (how === 'pause') await env.client.pause({ run: b.runId })
+    else {
+      const { store } = env.client.world
+      const terminate = store.terminate.bind(store)
+      // B is terminated right behind the end of A, before it has heard of its turn.
+      store.terminate = async (...args) => {
+        const ended = await terminate(...args)
+        store.terminate = terminate
+        const too = await terminate(b.runId, 'too')
+        return { ...ended, wakes: [...ended.wakes, ...too.wakes] }
+      }
     }
-  }
-  await env.client.terminate(a.runId)
-  await env.advance('3h')
-  expect((await c.get()).status).toBe('completed')
-})
+    await env.client.terminate(a.runId)
+    await env.advance('3h')
+    expect((await c.get()).status).toBe('completed')
+  },
+)
 
 test('a rate holds over a pause: a step that was let in while its run was being paused is counted when it begins', async () => {
   const rated = limit('sl-rate', { rate: 2, per: '10s' })
   const at: number[] = []
   const many = workflow('many', async (ctx) => {
-    await Promise.all(['d', 'c', 'b', 'a'].map((name) => ctx.step(name, () => void at.push(env.clock.now()), { limit: rated })))
+    await Promise.all(
+      ['d', 'c', 'b', 'a'].map((name) => ctx.step(name, () => void at.push(env.clock.now()), { limit: rated })),
+    )
   })
   const quick = workflow('quick', async (ctx) => ctx.step('go', () => void at.push(env.clock.now()), { limit: rated }))
   const env = await testEnv({ workflows: [many, quick] })
@@ -103,7 +110,9 @@ test('a rate holds over a pause: a step that was let in while its run was being 
 test('a run that is terminated while some of its steps are inside a limit and others in line leaves it to the next run', async () => {
   const two = limit('map-term', { concurrency: 2 })
   const many = workflow('many', async (ctx) => {
-    await Promise.all(Array.from({ length: 6 }, (_, i) => ctx.step(`s${i}`, () => new Promise<void>(() => {}), { limit: two })))
+    await Promise.all(
+      Array.from({ length: 6 }, (_, i) => ctx.step(`s${i}`, () => new Promise<void>(() => {}), { limit: two })),
+    )
   })
   const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: two }))
   const { open, take, wait } = slowCloud([many, quick])
@@ -142,7 +151,9 @@ test.each(['terminated', 'paused'] as const)(
 test('a run that goes on as new in the last moments of its runner leaves the line that a step of it stood in', async () => {
   const one = limit('rel-cont', { concurrency: 1 })
   let release = () => {}
-  const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }))
+  const hold = workflow('hold', async (ctx) =>
+    ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }),
+  )
   const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
   const again = workflow('again', async (ctx, n: number) => {
     if (n === 1) return ctx.sleep('30d')
@@ -175,7 +186,9 @@ test('a paused run whose one step still runs for long takes no turns for those o
   const one = limit('pt', { concurrency: 1 })
   let end = () => {}
   const many = workflow('many', async (ctx) => {
-    const steps = ['a', 'b', 'c'].map((name) => ctx.step(name, () => new Promise<void>((resolve) => (end = resolve)), { limit: one }))
+    const steps = ['a', 'b', 'c'].map((name) =>
+      ctx.step(name, () => new Promise<void>((resolve) => (end = resolve)), { limit: one }),
+    )
     await Promise.all([ctx.step('long', () => new Promise<void>(() => {})), ...steps])
   })
   const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))

@@ -52,7 +52,9 @@ test('the undoing of a cancelled task gets the slot that the task had', async ()
 test('a task in line whose run is cancelled keeps no slot while the run cleans up, nor afterwards', async () => {
   const gpu = limit('t-line-cancel', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), { limit: gpu }),
+    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), {
+      limit: gpu,
+    }),
   )
   const render = workflow('render', async (ctx) => {
     try {

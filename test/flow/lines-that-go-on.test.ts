@@ -19,10 +19,14 @@ test('runs that start later come to their limits too', async () => {
 
 test('gathered runs come to the limits of their workflow', async () => {
   const times: number[] = []
-  const bill = workflow('bill', { batch: { size: 2, wait: '1m' }, rateLimit: { limit: 1, per: '1h' } }, async (ctx, inputs: number[]) => {
-    await ctx.step('note', () => void times.push(env.clock.now()))
-    return inputs
-  })
+  const bill = workflow(
+    'bill',
+    { batch: { size: 2, wait: '1m' }, rateLimit: { limit: 1, per: '1h' } },
+    async (ctx, inputs: number[]) => {
+      await ctx.step('note', () => void times.push(env.clock.now()))
+      return inputs
+    },
+  )
   const env = await testEnv({ workflows: [bill] })
   const ids = []
   for (let i = 0; i < 6; i++) ids.push(await env.start(bill, i))
@@ -30,25 +34,36 @@ test('gathered runs come to the limits of their workflow', async () => {
   expect(times[2]! - times[0]!).toBeGreaterThanOrEqual(2 * 3_600_000)
 })
 
-test.each(['cancel', 'terminate'] as const)('a run that is to be let in later and is told to %s leaves its time to those behind it', async (act) => {
-  const slow = workflow('slow', { rateLimit: { limit: 1, per: '1m' } }, async (_, n: number) => n)
-  const env = await testEnv({ workflows: [slow] })
-  const runs = []
-  for (let i = 0; i < 5; i++) runs.push(await env.start(slow, i))
-  await env.settle()
-  if (act === 'cancel') await runs[1]!.cancel()
-  else await env.client.terminate(runs[1]!.runId)
-  await env.advance('1h')
-  const states = []
-  for (const run of runs) states.push(await run.status())
-  expect(states).toEqual(['completed', act === 'cancel' ? 'cancelled' : 'terminated', 'completed', 'completed', 'completed'])
-})
+test.each(['cancel', 'terminate'] as const)(
+  'a run that is to be let in later and is told to %s leaves its time to those behind it',
+  async (act) => {
+    const slow = workflow('slow', { rateLimit: { limit: 1, per: '1m' } }, async (_, n: number) => n)
+    const env = await testEnv({ workflows: [slow] })
+    const runs = []
+    for (let i = 0; i < 5; i++) runs.push(await env.start(slow, i))
+    await env.settle()
+    if (act === 'cancel') await runs[1]!.cancel()
+    else await env.client.terminate(runs[1]!.runId)
+    await env.advance('1h')
+    const states = []
+    for (const run of runs) states.push(await run.status())
+    expect(states).toEqual([
+      'completed',
+      act === 'cancel' ? 'cancelled' : 'terminated',
+      'completed',
+      'completed',
+      'completed',
+    ])
+  },
+)
 
 test('a step in line whose run begins anew leaves the line, and a limit that was renamed is not waited for', async () => {
   const one = limit('lines-one', { concurrency: 1 })
   const other = limit('lines-other', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: one }),
+    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+      limit: one,
+    }),
   )
   const before = workflow('moves', async (ctx) => {
     await ctx.step('ask', () => 1, { limit: one })
@@ -75,7 +90,11 @@ test('a step in line whose run begins anew leaves the line, and a limit that was
 test('a paused workflow keeps no place of a limit that others use', async () => {
   const shared = limit('lines-shared', { concurrency: 1 })
   const hold = (name: string) =>
-    workflow(name, async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: shared }))
+    workflow(name, async (ctx) =>
+      ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+        limit: shared,
+      }),
+    )
   const [first, paused, other] = [hold('first'), hold('paused'), hold('other')]
   const env = await testEnv({ workflows: [first, paused, other] })
   await env.start(first, undefined)
@@ -151,16 +170,22 @@ test('numbers that are set count at once, and end a rest', async () => {
   await env.advance('1m')
   // The first was told its time, and keeps it.
   expect(await behind.status()).toBe('completed')
-  await expect(env.client.limits.set('w:rate', { concurrency: 1 })).rejects.toThrow('it takes a rate and no concurrency')
+  await expect(env.client.limits.set('w:rate', { concurrency: 1 })).rejects.toThrow(
+    'it takes a rate and no concurrency',
+  )
 })
 
 test('a child beside a singleton that has not ended is refused, and its schedule goes on', async () => {
-  const sync = workflow('sync', { singleton: { key: () => 'one', onConflict: 'skip' } }, async (ctx) => ctx.sleep('90m'))
+  const sync = workflow('sync', { singleton: { key: () => 'one', onConflict: 'skip' } }, async (ctx) =>
+    ctx.sleep('90m'),
+  )
   const parent = workflow('parent', async (ctx) => ctx.run(sync, undefined))
   const hourly = schedule('hourly', { cron: '0 * * * *' }, sync, undefined)
   const env = await testEnv({ workflows: [sync, parent], schedules: [hourly] })
   await env.start(sync, undefined)
-  await expect((await env.start(parent, undefined)).result()).rejects.toThrow('has the same singleton key and has not ended')
+  await expect((await env.start(parent, undefined)).result()).rejects.toThrow(
+    'has the same singleton key and has not ended',
+  )
   await env.advance('6h')
   const { runs } = await env.client.list({ workflow: 'sync' })
   expect(runs.length).toBeGreaterThanOrEqual(3)

@@ -2,14 +2,17 @@ import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
-test.each(['constructor', 'toString', 'valueOf'])("a run with the id '%s' comes to its limit like others", async (id) => {
-  const w = workflow('w', { concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
-  const env = await testEnv({ workflows: [w] })
-  const first = await env.start(w, undefined)
-  const odd = await env.start(w, undefined, { id })
-  expect([await first.status(), await odd.status()]).toEqual(['sleeping', 'queued'])
-  await odd.result()
-})
+test.each(['constructor', 'toString', 'valueOf'])(
+  "a run with the id '%s' comes to its limit like others",
+  async (id) => {
+    const w = workflow('w', { concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
+    const env = await testEnv({ workflows: [w] })
+    const first = await env.start(w, undefined)
+    const odd = await env.start(w, undefined, { id })
+    expect([await first.status(), await odd.status()]).toEqual(['sleeping', 'queued'])
+    await odd.result()
+  },
+)
 
 test('lanes are those of the tenant, also where the workflow is a singleton by something else', async () => {
   const order: string[] = []
@@ -73,10 +76,14 @@ test.fails('each of many steps of one run looks a few times where it stands, how
 
 test('a debounced run that is let in holds no slot while it waits for quiet', async () => {
   const done: string[] = []
-  const w = workflow('w', { debounce: { key: ({ doc }) => doc, wait: '1m' }, concurrency: { limit: 1 } }, async (ctx, { doc }: { doc: string }) => {
-    await ctx.step('go', () => void done.push(doc))
-    await ctx.sleep('3m')
-  })
+  const w = workflow(
+    'w',
+    { debounce: { key: ({ doc }) => doc, wait: '1m' }, concurrency: { limit: 1 } },
+    async (ctx, { doc }: { doc: string }) => {
+      await ctx.step('go', () => void done.push(doc))
+      await ctx.sleep('3m')
+    },
+  )
   const env = await testEnv({ workflows: [w] })
   await env.start(w, { doc: 'a' })
   await env.advance('61s')
@@ -115,7 +122,9 @@ test('a limit with a key holds for the input that the debounced run gets', async
 })
 
 test('the place in line is when it is let in', async () => {
-  const w = workflow('w', { concurrency: [{ limit: 100, key: (t: string) => t }, { limit: 1 }] }, async (ctx) => ctx.sleep('1m'))
+  const w = workflow('w', { concurrency: [{ limit: 100, key: (t: string) => t }, { limit: 1 }] }, async (ctx) =>
+    ctx.sleep('1m'),
+  )
   const env = await testEnv({ workflows: [w] })
   for (const big of ['a', 'c', 'e', 'g']) for (let i = 0; i < 20; i++) await env.start(w, big)
   const small = await env.start(w, 'b')

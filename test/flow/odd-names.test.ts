@@ -4,14 +4,29 @@ import { testEnv } from '../../sdk/testing/index.ts'
 
 test("a workflow with limits whose name begins with 'pause:' is refused: its limits would look like pauses", () => {
   for (const name of ['pause', 'pause:nightly'])
-    expect(() => workflow(name, { concurrency: { limit: 1 } }, async () => {})).toThrow(`a workflow with limits cannot be named '${name}'`)
+    expect(() => workflow(name, { concurrency: { limit: 1 } }, async () => {})).toThrow(
+      `a workflow with limits cannot be named '${name}'`,
+    )
   workflow('pause:nightly', async () => {})
 })
 
 test('odd keys are keys', async () => {
-  const w = workflow('w', { concurrency: [{ limit: 1, key: (key: string) => key }, { limit: 100 }] }, async (ctx) => ctx.sleep('1h'))
+  const w = workflow('w', { concurrency: [{ limit: 1, key: (key: string) => key }, { limit: 100 }] }, async (ctx) =>
+    ctx.sleep('1h'),
+  )
   const env = await testEnv({ workflows: [w] })
-  for (const key of ['__proto__', 'constructor', ' ', '💥'.repeat(50), '0', 'a/b', 'a:b', 'null', 'É', 'É'.normalize('NFD')]) {
+  for (const key of [
+    '__proto__',
+    'constructor',
+    ' ',
+    '💥'.repeat(50),
+    '0',
+    'a/b',
+    'a:b',
+    'null',
+    'É',
+    'É'.normalize('NFD'),
+  ]) {
     const first = await env.start(w, key)
     const second = await env.start(w, key)
     expect([key, await first.status(), await second.status()]).toEqual([key, 'sleeping', 'queued'])
@@ -23,7 +38,9 @@ test('odd keys are keys', async () => {
 test('odd step names are holders', async () => {
   const one = limit('n-odd', { concurrency: 1 })
   const w = workflow('w', async (ctx, name: string) =>
-    ctx.step(name, () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: one }),
+    ctx.step(name, () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+      limit: one,
+    }),
   )
   const env = await testEnv({ workflows: [w] })
   const runs = []
@@ -40,7 +57,9 @@ test('a run with a long id that dies inside a limit is found to be gone', async 
   const one = limit('n-long', { concurrency: 1 })
   const w = workflow('w', async (ctx) =>
     ctx.scope('s'.repeat(90), async (c) =>
-      c.step('t'.repeat(90), () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), { limit: one }),
+      c.step('t'.repeat(90), () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), {
+        limit: one,
+      }),
     ),
   )
   const env = await testEnv({ workflows: [w] })

@@ -5,7 +5,9 @@ import { slowCloud } from '../outside/slow-cloud.ts'
 export async function oneInside(name: string) {
   const one = limit(name, { concurrency: 1 })
   let release = () => {}
-  const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }))
+  const hold = workflow('hold', async (ctx) =>
+    ctx.step('hold', () => new Promise<void>((resolve) => (release = resolve)), { limit: one }),
+  )
   const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
   const { open, take, wait } = slowCloud([hold, quick])
   const client = open()

@@ -3,16 +3,28 @@ import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 test.each([
-  [{ concurrency: 5 }, "workflow 'w': write its concurrency as `concurrency: { limit: 5 }`, or as a list of such limits"],
-  [{ concurrency: [{ max: 3 }] }, "workflow 'w': write its concurrency as `concurrency: { limit: 5 }`, or as a list of such limits"],
-  [{ rateLimit: { rate: 100, per: '1m' } }, "workflow 'w': write its rateLimit as `rateLimit: { limit: 100, per: '1m' }`"],
+  [
+    { concurrency: 5 },
+    "workflow 'w': write its concurrency as `concurrency: { limit: 5 }`, or as a list of such limits",
+  ],
+  [
+    { concurrency: [{ max: 3 }] },
+    "workflow 'w': write its concurrency as `concurrency: { limit: 5 }`, or as a list of such limits",
+  ],
+  [
+    { rateLimit: { rate: 100, per: '1m' } },
+    "workflow 'w': write its rateLimit as `rateLimit: { limit: 100, per: '1m' }`",
+  ],
   [{ rateLimit: { limit: 100 } }, "workflow 'w': write its rateLimit as `rateLimit: { limit: 100, per: '1m' }`"],
 ])('what is written as for a named limit is refused with what to write on a workflow: %j', (options, message) => {
   expect(() => workflow('w', options as never, async () => 1)).toThrow(message)
 })
 
 test.each([
-  [{ rateLimit: 0 }, "workflow 'w': write its rateLimit as `rateLimit: { limit: 100, per: '1m' }`, or leave it out; got 0"],
+  [
+    { rateLimit: 0 },
+    "workflow 'w': write its rateLimit as `rateLimit: { limit: 100, per: '1m' }`, or leave it out; got 0",
+  ],
   [{ debounce: false }, 'or leave it out; got false'],
   [{ batch: null }, 'or leave it out; got null'],
   [{ concurrency: [] }, 'its concurrency is an empty list; leave it out'],
@@ -26,7 +38,9 @@ test.each(['concurrency', 'priority'] as const)(
     for (const of of [async () => 'a', () => Promise.reject(new Error('no'))]) {
       const w = workflow('w', { [name]: name === 'concurrency' ? { limit: 1, key: of } : of } as never, async () => 1)
       const env = await testEnv({ workflows: [w] })
-      await expect(env.client.start(w)).rejects.toThrow('it gives a promise, and has to be made at once, of the input alone')
+      await expect(env.client.start(w)).rejects.toThrow(
+        'it gives a promise, and has to be made at once, of the input alone',
+      )
       expect((await env.client.list()).runs).toEqual([])
     }
   },

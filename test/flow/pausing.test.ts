@@ -19,7 +19,11 @@ test('while everything is paused new runs queue and sleeping ones stay due; resu
   for (let i = 0; i < 200; i++) runs.push(await env.start(quick, undefined))
   await env.advance('2h')
   expect(await asleep.status()).toBe('queued')
-  expect((await runs[7]!.get()).queue).toMatchObject({ limit: 'pause:all', place: { count: expect.any(Number) }, paused: true })
+  expect((await runs[7]!.get()).queue).toMatchObject({
+    limit: 'pause:all',
+    place: { count: expect.any(Number) },
+    paused: true,
+  })
   expect(times).toEqual([])
   // A deployment changes nothing about it.
   await env.restart([nap, quick])
@@ -54,7 +58,11 @@ test('a pause of a workflow leaves the others alone, and one of a run its siblin
 test('a step that runs when the pause comes ends, and the next one does not begin', async () => {
   const done: string[] = []
   const two = workflow('two', async (ctx) => {
-    await ctx.step('first', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)).then(() => void done.push('first')))
+    await ctx.step('first', () =>
+      new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)).then(
+        () => void done.push('first'),
+      ),
+    )
     await ctx.step('second', () => void done.push('second'))
   })
   const env = await testEnv({ workflows: [two] })
@@ -80,7 +88,9 @@ test('a paused run can be cancelled', async () => {
 
 test('what is not paused cannot be resumed, and a rate has to be one', async () => {
   const env = await testEnv({ workflows: [nap] })
-  await expect(env.client.resume({ all: true })).rejects.toThrow('everything is not paused; `overwinter pauses` lists what is')
+  await expect(env.client.resume({ all: true })).rejects.toThrow(
+    'everything is not paused; `overwinter pauses` lists what is',
+  )
   await env.client.pause({ all: true })
   await expect(env.client.resume({ all: true }, { perSecond: 0 })).rejects.toThrow('from 1 to 1,000 a second')
 })
@@ -90,14 +100,21 @@ test('a workflow that nobody knows cannot be paused, and is told by the known na
   await expect(env.client.pause({ workflow: 'nup' })).rejects.toThrow("no workflow is named 'nup'; known: nap")
 })
 
-test.each([null, 'order', {}, { all: false }, { all: true, run: 'x' }])('what does not say one thing is refused, and nothing is paused: %j', async (scope) => {
-  const env = await testEnv({ workflows: [workflow('order', async () => 1)] })
-  await expect(env.client.pause(scope as never)).rejects.toThrow('say what is meant: { all: true }, { workflow } or { run }, and one of them')
-  await expect(env.client.resume(scope as never)).rejects.toThrow('say what is meant')
-  expect(await env.client.pauses()).toEqual([])
-})
+test.each([null, 'order', {}, { all: false }, { all: true, run: 'x' }])(
+  'what does not say one thing is refused, and nothing is paused: %j',
+  async (scope) => {
+    const env = await testEnv({ workflows: [workflow('order', async () => 1)] })
+    await expect(env.client.pause(scope as never)).rejects.toThrow(
+      'say what is meant: { all: true }, { workflow } or { run }, and one of them',
+    )
+    await expect(env.client.resume(scope as never)).rejects.toThrow('say what is meant')
+    expect(await env.client.pauses()).toEqual([])
+  },
+)
 
 test('what is there and undefined does not count: a workflow is paused, and not everything', async () => {
   const env = await testEnv({ workflows: [workflow('order', async () => 1)] })
-  expect(await env.client.pause({ workflow: 'order', all: undefined } as never)).toMatchObject({ scope: { workflow: 'order' } })
+  expect(await env.client.pause({ workflow: 'order', all: undefined } as never)).toMatchObject({
+    scope: { workflow: 'order' },
+  })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
-import { FORMAT, idempotencyKey } from '../../sdk/engine/names.ts'
-import { openPermits, releasedSince } from '../../sdk/flow/permit-log.ts'
-import { holderOf } from '../../sdk/flow/queue.ts'
+import type { Frame, JournalEvent } from '../../sdk/base/events.ts'
+import { FORMAT, idempotencyKey } from '../../sdk/base/names.ts'
+import { openPermits, releasedSince } from '../../sdk/flow/limiter/permit-log.ts'
+import { holderOf } from '../../sdk/flow/limiter/queue.ts'
 
 const run = { id: 'run', format: FORMAT, generation: 0 }
 const holder = (op: string, nth?: number) => holderOf(run, idempotencyKey(run, op), nth)

@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { expectedAt, type Occupied } from '../../sdk/flow/expected.ts'
-import { queueOf } from '../../sdk/flow/limiter.ts'
-import { entryKey, inOrderOfService, type QueueEntry, writeEntry } from '../../sdk/flow/queue.ts'
-import { taken } from '../../sdk/flow/rate.ts'
+import { expectedAt, type Occupied } from '../../sdk/flow/limiter/expected.ts'
+import { queueOf } from '../../sdk/flow/limiter/limiter.ts'
+import { entryKey, inOrderOfService, type QueueEntry, writeEntry } from '../../sdk/flow/limiter/queue.ts'
+import { taken } from '../../sdk/flow/limiter/rate.ts'
 import { workflow } from '../../sdk/index.ts'
 import { type RunHandle, type TestEnv, testEnv } from '../../sdk/testing/index.ts'
 
 const MINUTE = 60_000
-const entry = (lane: string, order: number): QueueEntry => ({ run: `${lane}${order}`, holder: `${lane}${order}`, cost: 1, holds: true, lane, order })
+const entry = (lane: string, order: number): QueueEntry => ({
+  run: `${lane}${order}`,
+  holder: `${lane}${order}`,
+  cost: 1,
+  holds: true,
+  lane,
+  order,
+})
 const queue = [entry('a', 1), entry('a', 2), entry('a', 3), entry('b', 1), entry('c', 1), entry('c', 2)]
 
 describe('who is let in next', () => {
@@ -24,10 +31,14 @@ describe('who is let in next', () => {
 
   test('is said as it comes: by the place of a run, and by the first in line of a limit', async () => {
     const began: string[] = []
-    const lanes = workflow('lanes', { concurrency: [{ limit: 1, key: ({ tenant }) => tenant }, { limit: 1 }] }, async (ctx, { tenant }: { tenant: string }) => {
-      await ctx.step('begin', () => void began.push(tenant))
-      await ctx.sleep('10m')
-    })
+    const lanes = workflow(
+      'lanes',
+      { concurrency: [{ limit: 1, key: ({ tenant }) => tenant }, { limit: 1 }] },
+      async (ctx, { tenant }: { tenant: string }) => {
+        await ctx.step('begin', () => void began.push(tenant))
+        await ctx.sleep('10m')
+      },
+    )
     const env = await testEnv({ workflows: [lanes] })
     const runs = []
     for (let i = 0; i < 12; i++) runs.push(await env.start(lanes, { tenant: `t${i}` }, { id: `t${i}` }))
@@ -71,7 +82,8 @@ describe('when one is expected to be let in', () => {
 
   test('goes by who is inside: each leaves when those before did, and slots go round', () => {
     const state: Occupied = { since: [0, -4 * MINUTE], heldMs: 10 * MINUTE }
-    const at = (place: number, concurrency = 2, now = 5 * MINUTE) => expectedAt({ concurrency }, state, Array(place).fill({ cost: 1 }), now)! / MINUTE
+    const at = (place: number, concurrency = 2, now = 5 * MINUTE) =>
+      expectedAt({ concurrency }, state, Array(place).fill({ cost: 1 }), now)! / MINUTE
     expect([1, 2, 3, 4].map((place) => at(place))).toEqual([6, 10, 16, 20])
     // A free slot is there at once, and nobody comes for one that is too many.
     expect([1, 2].map((place) => at(place, 3))).toEqual([5, 6])
@@ -94,10 +106,12 @@ describe('a long line', () => {
   async function inLine(count: number, lane: (i: number) => string = () => '') {
     const env = await testEnv({ workflows: [busy] })
     await env.start(busy)
-    for (let i = 1; i <= count; i++) await join(env, { run: `r${i}`, holder: `r${i}`, cost: 1, holds: true, lane: lane(i), order: i })
+    for (let i = 1; i <= count; i++)
+      await join(env, { run: `r${i}`, holder: `r${i}`, cost: 1, holds: true, lane: lane(i), order: i })
     return env
   }
-  const join = (env: TestEnv, each: QueueEntry) => env.client.world.documents.put(queueOf(GATE), entryKey(each), writeEntry(each))
+  const join = (env: TestEnv, each: QueueEntry) =>
+    env.client.world.documents.put(queueOf(GATE), entryKey(each), writeEntry(each))
 
   test('of exactly 1,000 is not said to have more; one of 1,001 is', async () => {
     const env = await inLine(1_000)
@@ -107,13 +121,28 @@ describe('a long line', () => {
     await join(env, entry('', 1_001))
     expect(await waiting()).toEqual({ count: 1_000, isMore: true })
     expect((await env.client.limits.placeOf(GATE, { id: 'r1000', workflow: 'busy' })).place).toEqual({ count: 1_000 })
-    expect(await env.client.limits.placeOf(GATE, { id: '1001', workflow: 'busy' })).toEqual({ place: { count: 1_000, isMore: true }, paused: false })
+    expect(await env.client.limits.placeOf(GATE, { id: '1001', workflow: 'busy' })).toEqual({
+      place: { count: 1_000, isMore: true },
+      paused: false,
+    })
   })
 
   test('of one lane does not hide others, who are served in between', async () => {
     const env = await inLine(1_203, (i) => (i <= 1_200 ? 'a' : 'b'))
-    const place = async (id: string, lane: string) => (await env.client.limits.placeOf({ ...GATE, lane }, { id, workflow: 'busy' })).place
-    expect((await env.client.limits.get(GATE.limit)).gates[0]!.next).toEqual(['r1', 'r1201', 'r2', 'r1202', 'r3', 'r1203', 'r4', 'r5', 'r6', 'r7'])
+    const place = async (id: string, lane: string) =>
+      (await env.client.limits.placeOf({ ...GATE, lane }, { id, workflow: 'busy' })).place
+    expect((await env.client.limits.get(GATE.limit)).gates[0]!.next).toEqual([
+      'r1',
+      'r1201',
+      'r2',
+      'r1202',
+      'r3',
+      'r1203',
+      'r4',
+      'r5',
+      'r6',
+      'r7',
+    ])
     expect(await place('r1201', 'b')).toEqual({ count: 2 })
     expect(await place('r1203', 'b')).toEqual({ count: 6 })
     expect(await place('r7', 'a')).toEqual({ count: 10 })
@@ -122,7 +151,10 @@ describe('a long line', () => {
 
   test('of more lanes than are looked at says a place as one that others may be before', async () => {
     const env = await inLine(1_100, (i) => `lane-${String(i).padStart(4, '0')}`)
-    const { place, expectedAt } = await env.client.limits.placeOf({ ...GATE, lane: 'lane-0900' }, { id: 'r900', workflow: 'busy' })
+    const { place, expectedAt } = await env.client.limits.placeOf(
+      { ...GATE, lane: 'lane-0900' },
+      { id: 'r900', workflow: 'busy' },
+    )
     expect([place, expectedAt]).toEqual([{ count: 51, isMore: true }, undefined])
   })
 })

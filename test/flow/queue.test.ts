@@ -11,7 +11,7 @@ import {
   runOf,
   shownHolder,
   writeEntry,
-} from '../../sdk/flow/queue.ts'
+} from '../../sdk/flow/limiter/queue.ts'
 
 const entry = (changes: Partial<QueueEntry> = {}): QueueEntry => ({
   run: 'run',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { LimitSpec } from '../../sdk/flow/limit.ts'
-import type { LimiterState } from '../../sdk/flow/limiter.ts'
+import type { LimitSpec } from '../../sdk/flow/limiter/limit.ts'
+import type { LimiterState } from '../../sdk/flow/limiter/limiter.ts'
 import {
   cooling,
   givenBack,
@@ -10,7 +10,7 @@ import {
   unusedFrom,
   validUntil,
   withoutReservation,
-} from '../../sdk/flow/rate.ts'
+} from '../../sdk/flow/limiter/rate.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.123Z')
 const MINUTE = 60_000

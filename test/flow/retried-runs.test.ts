@@ -43,7 +43,9 @@ test('a step of a failed run that is retried waits for its turn at the limit', a
 
 test('a task of a failed run that is retried waits for its turn at the limit', async () => {
   const one = limit('retry-task', { concurrency: 1 })
-  const render = workflow('render', async (ctx, n: number) => ctx.task<number>('render', n, { limit: one, retry: { attempts: 1 } }))
+  const render = workflow('render', async (ctx, n: number) =>
+    ctx.task<number>('render', n, { limit: one, retry: { attempts: 1 } }),
+  )
   let inside = 0
   let most = 0
   let broken = true

@@ -59,7 +59,11 @@ test('queue-latest: of those that come while one runs only the last is run', asy
 })
 
 test('queue-latest: a repeated start of the run that has the key, and waits at another limit, does not cancel it', async () => {
-  const sync = workflow('sync', { singleton: { key: (k: string) => k, onConflict: 'queue-latest' }, concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
+  const sync = workflow(
+    'sync',
+    { singleton: { key: (k: string) => k, onConflict: 'queue-latest' }, concurrency: { limit: 1 } },
+    async (ctx) => ctx.sleep('1h'),
+  )
   const env = await testEnv({ workflows: [sync] })
   await env.start(sync, 'other')
   const first = await env.client.start(sync, 'k', { id: 'first' })
@@ -89,7 +93,9 @@ test('queue-latest: a repeated start of the run that is there, and is paused, do
 })
 
 test('cancel-running: the later start takes the place of the one that runs, though the clock of its process is two seconds behind', async () => {
-  const w = workflow('w', { singleton: { key: () => 'k', onConflict: 'cancel-running' } }, async (ctx) => ctx.sleep('1h'))
+  const w = workflow('w', { singleton: { key: () => 'k', onConflict: 'cancel-running' } }, async (ctx) =>
+    ctx.sleep('1h'),
+  )
   const { open, take, wait } = slowCloud([w])
   const client = open()
   const a = await client.start(w)
@@ -98,14 +104,19 @@ test('cancel-running: the later start takes the place of the one that runs, thou
   const behind = open()
   const clock = behind.world.clock
   const now = clock.now.bind(clock)
-  ;(behind.world as { clock: unknown }).clock = new Proxy(clock, { get: (t, p) => (p === 'now' ? () => now() - 2_000 : Reflect.get(t, p).bind(t)) })
+  ;(behind.world as { clock: unknown }).clock = new Proxy(clock, {
+    get: (t, p) => (p === 'now' ? () => now() - 2_000 : Reflect.get(t, p).bind(t)),
+  })
   const b = await behind.start(w)
   for (let i = 0; i < 4; i++) {
     await take(client, a.runId)
     await take(client, b.runId)
     await wait(1_000)
   }
-  expect({ a: (await client.get(a.runId)).status, b: (await client.get(b.runId)).status }).toEqual({ a: 'cancelled', b: 'sleeping' })
+  expect({ a: (await client.get(a.runId)).status, b: (await client.get(b.runId)).status }).toEqual({
+    a: 'cancelled',
+    b: 'sleeping',
+  })
 })
 
 test('skip: the id of a run of another workflow, or of one with another input, is a conflict and tells nothing of that run', async () => {
@@ -113,7 +124,9 @@ test('skip: the id of a run of another workflow, or of one with another input, i
   const payroll = workflow('payroll', async () => 'secret')
   const env = await testEnv({ workflows: [it, payroll] })
   await (await env.start(payroll, undefined, { id: 'salary' })).result()
-  await expect(env.client.start(it, 'a', { id: 'salary' })).rejects.toThrow("run 'salary' exists already, with another input or of another workflow")
+  await expect(env.client.start(it, 'a', { id: 'salary' })).rejects.toThrow(
+    "run 'salary' exists already, with another input or of another workflow",
+  )
   await env.client.start(it, 'a', { idempotencyKey: 'k' })
   await expect(env.client.start(it, 'b', { idempotencyKey: 'k' })).rejects.toThrow('exists already, with another input')
   expect(await env.client.start(it, 'a', { idempotencyKey: 'k' })).toMatchObject({ created: false })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decide } from '../../sdk/flow/coalescing.ts'
+import { decide } from '../../sdk/flow/coalescing/coalescing.ts'
 
 const starts = { key: 'a', first: 9, all: true as const, series: 'run', size: 4, slot: 2 }
 const seen = { starts, createdAt: 0, filled: [1, 2, 3].map((slot) => ({ slot, at: 0 })) }

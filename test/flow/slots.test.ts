@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { averageHeld, blockOf, blocksOf, SLOTS_PER_BLOCK, slotKey, spread } from '../../sdk/flow/slots.ts'
+import { averageHeld, blockOf, blocksOf, SLOTS_PER_BLOCK, slotKey, spread } from '../../sdk/flow/limiter/slots.ts'
 
 describe('slots', () => {
   it('are in blocks of 100, so that a limit of 1,000 has ten', () => {

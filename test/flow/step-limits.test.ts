@@ -70,7 +70,11 @@ test('what costs more takes more of the rate, and what costs more than there eve
   const tokens = limit('tokens', { rate: 1_000, per: '1m' })
   const times: number[] = []
   const ask = workflow('ask', async (ctx, cost: number) =>
-    ctx.step('ask', () => void times.push(env.clock.now() - begun), { limit: tokens, input: cost, cost: (n: number) => n }),
+    ctx.step('ask', () => void times.push(env.clock.now() - begun), {
+      limit: tokens,
+      input: cost,
+      cost: (n: number) => n,
+    }),
   )
   const env = await testEnv({ workflows: [ask] })
   const begun = env.clock.now()
@@ -83,13 +87,17 @@ test('what costs more takes more of the rate, and what costs more than there eve
   expect(times[0]).toBe(0)
   expect(times[1]).toBeGreaterThanOrEqual(60_000)
   expect(times[2]! - times[1]!).toBeGreaterThanOrEqual(60_000)
-  await expect((await env.start(ask, 1_001)).result()).rejects.toThrow("step 'ask' costs 1001, and limit 'tokens' has only 1,000 in 1 min in the code")
+  await expect((await env.start(ask, 1_001)).result()).rejects.toThrow(
+    "step 'ask' costs 1001, and limit 'tokens' has only 1,000 in 1 min in the code",
+  )
 })
 
 test('each key of a limit has it all to itself', async () => {
   const perTenant = limit('per-tenant', { concurrency: 1 })
   const hold = workflow('hold', async (ctx, tenant: string) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: perTenant.for(tenant) }),
+    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+      limit: perTenant.for(tenant),
+    }),
   )
   const env = await testEnv({ workflows: [hold] })
   const runs = [await env.start(hold, 'a'), await env.start(hold, 'a'), await env.start(hold, 'b')]
@@ -114,7 +122,9 @@ test('a task waits for its turn before it is handed out, and gives it to the nex
 test('a run that is ended from outside leaves the limit to others', async () => {
   const one = limit('one-at-a-time', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), { limit: one }),
+    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+      limit: one,
+    }),
   )
   const env = await testEnv({ workflows: [hold] })
   const [first, second] = [await env.start(hold, undefined), await env.start(hold, undefined)]
@@ -128,7 +138,12 @@ test('a process that dies in the middle of a step takes no slot along', async ()
   const one = limit('mortal', { concurrency: 1 })
   const done: number[] = []
   const hold = workflow('hold', async (ctx, n: number) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)).then(() => void done.push(n)), { limit: one }),
+    ctx.step(
+      'hold',
+      () =>
+        new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)).then(() => void done.push(n)),
+      { limit: one },
+    ),
   )
   const env = await testEnv({ workflows: [hold] })
   const runs = [await env.start(hold, 1), await env.start(hold, 2)]
@@ -176,7 +191,8 @@ test('a service that asks for a rest of the whole limit slows every key of it do
     ctx.step(
       'call',
       ({ attempt }) => {
-        if (rests && attempt === 1) throw new RetryableError('429', { after: '10m', limit: rests === 'all' ? api : api.for(key) })
+        if (rests && attempt === 1)
+          throw new RetryableError('429', { after: '10m', limit: rests === 'all' ? api : api.for(key) })
         asked++
         return env.clock.now()
       },
@@ -194,7 +210,9 @@ test('a service that asks for a rest of the whole limit slows every key of it do
   const [b, d] = [await env.start(call, { key: 'b' }), await env.start(call, { key: 'd' })]
   await env.advance('5m')
   expect(asked).toBe(1)
-  expect((await env.client.limits.get('rests-in-all')).gates.map(({ restUntil }) => restUntil)).toEqual([1, 2, 3, 4].map(() => began + 600_000))
+  expect((await env.client.limits.get('rests-in-all')).gates.map(({ restUntil }) => restUntil)).toEqual(
+    [1, 2, 3, 4].map(() => began + 600_000),
+  )
   expect(await b.result()).toBeGreaterThanOrEqual(began + 600_000)
   expect(await d.result()).toBeLessThan(began + 601_000)
 })
@@ -249,7 +267,9 @@ test('a step that asks for a rest of something that is no limit fails with what 
     }),
   )
   const env = await testEnv({ workflows: [ask] })
-  await expect((await env.start(ask)).result()).rejects.toThrow("a RetryableError in step 'ask': `limit` must be what limit(…) has made")
+  await expect((await env.start(ask)).result()).rejects.toThrow(
+    "a RetryableError in step 'ask': `limit` must be what limit(…) has made",
+  )
 })
 
 test('other numbers count for a step that was told its time, and for those behind it', async () => {
@@ -285,7 +305,12 @@ test('a rest is told as the reason, with what ends it, and ends with it', async 
   await env.settle()
   const { waits, remedies } = await env.client.why(runs[1]!.runId)
   expect(waits[0]!.evidence[0]).toMatch(/^it rests until .*, because the service behind it asked for that; place/)
-  expect(remedies).toEqual([{ what: "end the rest of limit 'told-rest', if the service is well again", command: 'overwinter limits resume told-rest' }])
+  expect(remedies).toEqual([
+    {
+      what: "end the rest of limit 'told-rest', if the service is well again",
+      command: 'overwinter limits resume told-rest',
+    },
+  ])
   await env.client.limits.resume('told-rest')
   await env.advance('1m')
   for (const run of runs) expect(await run.status()).toBe('completed')

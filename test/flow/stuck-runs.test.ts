@@ -66,7 +66,9 @@ test('a stuck run that is retried does not go over the limit', async () => {
   const one = limit('s-revive', { concurrency: 1 })
   const ran: string[] = []
   let isFirst = true
-  const held = workflow('held', async (ctx) => ctx.step('go', () => (isFirst ? new Promise<void>(() => {}) : void ran.push('held')), { limit: one }))
+  const held = workflow('held', async (ctx) =>
+    ctx.step('go', () => (isFirst ? new Promise<void>(() => {}) : void ran.push('held')), { limit: one }),
+  )
   const next = workflow('next', async (ctx) => ctx.task('render', 1, { limit: one }))
   const env = await testEnv({ workflows: [held, next] })
   const run = await env.start(held, undefined)

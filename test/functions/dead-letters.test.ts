@@ -13,7 +13,11 @@ async function started() {
   const { handler } = await import('../../functions/dead-letters.ts')
   const client = new Client(world, new Registry([order]))
   await client.start(order, undefined, { id: 'o-1' })
-  const message = { messageId: 'm', body: writeWake({ runId: 'o-1', at: clock.now() }), attributes: { SentTimestamp: String(clock.now()) } }
+  const message = {
+    messageId: 'm',
+    body: writeWake({ runId: 'o-1', at: clock.now() }),
+    attributes: { SentTimestamp: String(clock.now()) },
+  }
   const die = () => handler({ Records: [message] } as unknown as SQSEvent)
   return { world, clock, client, die }
 }

@@ -50,7 +50,8 @@ export async function spoilLimiter({ documents }: AwsWorld, dueAt: number): Prom
 /** What the functions write while they meet all kinds of trouble, with these variables. */
 export async function emittedMetrics(variables: Record<string, unknown>): Promise<Emitted[]> {
   vi.resetModules()
-  for (const [name, value] of Object.entries(variables)) if (name !== 'OVERWINTER_PUBLIC_URL') vi.stubEnv(name, typeof value === 'string' ? value : 'x')
+  for (const [name, value] of Object.entries(variables))
+    if (name !== 'OVERWINTER_PUBLIC_URL') vi.stubEnv(name, typeof value === 'string' ? value : 'x')
   const { world, clock, outcomes } = await aTroubledWorld()
   await spoilLimiter(world, clock.now())
   const lines: string[] = []

@@ -12,7 +12,9 @@ async function sent(dead: DeadEvent) {
   const { MessageBody, MessageAttributes, QueueUrl } = messages[0]!.input
   return {
     body: MessageBody!,
-    attributes: Object.fromEntries(Object.entries(MessageAttributes!).map(([name, { StringValue }]) => [name, StringValue!])),
+    attributes: Object.fromEntries(
+      Object.entries(MessageAttributes!).map(([name, { StringValue }]) => [name, StringValue!]),
+    ),
     QueueUrl,
     stored,
   }
@@ -45,5 +47,8 @@ it('an event that no message can hold is kept whole in the bucket', async () => 
 })
 
 it('what is no JSON at all is still a letter', async () => {
-  expect(await sent({ event: undefined, id: undefined, reason: '' })).toMatchObject({ body: 'null', attributes: { reason: '-' } })
+  expect(await sent({ event: undefined, id: undefined, reason: '' })).toMatchObject({
+    body: 'null',
+    attributes: { reason: '-' },
+  })
 })

@@ -10,7 +10,9 @@ import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { queueRecord, streamRecord, topicRecord } from '../events/records.ts'
 
-const order = workflow('order', { input: z.object({ id: z.string(), cents: z.number() }) }, async (ctx) => ctx.sleep('nap', '1h'))
+const order = workflow('order', { input: z.object({ id: z.string(), cents: z.number() }) }, async (ctx) =>
+  ctx.sleep('nap', '1h'),
+)
 const placed = startOn('placed', { workflow: order, id: 'body.id', input: 'body' })
 const changed = signalOn('changed', { signal: 'changed', runId: 'keys.id', payload: 'newImage' })
 
@@ -34,24 +36,40 @@ describe('a delivery', () => {
   it('of a queue names the messages that are to come again, and no others', async () => {
     const { env, dead, deliver } = await open('queue', 'start', 'placed')
     const { create } = env.client.world.store
-    env.client.world.store.create = async (run) => (run.id === 'o-2' ? Promise.reject(new Error('throttled')) : create.call(env.store, run))
-    const Records = [queueRecord('m-1', good('o-1')), queueRecord('m-2', good('o-2')), queueRecord('m-3', 'garbage'), queueRecord('m-4', good('o-4'))]
+    env.client.world.store.create = async (run) =>
+      run.id === 'o-2' ? Promise.reject(new Error('throttled')) : create.call(env.store, run)
+    const Records = [
+      queueRecord('m-1', good('o-1')),
+      queueRecord('m-2', good('o-2')),
+      queueRecord('m-3', 'garbage'),
+      queueRecord('m-4', good('o-4')),
+    ]
     expect(await deliver({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'm-2' }] })
     expect((await env.client.list()).runs.map(({ runId }) => runId).sort()).toEqual(['o-1', 'o-4'])
-    expect(dead).toMatchObject([{ id: 'm-3', event: { body: 'garbage' }, reason: "mapping 'placed': id gave nothing for this event" }])
+    expect(dead).toMatchObject([
+      { id: 'm-3', event: { body: 'garbage' }, reason: "mapping 'placed': id gave nothing for this event" },
+    ])
   })
 
   it('fails as a whole where the store takes nothing', async () => {
     const { env, deliver } = await open('queue', 'start', 'placed')
     env.client.world.store.create = async () => Promise.reject(new Error('throttled'))
-    await expect(deliver({ Records: [queueRecord('m-1', good('o-1'))] })).rejects.toThrow('1 of 1 events could not be taken, and are to come again: throttled')
+    await expect(deliver({ Records: [queueRecord('m-1', good('o-1'))] })).rejects.toThrow(
+      '1 of 1 events could not be taken, and are to come again: throttled',
+    )
   })
 
   it('of a stream stops an item where one of its events is to come again, and goes on with the others', async () => {
     const { env, deliver } = await open('stream', 'signal', 'changed')
     await env.client.start(order, { id: 'b', cents: 1 }, { id: 'b' })
-    const Records = [streamRecord('s-1', 'INSERT', {}, 'a'), streamRecord('s-2', 'INSERT', {}, 'b'), streamRecord('s-3', 'MODIFY', {}, 'a')]
-    expect(await deliver({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'at s-1' }, { itemIdentifier: 'at s-3' }] })
+    const Records = [
+      streamRecord('s-1', 'INSERT', {}, 'a'),
+      streamRecord('s-2', 'INSERT', {}, 'b'),
+      streamRecord('s-3', 'MODIFY', {}, 'a'),
+    ]
+    expect(await deliver({ Records })).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'at s-1' }, { itemIdentifier: 'at s-3' }],
+    })
     expect((await env.client.get('b')).keptSignals).toEqual({ changed: 1 })
   })
 
@@ -65,15 +83,26 @@ describe('a delivery', () => {
 
   it('that people send again by hand is one event', async () => {
     const { deliver } = await open('queue', 'start', 'placed')
-    expect(await deliver({ id: 'm-1', body: { id: 'o-1', cents: 1 } })).toEqual({ state: 'taken', taken: { kind: 'start', runId: 'o-1', created: true } })
-    expect(await deliver({ id: 'm-1', body: {} })).toMatchObject({ state: 'dead', reason: expect.stringContaining('id gave nothing') })
+    expect(await deliver({ id: 'm-1', body: { id: 'o-1', cents: 1 } })).toEqual({
+      state: 'taken',
+      taken: { kind: 'start', runId: 'o-1', created: true },
+    })
+    expect(await deliver({ id: 'm-1', body: {} })).toMatchObject({
+      state: 'dead',
+      reason: expect.stringContaining('id gave nothing'),
+    })
   })
 })
 
 describe('a subscription', () => {
   it.each([
     ['an unknown mapping', 'start', 'plaecd', "the entry exports no mapping named 'plaecd'; known: placed, changed"],
-    ['a mapping of another kind', 'start', 'changed', "mapping 'changed' is one of signalOn, and the stack has it in startOn"],
+    [
+      'a mapping of another kind',
+      'start',
+      'changed',
+      "mapping 'changed' is one of signalOn, and the stack has it in startOn",
+    ],
     ['an unknown workflow', 'start', { workflow: 'nobody' }, "no workflow is named 'nobody'"],
   ] as const)('with %s buries its events with the reason', async (_, kind, mapping, reason) => {
     const { dead, deliver } = await open('queue', kind, mapping)
@@ -95,10 +124,19 @@ describe('1,000 malformed events', () => {
           return 'no JSON'
         }
       }),
-      fc.constantFrom('{"id":"x"}', '{"id":{},"cents":1}', '{"id":"a b","cents":1}', '{"__proto__":{"id":"o"}}', '\uFFFE'),
+      fc.constantFrom(
+        '{"id":"x"}',
+        '{"id":{},"cents":1}',
+        '{"id":"a b","cents":1}',
+        '{"__proto__":{"id":"o"}}',
+        '\uFFFE',
+      ),
     )
     const malformed = fc.sample(bad, { numRuns: 1_000, seed: 7 }).filter((body) => !isGood(body))
-    const strange = fc.sample(fc.record({ messageId: fc.string({ minLength: 1 }), body: fc.anything() }), { numRuns: 100, seed: 7 })
+    const strange = fc.sample(fc.record({ messageId: fc.string({ minLength: 1 }), body: fc.anything() }), {
+      numRuns: 100,
+      seed: 7,
+    })
     let i = 0
     for (const [n, body] of malformed.entries()) {
       const Records = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lifecycleOf } from '../../functions/lifecycle-events.ts'
 import { statusChangeOf } from '../../functions/status-change.ts'
-import type { JournalEvent } from '../../sdk/engine/events.ts'
+import type { JournalEvent } from '../../sdk/base/events.ts'
 import type { RunItem } from '../../sdk/worlds/aws/run-item.ts'
 
 const told = (...events: JournalEvent[]) => lifecycleOf({ seq: 1, at: 1_000, epoch: 1, events })
@@ -9,16 +9,22 @@ const error = { name: 'Error', message: 'no' }
 
 describe('what a frame tells the outside', () => {
   it('a step, then a pause', () => {
-    expect(told({ type: 'step.completed', id: 'a', result: 'secret' }, { type: 'sleep.started', id: 'nap', until: 9_000 })).toEqual([
+    expect(
+      told({ type: 'step.completed', id: 'a', result: 'secret' }, { type: 'sleep.started', id: 'nap', until: 9_000 }),
+    ).toEqual([
       { type: 'step.completed', step: 'a', resumedFromWait: false },
       { type: 'run.paused', waitingFor: [{ kind: 'sleep', id: 'nap', until: 9_000 }], waits: 1 },
     ])
   })
 
   it('the end of a wait is a completed step that resumed from it', () => {
-    expect(told({ type: 'wait.completed', id: 'go', from: 'm1' }, { type: 'wait.timedOut', id: 'stop' }, { type: 'sleep.completed', id: 'nap' })).toEqual(
-      ['go', 'stop', 'nap'].map((step) => ({ type: 'step.completed', step, resumedFromWait: true })),
-    )
+    expect(
+      told(
+        { type: 'wait.completed', id: 'go', from: 'm1' },
+        { type: 'wait.timedOut', id: 'stop' },
+        { type: 'sleep.completed', id: 'nap' },
+      ),
+    ).toEqual(['go', 'stop', 'nap'].map((step) => ({ type: 'step.completed', step, resumedFromWait: true })))
   })
 
   it('several waits are one pause, without those that are over already', () => {
@@ -53,22 +59,32 @@ describe('what a frame tells the outside', () => {
 
   it('failures carry what went wrong, and neither stacks nor payloads', () => {
     const failure = { ...error, stack: 'at secret.ts:1', cause: error }
-    expect(told({ type: 'step.failed', id: 'a', attempt: 3, error: failure }, { type: 'run.failed', error: failure })).toEqual([
+    expect(
+      told({ type: 'step.failed', id: 'a', attempt: 3, error: failure }, { type: 'run.failed', error: failure }),
+    ).toEqual([
       { type: 'step.failed', step: 'a', resumedFromWait: false, error },
       { type: 'run.failed', error },
     ])
   })
 
   it('a run that ends does not pause, even if it leaves waits behind', () => {
-    expect(told({ type: 'sleep.started', id: 's', until: 2_000 }, { type: 'run.completed', output: 'secret', abandoned: ['s'] })).toEqual([
-      { type: 'run.completed' },
-    ])
+    expect(
+      told(
+        { type: 'sleep.started', id: 's', until: 2_000 },
+        { type: 'run.completed', output: 'secret', abandoned: ['s'] },
+      ),
+    ).toEqual([{ type: 'run.completed' }])
     expect(told({ type: 'run.cancelled' })).toEqual([{ type: 'run.cancelled' }])
     expect(told({ type: 'run.terminated' })).toEqual([{ type: 'run.terminated' }])
   })
 
   it('thousands of waits are told in an entry that a bus takes', () => {
-    const [paused] = told(...Array.from({ length: 3_000 }, (_, i): JournalEvent => ({ type: 'sleep.started', id: `${'n'.repeat(90)}${i}`, until: 9_000 })))
+    const [paused] = told(
+      ...Array.from(
+        { length: 3_000 },
+        (_, i): JournalEvent => ({ type: 'sleep.started', id: `${'n'.repeat(90)}${i}`, until: 9_000 }),
+      ),
+    )
     expect(paused).toMatchObject({ type: 'run.paused', waits: 3_000 })
     expect(JSON.stringify(paused).length).toBeLessThan(20_000)
   })
@@ -106,8 +122,14 @@ describe('a change of status', () => {
   it('is told when it fails or is stuck, with the reason, and when it is let go on', () => {
     const why = { name: 'Error', message: 'no' }
     const stuck = run({ status: 'stuck', epoch: 3, why })
-    expect(statusChangeOf(stuck, run({ status: 'running', epoch: 3 }))).toMatchObject({ status: 'STUCK', previousStatus: 'RUNNING', error: why })
-    expect(statusChangeOf(run({ status: 'failed', epoch: 3, endedAt: 5, why }), run({ status: 'running', epoch: 3 }))).toMatchObject({
+    expect(statusChangeOf(stuck, run({ status: 'running', epoch: 3 }))).toMatchObject({
+      status: 'STUCK',
+      previousStatus: 'RUNNING',
+      error: why,
+    })
+    expect(
+      statusChangeOf(run({ status: 'failed', epoch: 3, endedAt: 5, why }), run({ status: 'running', epoch: 3 })),
+    ).toMatchObject({
       status: 'FAILED',
       error: why,
     })

@@ -50,5 +50,9 @@ it('what is counted of a workflow by itself is a line of its own, with the workf
   metrics.add('StepRetries', 'Count', 1, 'orders')
   const [all, orders] = published() as [Record<string, unknown>, Record<string, unknown>]
   expect(all).not.toHaveProperty('workflow')
-  expect(orders).toMatchObject({ workflow: 'orders', StepRetries: 1, _aws: { CloudWatchMetrics: [{ Dimensions: [['service', 'workflow']] }] } })
+  expect(orders).toMatchObject({
+    workflow: 'orders',
+    StepRetries: 1,
+    _aws: { CloudWatchMetrics: [{ Dimensions: [['service', 'workflow']] }] },
+  })
 })

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { METRIC } from '../../functions/metrics.ts'
 import { metricsOf } from '../../functions/outcome-metrics.ts'
 
-const counted = (status: Parameters<typeof metricsOf>[0]['status']) => metricsOf({ status }, 7).map(([name, , value]) => [name, value])
+const counted = (status: Parameters<typeof metricsOf>[0]['status']) =>
+  metricsOf({ status }, 7).map(([name, , value]) => [name, value])
 
 it('a run that its runner parks is counted where the alarm looks, as one is whose messages failed', () => {
   expect(counted('stuck')).toEqual([
@@ -13,7 +14,15 @@ it('a run that its runner parks is counted where the alarm looks, as one is whos
 })
 
 it('what became of other runs wakes nobody up', () => {
-  for (const status of ['completed', 'failed', 'cancelled', 'suspended', 'continued', 'released', 'superseded'] as const)
+  for (const status of [
+    'completed',
+    'failed',
+    'cancelled',
+    'suspended',
+    'continued',
+    'released',
+    'superseded',
+  ] as const)
     expect(counted(status)).toEqual([
       [METRIC.wakeLag, 7],
       [status, 1],

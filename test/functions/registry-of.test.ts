@@ -7,7 +7,15 @@ const a = workflow('a', async () => 1)
 
 test('workflows are picked from the exports, whatever they are exported as and whatever lies beside them', () => {
   const b = workflow('b', { version: 2 }, async () => 2)
-  const registry = registryOf({ a, again: a, default: b, approved: signal('approved'), helper: () => {}, NAMES: ['x'], nothing: null })
+  const registry = registryOf({
+    a,
+    again: a,
+    default: b,
+    approved: signal('approved'),
+    helper: () => {},
+    NAMES: ['x'],
+    nothing: null,
+  })
   expect(registry.all()).toEqual([a, b])
 })
 

@@ -20,7 +20,14 @@ describe('the secrets of step code', () => {
     if (refusal) return { status: 400, body: JSON.stringify({ __type: refusal, message: 'no' }) }
     const asked = JSON.parse(body) as { SecretId: string; Names: string[] }
     if (request.headers['x-amz-target'] === 'AmazonSSM.GetParameters') {
-      return { body: JSON.stringify({ Parameters: asked.Names.filter((name) => name in PARAMETERS).map((Name) => ({ Name, Value: PARAMETERS[Name] })) }) }
+      return {
+        body: JSON.stringify({
+          Parameters: asked.Names.filter((name) => name in PARAMETERS).map((Name) => ({
+            Name,
+            Value: PARAMETERS[Name],
+          })),
+        }),
+      }
     }
     return { body: JSON.stringify(SECRETS[asked.SecretId]) }
   }
@@ -36,7 +43,12 @@ describe('the secrets of step code', () => {
   })
 
   const read = (places: SecretPlaces) =>
-    readSecrets(new SignedFetch(new DynamoDBClient({ region: 'eu-north-1', credentials: { accessKeyId: 'A', secretAccessKey: 'B' } })), places)
+    readSecrets(
+      new SignedFetch(
+        new DynamoDBClient({ region: 'eu-north-1', credentials: { accessKeyId: 'A', secretAccessKey: 'B' } }),
+      ),
+      places,
+    )
 
   it('are whole secrets, fields of them and parameters, each asked for once', async () => {
     const values = await read({
@@ -48,7 +60,15 @@ describe('the secrets of step code', () => {
       FEATURE: { parameter: '/feature' },
       LICENCE: { parameter: '/licence' },
     })
-    expect(values).toEqual({ KEY: 'sk_live_1', USER: 'ada', PASSWORD: 'pa55', PORT: '5432', BITS: 'bits', FEATURE: 'on', LICENCE: 'L-1' })
+    expect(values).toEqual({
+      KEY: 'sk_live_1',
+      USER: 'ada',
+      PASSWORD: 'pa55',
+      PORT: '5432',
+      BITS: 'bits',
+      FEATURE: 'on',
+      LICENCE: 'L-1',
+    })
     expect(server.asked.map(({ request }) => request.headers['x-amz-target']).toSorted()).toEqual([
       'AmazonSSM.GetParameters',
       'secretsmanager.GetSecretValue',
@@ -66,12 +86,19 @@ describe('the secrets of step code', () => {
   it('are asked for ten parameters at a time', async () => {
     const names = Array.from({ length: 11 }, (_, i) => `/p${i}`)
     for (const name of names) PARAMETERS[name] = name
-    expect(await read(Object.fromEntries(names.map((parameter, i) => [`P${i}`, { parameter }])))).toMatchObject({ P0: '/p0', P10: '/p10' })
-    expect(server.asked.map(({ body }) => (JSON.parse(body) as { Names: string[] }).Names.length).toSorted()).toEqual([1, 10])
+    expect(await read(Object.fromEntries(names.map((parameter, i) => [`P${i}`, { parameter }])))).toMatchObject({
+      P0: '/p0',
+      P10: '/p10',
+    })
+    expect(server.asked.map(({ body }) => (JSON.parse(body) as { Names: string[] }).Names.length).toSorted()).toEqual([
+      1, 10,
+    ])
   })
 
   it('say what is missing or forbidden, and never a value', async () => {
-    await expect(read({ X: { secret: 'arn:fields', field: 'pasword' } })).rejects.toThrow("the secret of X has no field 'pasword'; it has user, password, port")
+    await expect(read({ X: { secret: 'arn:fields', field: 'pasword' } })).rejects.toThrow(
+      "the secret of X has no field 'pasword'; it has user, password, port",
+    )
     await expect(read({ X: { secret: 'arn:plain', field: 'password' } })).rejects.toThrow(
       /^the secret of X is not a JSON object, so it has no field 'password'((?!sk_live).)*$/,
     )

@@ -6,14 +6,22 @@ import * as small from '../../functions/small-clients.ts'
 import { type Asked, type FakeServer, fakeServer } from '../cli/fake-server.ts'
 
 /** As the AWS world makes its clients. */
-const PATIENT = { maxAttempts: 8, requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true } }
+const PATIENT = {
+  maxAttempts: 8,
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
+}
 /** Its host is the server's, which is not there yet. */
 const QueueUrl = 'queue'
 const MD5OfMessageBody = createHash('md5').update('{"runId":"ü"}').digest('hex')
 
 /** What the AWS world asks of each, with what AWS answers. */
 const CALLS: [service: 'sqs' | 'scheduler', command: string, input: object, answer: object][] = [
-  ['sqs', 'SendMessage', { QueueUrl, MessageBody: '{"runId":"ü"}', DelaySeconds: 3 }, { MessageId: 'm', MD5OfMessageBody }],
+  [
+    'sqs',
+    'SendMessage',
+    { QueueUrl, MessageBody: '{"runId":"ü"}', DelaySeconds: 3 },
+    { MessageId: 'm', MD5OfMessageBody },
+  ],
   [
     'sqs',
     'SendMessageBatch',
@@ -55,18 +63,33 @@ describe('the small clients of SQS and Scheduler', () => {
 
   beforeEach(async () => {
     server = await fakeServer(() => answer())
-    const env = { AWS_ENDPOINT_URL: server.url, AWS_REGION: 'eu-north-1', AWS_ACCESS_KEY_ID: 'A', AWS_SECRET_ACCESS_KEY: 'B', AWS_SESSION_TOKEN: 'C' }
+    const env = {
+      AWS_ENDPOINT_URL: server.url,
+      AWS_REGION: 'eu-north-1',
+      AWS_ACCESS_KEY_ID: 'A',
+      AWS_SECRET_ACCESS_KEY: 'B',
+      AWS_SESSION_TOKEN: 'C',
+    }
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
     vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'runner')
-    vi.stubEnv('_X_AMZN_TRACE_ID', 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1;Lineage=1:a87bd80c:3')
+    vi.stubEnv(
+      '_X_AMZN_TRACE_ID',
+      'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1;Lineage=1:a87bd80c:3',
+    )
   })
   afterEach(async () => {
     vi.unstubAllEnvs()
     await server[Symbol.asyncDispose]()
   })
 
-  async function send(module: string, service: 'sqs' | 'scheduler', command: string, input: object): Promise<Record<string, unknown>> {
-    const { [service === 'sqs' ? 'SQSClient' : 'SchedulerClient']: Client, [`${command}Command`]: Command } = MODULES[module]
+  async function send(
+    module: string,
+    service: 'sqs' | 'scheduler',
+    command: string,
+    input: object,
+  ): Promise<Record<string, unknown>> {
+    const { [service === 'sqs' ? 'SQSClient' : 'SchedulerClient']: Client, [`${command}Command`]: Command } =
+      MODULES[module]
     const client = new Client(PATIENT) as Sending
     try {
       const { $metadata: _, ...output } = await client.send(
@@ -78,13 +101,16 @@ describe('the small clients of SQS and Scheduler', () => {
     }
   }
 
-  it.each(CALLS)('ask %s for %s as those of the SDK do, and give the same back', async (service, command, input, answered) => {
-    answer = () => ({ body: JSON.stringify(answered) })
-    const theirs = await send(service, service, command, input)
-    const ours = await send('small', service, command, input)
-    expect(ours).toEqual(theirs)
-    expect(server.asked.map(essence)[1]).toEqual(server.asked.map(essence)[0])
-  })
+  it.each(CALLS)(
+    'ask %s for %s as those of the SDK do, and give the same back',
+    async (service, command, input, answered) => {
+      answer = () => ({ body: JSON.stringify(answered) })
+      const theirs = await send(service, service, command, input)
+      const ours = await send('small', service, command, input)
+      expect(ours).toEqual(theirs)
+      expect(server.asked.map(essence)[1]).toEqual(server.asked.map(essence)[0])
+    },
+  )
 
   it.each([
     ['sqs', 'DeleteMessage', 400, 'com.amazonaws.sqs#ReceiptHandleIsInvalid'],
@@ -96,10 +122,17 @@ describe('the small clients of SQS and Scheduler', () => {
   ] as const)('tell of errors as those of the SDK do: %s %s, %i %s', async (service, command, status, __type) => {
     answer = () => ({ status, body: JSON.stringify({ __type, message: 'no, thank you' }) })
     const input = CALLS.find(([, name]) => name === command)![2]
-    const errors = await Promise.all([service, 'small'].map((module) => send(module, service, command, input).catch((error: Error) => error)))
+    const errors = await Promise.all(
+      [service, 'small'].map((module) => send(module, service, command, input).catch((error: Error) => error)),
+    )
     const [theirs, ours] = errors as [Error, Error]
     expect([ours.name, ours.message]).toEqual([theirs.name, theirs.message])
-    for (const name of ['ReceiptHandleIsInvalid', 'MessageNotInflight', 'ConflictException', 'ResourceNotFoundException']) {
+    for (const name of [
+      'ReceiptHandleIsInvalid',
+      'MessageNotInflight',
+      'ConflictException',
+      'ResourceNotFoundException',
+    ]) {
       const isA = (error: Error, Class: typeof Error | undefined) => Class !== undefined && error instanceof Class
       expect(isA(ours, MODULES.small[name])).toBe(isA(theirs, MODULES[service][name]))
     }
@@ -126,6 +159,22 @@ function essence({ request: { method, url, headers }, body }: Asked) {
   const token = ClientToken ?? searchParams.get('clientToken')
   searchParams.delete('clientToken')
   const scope = /Credential=[^/]*\/\d*\/([^,]*)/.exec(headers.authorization!)?.[1]
-  const { 'content-type': type, 'x-amz-target': target, 'x-amzn-trace-id': trace, 'x-amz-security-token': session } = headers
-  return { method, pathname, query: Object.fromEntries(searchParams), said, hasToken: Boolean(token), scope, type, target, trace, session }
+  const {
+    'content-type': type,
+    'x-amz-target': target,
+    'x-amzn-trace-id': trace,
+    'x-amz-security-token': session,
+  } = headers
+  return {
+    method,
+    pathname,
+    query: Object.fromEntries(searchParams),
+    said,
+    hasToken: Boolean(token),
+    scope,
+    type,
+    target,
+    trace,
+    session,
+  }
 }

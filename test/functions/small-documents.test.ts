@@ -7,7 +7,13 @@ import { fakeServer } from '../cli/fake-server.ts'
 
 const TableName = 't'
 const Key = { pk: 'RUN#1', sk: 'RUN' }
-const attributes = { pk: { S: 'RUN#1' }, sk: { S: 'RUN' }, n: { N: '1.5' }, bytes: { B: 'AQID' }, list: { L: [{ M: { x: { NULL: true } } }] } }
+const attributes = {
+  pk: { S: 'RUN#1' },
+  sk: { S: 'RUN' },
+  n: { N: '1.5' },
+  bytes: { B: 'AQID' },
+  list: { L: [{ M: { x: { NULL: true } } }] },
+}
 
 /** What the AWS world asks, and what DynamoDB answers. */
 const CALLS: [command: keyof typeof small & keyof typeof lib, input: object, answer: object][] = [
@@ -39,18 +45,37 @@ const CALLS: [command: keyof typeof small & keyof typeof lib, input: object, ans
   ['DeleteCommand', { TableName, Key, ConditionExpression: 'attribute_exists(pk)' }, {}],
   [
     'QueryCommand',
-    { TableName, KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': 'p' }, ExclusiveStartKey: Key, Limit: 3 },
-    { Items: [attributes, attributes], LastEvaluatedKey: { pk: { S: 'a' }, sk: { S: 'b' } }, Count: 2, ScannedCount: 5 },
+    {
+      TableName,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': 'p' },
+      ExclusiveStartKey: Key,
+      Limit: 3,
+    },
+    {
+      Items: [attributes, attributes],
+      LastEvaluatedKey: { pk: { S: 'a' }, sk: { S: 'b' } },
+      Count: 2,
+      ScannedCount: 5,
+    },
   ],
   [
     'QueryCommand',
-    { TableName, KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': 'p' }, ExclusiveStartKey: undefined },
+    {
+      TableName,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': 'p' },
+      ExclusiveStartKey: undefined,
+    },
     { Items: [], Count: 0 },
   ],
   [
     'BatchGetCommand',
     { RequestItems: { [TableName]: { Keys: [Key, { ...Key, sk: 'F' }] } } },
-    { Responses: { [TableName]: [attributes] }, UnprocessedKeys: { [TableName]: { Keys: [{ pk: { S: 'RUN#1' }, sk: { S: 'F' } }] } } },
+    {
+      Responses: { [TableName]: [attributes] },
+      UnprocessedKeys: { [TableName]: { Keys: [{ pk: { S: 'RUN#1' }, sk: { S: 'F' } }] } },
+    },
   ],
   [
     'BatchWriteCommand',
@@ -61,11 +86,17 @@ const CALLS: [command: keyof typeof small & keyof typeof lib, input: object, ans
 
 test.each(CALLS)('%s is sent as the SDK sends it, and gives the same back', async (command, input, answer) => {
   await using server = await fakeServer(() => ({ body: JSON.stringify(answer) }))
-  const client = new DynamoDBClient({ endpoint: server.url, region: 'eu-north-1', credentials: { accessKeyId: 'A', secretAccessKey: 'B' } })
+  const client = new DynamoDBClient({
+    endpoint: server.url,
+    region: 'eu-north-1',
+    credentials: { accessKeyId: 'A', secretAccessKey: 'B' },
+  })
   const send = async (module: typeof small | typeof lib) => {
     // biome-ignore lint/suspicious/noExplicitAny: two modules with the same names
     const { DynamoDBDocumentClient, [command]: Command } = module as any
-    const { $metadata: _, ...output } = await DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } }).send(new Command(input))
+    const { $metadata: _, ...output } = await DynamoDBDocumentClient.from(client, {
+      marshallOptions: { removeUndefinedValues: true },
+    }).send(new Command(input))
     return output
   }
   expect(await send(small)).toEqual(await send(lib))
@@ -79,10 +110,22 @@ test('what is no plain data is not made an attribute of', () => {
 })
 
 test('a write that is refused is told of as the SDK tells of it', async () => {
-  const refusal = { __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException', message: 'no', Item: attributes }
+  const refusal = {
+    __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException',
+    message: 'no',
+    Item: attributes,
+  }
   await using server = await fakeServer(() => ({ status: 400, body: JSON.stringify(refusal) }))
-  const client = new DynamoDBClient({ endpoint: server.url, region: 'eu-north-1', credentials: { accessKeyId: 'A', secretAccessKey: 'B' } })
+  const client = new DynamoDBClient({
+    endpoint: server.url,
+    region: 'eu-north-1',
+    credentials: { accessKeyId: 'A', secretAccessKey: 'B' },
+  })
   const refused = (send: Promise<unknown>) => send.then(String, ({ name, message, Item }) => ({ name, message, Item }))
-  const ours = await refused(small.DynamoDBDocumentClient.from(client).send(new small.PutCommand({ TableName, Item: Key })))
-  expect(ours).toEqual(await refused(lib.DynamoDBDocumentClient.from(client).send(new lib.PutCommand({ TableName, Item: Key }))))
+  const ours = await refused(
+    small.DynamoDBDocumentClient.from(client).send(new small.PutCommand({ TableName, Item: Key })),
+  )
+  expect(ours).toEqual(
+    await refused(lib.DynamoDBDocumentClient.from(client).send(new lib.PutCommand({ TableName, Item: Key }))),
+  )
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startingPaused } from '../../functions/start-paused.ts'
 import { workflow } from '../../sdk/index.ts'
-import type { World } from '../../sdk/ports.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 const order = workflow('order', async (ctx) => ctx.step('charge', () => 'charged'))

@@ -25,7 +25,12 @@ describe('the gauges of the sweeper', () => {
   it('tell of runs that are stuck, overdue and past their retention, each for as long as there are any', async () => {
     const { world, clock } = await aTroubledWorld()
     const { sweep } = await sweeperOn(world)
-    expect(await sweep()).toMatchObject({ Rescues: 1, StuckRuns: 1, OldestOverdueRun: 3 * 3_600, OldestOverdueRemoval: 2 * 3_600 })
+    expect(await sweep()).toMatchObject({
+      Rescues: 1,
+      StuckRuns: 1,
+      OldestOverdueRun: 3 * 3_600,
+      OldestOverdueRemoval: 2 * 3_600,
+    })
     await world.store.terminate('stuck', 'not worth it')
     await world.store.terminate('overdue', 'not worth it')
     clock.moveTo(clock.now() + 10 * MINUTE)

@@ -6,7 +6,9 @@ it('types of tasks with any characters find their queues', () => {
     ['llm', 'Shop-TasksLlm-1'],
     ['a/b &=+%ü', 'Shop-TasksAb-2'],
   ] as const
-  expect(readTaskQueues(writeTaskQueues(names), 'https://sqs.eu-north-1.amazonaws.com/123456789012/Shop-Queue')).toEqual({
+  expect(
+    readTaskQueues(writeTaskQueues(names), 'https://sqs.eu-north-1.amazonaws.com/123456789012/Shop-Queue'),
+  ).toEqual({
     llm: 'https://sqs.eu-north-1.amazonaws.com/123456789012/Shop-TasksLlm-1',
     'a/b &=+%ü': 'https://sqs.eu-north-1.amazonaws.com/123456789012/Shop-TasksAb-2',
   })

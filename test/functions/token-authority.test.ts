@@ -49,7 +49,11 @@ describe('a bearer token at a REST API', () => {
     for (const token of ['master', 'granted-start', 'owt_1_reader', 'owt_2_shop']) {
       const { policyDocument, context, principalId } = await policyFor(token)
       expect(policyDocument.Statement).toEqual([
-        { Action: 'execute-api:Invoke', Effect: 'Allow', Resource: 'arn:aws:execute-api:eu-west-1:123456789012:abc/api/*' },
+        {
+          Action: 'execute-api:Invoke',
+          Effect: 'Allow',
+          Resource: 'arn:aws:execute-api:eu-west-1:123456789012:abc/api/*',
+        },
       ])
       // As API Gateway hands it on: beside what it says itself.
       const authorizer = { ...context, principalId, integrationLatency: 7 }
@@ -58,16 +62,22 @@ describe('a bearer token at a REST API', () => {
   })
 
   it('opens nothing otherwise, on any route', async () => {
-    expect((await policyFor('nonsense')).policyDocument.Statement).toMatchObject([{ Effect: 'Deny', Resource: expect.stringMatching(/abc\/api\/\*$/) }])
+    expect((await policyFor('nonsense')).policyDocument.Statement).toMatchObject([
+      { Effect: 'Deny', Resource: expect.stringMatching(/abc\/api\/\*$/) },
+    ])
   })
 })
 
 describe('the scopes of a JWT', () => {
-  const from = (jwt: object | undefined) => permissionFrom({ event: { requestContext: { authorizer: jwt && { jwt } } } }, 'jwt')
+  const from = (jwt: object | undefined) =>
+    permissionFrom({ event: { requestContext: { authorizer: jwt && { jwt } } } }, 'jwt')
 
   it.each([
     [{ claims: { scope: 'start read' } }, ['start', 'read']],
-    [{ claims: { scope: 'openid overwinter/start overwinter:operate api.read overwinter.read' } }, ['start', 'operate', 'read']],
+    [
+      { claims: { scope: 'openid overwinter/start overwinter:operate api.read overwinter.read' } },
+      ['start', 'operate', 'read'],
+    ],
     [{ claims: { scp: '[start read]' } }, ['start', 'read']],
     [{ claims: {}, scopes: ['read'] }, ['read']],
     [{ claims: { scope: 'admin started toString' } }, []],

@@ -47,7 +47,9 @@ it('spans for CloudWatch are signed for X-Ray', async () => {
   const [{ path, headers }] = collector.requests as [(typeof collector.requests)[0]]
   expect(path).toBe('/v1/traces')
   expect(headers['content-type']).toBe('application/x-protobuf')
-  expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=AKID\/\d{8}\/eu-north-1\/xray\/aws4_request, SignedHeaders=\S*content-type/)
+  expect(headers.authorization).toMatch(
+    /^AWS4-HMAC-SHA256 Credential=AKID\/\d{8}\/eu-north-1\/xray\/aws4_request, SignedHeaders=\S*content-type/,
+  )
   expect(collector.spans.map(({ name }) => name)).toEqual(['greet', 'say', 'run completed'])
   expect(published()).toEqual([])
 })
@@ -66,7 +68,11 @@ it('an endpoint that is none is said once, and runs go on', async () => {
   const said = vi.fn()
   const { traced } = await import('../../functions/otlp-tracing.ts')
   expect((await visit(traced, said)).outcome).toEqual({ status: 'completed' })
-  expect(said).toHaveBeenCalledExactlyOnceWith('error', expect.stringMatching(/^there will be no traces: OTEL_EXPORTER_OTLP_ENDPOINT is 'collector'/), {})
+  expect(said).toHaveBeenCalledExactlyOnceWith(
+    'error',
+    expect.stringMatching(/^there will be no traces: OTEL_EXPORTER_OTLP_ENDPOINT is 'collector'/),
+    {},
+  )
 })
 
 it('a visit counts what it replayed, and the steps that failed or are tried again', async () => {

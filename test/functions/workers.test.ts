@@ -21,7 +21,8 @@ describe('the function for workers, where Lambda streams', () => {
         },
       },
     })
-    for (const name of ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN']) vi.stubEnv(`OVERWINTER_${name}`, 'x')
+    for (const name of ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN'])
+      vi.stubEnv(`OVERWINTER_${name}`, 'x')
     vi.stubEnv('AWS_REGION', 'eu-north-1')
     ;({ handler } = (await import('../../functions/workers.ts')) as unknown as { handler: Streaming })
   })
@@ -34,7 +35,11 @@ describe('the function for workers, where Lambda streams', () => {
     const stream = new PassThrough()
     const chunks: Buffer[] = []
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-    const requestContext = { http: { method: 'POST', path, sourceIp: '127.0.0.1' }, domainName: 'url.example', requestId: 'r' }
+    const requestContext = {
+      http: { method: 'POST', path, sourceIp: '127.0.0.1' },
+      domainName: 'url.example',
+      requestId: 'r',
+    }
     const event = {
       version: '2.0',
       rawPath: path,

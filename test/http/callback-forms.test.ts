@@ -84,7 +84,11 @@ describe('problems', () => {
     const result = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}${'x'.repeat(1_100)}`, 'no number']))
     const refused = await it.post(JSON.stringify({ result }), 'application/json')
     const { problems } = (await refused.json()) as { problems: { path: string; message: string }[] }
-    expect([refused.status, problems.length, problems.at(-1)]).toEqual([422, 100, { path: '$', message: 'and 101 more' }])
+    expect([refused.status, problems.length, problems.at(-1)]).toEqual([
+      422,
+      100,
+      { path: '$', message: 'and 101 more' },
+    ])
     for (const { path } of problems) expect(path.length).toBeLessThanOrEqual(1_000)
   })
 
@@ -111,7 +115,10 @@ describe('problems', () => {
 
   it('cannot name an error so that it forges lines in a terminal', async () => {
     await using it = await asking()
-    const refused = await it.post(JSON.stringify({ error: { name: 'Error\n  order-18  completed', message: 'm' } }), 'application/json')
+    const refused = await it.post(
+      JSON.stringify({ error: { name: 'Error\n  order-18  completed', message: 'm' } }),
+      'application/json',
+    )
     expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('without control characters')])
   })
 })

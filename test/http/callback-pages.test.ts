@@ -46,17 +46,27 @@ const GOOD = { approved: 'true', cents: '1250', priority: 'low' }
 
 describe('the page of a callback', () => {
   it('names the question, and has a field for each thing that the schema asks for', async () => {
-    await using it = await asking((ctx) => ctx.callback('decide', { schema: Decision, question: 'Pay <b>Ada</b>?', timeout: '1d' }))
+    await using it = await asking((ctx) =>
+      ctx.callback('decide', { schema: Decision, question: 'Pay <b>Ada</b>?', timeout: '1d' }),
+    )
     const { status, text } = await it.visit()
     expect(status).toBe(200)
     expect(text).toContain('<h1>Pay &lt;b&gt;Ada&lt;/b&gt;?</h1>')
     expect(text).toMatch(/expense · decide · open until \w+, \d+/)
-    expect(text).toMatch(/<select name="approved" required><option value=""><\/option><option value="true">yes<\/option><option value="false">no<\/option>/)
-    expect(text).toMatch(/Amount<small>in cents<\/small><input type="number" step="any" name="cents" value="" required>/)
-    expect(text).toMatch(/<select name="priority" required><option value=""><\/option><option value="high">high<\/option><option value="low">low<\/option>/)
+    expect(text).toMatch(
+      /<select name="approved" required><option value=""><\/option><option value="true">yes<\/option><option value="false">no<\/option>/,
+    )
+    expect(text).toMatch(
+      /Amount<small>in cents<\/small><input type="number" step="any" name="cents" value="" required>/,
+    )
+    expect(text).toMatch(
+      /<select name="priority" required><option value=""><\/option><option value="high">high<\/option><option value="low">low<\/option>/,
+    )
     expect(text).toMatch(/<input type="text" name="note" value="">/)
     expect(text).toMatch(/<input type="email" name="mail" value="">/)
-    expect(text).toMatch(/<select name="urgent"><option value=""><\/option><option value="true">yes<\/option><option value="false">no<\/option>/)
+    expect(text).toMatch(
+      /<select name="urgent"><option value=""><\/option><option value="true">yes<\/option><option value="false">no<\/option>/,
+    )
     expect(text).toMatch(/<textarea name="items"/)
   })
 
@@ -68,7 +78,9 @@ describe('the page of a callback', () => {
       /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
     )
     const [, style] = /<style>([\s\S]*)<\/style>/.exec(text)!
-    const digest = Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))).toString('base64')
+    const digest = Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))).toString(
+      'base64',
+    )
     expect(headers.get('content-security-policy')).toContain(digest)
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('referrer-policy')).toBe('same-origin')
@@ -125,7 +137,10 @@ describe('the page of a callback', () => {
     await using answered = await asking((ctx) => ctx.callback('decide', { schema: Decision }))
     await answered.fill(GOOD)
     await answered.api.local.result(answered.runId)
-    expect(await answered.visit()).toMatchObject({ status: 410, text: expect.stringContaining('This was answered before') })
+    expect(await answered.visit()).toMatchObject({
+      status: 410,
+      text: expect.stringContaining('This was answered before'),
+    })
 
     let link = ''
     const asks = workflow('asks', async (ctx) => {
@@ -160,7 +175,14 @@ describe('the form of a callback', () => {
     const sent = { ...GOOD, note: 'fine', mail: '', urgent: 'false', items: '[{"id":"a"}]' }
     const { status, text } = await it.fill(sent)
     expect([status, text]).toEqual([202, expect.stringContaining('Thank you')])
-    expect(await it.api.local.result(it.runId)).toEqual({ approved: true, cents: 1_250, priority: 'low', note: 'fine', urgent: false, items: [{ id: 'a' }] })
+    expect(await it.api.local.result(it.runId)).toEqual({
+      approved: true,
+      cents: 1_250,
+      priority: 'low',
+      note: 'fine',
+      urgent: false,
+      items: [{ id: 'a' }],
+    })
   })
 
   it('that says neither yes nor no is sent back, not taken for a no', async () => {
@@ -182,11 +204,19 @@ describe('the form of a callback', () => {
   it('that does not fit comes back as it was filled in, with what is wrong beside it, and the run waits on', async () => {
     await using it = await asking((ctx) => ctx.callback('decide', { schema: Decision, question: 'Pay?' }))
     const before = await it.api.local.history(it.runId)
-    const { status, text } = await it.fill({ approved: 'true', cents: 'much "money"', priority: 'medium', note: '<i>', items: '[{"id":1}]' })
+    const { status, text } = await it.fill({
+      approved: 'true',
+      cents: 'much "money"',
+      priority: 'medium',
+      note: '<i>',
+      items: '[{"id":1}]',
+    })
     expect(status).toBe(422)
     expect(text).toContain('<h1>Pay?</h1>')
     expect(text).toMatch(/name="approved" required><option value=""><\/option><option value="true" selected>yes/)
-    expect(text).toMatch(/name="cents" value="much &quot;money&quot;" required aria-invalid="true"><\/label><p class="problem" role="alert">/)
+    expect(text).toMatch(
+      /name="cents" value="much &quot;money&quot;" required aria-invalid="true"><\/label><p class="problem" role="alert">/,
+    )
     expect(text).toMatch(/name="note" value="&lt;i&gt;"/)
     expect(text).toMatch(/\[0\]\.id: /)
     expect(await it.api.local.history(it.runId)).toEqual(before)
@@ -199,7 +229,10 @@ describe('the form of a callback', () => {
     expect((await it.fill(GOOD)).status).toBe(202)
     await it.api.local.result(it.runId)
     expect((await it.fill(GOOD)).status).toBe(202)
-    expect(await it.fill({ ...GOOD, approved: 'false' })).toMatchObject({ status: 409, text: expect.stringContaining('the first one counts') })
+    expect(await it.fill({ ...GOOD, approved: 'false' })).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('the first one counts'),
+    })
   })
 
   it('of somebody else is an object of texts where no schema says otherwise', async () => {
@@ -233,7 +266,10 @@ describe('JSON for a callback', () => {
     expect([misfit.status, JSON.parse(misfit.text).problems.length]).toEqual([422, 3])
     await it.api.local.terminate(it.runId)
     const late = await it.post('{"result":{}}', json)
-    expect([late.status, JSON.parse(late.text).detail]).toEqual([410, expect.stringContaining('has ended (terminated)')])
+    expect([late.status, JSON.parse(late.text).detail]).toEqual([
+      410,
+      expect.stringContaining('has ended (terminated)'),
+    ])
     expect((await it.post('<xml/>', { 'content-type': 'text/xml' })).status).toBe(410)
   })
 })
@@ -261,7 +297,10 @@ describe('a webhook', () => {
   ])('may be %s', async (_, body, type, expected) => {
     await using it = await asking(hook)
     expect((await it.post(body, { 'content-type': type })).status).toBe(202)
-    expect(await it.api.local.result(it.runId)).toEqual({ ...expected, headers: expect.objectContaining({ 'content-type': type }) })
+    expect(await it.api.local.result(it.runId)).toEqual({
+      ...expected,
+      headers: expect.objectContaining({ 'content-type': type }),
+    })
   })
 
   it('that is sent again is harmless; another one is a conflict; a huge one is refused', async () => {
@@ -283,7 +322,9 @@ describe('a webhook', () => {
 
 describe('who holds the token of a callback', () => {
   it('needs nothing else, also where the API asks for a token of its own', async () => {
-    await using it = await asking((ctx) => ctx.callback('decide', { heartbeatTimeout: '1h' }), { authorize: bearer('secret') })
+    await using it = await asking((ctx) => ctx.callback('decide', { heartbeatTimeout: '1h' }), {
+      authorize: bearer('secret'),
+    })
     expect((await it.api.app.request('/runs')).status).toBe(401)
     expect((await it.visit()).status).toBe(200)
     expect((await it.api.app.request(`${it.link}/heartbeat`, { method: 'POST' })).status).toBe(202)
@@ -304,7 +345,9 @@ describe('who holds the token of a callback', () => {
 describe('the token of a callback', () => {
   it('is not in the log when something goes wrong', async () => {
     const logged: string[] = []
-    await using it = await asking((ctx) => ctx.callback('decide'), { log: (_level, message) => void logged.push(message) })
+    await using it = await asking((ctx) => ctx.callback('decide'), {
+      log: (_level, message) => void logged.push(message),
+    })
     it.api.local.world.store.frames = () => Promise.reject(new Error('out of order'))
     expect((await it.visit()).status).toBe(500)
     expect(logged).toEqual(['GET /callbacks/… failed: Error: out of order'])
@@ -327,7 +370,11 @@ describe('a local server', () => {
     await client.heartbeatCallback(link.split('/').at(-1)!)
     // As a browser sends it: from the page itself.
     const origin = new URL(link).origin
-    const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ result: '42' }), headers: { origin } })
+    const answer = await fetch(link, {
+      method: 'POST',
+      body: new URLSearchParams({ result: '42' }),
+      headers: { origin },
+    })
     expect(answer.status).toBe(202)
     expect(await client.result(runId)).toBe(42)
   })
@@ -341,7 +388,10 @@ describe('the app of the function that strangers can call', () => {
     for (const path of ['/runs', `/runs/${it.runId}`, `/runs/${it.runId}/callbacks`, '/openapi.json', '/healthz'])
       expect((await app.request(path)).status).toBe(404)
     expect((await app.request(`/runs/${it.runId}`, { method: 'DELETE' })).status).toBe(404)
-    const answered = await app.request(it.link, { method: 'POST', body: new URLSearchParams({ '.page': '1', ...GOOD }) })
+    const answered = await app.request(it.link, {
+      method: 'POST',
+      body: new URLSearchParams({ '.page': '1', ...GOOD }),
+    })
     expect(answered.status).toBe(202)
     await it.api.reaches(it.runId, 'completed')
   })

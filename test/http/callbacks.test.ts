@@ -22,7 +22,9 @@ test('a callback is completed with a result', async () => {
 test('a callback is failed with an error, which has no stack of ours', async () => {
   await using api = await Api.open({ exposeStacks: true })
   const { runId, token } = await asked(api)
-  expect((await api.post(`/callbacks/${token}`, { error: { message: 'refused', name: 'CardError', code: 'E7' } })).status).toBe(202)
+  expect(
+    (await api.post(`/callbacks/${token}`, { error: { message: 'refused', name: 'CardError', code: 'E7' } })).status,
+  ).toBe(202)
   await api.reaches(runId, 'failed')
   const { body } = await api.get(`/runs/${runId}/history`)
   const failed = body.events.find((event: { type: string }) => event.type === 'callback.failed')
@@ -67,9 +69,15 @@ test('the open callbacks of a run are listed, at the address of 0.1.0 too', asyn
   await using api = await Api.open()
   const { runId, token } = await asked(api)
   const listed = await api.get(`/callbacks?run=${runId}`)
-  expect([listed.status, listed.body]).toEqual([200, { callbacks: [expect.objectContaining({ name: 'answer', token })] }])
+  expect([listed.status, listed.body]).toEqual([
+    200,
+    { callbacks: [expect.objectContaining({ name: 'answer', token })] },
+  ])
   expect((await api.get(`/runs/${runId}/callbacks`)).body).toEqual(listed.body)
-  expect(await api.get('/callbacks')).toMatchObject({ status: 400, body: { detail: expect.stringContaining('say which run') } })
+  expect(await api.get('/callbacks')).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('say which run') },
+  })
   for (const id of ['nobody', 'x'.repeat(3_000)]) expect((await api.get(`/callbacks?run=${id}`)).status).toBe(404)
 })
 
@@ -77,7 +85,9 @@ test('the client finds the list at a server of 0.1.0', async () => {
   await using api = await Api.open()
   const { runId, token } = await asked(api)
   const former = (async (url: string, init: RequestInit) =>
-    url.includes('/callbacks?') ? new HttpProblem('unknown-route', 'nothing is here').toResponse() : api.app.request(url, init)) as typeof fetch
+    url.includes('/callbacks?')
+      ? new HttpProblem('unknown-route', 'nothing is here').toResponse()
+      : api.app.request(url, init)) as typeof fetch
   const client = new OverwinterClient({ url: 'http://localhost', fetch: former })
   expect((await client.listCallbacks(runId)).map((open) => open.token)).toEqual([token])
 })

@@ -36,14 +36,29 @@ test('what users pass around is in no list, line of the log, metric or span', as
     ...{ path: ':memory:', workflows: [leaky, child], log: (...line) => void lines.push(line) },
     tracing: { endpoint: `${collector.url}/v1/traces` },
   })
-  const app = createApp({ client: local, local: { routes: localRoutes(local), mappings: [] }, exposeStacks: true, log: (...line) => void lines.push(line) })
+  const app = createApp({
+    client: local,
+    local: { routes: localRoutes(local), mappings: [] },
+    exposeStacks: true,
+    log: (...line) => void lines.push(line),
+  })
   await local.start(leaky, { secret: CANARY }, { id: 'r' })
   const read = async (path: string) => `${path} ${await (await app.request(path)).text()}`
   const told = [await read('/runs'), await read('/runs/r/why')]
   await local.signal('r', 'go', { word: CANARY })
   expect(await local.result('r')).toEqual({ word: CANARY })
-  const paths = ['/runs', '/runs?status=completed', '/counts', '/incidents', '/metrics', '/workflows', '/workflows/leaky', '/schedules']
-  for (const path of [...paths, '/runs/r/why', '/runs/r?payloads=omit', '/runs/r/history?payloads=omit']) told.push(await read(path))
+  const paths = [
+    '/runs',
+    '/runs?status=completed',
+    '/counts',
+    '/incidents',
+    '/metrics',
+    '/workflows',
+    '/workflows/leaky',
+    '/schedules',
+  ]
+  for (const path of [...paths, '/runs/r/why', '/runs/r?payloads=omit', '/runs/r/history?payloads=omit'])
+    told.push(await read(path))
   await local.close()
   for (const text of told) expect(text).not.toContain(CANARY)
   expect(JSON.stringify(lines)).toContain('looked')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bearer } from '../../functions/http/bearer.ts'
-import { childRunId, keyedRunId, scheduleRunId } from '../../sdk/engine/names.ts'
+import { childRunId, keyedRunId, scheduleRunId } from '../../sdk/base/names.ts'
 import { schedule, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 import { VirtualClock } from '../../sdk/testing/index.ts'
@@ -17,11 +17,27 @@ async function open() {
   const family = workflow('family', async (ctx) => ctx.run(payroll, undefined))
   const clock = new VirtualClock(MIDNIGHT)
   const schedules = [schedule('payroll', { cron: '0 2 * * *' }, payroll, undefined)]
-  const local = await Local.open({ path: ':memory:', workflows: [form, payroll, family], schedules, clock, log: () => {} })
+  const local = await Local.open({
+    path: ':memory:',
+    workflows: [form, payroll, family],
+    schedules,
+    clock,
+    log: () => {},
+  })
   const api = new Api(local, { authorize: bearer(MASTER) })
   const send = async (token: string, path: string, body: unknown = {}, headers: Record<string, string> = {}) =>
-    read(await api.app.request(path, { method: 'POST', headers: { authorization: `Bearer ${token}`, ...headers }, body: JSON.stringify(body) }))
-  const { body } = await send(MASTER, '/v1/tokens', { name: 'web form', scopes: ['start', 'read', 'operate'], workflows: ['form'] })
+    read(
+      await api.app.request(path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, ...headers },
+        body: JSON.stringify(body),
+      }),
+    )
+  const { body } = await send(MASTER, '/v1/tokens', {
+    name: 'web form',
+    scopes: ['start', 'read', 'operate'],
+    workflows: ['form'],
+  })
   const narrow = body.token as string
   return {
     api,
@@ -48,7 +64,11 @@ describe('an id that a request chooses for a run', () => {
     for (const token of [MASTER, it.narrow])
       for (const id of [next, 'schedule.later', 'failure~x']) {
         const { status, body } = await it.start(token, id)
-        expect([id, status, body.problems]).toEqual([id, 400, [{ path: '$.id', message: expect.stringContaining('is reserved for schedules') }]])
+        expect([id, status, body.problems]).toEqual([
+          id,
+          400,
+          [{ path: '$.id', message: expect.stringContaining('is reserved for schedules') }],
+        ])
         expect((await it.rerun(token, 'mine', id)).status).toBe(400)
       }
     it.clock.moveTo(MIDNIGHT + 2 * 3_600_000)
@@ -58,8 +78,18 @@ describe('an id that a request chooses for a run', () => {
 
   it('may look odd otherwise', async () => {
     await using it = await open()
-    for (const id of ['ada@example.com', 'invoice.2026.11', 'schedule', 'schedules.1', 'failure-1', 'a~b', 'k1', 'x'.repeat(200)])
-      for (const token of [it.narrow, MASTER]) expect([id, (await it.start(token, id)).status]).toEqual([id, token === MASTER ? 200 : 201])
+    for (const id of [
+      'ada@example.com',
+      'invoice.2026.11',
+      'schedule',
+      'schedules.1',
+      'failure-1',
+      'a~b',
+      'k1',
+      'x'.repeat(200),
+    ])
+      for (const token of [it.narrow, MASTER])
+        expect([id, (await it.start(token, id)).status]).toEqual([id, token === MASTER ? 200 : 201])
   })
 })
 

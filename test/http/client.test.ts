@@ -18,7 +18,9 @@ import { approval, approved, asker, flaky, oddName, order, ran, sleeper, tokens 
 
 const WORKFLOWS = [order, approval, sleeper, flaky, asker, oddName]
 
-async function open(options: Partial<ServeLocalOptions> = {}): Promise<{ server: LocalServer; client: OverwinterClient } & AsyncDisposable> {
+async function open(
+  options: Partial<ServeLocalOptions> = {},
+): Promise<{ server: LocalServer; client: OverwinterClient } & AsyncDisposable> {
   const server = await serveLocal({ path: ':memory:', workflows: WORKFLOWS, log: () => {}, port: 0, ...options })
   const client = new OverwinterClient({ url: `${server.url}/` })
   return { server, client, [Symbol.asyncDispose]: () => server.close(10) }
@@ -88,7 +90,10 @@ test('a signal that the workflow does not declare is a 404 with the known names,
     body: '{"by":7}',
     headers: { 'content-type': 'application/json' },
   })
-  expect([misfit.status, await misfit.json()]).toMatchObject([422, { type: expect.stringMatching(/misfit$/), problems: [{ path: '$.by' }] }])
+  expect([misfit.status, await misfit.json()]).toMatchObject([
+    422,
+    { type: expect.stringMatching(/misfit$/), problems: [{ path: '$.by' }] },
+  ])
   await run.signal(approved, { by: 'ann' })
   expect(await run.result()).toEqual({ by: 'ann' })
   expect((await run.history()).some(({ type }) => type === 'signal.rejected')).toBe(false)
@@ -207,7 +212,10 @@ test('refusals come back as the errors that the in-process client throws', async
       (error: unknown) => error as InvalidInputError,
     )
   const badInput = { id: 1, cents: 'x' } as never
-  const [remote, inProcess] = [await caught(client.start(order, badInput)), await caught(server.local.start(order, badInput))]
+  const [remote, inProcess] = [
+    await caught(client.start(order, badInput)),
+    await caught(server.local.start(order, badInput)),
+  ]
   expect(remote).toBeInstanceOf(InvalidInputError)
   expect([remote.message, remote.problems]).toEqual([inProcess.message, inProcess.problems])
   await expect(client.get('nope')).rejects.toThrow(RunNotFoundError)
@@ -238,7 +246,11 @@ test('a failed run rejects with its error and the chain of its causes', async ()
 
 test('it carries a bearer token', async () => {
   await using api = await open({ authorize: bearer('t0ken') })
-  await expect(api.client.list()).rejects.toMatchObject({ name: 'HttpError', status: 401, type: 'urn:overwinter:problem:unauthorized' })
+  await expect(api.client.list()).rejects.toMatchObject({
+    name: 'HttpError',
+    status: 401,
+    type: 'urn:overwinter:problem:unauthorized',
+  })
   await expect(api.client.list()).rejects.toThrow(HttpError)
   const client = new OverwinterClient({ url: api.server.url, token: 't0ken' })
   expect((await client.list()).runs).toEqual([])
@@ -255,14 +267,16 @@ test('neither it nor what it imports needs Node', () => {
   const visit = (file: string) => {
     if (seen.has(file)) return
     seen.add(file)
-    for (const [, from] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?:\{[^}]*\}|\* as \w+|\*|\w+(?<!type)) from '([^']+)'/gm)) {
+    for (const [, from] of readFileSync(file, 'utf8').matchAll(
+      /^(?:import|export) (?:\{[^}]*\}|\* as \w+|\*|\w+(?<!type)) from '([^']+)'/gm,
+    )) {
       expect(from, `import in ${file}`).toMatch(/^\./)
       visit(resolve(dirname(file), from!))
     }
   }
   visit(resolve(import.meta.dirname, '../../sdk/http-client/index.ts'))
   const files = [...seen].map((file) => file.split('/sdk/')[1])
-  expect(files).toEqual(expect.arrayContaining(['http-client/transport.ts', 'engine/errors.ts', 'schema.ts']))
+  expect(files).toEqual(expect.arrayContaining(['http-client/transport.ts', 'base/errors.ts', 'base/schema.ts']))
 })
 
 test('values that JSON has no word for go through the API unchanged, and can be read in it', async () => {
@@ -277,7 +291,13 @@ test('values that JSON has no word for go through the API unchanged, and can be 
   const { runId } = await client.start(travels, { at })
   await client.signal(runId, note, new Map([['a', 1n]]))
   expect(await client.result(runId)).toEqual({ at, noted: new Map([['a', 1n]]) })
-  const { input, output } = (await (await fetch(`${server.url}/runs/${runId}`)).json()) as { input: unknown; output: unknown }
+  const { input, output } = (await (await fetch(`${server.url}/runs/${runId}`)).json()) as {
+    input: unknown
+    output: unknown
+  }
   expect(input).toEqual({ at: { '~date': '2026-03-01T12:00:00.000Z' } })
-  expect(output).toEqual({ at: { '~date': '2026-03-01T12:00:00.000Z' }, noted: { '~map': [['a', { '~bigint': '1' }]] } })
+  expect(output).toEqual({
+    at: { '~date': '2026-03-01T12:00:00.000Z' },
+    noted: { '~map': [['a', { '~bigint': '1' }]] },
+  })
 })

@@ -4,7 +4,7 @@ import { localRoutes } from '../../functions/local/routes.ts'
 import { cancelOn, signalOn, startOn } from '../../sdk/events/index.ts'
 import { type RunStatus, signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
-import type { LogSink } from '../../sdk/ports.ts'
+import type { LogSink } from '../../sdk/ports/world.ts'
 
 export const approved = signal('approved', z.object({ by: z.string() }))
 
@@ -63,7 +63,12 @@ export class Api {
   constructor(local: Local, options: Omit<AppOptions, 'client'>) {
     this.local = local
     // As the local server has it.
-    this.app = createApp({ log: silent, local: { routes: localRoutes(local), mappings: MAPPINGS }, ...options, client: local })
+    this.app = createApp({
+      log: silent,
+      local: { routes: localRoutes(local), mappings: MAPPINGS },
+      ...options,
+      client: local,
+    })
   }
 
   static async open(options: Omit<AppOptions, 'client'> = {}, workflows = WORKFLOWS): Promise<Api> {
@@ -76,7 +81,13 @@ export class Api {
 
   async post(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const text = body === undefined ? {} : { body: JSON.stringify(body) }
-    return read(await this.app.request(path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, ...text }))
+    return read(
+      await this.app.request(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        ...text,
+      }),
+    )
   }
 
   /** Until the run is in this state; each look lets the runner go on. */

@@ -4,7 +4,10 @@ import { ROUTES } from '../../functions/http/app.ts'
 import { Api } from './fixture.ts'
 
 const junk = fc.string({ unit: 'binary', maxLength: 12 }).map(encode)
-const workflowName = fc.oneof({ weight: 3, arbitrary: fc.constantFrom('order', 'sleeper', 'approval', 'flaky') }, { weight: 1, arbitrary: junk })
+const workflowName = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom('order', 'sleeper', 'approval', 'flaky') },
+  { weight: 1, arbitrary: junk },
+)
 const segment = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('r1', 'r2', 'x') },
   { weight: 1, arbitrary: fc.constantFrom('%', '%2F', '%00') },
@@ -15,10 +18,14 @@ const segment = fc.oneof(
 const target = fc.oneof(
   {
     weight: 8,
-    arbitrary: fc.tuple(fc.constantFrom(...ROUTES), workflowName, segment, segment).map(([{ method, path }, name, ...given]) => ({
-      method,
-      path: path.replace('/workflows/{name}', `/workflows/${name}`).replaceAll(/\{\w+\}/g, () => given.shift() ?? 'x'),
-    })),
+    arbitrary: fc
+      .tuple(fc.constantFrom(...ROUTES), workflowName, segment, segment)
+      .map(([{ method, path }, name, ...given]) => ({
+        method,
+        path: path
+          .replace('/workflows/{name}', `/workflows/${name}`)
+          .replaceAll(/\{\w+\}/g, () => given.shift() ?? 'x'),
+      })),
   },
   {
     weight: 1,
@@ -33,11 +40,26 @@ const query = fc.dictionary(
   fc.oneof(fc.constantFrom('1ms', '-1', '0', '50', '1e99', 'failed', '2026-01-01'), junk),
   { maxKeys: 2 },
 )
-const field = fc.constantFrom('input', 'id', 'startAt', 'delay', 'tags', 'version', 'from', 'reason', 'result', 'error', '__proto__', 'constructor')
+const field = fc.constantFrom(
+  'input',
+  'id',
+  'startAt',
+  'delay',
+  'tags',
+  'version',
+  'from',
+  'reason',
+  'result',
+  'error',
+  '__proto__',
+  'constructor',
+)
 const body = fc.oneof(
   fc.constant(''),
   fc.jsonValue({ maxDepth: 3 }).map((input) => JSON.stringify({ input })),
-  fc.dictionary(field, fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('r1', 'a', 1, { message: 'x' }))).map((value) => JSON.stringify(value)),
+  fc
+    .dictionary(field, fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('r1', 'a', 1, { message: 'x' })))
+    .map((value) => JSON.stringify(value)),
   fc.json(),
   fc.string({ unit: 'binary' }),
 )
@@ -64,14 +86,21 @@ test('no request whatsoever gives a 500', async () => {
       const search = Object.entries(params).map(([name, value]) => `${name}=${value}`)
       // Who asks a run that does not reply waits as long as a gateway lets them, unless they say otherwise.
       if (path.includes('/requests/') && !('wait' in params)) search.push('wait=1ms')
-      const response = await api.app.request(`http://localhost${path}?${search.join('&')}`, { method, headers: head, ...(method !== 'GET' && { body: text }) })
+      const response = await api.app.request(`http://localhost${path}?${search.join('&')}`, {
+        method,
+        headers: head,
+        ...(method !== 'GET' && { body: text }),
+      })
       statuses.add(response.status)
       const answer = await response.text()
       expect(response.status, answer).toBeLessThan(500)
       // The page of a callback is for people.
       const isPage = path.startsWith('/callbacks/') && response.headers.get('content-type')?.startsWith('text/html')
       if (response.status >= 400 && !isPage)
-        expect(JSON.parse(answer)).toMatchObject({ type: expect.stringMatching(/^urn:overwinter:problem:/), status: response.status })
+        expect(JSON.parse(answer)).toMatchObject({
+          type: expect.stringMatching(/^urn:overwinter:problem:/),
+          status: response.status,
+        })
     }),
     { numRuns: 2_000 },
   )

@@ -61,7 +61,10 @@ test('one event is read by its place, with its payloads', async () => {
     expect([status, body.type]).toEqual([404, 'urn:overwinter:problem:unknown-event'])
   }
   expect((await api.get('/runs/nobody/events/1.0')).body.type).toBe('urn:overwinter:problem:unknown-run')
-  const client = new OverwinterClient({ url: 'http://here', fetch: (input, init) => Promise.resolve(api.app.request(input as string, init)) })
+  const client = new OverwinterClient({
+    url: 'http://here',
+    fetch: (input, init) => Promise.resolve(api.app.request(input as string, init)),
+  })
   expect(await client.event('r', '99.0')).toBeUndefined()
   expect(await client.event('r', '0.0')).toEqual((await client.history('r'))[0])
 })

@@ -24,7 +24,11 @@ async function withFailures(count: number): Promise<Api> {
   return api
 }
 
-const clientOf = (api: Api) => new OverwinterClient({ url: 'http://here', fetch: (input, init) => Promise.resolve(api.app.request(input as string, init)) })
+const clientOf = (api: Api) =>
+  new OverwinterClient({
+    url: 'http://here',
+    fetch: (input, init) => Promise.resolve(api.app.request(input as string, init)),
+  })
 
 test('incidents are listed, counted, tried and retried over HTTP as in the process', async () => {
   await using api = await withFailures(3)
@@ -33,23 +37,34 @@ test('incidents are listed, counted, tried and retried over HTTP as in the proce
   expect(await client.counts()).toEqual({ failed: { count: 3 } })
   const { fingerprint } = (await client.incidents()).incidents[0]!
   const bulk = { action: 'retry', filter: { incident: fingerprint } } as const
-  expect(await client.wouldSteer(bulk)).toEqual({ matches: 3, isComplete: true, runs: ['b2', 'b1', 'b0'], can: 3, refused: [], unchecked: 0 })
+  expect(await client.wouldSteer(bulk)).toEqual({
+    matches: 3,
+    isComplete: true,
+    runs: ['b2', 'b1', 'b0'],
+    can: 3,
+    refused: [],
+    unchecked: 0,
+  })
   const { runId } = await client.steerMany(bulk, { idempotencyKey: 'twice' })
   expect((await client.steerMany(bulk, { idempotencyKey: 'twice' })).runId).toBe(runId)
   expect(await client.result(runId)).toMatchObject({ matched: 3, done: 3 })
-  for (let i = 0; i < 3; i++) expect((await api.local.history(`b${i}`)).some(({ type }) => type === 'run.retried')).toBe(true)
+  for (let i = 0; i < 3; i++)
+    expect((await api.local.history(`b${i}`)).some(({ type }) => type === 'run.retried')).toBe(true)
 })
 
 test('an incident and other filters are true together, in its own path and in that of filters', async () => {
   await using api = await withFailures(3)
   const client = clientOf(api)
   const { fingerprint: incident } = (await client.incidents()).incidents[0]!
-  const would = async (filter: object) => (await client.wouldSteer({ action: 'retry', filter: { incident, ...filter } })).runs
+  const would = async (filter: object) =>
+    (await client.wouldSteer({ action: 'retry', filter: { incident, ...filter } })).runs
   expect(await would({ idPrefix: 'b1' })).toEqual(['b1'])
   expect(await would({ tag: 'customer:nobody' })).toEqual([])
   expect(await would({ since: Date.now() + 60_000 })).toEqual([])
   for (const since of ['1h', Date.now() - 60_000, new Date(0).toISOString()])
-    expect((await api.post('/bulk/retry', { filter: { incident, idPrefix: 'b0', since }, dryRun: true })).body).toMatchObject({ runs: ['b0'] })
+    expect(
+      (await api.post('/bulk/retry', { filter: { incident, idPrefix: 'b0', since }, dryRun: true })).body,
+    ).toMatchObject({ runs: ['b0'] })
   expect((await api.get('/incidents?since=1h')).body.incidents).toHaveLength(1)
   expect((await api.get('/incidents?since=2200-01-01T00:00:00Z')).body.incidents).toEqual([])
   expect((await api.get('/incidents?since=lately')).status).toBe(400)
@@ -90,7 +105,8 @@ test('what is not meant so is refused, with nothing started', async () => {
     ['/bulk/retry', { filter: { status: 'failed', workfow: 'broken' } }, 400],
     ['/bulk/terminate', { filter: { status: 'failed' } }, 400],
   ]
-  for (const [path, body, status] of refused) expect([path, body, (await api.post(path, body)).status]).toEqual([path, body, status])
+  for (const [path, body, status] of refused)
+    expect([path, body, (await api.post(path, body)).status]).toEqual([path, body, status])
   expect((await api.local.list()).runs).toHaveLength(1)
 })
 
@@ -98,9 +114,23 @@ test('a filter by a workflow that nobody knows is refused with those there are; 
   await using api = await withFailures(1)
   const filter = (workflow: string) => ({ filter: { status: 'failed', workflow }, dryRun: true })
   const { status, body } = await api.post('/bulk/retry', filter('borken'))
-  expect([status, body.type, body.known]).toEqual([404, expect.stringContaining('unknown-workflow'), expect.arrayContaining(['broken'])])
+  expect([status, body.type, body.known]).toEqual([
+    404,
+    expect.stringContaining('unknown-workflow'),
+    expect.arrayContaining(['broken']),
+  ])
   const now = Date.now()
-  const run = { id: 'left', workflow: 'former', version: 1, format: 2, input: null, secret: 's', createdAt: now, wakeAt: now + 86_400_000, tags: [] }
+  const run = {
+    id: 'left',
+    workflow: 'former',
+    version: 1,
+    format: 2,
+    input: null,
+    secret: 's',
+    createdAt: now,
+    wakeAt: now + 86_400_000,
+    tags: [],
+  }
   await api.local.world.store.create(run)
   expect(await api.post('/bulk/retry', filter('former'))).toMatchObject({ status: 200, body: { matches: 0 } })
 })
@@ -108,9 +138,16 @@ test('a filter by a workflow that nobody knows is refused with those there are; 
 test('a workflow tells what it takes, as JSON Schema', async () => {
   const options = {
     input: z.object({ email: z.email(), cents: z.number().min(1) }),
-    signals: [signal('approved', z.object({ by: z.string() })), request('status', { reply: z.string() }), signal('stop')],
+    signals: [
+      signal('approved', z.object({ by: z.string() })),
+      request('status', { reply: z.string() }),
+      signal('stop'),
+    ],
   }
-  await using api = await Api.open({}, [workflow('asks', options, async () => ''), workflow('asks', { version: 2 }, async () => '')])
+  await using api = await Api.open({}, [
+    workflow('asks', options, async () => ''),
+    workflow('asks', { version: 2 }, async () => ''),
+  ])
   const { body } = await api.get('/workflows/asks')
   expect(body).toEqual({ name: 'asks', versions: [1, 2], latest: 2, signals: [] })
   await using first = await Api.open({}, [workflow('asks', options, async () => '')])
@@ -130,7 +167,8 @@ test('what Overwinter itself runs is left out of a list on request, unless it is
   await using api = await withFailures(1)
   const { fingerprint } = (await api.local.incidents()).incidents[0]!
   const { runId } = await api.local.steerMany({ action: 'retry', filter: { incident: fingerprint } })
-  const listed = async (query: string) => (await api.get(`/runs?${query}`)).body.runs.map((run: { runId: string }) => run.runId)
+  const listed = async (query: string) =>
+    (await api.get(`/runs?${query}`)).body.runs.map((run: { runId: string }) => run.runId)
   expect(await listed('')).toContain(runId)
   expect(await listed('internal=hide')).toEqual(['b0'])
   expect(await listed(`internal=hide&idPrefix=${runId}`)).toEqual([runId])

@@ -58,7 +58,9 @@ test('where the code of today no longer fits, it says so; and what cannot be loo
   await api.local.start(trip, { city: 'Oslo' }, { id: 't' })
   await api.reaches('t', 'waiting')
   await using changed = new Api(
-    Object.assign(Object.create(api.local), { definitions: { exact: () => workflow('trip', async (ctx) => ctx.sleep('nap', '1h')) } }),
+    Object.assign(Object.create(api.local), {
+      definitions: { exact: () => workflow('trip', async (ctx) => ctx.sleep('nap', '1h')) },
+    }),
     {},
   )
   expect((await changed.get('/runs/t/replay')).body.changed).toContain('book a seat')
@@ -71,7 +73,9 @@ test('Prometheus is told how many runs there are', async () => {
   await api.local.start('sleeper', undefined, { id: 's' })
   await api.reaches('s', 'sleeping')
   const text = await (await api.app.request('/metrics')).text()
-  expect(text).toMatch(/^# HELP overwinter_runs .+\n# TYPE overwinter_runs gauge\noverwinter_runs\{status="sleeping"\} 1$/m)
+  expect(text).toMatch(
+    /^# HELP overwinter_runs .+\n# TYPE overwinter_runs gauge\noverwinter_runs\{status="sleeping"\} 1$/m,
+  )
   expect(text).toMatch(/^overwinter_overdue_runs 0$/m)
   expect(text).toMatch(/^overwinter_workers 0\n/m)
 })

@@ -19,7 +19,10 @@ test('it listens on the loopback address only, unless told otherwise', async () 
 test('it serves runs over a real connection', async () => {
   await using server = await serve()
   const started = await read(
-    await fetch(`${server.url}/workflows/order/runs?wait=20s`, { method: 'POST', body: JSON.stringify({ input: { id: 'o', cents: 1 }, id: 'r1' }) }),
+    await fetch(`${server.url}/workflows/order/runs?wait=20s`, {
+      method: 'POST',
+      body: JSON.stringify({ input: { id: 'o', cents: 1 }, id: 'r1' }),
+    }),
   )
   expect([started.status, started.headers.get('location'), started.body.output]).toEqual([201, '/runs/r1', 2])
   const head = await fetch(`${server.url}/runs/r1`, { method: 'HEAD' })
@@ -30,7 +33,11 @@ test('a body over the limit is refused on the wire, declared or chunked, and not
   await using server = await serve({ bodyLimit: 10_000 })
   const big = JSON.stringify({ input: 'x'.repeat(20_000) })
   const declared = await fetch(`${server.url}/workflows/sleeper/runs`, { method: 'POST', body: big })
-  const chunked = await fetch(`${server.url}/workflows/sleeper/runs`, { method: 'POST', body: new Blob([big]).stream(), duplex: 'half' } as RequestInit)
+  const chunked = await fetch(`${server.url}/workflows/sleeper/runs`, {
+    method: 'POST',
+    body: new Blob([big]).stream(),
+    duplex: 'half',
+  } as RequestInit)
   expect([declared.status, chunked.status]).toEqual([413, 413])
   expect((await server.local.list()).runs).toEqual([])
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200)

@@ -76,7 +76,9 @@ test('the document names every route that is mounted, and every promised one is'
   await using api = await Api.open()
   const { body } = await api.get('/openapi.json')
   expect(body.openapi).toBe('3.1.0')
-  const documented = Object.entries(body.paths).flatMap(([path, methods]) => Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`))
+  const documented = Object.entries(body.paths).flatMap(([path, methods]) =>
+    Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`),
+  )
   const mounted = api.app.routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
   expect(documented.sort()).toEqual(mounted.sort())
   expect(documented).toEqual([...PROMISED].sort())
@@ -85,13 +87,17 @@ test('the document names every route that is mounted, and every promised one is'
 test('every path parameter is declared, every reference resolves, and every POST that can be repeated takes an idempotency key', async () => {
   await using api = await Api.open()
   const { body } = await api.get('/openapi.json')
-  for (const [, name] of JSON.stringify(body).matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(body.components.schemas).toHaveProperty(name!)
+  for (const [, name] of JSON.stringify(body).matchAll(/"#\/components\/schemas\/(\w+)"/g))
+    expect(body.components.schemas).toHaveProperty(name!)
   for (const { method, path } of ROUTES) {
     const { parameters, responses } = body.paths[path][method.toLowerCase()]
-    const names = (where: string) => parameters.filter((p: { in: string }) => p.in === where).map((p: { name: string }) => p.name)
+    const names = (where: string) =>
+      parameters.filter((p: { in: string }) => p.in === where).map((p: { name: string }) => p.name)
     expect(names('path')).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
     // A token is shown once, so its making cannot be repeated.
-    expect(names('header')).toEqual((method === 'POST' || `${method} ${path}` === 'DELETE /runs') && path !== '/v1/tokens' ? ['Idempotency-Key'] : [])
+    expect(names('header')).toEqual(
+      (method === 'POST' || `${method} ${path}` === 'DELETE /runs') && path !== '/v1/tokens' ? ['Idempotency-Key'] : [],
+    )
     expect(Object.keys(responses).some((code) => code.startsWith('2'))).toBe(true)
   }
 })
@@ -123,7 +129,9 @@ test('the link of a child to its parent has no field that the document does not 
   const { body: parent } = await api.post('/workflows/parent/runs?wait=20s')
   const { parent: link } = (await api.get(`/runs/${parent.output}`)).body
   expect(link).toMatchObject({ runId: parent.runId, generation: 0 })
-  expect(Object.keys(document.components.schemas.Run.properties.parent.properties)).toEqual(expect.arrayContaining(Object.keys(link)))
+  expect(Object.keys(document.components.schemas.Run.properties.parent.properties)).toEqual(
+    expect.arrayContaining(Object.keys(link)),
+  )
 })
 
 test('problem types are stable', () => {

@@ -5,12 +5,18 @@ import { Api, read } from './fixture.ts'
 const type = (kind: string) => `urn:overwinter:problem:${kind}`
 
 async function raw(api: Api, body: string | ReadableStream, headers: Record<string, string> = {}) {
-  return read(await api.app.request('/workflows/sleeper/runs', { method: 'POST', headers, body, duplex: 'half' } as RequestInit))
+  return read(
+    await api.app.request('/workflows/sleeper/runs', { method: 'POST', headers, body, duplex: 'half' } as RequestInit),
+  )
 }
 
 test('malformed JSON is 400, whatever its content type', async () => {
   await using api = await Api.open()
-  for (const headers of [undefined, { 'content-type': 'application/json' }, { 'content-type': 'application/x-www-form-urlencoded' }]) {
+  for (const headers of [
+    undefined,
+    { 'content-type': 'application/json' },
+    { 'content-type': 'application/x-www-form-urlencoded' },
+  ]) {
     const { status, headers: answered, body } = await raw(api, '{"input":', headers)
     expect([status, body.type]).toEqual([400, type('malformed-json')])
     expect(answered.get('content-type')).toBe('application/problem+json')

@@ -87,7 +87,9 @@ test('runs are listed newest first, page by page', async () => {
   const seen: string[] = []
   let cursor: string | undefined
   do {
-    const { body }: { body: { runs: { runId: string }[]; cursor?: string } } = await api.get(`/runs?limit=3${cursor ? `&cursor=${cursor}` : ''}`)
+    const { body }: { body: { runs: { runId: string }[]; cursor?: string } } = await api.get(
+      `/runs?limit=3${cursor ? `&cursor=${cursor}` : ''}`,
+    )
     expect(body.runs.length).toBeLessThanOrEqual(3)
     seen.push(...body.runs.map((run) => run.runId))
     cursor = body.cursor
@@ -100,7 +102,8 @@ test('runs are filtered by workflow, status, tag and time', async () => {
   await api.post('/workflows/order/runs?wait=20s', { input: { id: 'o', cents: 1 }, id: 'done', tags: ['vip'] })
   await api.post('/workflows/sleeper/runs', { id: 'asleep' })
   await api.reaches('asleep', 'sleeping')
-  const ids = async (query: string) => (await api.get(`/runs?${query}`)).body.runs.map((run: { runId: string }) => run.runId)
+  const ids = async (query: string) =>
+    (await api.get(`/runs?${query}`)).body.runs.map((run: { runId: string }) => run.runId)
   expect(await ids('workflow=order')).toEqual(['done'])
   expect(await ids('status=sleeping')).toEqual(['asleep'])
   expect(await ids('tag=vip')).toEqual(['done'])
@@ -117,11 +120,14 @@ test('every bad filter is named', async () => {
   expect((await api.get('/runs?cursor=made-up')).status).toBe(400)
 })
 
-test.each(['/runs/nope', '/runs/nope?wait=1s', '/runs/nope/history', '/runs/%00%ff'])('an unknown run is 404: %s', async (path) => {
-  await using api = await Api.open()
-  const { status, body } = await api.get(path)
-  expect([status, body.type]).toEqual([404, 'urn:overwinter:problem:unknown-run'])
-})
+test.each(['/runs/nope', '/runs/nope?wait=1s', '/runs/nope/history', '/runs/%00%ff'])(
+  'an unknown run is 404: %s',
+  async (path) => {
+    await using api = await Api.open()
+    const { status, body } = await api.get(path)
+    expect([status, body.type]).toEqual([404, 'urn:overwinter:problem:unknown-run'])
+  },
+)
 
 test('workflows are listed with their versions', async () => {
   await using api = await Api.open({}, [orderV2, order, sleeper])
@@ -141,19 +147,28 @@ test('a history that is too large for one answer comes in pages, and the client 
   await using api = await Api.open({}, [large])
   await api.local.result((await api.local.start(large, 1_500_000, { id: 'large' })).runId)
   const { body: first } = await api.get('/runs/large/history')
-  expect(first.events.map(({ id, type }: { id?: string; type: string }) => id ?? type)).toEqual(['run.started', 's0', 's1'])
+  expect(first.events.map(({ id, type }: { id?: string; type: string }) => id ?? type)).toEqual([
+    'run.started',
+    's0',
+    's1',
+  ])
   const { body: second } = await api.get(`/runs/large/history?cursor=${first.cursor}`)
   expect(second.events.map(({ id }: { id?: string }) => id)).toEqual(['s2', 's3'])
-  const client = new OverwinterClient({ url: 'http://here', fetch: (input, init) => Promise.resolve(api.app.request(input as string, init)) })
+  const client = new OverwinterClient({
+    url: 'http://here',
+    fetch: (input, init) => Promise.resolve(api.app.request(input as string, init)),
+  })
   expect(await client.history('large')).toEqual(await api.local.history('large'))
-  for (const cursor of ['x', '0', '-1.2.0', '0.1', '0.1.2.3']) expect((await api.get(`/runs/large/history?cursor=${cursor}`)).status).toBe(400)
+  for (const cursor of ['x', '0', '-1.2.0', '0.1', '0.1.2.3'])
+    expect((await api.get(`/runs/large/history?cursor=${cursor}`)).status).toBe(400)
   expect((await api.get('/runs/large/history?cursor=7.1.0')).status).toBe(409)
 })
 
 test('a page of runs is cut to what fits into one answer', async () => {
   const echo = workflow('echo', async (_ctx, text: string) => String(text.length))
   await using api = await Api.open({}, [echo])
-  for (let i = 0; i < 5; i++) await api.local.result((await api.local.start(echo, 'x'.repeat(1_500_000), { id: `r${i}` })).runId)
+  for (let i = 0; i < 5; i++)
+    await api.local.result((await api.local.start(echo, 'x'.repeat(1_500_000), { id: `r${i}` })).runId)
   const seen: string[] = []
   let query = ''
   do {

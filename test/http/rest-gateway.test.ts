@@ -17,7 +17,10 @@ interface Asked {
 }
 
 /** An event of a REST API, payload format 1.0, with the fields that matter here. Every body is base64, whatever it is. */
-function event(path: string, { resource, method = 'GET', body, headers = {}, query, basePath, authorizer }: Asked): LambdaEvent {
+function event(
+  path: string,
+  { resource, method = 'GET', body, headers = {}, query, basePath, authorizer }: Asked,
+): LambdaEvent {
   return {
     resource,
     path: `${basePath ?? ''}${path}`,
@@ -26,14 +29,20 @@ function event(path: string, { resource, method = 'GET', body, headers = {}, que
     multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
     queryStringParameters: null,
     multiValueQueryStringParameters: query ?? null,
-    requestContext: { domainName: 'abc.execute-api.eu-west-1.amazonaws.com', stage: 'api', path: `${basePath ?? '/api'}${path}`, authorizer },
+    requestContext: {
+      domainName: 'abc.execute-api.eu-west-1.amazonaws.com',
+      stage: 'api',
+      path: `${basePath ?? '/api'}${path}`,
+      authorizer,
+    },
     body: body === undefined ? null : Buffer.from(body).toString('base64'),
     isBase64Encoded: body !== undefined,
   } as unknown as LambdaEvent
 }
 
 const START = { resource: '/workflows/{name}/runs', method: 'POST', headers: { 'Content-Type': 'application/json' } }
-const locationOf = ({ multiValueHeaders }: { multiValueHeaders?: Record<string, string[]> }) => multiValueHeaders?.location
+const locationOf = ({ multiValueHeaders }: { multiValueHeaders?: Record<string, string[]> }) =>
+  multiValueHeaders?.location
 
 describe('behind a REST API', () => {
   test('the same app answers, and what it points to begins with the stage', async () => {
@@ -45,19 +54,27 @@ describe('behind a REST API', () => {
     expect(JSON.parse(started.body)).toMatchObject({ status: 'completed', output: 2 })
     expect(locationOf(started)).toEqual(['/api/runs/r1'])
     const missing = await lambda(event('/runs/nope', { resource: '/runs/{id}' }))
-    expect(missing).toMatchObject({ statusCode: 404, isBase64Encoded: false, multiValueHeaders: { 'content-type': ['application/problem+json'] } })
+    expect(missing).toMatchObject({
+      statusCode: 404,
+      isBase64Encoded: false,
+      multiValueHeaders: { 'content-type': ['application/problem+json'] },
+    })
   })
 
   test("a domain of one's own may have a base path", async () => {
     await using api = await Api.open()
     const body = JSON.stringify({ input: { id: 'o', cents: 1 }, id: 'r1' })
-    const started = await behindGateway(api.app)(event('/workflows/order/runs', { ...START, body, basePath: '/shop/v2' }))
+    const started = await behindGateway(api.app)(
+      event('/workflows/order/runs', { ...START, body, basePath: '/shop/v2' }),
+    )
     expect([started.statusCode, locationOf(started)]).toEqual([201, ['/shop/v2/runs/r1']])
   })
 
   test('names keep what is escaped in them', async () => {
     await using api = await Api.open()
-    const started = await behindGateway(api.app)(event(`/workflows/${encodeURIComponent('a/b %é?')}/runs`, { ...START, body: '{"id":"r1"}' }))
+    const started = await behindGateway(api.app)(
+      event(`/workflows/${encodeURIComponent('a/b %é?')}/runs`, { ...START, body: '{"id":"r1"}' }),
+    )
     expect(started.statusCode).toBe(201)
     expect((await api.local.get('r1')).workflow).toBe('a/b %é?')
   })
@@ -72,7 +89,8 @@ describe('behind a REST API', () => {
   test('what the authorizer says of a token binds its bearer', async () => {
     await using api = await Api.open({ authorize: authorityOf('token') })
     const lambda = behindGateway(api.app)
-    const as = async (authorizer: Record<string, string>, asked: Asked, path: string) => (await lambda(event(path, { ...asked, authorizer }))).statusCode
+    const as = async (authorizer: Record<string, string>, asked: Asked, path: string) =>
+      (await lambda(event(path, { ...asked, authorizer }))).statusCode
     const reader = { principalId: 'bearer', scopes: 'read', workflows: '["order"]' }
     const list = { resource: '/runs' }
     expect(await as(reader, { ...list, query: { workflow: ['order'] } }, '/runs')).toBe(200)
@@ -102,7 +120,11 @@ describe.each([undefined, 'token'] as const)('who came by the open route of call
     const lambda = behindGateway(api.app)
     for (const method of ['GET', 'POST']) {
       const { statusCode, body } = await lambda(
-        event(path, { resource: OPEN, method, body: method === 'POST' ? '{"name":"evil","scopes":["read"]}' : undefined }),
+        event(path, {
+          resource: OPEN,
+          method,
+          body: method === 'POST' ? '{"name":"evil","scopes":["read"]}' : undefined,
+        }),
       )
       expect(statusCode, body).toBeGreaterThanOrEqual(400)
     }
@@ -110,7 +132,8 @@ describe.each([undefined, 'token'] as const)('who came by the open route of call
   })
 
   test('has been let in by nobody, however the path is read later', () => {
-    const may = (resource: string) => authorityOf(kind)(new Request('https://api'), { event: { resource, requestContext: { authorizer: {} } } })
+    const may = (resource: string) =>
+      authorityOf(kind)(new Request('https://api'), { event: { resource, requestContext: { authorizer: {} } } })
     for (const resource of [OPEN, '/callbacks/{token}/heartbeat']) expect(may(resource)).toBe(false)
     for (const resource of ['/runs', '/{proxy+}']) expect(may(resource)).toBe(true)
   })
@@ -119,7 +142,12 @@ describe.each([undefined, 'token'] as const)('who came by the open route of call
     await using api = await Api.open({ authorize: authorityOf(kind) })
     await api.local.start('asker', undefined, { id: 'r1' })
     await api.reaches('r1', 'waiting')
-    const asked = { resource: OPEN, method: 'POST', body: '{"result":"yes"}', headers: { 'Content-Type': 'application/json' } }
+    const asked = {
+      resource: OPEN,
+      method: 'POST',
+      body: '{"result":"yes"}',
+      headers: { 'Content-Type': 'application/json' },
+    }
     expect((await behindGateway(api.app)(event(`/callbacks/${tokens.get('r1')}`, asked))).statusCode).toBe(202)
     expect(await api.local.result('r1')).toBe('yes')
   })
@@ -133,7 +161,8 @@ test.each([
 ])('a path that is not of the route which API Gateway took it for leads nowhere: %s by %s', async (path, resource) => {
   await using api = await Api.open()
   await api.local.start('sleeper', undefined, { id: 'victim' })
-  for (const method of ['GET', 'POST']) expect((await behindGateway(api.app)(event(path, { resource, method }))).statusCode).toBe(404)
+  for (const method of ['GET', 'POST'])
+    expect((await behindGateway(api.app)(event(path, { resource, method }))).statusCode).toBe(404)
   expect((await api.local.get('victim')).status).not.toBe('terminated')
 })
 
@@ -147,7 +176,9 @@ describe('browsers on pages of other origins', () => {
   const asked = async (origin: string, method: string, headers: Record<string, string> = {}) => {
     await using api = await Api.open({ authorize: authorityOf('token'), browsers: allowBrowsers(cors) })
     const resource = method === 'OPTIONS' ? '/{proxy+}' : '/runs'
-    const { statusCode, multiValueHeaders } = await behindGateway(api.app)(event('/runs', { resource, method, headers: { Origin: origin, ...headers } }))
+    const { statusCode, multiValueHeaders } = await behindGateway(api.app)(
+      event('/runs', { resource, method, headers: { Origin: origin, ...headers } }),
+    )
     return { statusCode, allowed: multiValueHeaders!['access-control-allow-origin'], headers: multiValueHeaders! }
   }
 
@@ -159,18 +190,32 @@ describe('browsers on pages of other origins', () => {
       'access-control-allow-headers': ['authorization'],
       'access-control-max-age': ['600'],
     })
-    expect(await asked('https://shop.example', 'GET')).toMatchObject({ statusCode: 200, allowed: ['https://shop.example'] })
+    expect(await asked('https://shop.example', 'GET')).toMatchObject({
+      statusCode: 200,
+      allowed: ['https://shop.example'],
+    })
   })
 
   test('are told nothing on pages of others', async () => {
-    expect((await asked('https://evil.example', 'OPTIONS', { 'Access-Control-Request-Method': 'GET' })).allowed).toBeUndefined()
+    expect(
+      (await asked('https://evil.example', 'OPTIONS', { 'Access-Control-Request-Method': 'GET' })).allowed,
+    ).toBeUndefined()
     expect((await asked('https://evil.example', 'GET')).allowed).toBeUndefined()
   })
 
   test('may send no header that was not named, also where none was', async () => {
     await using api = await Api.open({ browsers: allowBrowsers(JSON.stringify({ allowOrigins: ['*'] })) })
-    const headers = { Origin: 'https://any.example', 'Access-Control-Request-Method': 'GET', 'Access-Control-Request-Headers': 'authorization' }
-    const { multiValueHeaders } = await behindGateway(api.app)(event('/runs', { resource: '/{proxy+}', method: 'OPTIONS', headers }))
-    expect(multiValueHeaders).toMatchObject({ 'access-control-allow-origin': ['*'], 'access-control-allow-headers': ['content-type'] })
+    const headers = {
+      Origin: 'https://any.example',
+      'Access-Control-Request-Method': 'GET',
+      'Access-Control-Request-Headers': 'authorization',
+    }
+    const { multiValueHeaders } = await behindGateway(api.app)(
+      event('/runs', { resource: '/{proxy+}', method: 'OPTIONS', headers }),
+    )
+    expect(multiValueHeaders).toMatchObject({
+      'access-control-allow-origin': ['*'],
+      'access-control-allow-headers': ['content-type'],
+    })
   })
 })

@@ -12,17 +12,27 @@ async function open(schedules: Schedule[] = [nightly]) {
   const local = await Local.open({ path: ':memory:', workflows: [], schedules, log: () => {} })
   const app = createApp({ client: local })
   const post = (path: string, headers?: Record<string, string>) => app.request(path, { method: 'POST', headers })
-  const shown = async () => ((await (await app.request('/schedules')).json()) as { schedules: Record<string, unknown>[] }).schedules
-  const client = new OverwinterClient({ url: 'http://here', fetch: async (input, init) => app.request(new Request(input, init)) })
+  const shown = async () =>
+    ((await (await app.request('/schedules')).json()) as { schedules: Record<string, unknown>[] }).schedules
+  const client = new OverwinterClient({
+    url: 'http://here',
+    fetch: async (input, init) => app.request(new Request(input, init)),
+  })
   return { local, app, post, shown, remote: new Schedules(client) }
 }
 
 describe('schedules over HTTP', () => {
   it('are listed with when they are due next', async () => {
     const { local, shown } = await open()
-    await expect
-      .poll(shown)
-      .toMatchObject([{ name: 'nightly', workflow: 'report', cron: '0 2 * * *', isPaused: false, nextDue: expect.stringMatching(/T02:00:00\.000Z$/) }])
+    await expect.poll(shown).toMatchObject([
+      {
+        name: 'nightly',
+        workflow: 'report',
+        cron: '0 2 * * *',
+        isPaused: false,
+        nextDue: expect.stringMatching(/T02:00:00\.000Z$/),
+      },
+    ])
     await local.close()
   })
 
@@ -32,7 +42,8 @@ describe('schedules over HTTP', () => {
     await expect.poll(shown).toMatchObject([{ isPaused: true }])
     expect((await post('/schedules/nightly/resume')).status).toBe(202)
     await expect.poll(shown).toMatchObject([{ isPaused: false }])
-    for (let i = 0; i < 2; i++) expect((await post('/schedules/nightly/trigger', { 'idempotency-key': 'once' })).status).toBe(202)
+    for (let i = 0; i < 2; i++)
+      expect((await post('/schedules/nightly/trigger', { 'idempotency-key': 'once' })).status).toBe(202)
     await expect.poll(shown).toMatchObject([{ started: 1 }])
     expect((await local.list({ workflow: 'report' })).runs).toHaveLength(1)
     await local.close()
@@ -42,7 +53,10 @@ describe('schedules over HTTP', () => {
     const { local, post } = await open()
     const response = await post('/schedules/weekly/pause')
     expect(response.status).toBe(404)
-    expect(await response.json()).toMatchObject({ type: expect.stringContaining('unknown-schedule'), detail: expect.stringContaining('known: nightly') })
+    expect(await response.json()).toMatchObject({
+      type: expect.stringContaining('unknown-schedule'),
+      detail: expect.stringContaining('known: nightly'),
+    })
     await local.close()
   })
 
@@ -53,7 +67,11 @@ describe('schedules over HTTP', () => {
     const { local, post, shown, remote } = await open([schedule('weekly', { every: '7d' }, broken, undefined)])
     expect((await shown())[0]).not.toHaveProperty('lastError')
     await post('/schedules/weekly/trigger')
-    await expect.poll(shown).toMatchObject([{ lastError: { at: expect.stringMatching(/^\d{4}-.*Z$/), message: expect.stringContaining('out of paper') } }])
+    await expect
+      .poll(shown)
+      .toMatchObject([
+        { lastError: { at: expect.stringMatching(/^\d{4}-.*Z$/), message: expect.stringContaining('out of paper') } },
+      ])
     expect(await remote.list()).toEqual(await local.schedules.list())
     await local.close()
   })
@@ -80,7 +98,9 @@ describe('the HTTP client', () => {
     await expect.poll(isPaused).toEqual({ 'a/b %é?': false, nightly: false })
     for (let i = 0; i < 2; i++) await remote.trigger('nightly', { idempotencyKey: 'once' })
     await expect.poll(async () => (await remote.list())[1]).toMatchObject({ name: 'nightly', started: 1 })
-    await expect(remote.pause('monthly')).rejects.toThrow(new RunNotFoundError("no schedule 'monthly'; known: a/b %é?, nightly"))
+    await expect(remote.pause('monthly')).rejects.toThrow(
+      new RunNotFoundError("no schedule 'monthly'; known: a/b %é?, nightly"),
+    )
     await local.close()
   })
 

@@ -15,7 +15,11 @@ async function guarded() {
   const local = await Local.open({ path: ':memory:', workflows: [order, approval, sleeper], clock, log: () => {} })
   const api = new Api(local, { authorize: bearer(MASTER) })
   const send = async (token: string, method: string, path: string, body?: unknown) => {
-    const init = { method, headers: { authorization: `Bearer ${token}` }, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const init = {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }
     return read(await api.app.request(path, init))
   }
   const make = async (terms: Omit<NewToken, 'name'> & Record<string, unknown>) => {
@@ -27,25 +31,30 @@ async function guarded() {
 }
 
 /** A request to each route, and what it needs. */
-const REQUESTS = ROUTES.filter(({ isOpen, isCapability }) => !isOpen && !isCapability).map(({ method, path, needs }) => ({
-  method,
-  // Whoever asks waits for a reply, and nobody moves this clock.
-  path: path.replace('{id}', path.includes('/requests/') ? 'nobody' : 'r1').replace('{name}', 'sleeper'),
-  needs,
-}))
+const REQUESTS = ROUTES.filter(({ isOpen, isCapability }) => !isOpen && !isCapability).map(
+  ({ method, path, needs }) => ({
+    method,
+    // Whoever asks waits for a reply, and nobody moves this clock.
+    path: path.replace('{id}', path.includes('/requests/') ? 'nobody' : 'r1').replace('{name}', 'sleeper'),
+    needs,
+  }),
+)
 
 describe('a token with scopes', () => {
-  it.each(['start', 'read', 'operate', 'settle'] as const)('opens what its scope says, and nothing else: %s', async (scope) => {
-    await using it = await guarded()
-    await it.api.local.start('sleeper', undefined, { id: 'r1' })
-    const { token } = await it.make({ scopes: [scope] })
-    for (const { method, path, needs } of REQUESTS) {
-      const { status } = await it.send(token, method, path)
-      if (needs === scope) expect([path, status]).not.toEqual([path, 403])
-      else expect([method, path, status]).toEqual([method, path, 403])
-      expect(status).not.toBe(401)
-    }
-  })
+  it.each(['start', 'read', 'operate', 'settle'] as const)(
+    'opens what its scope says, and nothing else: %s',
+    async (scope) => {
+      await using it = await guarded()
+      await it.api.local.start('sleeper', undefined, { id: 'r1' })
+      const { token } = await it.make({ scopes: [scope] })
+      for (const { method, path, needs } of REQUESTS) {
+        const { status } = await it.send(token, method, path)
+        if (needs === scope) expect([path, status]).not.toEqual([path, 403])
+        else expect([method, path, status]).toEqual([method, path, 403])
+        expect(status).not.toBe(401)
+      }
+    },
+  )
 
   it('opens no more than the workflows it was made for', async () => {
     await using it = await guarded()
@@ -61,7 +70,13 @@ describe('a token with scopes', () => {
     for (const path of ['/runs', '/runs?workflow=approval', '/workflows', '/schedules', '/definitions', '/v1/workers'])
       expect([path, await status('GET', path)]).toEqual([path, 403])
     expect(await status('GET', '/callbacks?run=mine')).toBe(200)
-    for (const path of ['/callbacks', '/callbacks?run=theirs', '/callbacks?run=nobody', '/callbacks?run=theirs&run=mine', '/runs/theirs/callbacks'])
+    for (const path of [
+      '/callbacks',
+      '/callbacks?run=theirs',
+      '/callbacks?run=nobody',
+      '/callbacks?run=theirs&run=mine',
+      '/runs/theirs/callbacks',
+    ])
       expect([path, await status('GET', path)]).toEqual([path, 403])
     expect(await status('POST', '/runs/theirs/cancel')).toBe(403)
     expect((await it.api.local.get('theirs')).status).not.toBe('cancelled')
@@ -89,7 +104,9 @@ describe('a token with scopes', () => {
     const { token } = await it.make({})
     expect((await it.send(token, 'GET', '/runs')).status).toBe(403)
     const { token: reader } = await it.make({ scopes: ['read'] })
-    expect((await it.send(reader, 'POST', '/v1/tasks/poll', { task_types: ['llm'], max_tasks: 1, timeout_ms: 0 })).status).toBe(401)
+    expect(
+      (await it.send(reader, 'POST', '/v1/tasks/poll', { task_types: ['llm'], max_tasks: 1, timeout_ms: 0 })).status,
+    ).toBe(401)
   })
 
   it('cannot make tokens, nor see them', async () => {
@@ -119,8 +136,15 @@ describe('a token with scopes', () => {
     await using it = await guarded()
     const fetch = ((url: string, init: RequestInit) => it.api.app.request(url, init)) as typeof globalThis.fetch
     const client = new OverwinterClient({ url: 'http://localhost', token: MASTER, fetch })
-    const { token } = await client.createToken({ name: 'shop', scopes: ['read', 'start'], workflows: ['order'], expiresIn: '30d' })
-    expect(await client.listTokens()).toMatchObject([{ name: 'shop', scopes: ['start', 'read'], workflows: ['order'], state: 'valid' }])
+    const { token } = await client.createToken({
+      name: 'shop',
+      scopes: ['read', 'start'],
+      workflows: ['order'],
+      expiresIn: '30d',
+    })
+    expect(await client.listTokens()).toMatchObject([
+      { name: 'shop', scopes: ['start', 'read'], workflows: ['order'], state: 'valid' },
+    ])
     const shop = new OverwinterClient({ url: 'http://localhost', token, fetch })
     const { runId } = await shop.start('order', { id: 'o', cents: 1 })
     expect(await shop.result(runId)).toBe(2)

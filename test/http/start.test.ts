@@ -66,7 +66,16 @@ test('every problem of the body and of the input is listed with its path, and no
   expect(headers.get('content-type')).toBe('application/problem+json')
   expect(body).toMatchObject({ type: 'urn:overwinter:problem:invalid-input', status: 400 })
   const paths = body.problems.map((problem: { path: string }) => problem.path).sort()
-  expect(paths).toEqual(['$.delay', '$.id', '$.inptu', '$.input.cents', '$.input.id', '$.startAt', '$.startAt', '$.tags[1]'])
+  expect(paths).toEqual([
+    '$.delay',
+    '$.id',
+    '$.inptu',
+    '$.input.cents',
+    '$.input.id',
+    '$.startAt',
+    '$.startAt',
+    '$.tags[1]',
+  ])
   expect((await api.local.list()).runs).toEqual([])
 })
 
@@ -74,7 +83,9 @@ test('an input that does not fit its schema is refused with the paths in the bod
   await using api = await Api.open()
   const { status, body } = await api.post('/workflows/order/runs', { input: { id: 'o1' } })
   expect(status).toBe(400)
-  expect(body.detail).toBe("the input of workflow 'order' does not fit its schema; change what is listed here and try again")
+  expect(body.detail).toBe(
+    "the input of workflow 'order' does not fit its schema; change what is listed here and try again",
+  )
   expect(body.problems).toHaveLength(1)
   expect(body.problems[0].path).toBe('$.input.cents')
 })
@@ -87,7 +98,9 @@ test.each([[[]], ['text'], [null], [7]])('a body that is not an object is refuse
 
 test('a start more than 365 days ahead is refused', async () => {
   await using api = await Api.open()
-  const { status, body } = await api.post('/workflows/sleeper/runs', { startAt: new Date(Date.now() + 366 * 86_400_000).toISOString() })
+  const { status, body } = await api.post('/workflows/sleeper/runs', {
+    startAt: new Date(Date.now() + 366 * 86_400_000).toISOString(),
+  })
   expect([status, body.problems[0].path]).toEqual([400, '$.startAt'])
 })
 
@@ -135,8 +148,15 @@ test('a debounced start that chooses its id, or its time, is refused at that fie
   const app = createApp({ client: local })
   for (const [field, value] of Object.entries({ id: 'mine', startAt: '2030-01-01T00:00:00Z', delay: '1h' })) {
     const { status, body } = await read(
-      await app.request('/workflows/index/runs', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ [field]: value }) }),
+      await app.request('/workflows/index/runs', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ [field]: value }),
+      }),
     )
-    expect([status, body.problems]).toEqual([400, [{ path: `$.${field}`, message: expect.stringContaining('become one run (its debounce or batch)') }]])
+    expect([status, body.problems]).toEqual([
+      400,
+      [{ path: `$.${field}`, message: expect.stringContaining('become one run (its debounce or batch)') }],
+    ])
   }
 })

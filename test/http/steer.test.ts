@@ -39,7 +39,10 @@ test('cancel asks a run to stop and gives the reason; a repeat with the key is n
   expect((await api.post(`/runs/${runId}/cancel`, { reason: 'not wanted' }, KEY)).status).toBe(202)
   await api.reaches(runId, 'cancelled')
   expect((await api.get(`/runs/${runId}`)).body.error.message).toContain('not wanted')
-  expect((await api.post(`/runs/${runId}/cancel`, { reason: 'not wanted' }, KEY)).body).toEqual({ runId, status: 'cancelled' })
+  expect((await api.post(`/runs/${runId}/cancel`, { reason: 'not wanted' }, KEY)).body).toEqual({
+    runId,
+    status: 'cancelled',
+  })
   expect((await api.post(`/runs/${runId}/cancel`)).status).toBe(409)
 })
 
@@ -112,11 +115,14 @@ test('wake ends the sleep a run is in; the same key wakes it only once', async (
   expect((await api.post(`/runs/${runId}/wake`)).status).toBe(409)
 })
 
-test.each(['signals/x', 'cancel', 'terminate', 'retry', 'wake', 'rerun'])('an unknown run is 404: %s', async (action) => {
-  await using api = await Api.open()
-  const { status, body } = await api.post(`/runs/nope/${action}`, action === 'rerun' ? { from: 'a' } : {})
-  expect([status, body.type]).toEqual([404, 'urn:overwinter:problem:unknown-run'])
-})
+test.each(['signals/x', 'cancel', 'terminate', 'retry', 'wake', 'rerun'])(
+  'an unknown run is 404: %s',
+  async (action) => {
+    await using api = await Api.open()
+    const { status, body } = await api.post(`/runs/nope/${action}`, action === 'rerun' ? { from: 'a' } : {})
+    expect([status, body.type]).toEqual([404, 'urn:overwinter:problem:unknown-run'])
+  },
+)
 
 test('a reason must be a short string', async () => {
   await using api = await Api.open()
@@ -133,7 +139,10 @@ test('an ended run can be erased, an open one not; afterwards there is nothing o
   const runId = await started(api, 'sleeper', 'sleeping')
   const erase = () => api.app.request(`/runs/${runId}`, { method: 'DELETE' })
   const early = await erase()
-  expect([early.status, ((await early.json()) as { detail: string }).detail]).toEqual([409, `run '${runId}' has not ended; cancel or terminate it first`])
+  expect([early.status, ((await early.json()) as { detail: string }).detail]).toEqual([
+    409,
+    `run '${runId}' has not ended; cancel or terminate it first`,
+  ])
   await api.post(`/runs/${runId}/terminate`)
   expect((await erase()).status).toBe(204)
   for (const path of ['', '/history']) expect((await api.get(`/runs/${runId}${path}`)).status).toBe(404)

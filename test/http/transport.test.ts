@@ -12,11 +12,20 @@ interface Sent {
 }
 
 /** A client whose requests get these replies, one after the other. */
-function clientWith(replies: Reply[], options: Partial<ConstructorParameters<typeof OverwinterClient>[0]> = {}): { client: OverwinterClient; sent: Sent[] } {
+function clientWith(
+  replies: Reply[],
+  options: Partial<ConstructorParameters<typeof OverwinterClient>[0]> = {},
+): { client: OverwinterClient; sent: Sent[] } {
   const sent: Sent[] = []
   const answer: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
-    sent.push({ method: request.method, url: request.url, key: request.headers.get('idempotency-key'), headers: request.headers, body: await request.text() })
+    sent.push({
+      method: request.method,
+      url: request.url,
+      key: request.headers.get('idempotency-key'),
+      headers: request.headers,
+      body: await request.text(),
+    })
     const reply = replies.shift() ?? new Error('no reply left')
     if (reply instanceof Error) throw reply
     return reply
@@ -34,7 +43,11 @@ test('reading is repeated when the service is busy or the connection breaks', as
 })
 
 test('a POST is repeated under one and the same key, made up where none is given', async () => {
-  const replies = () => [new TypeError('fetch failed'), busy(503), Response.json({ runId: 'r', status: 'pending' }, { status: 200 })]
+  const replies = () => [
+    new TypeError('fetch failed'),
+    busy(503),
+    Response.json({ runId: 'r', status: 'pending' }, { status: 200 }),
+  ]
   const own = clientWith(replies())
   expect(await own.client.start('w', 1)).toEqual({ runId: 'r', status: 'pending', created: true })
   expect(own.sent[0]!.key).toMatch(/^once-[0-9a-f-]{36}$/)
@@ -54,7 +67,11 @@ test('two calls never share a key', async () => {
 
 test('it gives up after some attempts with what went wrong last', async () => {
   const { client, sent } = clientWith([busy(503), busy(503), busy(503)], { retries: 2 })
-  await expect(client.list()).rejects.toMatchObject({ name: 'HttpError', status: 503, message: 'the server answered 503: busy' })
+  await expect(client.list()).rejects.toMatchObject({
+    name: 'HttpError',
+    status: 503,
+    message: 'the server answered 503: busy',
+  })
   expect(sent).toHaveLength(3)
 })
 

@@ -40,7 +40,10 @@ describe.each([
   test('as the payload of a request, and in its reply', async () => {
     await using api = await Api.open({}, [answering] as never)
     const { runId } = await api.local.start(answering)
-    expect(await api.post(`/runs/${runId}/requests/question`, sent)).toMatchObject({ status: 200, body: { result: kept } })
+    expect(await api.post(`/runs/${runId}/requests/question`, sent)).toMatchObject({
+      status: 200,
+      body: { result: kept },
+    })
   })
 
   test('as the result of a callback', async () => {
@@ -55,7 +58,10 @@ describe.each([
 describe('the stacks of errors that are values stay inside unless they are asked for', () => {
   const failure = () => {
     const error = Object.assign(new Error('no'), { inner: new Error('field'), cause: new Error('cause') })
-    return { list: [new AggregateError([error, new Error('one of them')], 'both')], own: { '~error': { stack: 'of my own' } } }
+    return {
+      list: [new AggregateError([error, new Error('one of them')], 'both')],
+      own: { '~error': { stack: 'of my own' } },
+    }
   }
   const failing = workflow('failing', async (ctx) => {
     await ctx.step('look', failure)
@@ -75,7 +81,15 @@ describe('the stacks of errors that are values stay inside unless they are asked
     const history = await api.get(`/runs/${runId}/history`)
     expect(asked.body.result).toMatchObject({
       list: [
-        { '~error': { message: 'both', errors: [{ message: 'no', cause: { message: 'cause' }, fields: { inner: { '~error': { message: 'field' } } } }, {}] } },
+        {
+          '~error': {
+            message: 'both',
+            errors: [
+              { message: 'no', cause: { message: 'cause' }, fields: { inner: { '~error': { message: 'field' } } } },
+              {},
+            ],
+          },
+        },
       ],
       own: { '~plain': { '~error': { stack: 'of my own' } } },
     })

@@ -20,26 +20,50 @@ describe('a table and a bucket of an earlier stack', () => {
     template.resourceCountIs('AWS::DynamoDB::GlobalTable', 0)
     template.resourceCountIs('AWS::S3::Bucket', 0)
     for (const { Properties } of Object.values(template.findResources('AWS::Lambda::Function')))
-      expect(Properties.Environment.Variables).toMatchObject({ OVERWINTER_TABLE: 'OldRuns', OVERWINTER_BUCKET: 'old-payloads' })
+      expect(Properties.Environment.Variables).toMatchObject({
+        OVERWINTER_TABLE: 'OldRuns',
+        OVERWINTER_BUCKET: 'old-payloads',
+      })
     const policies = JSON.stringify(template.findResources('AWS::IAM::Policy'))
-    for (const resource of [':table/OldRuns"', ':table/OldRuns/index/due', ':table/OldRuns/index/list', ':s3:::old-payloads/*'])
+    for (const resource of [
+      ':table/OldRuns"',
+      ':table/OldRuns/index/due',
+      ':table/OldRuns/index/list',
+      ':s3:::old-payloads/*',
+    ])
       expect(policies).toContain(resource)
   })
 
   it('may have keys of their own, which the functions may use', () => {
-    const { template } = synthesise((stack) => adopting({ globalIndexes: INDEXES, encryptionKey: new Key(stack, 'OldKey') })(stack))
-    const may = Object.entries(template.findResources('AWS::IAM::Policy')).filter(([, policy]) => JSON.stringify(policy).includes('OldKey'))
-    expect(may.map(([id]) => /^Workflows(\w+?)Role/.exec(id)![1]).toSorted()).toEqual(['Api', 'Callbacks', 'DeadLetters', 'Runner', 'Schedules', 'Sweeper'])
+    const { template } = synthesise((stack) =>
+      adopting({ globalIndexes: INDEXES, encryptionKey: new Key(stack, 'OldKey') })(stack),
+    )
+    const may = Object.entries(template.findResources('AWS::IAM::Policy')).filter(([, policy]) =>
+      JSON.stringify(policy).includes('OldKey'),
+    )
+    expect(may.map(([id]) => /^Workflows(\w+?)Role/.exec(id)![1]).toSorted()).toEqual([
+      'Api',
+      'Callbacks',
+      'DeadLetters',
+      'Runner',
+      'Schedules',
+      'Sweeper',
+    ])
   })
 
   it('tell their events from the stream that is named', () => {
     const tableStreamArn = 'arn:aws:dynamodb:eu-north-1:123456789012:table/OldRuns/stream/2026'
-    const { template } = synthesise((stack) => ({ ...adopting({ globalIndexes: INDEXES, tableStreamArn })(stack), lifecycleEvents: true }))
+    const { template } = synthesise((stack) => ({
+      ...adopting({ globalIndexes: INDEXES, tableStreamArn })(stack),
+      lifecycleEvents: true,
+    }))
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', { EventSourceArn: tableStreamArn })
   })
 
   it('are refused where what a run needs is not known, by its name', () => {
-    expect(() => build(adopting({}))).toThrow(/^table: nothing is known of the indexes 'due' and 'list'.*globalIndexes: \['due', 'list'\]/)
+    expect(() => build(adopting({}))).toThrow(
+      /^table: nothing is known of the indexes 'due' and 'list'.*globalIndexes: \['due', 'list'\]/,
+    )
     expect(() => build((stack) => ({ ...adopting({ globalIndexes: INDEXES })(stack), lifecycleEvents: true }))).toThrow(
       /^table: nothing is known of its stream.*tableStreamArn/,
     )

@@ -32,7 +32,10 @@ const everything: Props = (stack) => ({
 })
 
 const alarmsOf = ({ template }: Synthesised): [name: string, AlarmProperties][] =>
-  Object.entries(template.findResources('AWS::CloudWatch::Alarm')).map(([id, { Properties }]) => [id.replace(/^WorkflowsAlarms|[0-9A-F]{8}$/g, ''), Properties])
+  Object.entries(template.findResources('AWS::CloudWatch::Alarm')).map(([id, { Properties }]) => [
+    id.replace(/^WorkflowsAlarms|[0-9A-F]{8}$/g, ''),
+    Properties,
+  ])
 
 function watchedBy({ Namespace, MetricName, Dimensions, Metrics = [] }: AlarmProperties): MetricStat[] {
   const own = Namespace === undefined ? [] : [{ Namespace, MetricName: MetricName!, ...(Dimensions && { Dimensions }) }]
@@ -80,8 +83,12 @@ describe.each([
   })
 
   it('watch metrics that the functions write, under the namespace and the service that their variables name', async () => {
-    const own = alarmsOf(stack).flatMap(([, alarm]) => watchedBy(alarm).filter(({ Namespace }) => !Namespace.startsWith('AWS/')))
-    const functions = Object.values(stack.template.findResources('AWS::Lambda::Function')).map(({ Properties }) => Properties.Environment.Variables)
+    const own = alarmsOf(stack).flatMap(([, alarm]) =>
+      watchedBy(alarm).filter(({ Namespace }) => !Namespace.startsWith('AWS/')),
+    )
+    const functions = Object.values(stack.template.findResources('AWS::Lambda::Function')).map(
+      ({ Properties }) => Properties.Environment.Variables,
+    )
     const emitted = await emittedMetrics(functions[0]!)
     expect(own.length).toBeGreaterThan(5)
     for (const { Namespace, MetricName, Dimensions } of own) {
@@ -105,7 +112,15 @@ describe.each([
       'DeadLetters',
       'QueueAge',
     ]
-    expected.push('LifecycleDeadLetters', 'LifecycleAge', 'EventsremovedAge', 'EventDeadLetters', 'TableThrottles', 'ApiServerErrors', 'SweeperSilent')
+    expected.push(
+      'LifecycleDeadLetters',
+      'LifecycleAge',
+      'EventsremovedAge',
+      'EventDeadLetters',
+      'TableThrottles',
+      'ApiServerErrors',
+      'SweeperSilent',
+    )
     for (const name of ['Runner', 'Api', 'Sweeper', 'DeadLetters', 'Schedules', 'Lifecycle', 'Workers', 'Authorizer'])
       expected.push(`${name}Errors`, `${name}Throttles`)
     expect(expected.filter((name) => !names.includes(name))).toEqual([])
@@ -126,14 +141,17 @@ describe.each([
 })
 
 describe('an alarm', () => {
-  const alarm = (stack: Synthesised, name: string) => Object.fromEntries(alarmsOf(stack))[name] as unknown as Record<string, unknown>
+  const alarm = (stack: Synthesised, name: string) =>
+    Object.fromEntries(alarmsOf(stack))[name] as unknown as Record<string, unknown>
 
   it('of throttling sums up the table and each of its indexes, for reads and writes', () => {
     const [table, ...indexes] = [undefined, 'due', 'list']
-    const watched = watchedBy(alarm(synthesise(), 'TableThrottles') as unknown as AlarmProperties).map(({ MetricName, Dimensions }) => [
-      MetricName,
-      Dimensions!.find(({ Name }) => Name === 'GlobalSecondaryIndexName')?.Value,
-    ])
+    const watched = watchedBy(alarm(synthesise(), 'TableThrottles') as unknown as AlarmProperties).map(
+      ({ MetricName, Dimensions }) => [
+        MetricName,
+        Dimensions!.find(({ Name }) => Name === 'GlobalSecondaryIndexName')?.Value,
+      ],
+    )
     const events = ['ReadThrottleEvents', 'WriteThrottleEvents']
     expect(watched).toEqual([table, ...indexes].flatMap((index) => events.map((event) => [event, index])))
   })
@@ -174,19 +192,32 @@ describe('an alarm', () => {
         'RunsFailed',
       ),
     ).toBeUndefined()
-    expect(() => synthesise(() => ({ failedRunsAlarm: 0 }))).toThrow('failedRunsAlarm is 0, and must be a whole number from 1')
+    expect(() => synthesise(() => ({ failedRunsAlarm: 0 }))).toThrow(
+      'failedRunsAlarm is 0, and must be a whole number from 1',
+    )
   })
 
   it('tells whoever it was told to, of every alarm', () => {
-    const { template } = synthesise((stack) => ({ ...everything(stack), alarmActions: [new SnsAction(new Topic(stack, 'Pager'))] }))
+    const { template } = synthesise((stack) => ({
+      ...everything(stack),
+      alarmActions: [new SnsAction(new Topic(stack, 'Pager'))],
+    }))
     const all = template.findResources('AWS::CloudWatch::Alarm')
-    expect(Object.keys(template.findResources('AWS::CloudWatch::Alarm', { Properties: { AlarmActions: [Match.anyValue()] } }))).toEqual(Object.keys(all))
+    expect(
+      Object.keys(
+        template.findResources('AWS::CloudWatch::Alarm', { Properties: { AlarmActions: [Match.anyValue()] } }),
+      ),
+    ).toEqual(Object.keys(all))
   })
 
   it('is sent to the address or the topic of alarmsTo; without anyone to tell, synthesis warns', () => {
     const { template } = synthesise(() => ({ alarmsTo: 'ops@example.com' }))
     template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'ops@example.com' })
-    const policy = { PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Principal: { Service: 'cloudwatch.amazonaws.com' } })]) } }
+    const policy = {
+      PolicyDocument: {
+        Statement: Match.arrayWith([Match.objectLike({ Principal: { Service: 'cloudwatch.amazonaws.com' } })]),
+      },
+    }
     template.hasResourceProperties('AWS::SNS::TopicPolicy', policy)
     const arn = 'arn:aws:sns:eu-north-1:123456789012:pager'
     expect(
@@ -195,8 +226,11 @@ describe('an alarm', () => {
         'RunsStuck',
       ),
     ).toMatchObject({ AlarmActions: [arn] })
-    expect(() => synthesise(() => ({ alarmsTo: 'ops' }))).toThrow("alarmsTo is 'ops', and must be a mail address or the ARN of an SNS topic")
-    const warnings = (stack: Synthesised) => Annotations.fromStack(stack.stack).findWarning('*', Match.stringLikeRegexp('No one is told'))
+    expect(() => synthesise(() => ({ alarmsTo: 'ops' }))).toThrow(
+      "alarmsTo is 'ops', and must be a mail address or the ARN of an SNS topic",
+    )
+    const warnings = (stack: Synthesised) =>
+      Annotations.fromStack(stack.stack).findWarning('*', Match.stringLikeRegexp('No one is told'))
     expect(warnings(synthesise())).toHaveLength(1)
     expect(warnings(synthesise(() => ({ alarmsTo: arn })))).toEqual([])
   })
@@ -206,6 +240,9 @@ describe('an alarm', () => {
     expect(alarm(stack, 'QueueAge')).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 900 })
     const [[, unattended]] = alarmsOf(stack).filter(([name]) => name.startsWith('llm')) as [[string, AlarmProperties]]
     expect(unattended).toMatchObject({ Threshold: 1, EvaluationPeriods: 3, TreatMissingData: 'notBreaching' })
-    expect(watchedBy(unattended).map(({ MetricName }) => MetricName)).toEqual(['ApproximateNumberOfMessagesVisible', 'NumberOfMessagesReceived'])
+    expect(watchedBy(unattended).map(({ MetricName }) => MetricName)).toEqual([
+      'ApproximateNumberOfMessagesVisible',
+      'NumberOfMessagesReceived',
+    ])
   })
 })

@@ -8,7 +8,9 @@ type Found = { id: string; DependsOn: string[]; Properties: Record<string, unkno
 
 const functionsOf = (template: Template) => {
   const found = Object.entries(template.findResources('AWS::Lambda::Function'))
-  return new Map(found.map(([id, resource]) => [/^Workflows(.*?)[0-9A-F]{8}$/.exec(id)![1]!, { id, ...resource } as Found]))
+  return new Map(
+    found.map(([id, resource]) => [/^Workflows(.*?)[0-9A-F]{8}$/.exec(id)![1]!, { id, ...resource } as Found]),
+  )
 }
 
 describe('rules that only AWS itself enforces', () => {
@@ -28,7 +30,8 @@ describe('rules that only AWS itself enforces', () => {
 
   it('a URL is open to everybody until its function has looked: workers have a share of the account, and no more', () => {
     expect(functions.get('Workers')!.Properties.ReservedConcurrentExecutions).toBe(100)
-    const shareOf = (props: Props) => functionsOf(synthesise(props).template).get('Workers')!.Properties.ReservedConcurrentExecutions
+    const shareOf = (props: Props) =>
+      functionsOf(synthesise(props).template).get('Workers')!.Properties.ReservedConcurrentExecutions
     expect(shareOf(() => ({ taskTypes: ['llm'], workersConcurrency: 20 }))).toBe(20)
     expect(shareOf(() => ({ taskTypes: ['llm'], workersConcurrency: false }))).toBeUndefined()
     expect(() => build(() => ({ workersConcurrency: 1 }))).toThrow(/^workersConcurrency is 1/)
@@ -38,15 +41,20 @@ describe('rules that only AWS itself enforces', () => {
     ['iam', () => ({})],
     ['token', (stack) => ({ auth: { token: new Secret(stack, 'Token') } })],
     ['jwt', () => ({ auth: { jwt: { issuer: 'https://login.example', jwtAudience: ['shop'] } } })],
-  ])('an authorizer is in the way of what browsers ask beforehand: with cors, and only then, it is not (%s)', (_, auth) => {
-    const openRoutes = (props: Props) =>
-      Object.values(synthesise(props).template.findResources('AWS::ApiGatewayV2::Route'))
-        .filter(({ Properties }) => Properties.AuthorizationType === 'NONE')
-        .map(({ Properties }) => Properties.RouteKey)
-        .filter((key) => !/\/callbacks\//.test(String(key)))
-    expect(openRoutes((stack) => ({ ...auth(stack), cors: { allowOrigins: ['https://shop.example'] } }))).toEqual(['OPTIONS /{proxy+}'])
-    expect(openRoutes(auth)).toEqual([])
-  })
+  ])(
+    'an authorizer is in the way of what browsers ask beforehand: with cors, and only then, it is not (%s)',
+    (_, auth) => {
+      const openRoutes = (props: Props) =>
+        Object.values(synthesise(props).template.findResources('AWS::ApiGatewayV2::Route'))
+          .filter(({ Properties }) => Properties.AuthorizationType === 'NONE')
+          .map(({ Properties }) => Properties.RouteKey)
+          .filter((key) => !/\/callbacks\//.test(String(key)))
+      expect(openRoutes((stack) => ({ ...auth(stack), cors: { allowOrigins: ['https://shop.example'] } }))).toEqual([
+        'OPTIONS /{proxy+}',
+      ])
+      expect(openRoutes(auth)).toEqual([])
+    },
+  )
 })
 
 describe("with a key of one's own", () => {
@@ -61,7 +69,10 @@ describe("with a key of one's own", () => {
     const uses = Object.values(template.findResources('AWS::IAM::Policy')).map(({ Properties }) => {
       const statements = Properties.PolicyDocument.Statement as { Action: string | string[] }[]
       const actions = statements.flatMap(({ Action }) => Action).filter((action) => action.startsWith('kms:'))
-      return [/^Workflows(?:Wakeups)?(.*?)Role/.exec(Properties.Roles[0].Ref)![1]!, [...new Set(actions)].toSorted()] as const
+      return [
+        /^Workflows(?:Wakeups)?(.*?)Role/.exec(Properties.Roles[0].Ref)![1]!,
+        [...new Set(actions)].toSorted(),
+      ] as const
     })
     const write = ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*']
     expect(Object.fromEntries(uses)).toEqual({

@@ -24,7 +24,9 @@ type Built = Pick<ReturnType<typeof build>, 'app' | 'stack'>
 export function bundlesOf({ app, stack }: Built): (description: string) => string {
   const { directory } = app.synth()
   return (description) => {
-    const [found] = Object.values(Template.fromStack(stack).findResources('AWS::Lambda::Function', { Properties: { Description: description } }))
+    const [found] = Object.values(
+      Template.fromStack(stack).findResources('AWS::Lambda::Function', { Properties: { Description: description } }),
+    )
     return join(directory, `asset.${(found!.Properties.Code.S3Key as string).replace('.zip', '')}`, 'index.mjs')
   }
 }
@@ -36,7 +38,15 @@ export function runnerWith(props: OverwinterProps): string {
   createFunction(
     stack,
     'Runner',
-    { handler: 'runner', description: RUNNER, memory: 512, timeout: Duration.minutes(5), environment: {}, may: [], loadsEntry: true },
+    {
+      handler: 'runner',
+      description: RUNNER,
+      memory: 512,
+      timeout: Duration.minutes(5),
+      environment: {},
+      may: [],
+      loadsEntry: true,
+    },
     props,
   )
   return bundlesOf({ app, stack })(RUNNER)

@@ -43,7 +43,10 @@ describe('the bundles of the functions', () => {
     expect(bundles).toHaveLength(10)
     const script = `const { handler } = await import(process.argv[1]); process.stdout.write(typeof handler)`
     for (const file of bundles) {
-      const said = execFileSync(process.execPath, ['--input-type=module', '--eval', `${script}`, file], { env: FOR_ALL, stdio: 'pipe' })
+      const said = execFileSync(process.execPath, ['--input-type=module', '--eval', `${script}`, file], {
+        env: FOR_ALL,
+        stdio: 'pipe',
+      })
       expect(said.toString()).toBe('function')
     }
   })
@@ -57,10 +60,14 @@ describe('the bundles of the functions', () => {
       requestContext: { http: { method: 'OPTIONS' } },
     }
     const script = `const { handler } = await import(process.argv[1]); process.stdout.write(JSON.stringify(await handler(JSON.parse(process.argv[2]))))`
-    const answer = execFileSync(process.execPath, ['--input-type=module', '--eval', script, bundleOf('The HTTP API'), JSON.stringify(event)], {
-      env: SETTINGS,
-      stdio: 'pipe',
-    })
+    const answer = execFileSync(
+      process.execPath,
+      ['--input-type=module', '--eval', script, bundleOf('The HTTP API'), JSON.stringify(event)],
+      {
+        env: SETTINGS,
+        stdio: 'pipe',
+      },
+    )
     expect(JSON.parse(answer.toString())).toMatchObject({ statusCode: 204 })
   })
 })
@@ -70,23 +77,45 @@ describe('the bundle for events', () => {
     const sent: { MessageBody: string; MessageAttributes: Record<string, { StringValue: string }> }[] = []
     await using server = await fakeServer(({ body }) => {
       sent.push(JSON.parse(body))
-      return { body: JSON.stringify({ MessageId: 'm', MD5OfMessageBody: createHash('md5').update(sent.at(-1)!.MessageBody).digest('hex') }) }
+      return {
+        body: JSON.stringify({
+          MessageId: 'm',
+          MD5OfMessageBody: createHash('md5').update(sent.at(-1)!.MessageBody).digest('hex'),
+        }),
+      }
     })
     const Description = "Takes events of 'placed'"
-    const built = build((inner) => ({ also: (overwinter) => overwinter.startOn(EventSource.queue(new Queue(inner, 'Orders')), 'placed') }), {})
+    const built = build(
+      (inner) => ({
+        also: (overwinter) => overwinter.startOn(EventSource.queue(new Queue(inner, 'Orders')), 'placed'),
+      }),
+      {},
+    )
     const file = bundlesOf(built)(Description)
-    const [events] = Object.values(Template.fromStack(built.stack).findResources('AWS::Lambda::Function', { Properties: { Description } }))
+    const [events] = Object.values(
+      Template.fromStack(built.stack).findResources('AWS::Lambda::Function', { Properties: { Description } }),
+    )
     const env = {
       ...FOR_ALL,
-      ...{ AWS_ENDPOINT_URL: server.url, AWS_ACCESS_KEY_ID: 'A', AWS_SECRET_ACCESS_KEY: 'B', OVERWINTER_EVENT_DEAD_LETTERS_URL: `${server.url}/1/dead` },
+      ...{
+        AWS_ENDPOINT_URL: server.url,
+        AWS_ACCESS_KEY_ID: 'A',
+        AWS_SECRET_ACCESS_KEY: 'B',
+        OVERWINTER_EVENT_DEAD_LETTERS_URL: `${server.url}/1/dead`,
+      },
       OVERWINTER_SUBSCRIPTION: events!.Properties.Environment.Variables.OVERWINTER_SUBSCRIPTION as string,
     }
     const script = `const { handler } = await import(process.argv[1]); console.log('ANSWER', JSON.stringify(await handler(JSON.parse(process.argv[2]))))`
     const Records = [queueRecord('m-1', '{"order":1}'), queueRecord('m-2', 'x')]
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script, file, JSON.stringify({ Records })], { env })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', script, file, JSON.stringify({ Records })],
+      { env },
+    )
     expect(stdout).toContain('ANSWER {"batchItemFailures":[]}')
     expect(sent.map(({ MessageAttributes }) => MessageAttributes.eventId!.StringValue).sort()).toEqual(['m-1', 'm-2'])
-    for (const { MessageAttributes } of sent) expect(MessageAttributes.reason!.StringValue).toContain("the entry exports no mapping named 'placed'")
+    for (const { MessageAttributes } of sent)
+      expect(MessageAttributes.reason!.StringValue).toContain("the entry exports no mapping named 'placed'")
     expect(stdout).toMatch(/"DeadEvents":(2|\[1,1\])/)
   })
 })
@@ -96,7 +125,11 @@ describe('the bundle of the runner', () => {
   const workflow = `import { workflow } from 'overwinter'\nexport const one = workflow('one', async () => {})\n`
   const said = (file: string, env: Record<string, string>) => {
     const variables = { ...SETTINGS, ...env }
-    return promisify(execFile)(process.execPath, ['--input-type=module', '--eval', 'await import(process.argv[1])', file], { env: variables })
+    return promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', 'await import(process.argv[1])', file],
+      { env: variables },
+    )
   }
 
   it('has the secrets in the environment before the entry is evaluated', async () => {
@@ -122,8 +155,15 @@ describe('the bundle of the runner', () => {
   })
 
   it("is made with the user's own settings as well", async () => {
-    using project = new Project({ 'entry.ts': `${workflow}import text from './mail.txt'\nconsole.log(text, STAGE)\n`, 'mail.txt': 'Dear Ada' })
-    const runner = bundled(project.path('entry.ts'), { loader: { '.txt': 'text' }, define: { STAGE: '"test"' }, banner: 'globalThis.here = true;' })
+    using project = new Project({
+      'entry.ts': `${workflow}import text from './mail.txt'\nconsole.log(text, STAGE)\n`,
+      'mail.txt': 'Dear Ada',
+    })
+    const runner = bundled(project.path('entry.ts'), {
+      loader: { '.txt': 'text' },
+      define: { STAGE: '"test"' },
+      banner: 'globalThis.here = true;',
+    })
     expect((await said(runner, {})).stdout).toBe('Dear Ada test\n')
   })
 
@@ -136,7 +176,9 @@ describe('the bundle of the runner', () => {
       'node_modules/two-builds/module.js': `export const which = 'module'`,
     })
     const esbuildArgs = { '--alias:@aws-sdk/client-s3': project.path('mine.ts') }
-    expect((await said(bundled(project.path('entry.ts'), { esbuildArgs }), {})).stdout).toBe('module a client of my own\n')
+    expect((await said(bundled(project.path('entry.ts'), { esbuildArgs }), {})).stdout).toBe(
+      'module a client of my own\n',
+    )
     const theirs = { esbuildArgs, mainFields: ['main', 'module'], target: 'node22' }
     expect((await said(bundled(project.path('entry.ts'), theirs), {})).stdout).toBe('main a client of my own\n')
   })
@@ -149,6 +191,11 @@ describe('traces of runs', () => {
     const traced = runnerWith({ entry: ENTRY, tracing: 'cloudwatch' })
     expect(isIn(traced)).toBe(true)
     const script = 'const { handler } = await import(process.argv[1]); process.stdout.write(typeof handler)'
-    expect(execFileSync(process.execPath, ['--input-type=module', '--eval', script, traced], { env: SETTINGS, stdio: 'pipe' }).toString()).toBe('function')
+    expect(
+      execFileSync(process.execPath, ['--input-type=module', '--eval', script, traced], {
+        env: SETTINGS,
+        stdio: 'pipe',
+      }).toString(),
+    ).toBe('function')
   })
 })

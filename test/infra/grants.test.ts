@@ -17,7 +17,9 @@ function granted(scope: 'Start' | 'Read' | 'Operate', props?: Props) {
 }
 const byToken: Props = (stack) => ({ auth: { token: new Secret(stack, 'Token') } })
 const functionFor = (template: Template, what: string) =>
-  Object.values(template.findResources('AWS::Lambda::Function')).find(({ Properties }) => Properties.Description.includes(what))!.Properties
+  Object.values(template.findResources('AWS::Lambda::Function')).find(({ Properties }) =>
+    Properties.Description.includes(what),
+  )!.Properties
 
 /** Ids and names that look like parts of other paths, or have what a run id may have. */
 const NAMES = ['x', 'callbacks', 'runs', 'a.b:c@d+e=f~g-h_1', 'schema.json']
@@ -27,21 +29,29 @@ describe.each(['http', 'rest'] as const)('a grant with IAM on an API of the kind
     const { statements } = granted(scope, () => ({ api }))
     const [base] = [statements[0]!.Resource].flat().map((arn) => textOf(arn).split('/')[0]!)
     const stage = api === 'http' ? '$default' : 'api'
-    const may = (method: string, path: string) => isAllowed(statements, 'execute-api:Invoke', `${base}/${stage}/${method}${path}`)
+    const may = (method: string, path: string) =>
+      isAllowed(statements, 'execute-api:Invoke', `${base}/${stage}/${method}${path}`)
     expect(ROUTES.some(({ needs }) => needs === scope.toLowerCase())).toBe(true)
     for (const { method, path, needs } of ROUTES)
       for (const name of NAMES) {
         const asked = path.replaceAll(/\{\w+\}/g, name)
         // A name that is spelt like another route of the same method is that route.
         const isOther = ROUTES.some((other) => other.method === method && other.path === asked && other.path !== path)
-        if (!isOther) expect([scope, method, asked, may(method, asked)]).toEqual([scope, method, asked, needs === scope.toLowerCase()])
+        if (!isOther)
+          expect([scope, method, asked, may(method, asked)]).toEqual([
+            scope,
+            method,
+            asked,
+            needs === scope.toLowerCase(),
+          ])
       }
   })
 
   it.each(['Start', 'Read', 'Operate'] as const)('names its own API, and nothing beside calls: %s', (scope) => {
     const { statements } = granted(scope, () => ({ api }))
     expect(statements).toEqual([expect.objectContaining({ Action: 'execute-api:Invoke', Effect: 'Allow' })])
-    for (const arn of [statements[0]!.Resource].flat()) expect(textOf(arn)).toMatch(/^arn:aws:execute-api:eu-north-1:123456789012:Workflows\w*Api\w+\//)
+    for (const arn of [statements[0]!.Resource].flat())
+      expect(textOf(arn)).toMatch(/^arn:aws:execute-api:eu-north-1:123456789012:Workflows\w*Api\w+\//)
   })
 })
 
@@ -72,7 +82,8 @@ describe('with JWTs', () => {
   })
 
   it('scopes count where that is asked for', () => {
-    const scopesOf = (props: Props) => functionFor(synthesise(props).template, 'The HTTP API').Environment.Variables.OVERWINTER_SCOPES
+    const scopesOf = (props: Props) =>
+      functionFor(synthesise(props).template, 'The HTTP API').Environment.Variables.OVERWINTER_SCOPES
     expect(scopesOf(() => ({ auth: { jwt: { ...jwt, scopes: true } } }))).toBe('jwt')
     expect(scopesOf(() => ({ auth: { jwt } }))).toBeUndefined()
     expect(scopesOf(byToken)).toBe('token')

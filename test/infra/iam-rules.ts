@@ -8,7 +8,9 @@ export interface Statement {
 /** IAM's decision: a Deny wins, and what no statement allows is refused. */
 export function isAllowed(statements: readonly Statement[], action: string, arn: string): boolean {
   const fitting = statements.filter(
-    ({ Action, Resource }) => [Action].flat().some((pattern) => fits(pattern, action)) && [Resource].flat().some((resource) => fits(textOf(resource), arn)),
+    ({ Action, Resource }) =>
+      [Action].flat().some((pattern) => fits(pattern, action)) &&
+      [Resource].flat().some((resource) => fits(textOf(resource), arn)),
   )
   return fitting.some(({ Effect }) => Effect === 'Allow') && !fitting.some(({ Effect }) => Effect === 'Deny')
 }

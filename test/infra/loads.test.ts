@@ -14,6 +14,10 @@ it('the functions of a stack as it comes are bundled, and load', () => {
   const names = ['TABLE', 'BUCKET', 'QUEUE_URL', 'QUEUE_ARN', 'SCHEDULER_GROUP', 'SCHEDULER_ROLE_ARN']
   const env = { ...Object.fromEntries(names.map((name) => [`OVERWINTER_${name}`, 'x'])), AWS_REGION: 'eu-north-1' }
   const script = 'for (const file of process.argv.slice(1)) console.log(typeof (await import(file)).handler)'
-  const said = execFileSync(process.execPath, ['--input-type=module', '--eval', script, ...bundles], { env, stdio: 'pipe', encoding: 'utf8' })
+  const said = execFileSync(process.execPath, ['--input-type=module', '--eval', script, ...bundles], {
+    env,
+    stdio: 'pipe',
+    encoding: 'utf8',
+  })
   expect(said).toBe('function\n'.repeat(bundles.length))
 })

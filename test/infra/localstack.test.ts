@@ -14,9 +14,19 @@ const PROVIDED = read(`test/infra/localstack-${VERSION}.txt`)
 /** The types of resources in the stack that the end-to-end tests deploy. */
 function typesIn(context: Record<string, unknown>): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'overwinter-localstack-'))
-  const env = { ...process.env, CDK_OUTDIR: folder, CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:bundling-stacks': [] }) }
-  execFileSync(process.execPath, ['--conditions=overwinter-source', 'test/e2e/app.ts'], { cwd: ROOT, env, stdio: 'pipe' })
-  const { Resources } = JSON.parse(readFileSync(join(folder, 'OverwinterE2e.template.json'), 'utf8')) as { Resources: Record<string, { Type: string }> }
+  const env = {
+    ...process.env,
+    CDK_OUTDIR: folder,
+    CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:bundling-stacks': [] }),
+  }
+  execFileSync(process.execPath, ['--conditions=overwinter-source', 'test/e2e/app.ts'], {
+    cwd: ROOT,
+    env,
+    stdio: 'pipe',
+  })
+  const { Resources } = JSON.parse(readFileSync(join(folder, 'OverwinterE2e.template.json'), 'utf8')) as {
+    Resources: Record<string, { Type: string }>
+  }
   return [...new Set(Object.values(Resources).map(({ Type }) => Type))]
 }
 
@@ -33,8 +43,11 @@ describe(`LocalStack ${VERSION}, the last that needs no account`, () => {
     for (const type of missing) expect(type).toMatch(/^AWS::ApiGatewayV2::/)
   })
 
-  it.each(['compose.yaml', '.github/workflows/ci.yml'])('is what %s starts, in a way that works without a name server', (file) => {
-    expect([...read(file).matchAll(/localstack\/localstack:(\S+)/g)].map(([, version]) => version)).toEqual([VERSION])
-    expect(read(file)).toMatch(/SQS_ENDPOINT_STRATEGY: dynamic/)
-  })
+  it.each(['compose.yaml', '.github/workflows/ci.yml'])(
+    'is what %s starts, in a way that works without a name server',
+    (file) => {
+      expect([...read(file).matchAll(/localstack\/localstack:(\S+)/g)].map(([, version]) => version)).toEqual([VERSION])
+      expect(read(file)).toMatch(/SQS_ENDPOINT_STRATEGY: dynamic/)
+    },
+  )
 })

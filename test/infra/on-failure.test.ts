@@ -28,8 +28,14 @@ describe('onFailure', () => {
   })
 
   it('listens on the bus that events go to', () => {
-    const { template } = synthesise((stack) => ({ lifecycleEvents: new EventBus(stack, 'Own'), onFailure: { topic: new Topic(stack, 'Failures') } }))
-    template.hasResourceProperties('AWS::Events::Rule', { EventPattern: Match.objectLike(ofFailures), EventBusName: { Ref: Match.stringLikeRegexp('Own') } })
+    const { template } = synthesise((stack) => ({
+      lifecycleEvents: new EventBus(stack, 'Own'),
+      onFailure: { topic: new Topic(stack, 'Failures') },
+    }))
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventPattern: Match.objectLike(ofFailures),
+      EventBusName: { Ref: Match.stringLikeRegexp('Own') },
+    })
   })
 
   it('with a workflow starts it once for each failure, however often that is told', async () => {

@@ -28,10 +28,16 @@ export const OPTION_SETS: Record<string, Props> = {
     secrets: {
       KEY: Secret.fromSecretNameV2(stack, 'Secret', 'shop/key'),
       PASSWORD: { secret: Secret.fromSecretNameV2(stack, 'Database', 'shop/database'), field: 'password' },
-      LICENCE: StringParameter.fromSecureStringParameterAttributes(stack, 'Licence', { parameterName: '/shop/licence' }),
+      LICENCE: StringParameter.fromSecureStringParameterAttributes(stack, 'Licence', {
+        parameterName: '/shop/licence',
+      }),
     },
     layers: [LayerVersion.fromLayerVersionArn(stack, 'Layer', 'arn:aws:lambda:eu-north-1:123456789012:layer:fonts:1')],
-    cors: { allowOrigins: ['https://shop.example'], allowMethods: [CorsHttpMethod.ANY], allowHeaders: ['authorization', 'content-type'] },
+    cors: {
+      allowOrigins: ['https://shop.example'],
+      allowMethods: [CorsHttpMethod.ANY],
+      allowHeaders: ['authorization', 'content-type'],
+    },
   }),
   'in a VPC': (stack) => {
     const vpc = Vpc.fromVpcAttributes(stack, 'Vpc', {
@@ -49,10 +55,17 @@ export const OPTION_SETS: Record<string, Props> = {
     api: 'rest',
     auth: { token: Secret.fromSecretNameV2(stack, 'Token', 'shop/token') },
     tracing: true,
-    cors: { allowOrigins: ['https://shop.example'], allowMethods: [CorsHttpMethod.ANY], allowHeaders: ['authorization', 'content-type'] },
+    cors: {
+      allowOrigins: ['https://shop.example'],
+      allowMethods: [CorsHttpMethod.ANY],
+      allowHeaders: ['authorization', 'content-type'],
+    },
   }),
   'as a private REST API': (stack) => {
-    const endpoint = InterfaceVpcEndpoint.fromInterfaceVpcEndpointAttributes(stack, 'Endpoint', { vpcEndpointId: 'vpce-0123456789abcdef0', port: 443 })
+    const endpoint = InterfaceVpcEndpoint.fromInterfaceVpcEndpointAttributes(stack, 'Endpoint', {
+      vpcEndpointId: 'vpce-0123456789abcdef0',
+      port: 443,
+    })
     const policy = new PolicyDocument({
       statements: [
         new PolicyStatement({
@@ -63,7 +76,10 @@ export const OPTION_SETS: Record<string, Props> = {
         }),
       ],
     })
-    return { api: { rest: { endpointConfiguration: { types: [EndpointType.PRIVATE], vpcEndpoints: [endpoint] }, policy } }, callbacks: false }
+    return {
+      api: { rest: { endpointConfiguration: { types: [EndpointType.PRIVATE], vpcEndpoints: [endpoint] }, policy } },
+      callbacks: false,
+    }
   },
   'with the runs of an earlier stack': (stack) => ({
     table: TableV2.fromTableAttributes(stack, 'Runs', { tableName: 'OldRuns', globalIndexes: ['due', 'list'] }),
@@ -75,7 +91,12 @@ export const OPTION_SETS: Record<string, Props> = {
   }),
   'with a workflow for failures': () => ({ onFailure: { workflow: 'tell' } }),
   'with a topic for failures': (stack) => ({
-    onFailure: { topic: new Topic(stack, 'Failures', { enforceSSL: true, masterKey: new Key(stack, 'TopicKey', { enableKeyRotation: true }) }) },
+    onFailure: {
+      topic: new Topic(stack, 'Failures', {
+        enforceSSL: true,
+        masterKey: new Key(stack, 'TopicKey', { enableKeyRotation: true }),
+      }),
+    },
   }),
   'small, and gone without a trace': () => ({
     removalPolicy: RemovalPolicy.DESTROY,

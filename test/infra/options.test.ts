@@ -10,17 +10,26 @@ import { ONLY_THE_RUNNER } from '../../functions/secret-values.ts'
 import { environmentBytes } from '../../infra/environment-size.ts'
 import { build, type Props, type Synthesised, synthesise } from './synth.ts'
 
-const DESCRIPTION = { Runner: 'due runs', Api: 'HTTP API', Schedules: 'Brings the schedules', Sweeper: 'overdue runs', DeadLetters: 'Parks runs' }
+const DESCRIPTION = {
+  Runner: 'due runs',
+  Api: 'HTTP API',
+  Schedules: 'Brings the schedules',
+  Sweeper: 'overdue runs',
+  DeadLetters: 'Parks runs',
+}
 
 function functionOf({ template }: Synthesised, name: keyof typeof DESCRIPTION) {
   const functions = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => Properties)
   return functions.find(({ Description }) => Description.includes(DESCRIPTION[name]))!
 }
 
-const variablesOf = (synthesised: Synthesised, name: keyof typeof DESCRIPTION): Record<string, unknown> => functionOf(synthesised, name).Environment.Variables
+const variablesOf = (synthesised: Synthesised, name: keyof typeof DESCRIPTION): Record<string, unknown> =>
+  functionOf(synthesised, name).Environment.Variables
 
 const policyOf = ({ template }: Synthesised, role: string) => {
-  const [policy] = Object.entries(template.findResources('AWS::IAM::Policy')).filter(([id]) => id.startsWith(`Workflows${role}Role`))
+  const [policy] = Object.entries(template.findResources('AWS::IAM::Policy')).filter(([id]) =>
+    id.startsWith(`Workflows${role}Role`),
+  )
   return policy![1].Properties.PolicyDocument.Statement as { Action: string | string[]; Resource: unknown }[]
 }
 
@@ -34,11 +43,13 @@ describe('a deployment that begins paused', () => {
       expect(variablesOf(named, name).OVERWINTER_START_PAUSED).toBe('move to eu-north-1')
       expect(variablesOf(usual, name)).not.toHaveProperty('OVERWINTER_START_PAUSED')
     }
-    for (const name of ['Sweeper', 'DeadLetters'] as const) expect(variablesOf(paused, name)).not.toHaveProperty('OVERWINTER_START_PAUSED')
+    for (const name of ['Sweeper', 'DeadLetters'] as const)
+      expect(variablesOf(paused, name)).not.toHaveProperty('OVERWINTER_START_PAUSED')
   })
 
   it('is refused a name that is none', () => {
-    for (const startPaused of ['', 'a'.repeat(101), 'two\nlines']) expect(() => build(() => ({ startPaused }))).toThrow('startPaused must be true, or a text')
+    for (const startPaused of ['', 'a'.repeat(101), 'two\nlines'])
+      expect(() => build(() => ({ startPaused }))).toThrow('startPaused must be true, or a text')
   })
 })
 
@@ -49,7 +60,9 @@ describe('what step code is given', () => {
       API_KEY: new Secret(stack, 'ApiKey'),
       DB_PASSWORD: { secret: new Secret(stack, 'Database'), field: 'password' },
       FEATURE: StringParameter.fromStringParameterName(stack, 'Feature', '/shop/feature'),
-      LICENCE: StringParameter.fromSecureStringParameterAttributes(stack, 'Licence', { parameterName: '/shop/licence' }),
+      LICENCE: StringParameter.fromSecureStringParameterAttributes(stack, 'Licence', {
+        parameterName: '/shop/licence',
+      }),
     },
     layers: [new LayerVersion(stack, 'Fonts', { code: Code.fromAsset(import.meta.dirname) })],
   }))
@@ -61,15 +74,19 @@ describe('what step code is given', () => {
 
   it('where its secrets are: the runner alone is told and may read, exactly those', () => {
     const told = JSON.stringify(variablesOf(given, 'Runner').OVERWINTER_SECRETS)
-    for (const name of ['API_KEY', 'DB_PASSWORD', 'FEATURE', 'LICENCE', '/shop/feature', '/shop/licence', 'password']) expect(told).toContain(name)
-    const mayRead = policyOf(given, 'Runner').filter(({ Action }) => [Action].flat().some((action) => /^(secretsmanager|ssm):Get/.test(action)))
+    for (const name of ['API_KEY', 'DB_PASSWORD', 'FEATURE', 'LICENCE', '/shop/feature', '/shop/licence', 'password'])
+      expect(told).toContain(name)
+    const mayRead = policyOf(given, 'Runner').filter(({ Action }) =>
+      [Action].flat().some((action) => /^(secretsmanager|ssm):Get/.test(action)),
+    )
     expect(mayRead.map(({ Resource }) => JSON.stringify(Resource))).toEqual([
       expect.stringContaining('ApiKey'),
       expect.stringContaining('Database'),
       expect.stringContaining('parameter/shop/feature'),
       expect.stringContaining('parameter/shop/licence'),
     ])
-    for (const role of ['Api', 'Schedules', 'Sweeper', 'DeadLetters']) expect(JSON.stringify(policyOf(given, role))).not.toMatch(/secretsmanager|ssm:/)
+    for (const role of ['Api', 'Schedules', 'Sweeper', 'DeadLetters'])
+      expect(JSON.stringify(policyOf(given, role))).not.toMatch(/secretsmanager|ssm:/)
   })
 
   it('no value of a secret anywhere in the template', () => {
@@ -93,7 +110,9 @@ describe('what step code is given', () => {
     const table = new TableV2(stack, 'Orders', { partitionKey: { name: 'id', type: AttributeType.STRING } })
     table.grantReadWriteData(overwinter)
     const template = Template.fromStack(stack)
-    const granted = Object.entries(template.findResources('AWS::IAM::Policy')).filter(([, policy]) => JSON.stringify(policy).includes('"Orders'))
+    const granted = Object.entries(template.findResources('AWS::IAM::Policy')).filter(([, policy]) =>
+      JSON.stringify(policy).includes('"Orders'),
+    )
     expect(granted.map(([id]) => id)).toEqual([expect.stringMatching(/^WorkflowsRunnerRole/)])
   })
 })
@@ -104,27 +123,40 @@ describe('the functions', () => {
     const { Runner } = overwinter.functions
     expect(Runner).toBeInstanceOf(LambdaFunction)
     Runner.addEnvironment('LATE', 'yes')
-    Template.fromStack(stack).hasResourceProperties('AWS::Lambda::Function', { Environment: { Variables: Match.objectLike({ LATE: 'yes' }) } })
+    Template.fromStack(stack).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ LATE: 'yes' }) },
+    })
   })
 
   it('have the memory that was asked for: a number is that of the runner', () => {
     const byNumber = synthesise(() => ({ memory: 1_024 }))
     expect([functionOf(byNumber, 'Runner').MemorySize, functionOf(byNumber, 'Api').MemorySize]).toEqual([1_024, 512])
     const byName = synthesise(() => ({ memory: { Api: 1_769, Sweeper: 256 } }))
-    expect([functionOf(byName, 'Runner').MemorySize, functionOf(byName, 'Api').MemorySize, functionOf(byName, 'Sweeper').MemorySize]).toEqual([512, 1_769, 256])
+    expect([
+      functionOf(byName, 'Runner').MemorySize,
+      functionOf(byName, 'Api').MemorySize,
+      functionOf(byName, 'Sweeper').MemorySize,
+    ]).toEqual([512, 1_769, 256])
   })
 
   it('have the architecture, the logs and the traces that were asked for', () => {
-    const asked = synthesise(() => ({ architecture: Architecture.X86_64, retention: { logs: RetentionDays.ONE_WEEK }, tracing: true }))
+    const asked = synthesise(() => ({
+      architecture: Architecture.X86_64,
+      retention: { logs: RetentionDays.ONE_WEEK },
+      tracing: true,
+    }))
     for (const { Properties } of Object.values(asked.template.findResources('AWS::Lambda::Function')))
       expect(Properties).toMatchObject({ Architectures: ['x86_64'], TracingConfig: { Mode: 'Active' } })
-    for (const { Properties } of Object.values(asked.template.findResources('AWS::Logs::LogGroup'))) expect(Properties.RetentionInDays).toBe(7)
+    for (const { Properties } of Object.values(asked.template.findResources('AWS::Logs::LogGroup')))
+      expect(Properties.RetentionInDays).toBe(7)
     expect(functionOf(synthesise(), 'Runner')).not.toHaveProperty('TracingConfig')
   })
 
   it('are started by the queue less often than was reserved for them, so that the API finds one too', () => {
     const most = (props: Props) => {
-      const sources = Object.values(synthesise(props).template.findResources('AWS::Lambda::EventSourceMapping')).map(({ Properties }) => Properties)
+      const sources = Object.values(synthesise(props).template.findResources('AWS::Lambda::EventSourceMapping')).map(
+        ({ Properties }) => Properties,
+      )
       return sources.map(({ ScalingConfig }) => ScalingConfig?.MaximumConcurrency).find((value) => value !== undefined)
     }
     expect(most(() => ({ reservedConcurrency: 20 }))).toBe(16)
@@ -137,14 +169,30 @@ describe('the functions', () => {
 
 describe('an option that AWS would refuse later is refused at once, with its name', () => {
   it.each<[string, Props, RegExp]>([
-    ['a timeout in which no step could start', () => ({ timeout: Duration.seconds(9) }), /^timeout is 9, and must be a whole number from 10 to 900 seconds/],
+    [
+      'a timeout in which no step could start',
+      () => ({ timeout: Duration.seconds(9) }),
+      /^timeout is 9, and must be a whole number from 10 to 900 seconds/,
+    ],
     ['a timeout above that of Lambda', () => ({ timeout: Duration.minutes(16) }), /^timeout is 960/],
     ['half a second', () => ({ timeout: Duration.millis(10_500) }), /^timeout is 10\.5/],
     ['too little memory', () => ({ memory: 64 }), /^memory is 64, and must be a whole number from 128 to 10,240 MB/],
     ['too much memory of one function', () => ({ memory: { Api: 20_000 } }), /^memory\.Api is 20000/],
-    ['memory of a function that is not there', () => ({ memory: { Runer: 512 } as object }), /^memory\.Runer: there is no such function/],
-    ['more concurrency than reserved', () => ({ reservedConcurrency: 5, maxConcurrency: 6 }), /^maxConcurrency is 6 and reservedConcurrency 5/],
-    ['a single runner from the queue', () => ({ maxConcurrency: 1 }), /^maxConcurrency is 1, and must be a whole number from 2 to 1,000/],
+    [
+      'memory of a function that is not there',
+      () => ({ memory: { Runer: 512 } as object }),
+      /^memory\.Runer: there is no such function/,
+    ],
+    [
+      'more concurrency than reserved',
+      () => ({ reservedConcurrency: 5, maxConcurrency: 6 }),
+      /^maxConcurrency is 6 and reservedConcurrency 5/,
+    ],
+    [
+      'a single runner from the queue',
+      () => ({ maxConcurrency: 1 }),
+      /^maxConcurrency is 1, and must be a whole number from 2 to 1,000/,
+    ],
     ['more runners than a queue starts', () => ({ maxConcurrency: 1_001 }), /^maxConcurrency is 1001/],
     ['a reservation of one', () => ({ reservedConcurrency: 1 }), /^reservedConcurrency is 1, .* from 2 on/],
     ['a batch too large', () => ({ batchSize: 11 }), /^batchSize is 11/],
@@ -152,25 +200,61 @@ describe('an option that AWS would refuse later is refused at once, with its nam
     ["AWS's own variables", () => ({ environment: { AWS_REGION: 'x' } }), /^environment\.AWS_REGION cannot be given/],
     ["Lambda's", () => ({ environment: { LAMBDA_TASK_ROOT: 'x' } }), /^environment\.LAMBDA_TASK_ROOT/],
     ["the construct's", () => ({ environment: { OVERWINTER_TABLE: 'x' } }), /^environment\.OVERWINTER_TABLE/],
-    ["Node's options", () => ({ environment: { NODE_OPTIONS: 'x' } }), /^environment\.NODE_OPTIONS .* AWS_LAMBDA_EXEC_WRAPPER/],
-    ['a secret of such a name', (stack) => ({ secrets: { AWS_SESSION_TOKEN: new Secret(stack, 'A') } }), /^secrets\.AWS_SESSION_TOKEN/],
-    ['a name that is none', () => ({ environment: { 'A-B': 'x' } }), /^environment: 'A-B' is no name that Lambda takes/],
-    ['a variable that was not set', () => ({ environment: { KEY: undefined as unknown as string } }), /^environment\.KEY is undefined, and must be a string/],
-    ['one name twice', (stack) => ({ environment: { KEY: 'x' }, secrets: { KEY: new Secret(stack, 'A') } }), /^KEY is in environment and in secrets/],
-    ['a value in the place of a secret', () => ({ secrets: { KEY: 'hush' as unknown as Secret } }), /^secrets\.KEY must be a secret/],
+    [
+      "Node's options",
+      () => ({ environment: { NODE_OPTIONS: 'x' } }),
+      /^environment\.NODE_OPTIONS .* AWS_LAMBDA_EXEC_WRAPPER/,
+    ],
+    [
+      'a secret of such a name',
+      (stack) => ({ secrets: { AWS_SESSION_TOKEN: new Secret(stack, 'A') } }),
+      /^secrets\.AWS_SESSION_TOKEN/,
+    ],
+    [
+      'a name that is none',
+      () => ({ environment: { 'A-B': 'x' } }),
+      /^environment: 'A-B' is no name that Lambda takes/,
+    ],
+    [
+      'a variable that was not set',
+      () => ({ environment: { KEY: undefined as unknown as string } }),
+      /^environment\.KEY is undefined, and must be a string/,
+    ],
+    [
+      'one name twice',
+      (stack) => ({ environment: { KEY: 'x' }, secrets: { KEY: new Secret(stack, 'A') } }),
+      /^KEY is in environment and in secrets/,
+    ],
+    [
+      'a value in the place of a secret',
+      () => ({ secrets: { KEY: 'hush' as unknown as Secret } }),
+      /^secrets\.KEY must be a secret/,
+    ],
     [
       'a secret in the environment',
       (stack) => ({ environment: { KEY: new Secret(stack, 'A').secretValue.unsafeUnwrap() } }),
       /^environment\.KEY is the value of a secret/,
     ],
-    ['another format of bundles', () => ({ bundling: { format: 'cjs' } as object }), /^bundling\.format cannot be given/],
+    [
+      'another format of bundles',
+      () => ({ bundling: { format: 'cjs' } as object }),
+      /^bundling\.format cannot be given/,
+    ],
     [
       'an alias of ours',
       () => ({ bundling: { esbuildArgs: { '--alias:overwinter-workflows': 'x' } } }),
       /^bundling\.esbuildArgs\['--alias:overwinter-workflows'\]/,
     ],
-    ['a client that the functions bring', () => ({ bundling: { externalModules: ['@aws-sdk/client-dynamodb'] } }), /^bundling\.externalModules cannot have/],
-    ['an SDK that is not there', () => ({ bundling: { externalModules: ['@aws-sdk/*'] } }), /^bundling\.externalModules cannot have '@aws-sdk\/\*'/],
+    [
+      'a client that the functions bring',
+      () => ({ bundling: { externalModules: ['@aws-sdk/client-dynamodb'] } }),
+      /^bundling\.externalModules cannot have/,
+    ],
+    [
+      'an SDK that is not there',
+      () => ({ bundling: { externalModules: ['@aws-sdk/*'] } }),
+      /^bundling\.externalModules cannot have '@aws-sdk\/\*'/,
+    ],
   ])('%s', (_, props, message) => {
     let said = ''
     try {
@@ -182,7 +266,9 @@ describe('an option that AWS would refuse later is refused at once, with its nam
   })
 
   it('but not what layers and X-Ray are set up with', () => {
-    const set = synthesise(() => ({ environment: { AWS_LAMBDA_EXEC_WRAPPER: '/opt/wrapper', AWS_XRAY_CONTEXT_MISSING: 'IGNORE_ERROR' } }))
+    const set = synthesise(() => ({
+      environment: { AWS_LAMBDA_EXEC_WRAPPER: '/opt/wrapper', AWS_XRAY_CONTEXT_MISSING: 'IGNORE_ERROR' },
+    }))
     expect(variablesOf(set, 'Runner')).toMatchObject({ AWS_LAMBDA_EXEC_WRAPPER: '/opt/wrapper' })
   })
 })

@@ -24,8 +24,15 @@ describe('what each function may do', () => {
   const statements = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
 
   it('is as it was: look twice before accepting a change here', async () => {
-    const byRole = Object.fromEntries(policies.map(({ Properties }) => [Properties.Roles.map(({ Ref }) => Ref).join(), Properties.PolicyDocument.Statement]))
-    await expect(`${JSON.stringify(byRole, null, 2)}\n`).toMatchFileSnapshot(join(import.meta.dirname, 'golden/iam.json'))
+    const byRole = Object.fromEntries(
+      policies.map(({ Properties }) => [
+        Properties.Roles.map(({ Ref }) => Ref).join(),
+        Properties.PolicyDocument.Statement,
+      ]),
+    )
+    await expect(`${JSON.stringify(byRole, null, 2)}\n`).toMatchFileSnapshot(
+      join(import.meta.dirname, 'golden/iam.json'),
+    )
   })
 
   it('is named action by action', () => {
@@ -35,14 +42,18 @@ describe('what each function may do', () => {
 
   it('is for everything of a kind only where X-Ray, which has no resources, takes traces', () => {
     const traced = synthesise(OPTION_SETS['with everything switched on'])
-    const all = (Object.values(traced.template.findResources('AWS::IAM::Policy')) as Policy[]).flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+    const all = (Object.values(traced.template.findResources('AWS::IAM::Policy')) as Policy[]).flatMap(
+      ({ Properties }) => Properties.PolicyDocument.Statement,
+    )
     const wide = all.filter(({ Resource }) => [Resource].flat().includes('*')).flatMap(({ Action }) => Action)
     expect(new Set(wide)).toEqual(new Set(['xray:PutTraceSegments', 'xray:PutTelemetryRecords']))
     expect(statements.filter(({ Resource }) => [Resource].flat().includes('*'))).toEqual([])
   })
 
   it('is said in a role of its own', () => {
-    const roles = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => JSON.stringify(Properties.Role))
+    const roles = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) =>
+      JSON.stringify(Properties.Role),
+    )
     expect(new Set(roles).size).toBe(roles.length)
     expect(roles).toHaveLength(11)
   })
@@ -53,7 +64,9 @@ describe('what each function may do', () => {
     expect(named).toHaveLength(1)
     expect(JSON.stringify(named[0]!.Resource)).toMatch(/function:mailer".*function:biller"/)
     // The other is the API's, which hands runs to the runner that somebody waits for.
-    expect(invokes.filter((each) => !named.includes(each)).map(({ Resource }) => JSON.stringify(Resource))).toEqual([expect.stringMatching(/Runner/)])
+    expect(invokes.filter((each) => !named.includes(each)).map(({ Resource }) => JSON.stringify(Resource))).toEqual([
+      expect.stringMatching(/Runner/),
+    ])
   })
 
   it('lets schedules do one thing', () => {

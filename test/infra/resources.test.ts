@@ -27,14 +27,20 @@ describe('the stack', () => {
       GlobalSecondaryIndexes: TABLE.indexes.map(({ name, partitionKey, sortKey, include }) => ({
         IndexName: name,
         KeySchema: keys(partitionKey, sortKey),
-        Projection: include ? { ProjectionType: 'INCLUDE', NonKeyAttributes: [...include] } : { ProjectionType: 'KEYS_ONLY' },
+        Projection: include
+          ? { ProjectionType: 'INCLUDE', NonKeyAttributes: [...include] }
+          : { ProjectionType: 'KEYS_ONLY' },
       })),
-      Replicas: [{ DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } }],
+      Replicas: [
+        { DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } },
+      ],
     })
   })
 
   it('gives a message six times the time that a runner has, and 14 days to a dead one', () => {
-    const runner = Object.values(template.findResources('AWS::Lambda::Function')).find(({ Properties }) => Properties.Description.includes('due runs'))!
+    const runner = Object.values(template.findResources('AWS::Lambda::Function')).find(({ Properties }) =>
+      Properties.Description.includes('due runs'),
+    )!
     const queues = Object.values(template.findResources('AWS::SQS::Queue')).map(({ Properties }) => Properties)
     const work = queues.find(({ RedrivePolicy }) => RedrivePolicy)!
     expect(work.VisibilityTimeout).toBeGreaterThanOrEqual(6 * runner.Properties.Timeout)
@@ -45,8 +51,14 @@ describe('the stack', () => {
   it('has functions on the current runtime, on arm64, with logs as JSON that end', () => {
     const functions = Object.values(template.findResources('AWS::Lambda::Function')).map(({ Properties }) => Properties)
     expect(functions).toHaveLength(6)
-    for (const one of functions) expect(one).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], LoggingConfig: { LogFormat: 'JSON' } })
-    for (const group of Object.values(template.findResources('AWS::Logs::LogGroup'))) expect(group.Properties.RetentionInDays).toBe(30)
+    for (const one of functions)
+      expect(one).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        LoggingConfig: { LogFormat: 'JSON' },
+      })
+    for (const group of Object.values(template.findResources('AWS::Logs::LogGroup')))
+      expect(group.Properties.RetentionInDays).toBe(30)
   })
 
   it('keeps payloads private, encrypted and behind TLS, and not for ever', () => {
@@ -58,9 +70,17 @@ describe('the stack', () => {
       RestrictPublicBuckets: true,
     })
     expect(Properties.BucketEncryption).toBeDefined()
-    expect(Properties.LifecycleConfiguration.Rules[0]).toMatchObject({ ExpirationInDays: 800, Prefix: 'runs/', Status: 'Enabled' })
+    expect(Properties.LifecycleConfiguration.Rules[0]).toMatchObject({
+      ExpirationInDays: 800,
+      Prefix: 'runs/',
+      Status: 'Enabled',
+    })
     template.hasResourceProperties('AWS::S3::BucketPolicy', {
-      PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } })]) },
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+        ]),
+      },
     })
   })
 
@@ -71,22 +91,30 @@ describe('the stack', () => {
   it('goes away completely where that was asked for', () => {
     const { template: disposable } = synthesise(() => ({ removalPolicy: RemovalPolicy.DESTROY }))
     const [table] = Object.values(disposable.findResources('AWS::DynamoDB::GlobalTable'))
-    expect(table).toMatchObject({ DeletionPolicy: 'Delete', Properties: { Replicas: [{ DeletionProtectionEnabled: false }] } })
+    expect(table).toMatchObject({
+      DeletionPolicy: 'Delete',
+      Properties: { Replicas: [{ DeletionProtectionEnabled: false }] },
+    })
   })
 
   describe('with types of tasks for workers outside', () => {
     const { template: withWorkers, overwinter } = synthesise(() => ({ taskTypes: ['llm', 'a/b', 'a b', 'llm'] }))
-    const functions = Object.values(withWorkers.findResources('AWS::Lambda::Function')).map(({ Properties }) => Properties)
+    const functions = Object.values(withWorkers.findResources('AWS::Lambda::Function')).map(
+      ({ Properties }) => Properties,
+    )
 
     it('has a queue for each, behind TLS, and tells the functions', () => {
       expect(overwinter.tasks.queues.size).toBe(3)
       withWorkers.resourceCountIs('AWS::SQS::Queue', 5)
-      for (const { Environment } of functions) expect(JSON.stringify(Environment.Variables.OVERWINTER_TASK_QUEUES)).toContain('llm')
+      for (const { Environment } of functions)
+        expect(JSON.stringify(Environment.Variables.OVERWINTER_TASK_QUEUES)).toContain('llm')
     })
 
     it('has a URL for workers that streams, open to whoever shows a token of theirs', () => {
       withWorkers.hasResourceProperties('AWS::Lambda::Url', { AuthType: 'NONE', InvokeMode: 'RESPONSE_STREAM' })
-      expect(functions.find(({ Description }) => Description.includes('workers outside'))).toMatchObject({ Timeout: 360 })
+      expect(functions.find(({ Description }) => Description.includes('workers outside'))).toMatchObject({
+        Timeout: 360,
+      })
     })
 
     it('lets somebody read one of the queues, and nobody one that is not there', () => {
@@ -94,10 +122,21 @@ describe('the stack', () => {
       ours.grantReceiveTasks('llm', new Role(stack, 'Reader', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') }))
       Template.fromStack(stack).hasResourceProperties('AWS::IAM::Policy', {
         PolicyDocument: {
-          Statement: [Match.objectLike({ Action: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility', 'sqs:GetQueueAttributes'] })],
+          Statement: [
+            Match.objectLike({
+              Action: [
+                'sqs:ReceiveMessage',
+                'sqs:DeleteMessage',
+                'sqs:ChangeMessageVisibility',
+                'sqs:GetQueueAttributes',
+              ],
+            }),
+          ],
         },
       })
-      expect(() => ours.grantReceiveTasks('other', ours.functions.Api)).toThrow("'other' is not among the taskTypes: llm")
+      expect(() => ours.grantReceiveTasks('other', ours.functions.Api)).toThrow(
+        "'other' is not among the taskTypes: llm",
+      )
     })
   })
 

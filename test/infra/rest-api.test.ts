@@ -9,7 +9,12 @@ import { GATEWAY_TIMEOUT_MS } from '../../functions/http/checks.ts'
 import { OPTION_SETS } from './option-sets.ts'
 import { build, type Props, type Synthesised, synthesise } from './synth.ts'
 
-const CALLBACKS = ['GET /callbacks/{token}', 'HEAD /callbacks/{token}', 'POST /callbacks/{token}', 'POST /callbacks/{token}/heartbeat']
+const CALLBACKS = [
+  'GET /callbacks/{token}',
+  'HEAD /callbacks/{token}',
+  'POST /callbacks/{token}',
+  'POST /callbacks/{token}/heartbeat',
+]
 const PAGES = { allowOrigins: ['https://shop.example'] }
 const byToken: Props = (stack) => ({ api: 'rest', auth: { token: new Secret(stack, 'Token') } })
 
@@ -19,17 +24,29 @@ function methodsOf({ template }: Synthesised): Map<string, string> {
   const pathOf = (id: string | undefined): string =>
     id && resources[id] ? `${pathOf(resources[id].Properties.ParentId.Ref)}/${resources[id].Properties.PathPart}` : ''
   const methods = Object.values(template.findResources('AWS::ApiGateway::Method')).map(({ Properties }) => Properties)
-  return new Map(methods.map(({ HttpMethod, ResourceId, AuthorizationType }) => [`${HttpMethod} ${pathOf(ResourceId.Ref)}`, AuthorizationType]))
+  return new Map(
+    methods.map(({ HttpMethod, ResourceId, AuthorizationType }) => [
+      `${HttpMethod} ${pathOf(ResourceId.Ref)}`,
+      AuthorizationType,
+    ]),
+  )
 }
-const stageOf = ({ template }: Synthesised) => Object.values(template.findResources('AWS::ApiGateway::Stage'))[0]!.Properties
+const stageOf = ({ template }: Synthesised) =>
+  Object.values(template.findResources('AWS::ApiGateway::Stage'))[0]!.Properties
 const functionFor = ({ template }: Synthesised, what: string) =>
-  Object.values(template.findResources('AWS::Lambda::Function')).find(({ Properties }) => Properties.Description.includes(what))!.Properties
+  Object.values(template.findResources('AWS::Lambda::Function')).find(({ Properties }) =>
+    Properties.Description.includes(what),
+  )!.Properties
 
 describe("with api: 'rest'", () => {
   const byIam = synthesise(() => ({ api: 'rest' }))
 
   it('the routes are those of the app, and one that lets the app answer all else', () => {
-    const expected = [...ROUTES.map(({ method, path }) => `${method} ${path}`), 'HEAD /callbacks/{token}', 'ANY /{proxy+}']
+    const expected = [
+      ...ROUTES.map(({ method, path }) => `${method} ${path}`),
+      'HEAD /callbacks/{token}',
+      'ANY /{proxy+}',
+    ]
     expect([...methodsOf(byIam).keys()].toSorted()).toEqual(expected.toSorted())
     byIam.template.resourceCountIs('AWS::ApiGatewayV2::Api', 0)
   })
@@ -37,22 +54,36 @@ describe("with api: 'rest'", () => {
   it.each<[string, Props]>([
     ['AWS_IAM', () => ({ api: 'rest' })],
     ['CUSTOM', byToken],
-  ])('all are behind an authorizer, except callbacks, and with cors what browsers ask beforehand: %s', (kind, props) => {
-    const openIn = (synthesised: Synthesised) => [...methodsOf(synthesised)].filter(([, type]) => type !== kind).toSorted()
-    const none = (keys: string[]) => keys.toSorted().map((key) => [key, 'NONE'])
-    expect(openIn(synthesise(props))).toEqual(none(CALLBACKS))
-    expect(openIn(synthesise((stack) => ({ ...props(stack), callbacks: false })))).toEqual([])
-    expect(openIn(synthesise((stack) => ({ ...props(stack), cors: PAGES })))).toEqual(none([...CALLBACKS, 'OPTIONS /{proxy+}']))
-  })
+  ])(
+    'all are behind an authorizer, except callbacks, and with cors what browsers ask beforehand: %s',
+    (kind, props) => {
+      const openIn = (synthesised: Synthesised) =>
+        [...methodsOf(synthesised)].filter(([, type]) => type !== kind).toSorted()
+      const none = (keys: string[]) => keys.toSorted().map((key) => [key, 'NONE'])
+      expect(openIn(synthesise(props))).toEqual(none(CALLBACKS))
+      expect(openIn(synthesise((stack) => ({ ...props(stack), callbacks: false })))).toEqual([])
+      expect(openIn(synthesise((stack) => ({ ...props(stack), cors: PAGES })))).toEqual(
+        none([...CALLBACKS, 'OPTIONS /{proxy+}']),
+      )
+    },
+  )
 
   it('the open routes are throttled apart from the others', () => {
-    const settings = stageOf(byIam).MethodSettings as { ResourcePath: string; HttpMethod: string; ThrottlingRateLimit: number; ThrottlingBurstLimit: number }[]
+    const settings = stageOf(byIam).MethodSettings as {
+      ResourcePath: string
+      HttpMethod: string
+      ThrottlingRateLimit: number
+      ThrottlingBurstLimit: number
+    }[]
     // API Gateway writes `/` within a path as `~1`.
     const limits = settings.map(({ ResourcePath, HttpMethod, ThrottlingRateLimit, ThrottlingBurstLimit }) => [
       `${HttpMethod} ${ResourcePath.replaceAll('~1', '/').replace(/^\/\//, '/')}`,
       [ThrottlingRateLimit, ThrottlingBurstLimit],
     ])
-    expect(Object.fromEntries(limits)).toEqual({ '* /*': [1_000, 2_000], ...Object.fromEntries(CALLBACKS.map((key) => [key, [50, 100]])) })
+    expect(Object.fromEntries(limits)).toEqual({
+      '* /*': [1_000, 2_000],
+      ...Object.fromEntries(CALLBACKS.map((key) => [key, [50, 100]])),
+    })
   })
 
   it('the log names routes and no paths, in which there are tokens', () => {
@@ -71,13 +102,22 @@ describe("with api: 'rest'", () => {
   })
 
   it('bodies arrive byte by byte, and metrics have a name that no other API has', () => {
-    byIam.template.hasResourceProperties('AWS::ApiGateway::RestApi', { BinaryMediaTypes: ['*/*'], Name: Match.stringLikeRegexp('Test.*Workflows') })
+    byIam.template.hasResourceProperties('AWS::ApiGateway::RestApi', {
+      BinaryMediaTypes: ['*/*'],
+      Name: Match.stringLikeRegexp('Test.*Workflows'),
+    })
   })
 
   it('the runner knows the address, and does not come after the stage, which comes after all functions', () => {
     const [api] = Object.keys(byIam.template.findResources('AWS::ApiGateway::RestApi'))
     const url = functionFor(byIam, 'due runs').Environment.Variables.OVERWINTER_PUBLIC_URL
-    expect(url['Fn::Join'][1]).toEqual(['https://', { Ref: api }, '.execute-api.eu-north-1.', { Ref: 'AWS::URLSuffix' }, '/api'])
+    expect(url['Fn::Join'][1]).toEqual([
+      'https://',
+      { Ref: api },
+      '.execute-api.eu-north-1.',
+      { Ref: 'AWS::URLSuffix' },
+      '/api',
+    ])
     expect(byIam.stack.resolve(byIam.overwinter.api.apiEndpoint)).toEqual(url)
   })
 
@@ -93,16 +133,22 @@ describe("with api: 'rest'", () => {
     expect(text).toContain('ApiName')
   })
 
-  it.each(['Start', 'Read', 'Operate'] as const)('a grant is for the routes of its scope on the stage, and no others: %s', (scope) => {
-    const { stack, overwinter } = build(() => ({ api: 'rest' }))
-    overwinter[`grant${scope}`](new Role(stack, 'Shop', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') }))
-    const policies = Object.entries(Template.fromStack(stack).findResources('AWS::IAM::Policy'))
-    const [statement, ...others] = policies.find(([id]) => id.startsWith('Shop'))![1].Properties.PolicyDocument.Statement
-    expect([statement.Action, others]).toEqual(['execute-api:Invoke', []])
-    const ends = [statement.Resource].flat().map((arn) => arn['Fn::Join'][1].at(-1))
-    const own = ROUTES.filter(({ needs }) => needs === scope.toLowerCase()).map(({ method, path }) => `/api/${method}${path.replaceAll(/\{\w+\}/g, '*')}`)
-    expect(ends.toSorted()).toEqual([...new Set(own)].toSorted())
-  })
+  it.each(['Start', 'Read', 'Operate'] as const)(
+    'a grant is for the routes of its scope on the stage, and no others: %s',
+    (scope) => {
+      const { stack, overwinter } = build(() => ({ api: 'rest' }))
+      overwinter[`grant${scope}`](new Role(stack, 'Shop', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') }))
+      const policies = Object.entries(Template.fromStack(stack).findResources('AWS::IAM::Policy'))
+      const [statement, ...others] = policies.find(([id]) => id.startsWith('Shop'))![1].Properties.PolicyDocument
+        .Statement
+      expect([statement.Action, others]).toEqual(['execute-api:Invoke', []])
+      const ends = [statement.Resource].flat().map((arn) => arn['Fn::Join'][1].at(-1))
+      const own = ROUTES.filter(({ needs }) => needs === scope.toLowerCase()).map(
+        ({ method, path }) => `/api/${method}${path.replaceAll(/\{\w+\}/g, '*')}`,
+      )
+      expect(ends.toSorted()).toEqual([...new Set(own)].toSorted())
+    },
+  )
 
   it('the runner itself can be granted something, though the stage comes after it', () => {
     const { stack, overwinter } = build(() => ({ api: 'rest' }))
@@ -116,7 +162,9 @@ describe("with api: 'rest'", () => {
       IdentitySource: 'method.request.header.Authorization',
       AuthorizerResultTtlInSeconds: 300,
     })
-    expect(() => build(() => ({ api: 'rest', auth: { jwt: { issuer: 'https://login.example', jwtAudience: ['shop'] } } }))).toThrow(
+    expect(() =>
+      build(() => ({ api: 'rest', auth: { jwt: { issuer: 'https://login.example', jwtAudience: ['shop'] } } })),
+    ).toThrow(
       "auth: { jwt } needs api: 'http'. REST APIs have no authorizer for JWTs. Leave api out, or use auth: 'iam' or auth: { token }",
     )
   })
@@ -137,7 +185,9 @@ describe("with api: 'rest'", () => {
   it('it can be private, with a policy of its own', () => {
     synthesise(OPTION_SETS['as a private REST API']).template.hasResourceProperties('AWS::ApiGateway::RestApi', {
       EndpointConfiguration: { Types: ['PRIVATE'], VpcEndpointIds: ['vpce-0123456789abcdef0'] },
-      Policy: { Statement: [Match.objectLike({ Condition: { StringEquals: { 'aws:SourceVpce': 'vpce-0123456789abcdef0' } } })] },
+      Policy: {
+        Statement: [Match.objectLike({ Condition: { StringEquals: { 'aws:SourceVpce': 'vpce-0123456789abcdef0' } } })],
+      },
     })
   })
 

@@ -7,19 +7,31 @@ import { ROUTES } from '../../functions/http/app.ts'
 import { build, type Synthesised, synthesise } from './synth.ts'
 
 const routesOf = ({ template }: Synthesised) =>
-  Object.values(template.findResources('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties as { RouteKey: string; AuthorizationType?: string })
+  Object.values(template.findResources('AWS::ApiGatewayV2::Route')).map(
+    ({ Properties }) => Properties as { RouteKey: string; AuthorizationType?: string },
+  )
 
 describe('the routes of the API', () => {
   const byIam = synthesise()
   const byToken = synthesise((stack) => ({ auth: { token: new Secret(stack, 'Token') } }))
-  const byJwt = synthesise((stack) => ({ auth: { jwt: { issuer: 'https://login.example', jwtAudience: [new UserPool(stack, 'Users').userPoolId] } } }))
+  const byJwt = synthesise((stack) => ({
+    auth: { jwt: { issuer: 'https://login.example', jwtAudience: [new UserPool(stack, 'Users').userPoolId] } },
+  }))
 
   it('are those of the app, and one that lets the app answer all else', () => {
     const keys = routesOf(byIam).map(({ RouteKey }) => RouteKey)
-    expect(keys.filter((key) => key !== 'HEAD /callbacks/{token}')).toEqual([...ROUTES.map(({ method, path }) => `${method} ${path}`), 'ANY /{proxy+}'])
+    expect(keys.filter((key) => key !== 'HEAD /callbacks/{token}')).toEqual([
+      ...ROUTES.map(({ method, path }) => `${method} ${path}`),
+      'ANY /{proxy+}',
+    ])
   })
 
-  const CALLBACKS = ['GET /callbacks/{token}', 'HEAD /callbacks/{token}', 'POST /callbacks/{token}', 'POST /callbacks/{token}/heartbeat']
+  const CALLBACKS = [
+    'GET /callbacks/{token}',
+    'HEAD /callbacks/{token}',
+    'POST /callbacks/{token}',
+    'POST /callbacks/{token}/heartbeat',
+  ]
 
   // All the others, /healthz too: an open route would let strangers run a function at the owner's expense.
   it.each([
@@ -28,20 +40,25 @@ describe('the routes of the API', () => {
     ['JWT', byJwt],
   ])('are all behind an authorizer, except callbacks, whose token is one: %s', (kind, synthesised) => {
     const unguarded = routesOf(synthesised).filter(({ AuthorizationType }) => AuthorizationType !== kind)
-    expect(unguarded.map(({ RouteKey, AuthorizationType }) => [RouteKey, AuthorizationType])).toEqual(CALLBACKS.map((key) => [key, 'NONE']))
+    expect(unguarded.map(({ RouteKey, AuthorizationType }) => [RouteKey, AuthorizationType])).toEqual(
+      CALLBACKS.map((key) => [key, 'NONE']),
+    )
   })
 
   describe('of callbacks', () => {
     const stageOf = ({ template }: Synthesised) => Object.values(template.findResources('AWS::ApiGatewayV2::Stage'))[0]!
     const publicUrls = ({ template }: Synthesised) =>
       Object.values(template.findResources('AWS::Lambda::Function')).flatMap(({ Properties }) =>
-        'OVERWINTER_PUBLIC_URL' in Properties.Environment.Variables ? [[Properties.Description, Properties.Environment.Variables.OVERWINTER_PUBLIC_URL]] : [],
+        'OVERWINTER_PUBLIC_URL' in Properties.Environment.Variables
+          ? [[Properties.Description, Properties.Environment.Variables.OVERWINTER_PUBLIC_URL]]
+          : [],
       )
 
     it('are throttled apart from the others, and the stage waits for them', () => {
       const stage = stageOf(byIam)
       expect(Object.keys(stage.Properties.RouteSettings)).toEqual(CALLBACKS)
-      for (const settings of Object.values(stage.Properties.RouteSettings)) expect(settings).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 })
+      for (const settings of Object.values(stage.Properties.RouteSettings))
+        expect(settings).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 })
       const routes = byIam.template.findResources('AWS::ApiGatewayV2::Route')
       const open = Object.keys(routes).filter((id) => CALLBACKS.includes(routes[id]!.Properties.RouteKey))
       expect(stage.DependsOn).toEqual(expect.arrayContaining(open))
@@ -49,7 +66,9 @@ describe('the routes of the API', () => {
 
     it('are answered by a function of their own, which can neither delete nor start anything', () => {
       const { template } = byIam
-      const routes = Object.values(template.findResources('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties)
+      const routes = Object.values(template.findResources('AWS::ApiGatewayV2::Route')).map(
+        ({ Properties }) => Properties,
+      )
       const integrations = template.findResources('AWS::ApiGatewayV2::Integration')
       const behind = (open: boolean) =>
         new Set(
@@ -70,20 +89,31 @@ describe('the routes of the API', () => {
 
     it('have as many functions at a time as was asked for, and none set aside in accounts that have few', () => {
       const reserved = ({ template }: Synthesised) =>
-        Object.values(template.findResources('AWS::Lambda::Function')).flatMap(({ Properties }) => Properties.ReservedConcurrentExecutions ?? [])
+        Object.values(template.findResources('AWS::Lambda::Function')).flatMap(
+          ({ Properties }) => Properties.ReservedConcurrentExecutions ?? [],
+        )
       expect(reserved(byIam)).toEqual([])
       expect(reserved(synthesise(() => ({ callbacks: { concurrency: 20 } })))).toEqual([20])
-      expect(() => build(() => ({ callbacks: { concurrency: 0 } }))).toThrow('callbacks.concurrency is 0, and must be a whole number from 1')
+      expect(() => build(() => ({ callbacks: { concurrency: 0 } }))).toThrow(
+        'callbacks.concurrency is 0, and must be a whole number from 1',
+      )
     })
 
     it('have the limits and the address that were asked for', () => {
-      const named = synthesise(() => ({ callbacks: { url: 'https://ask.example.com', throttle: { rateLimit: 5, burstLimit: 6 } } }))
-      expect(stageOf(named).Properties.RouteSettings[CALLBACKS[0]!]).toMatchObject({ ThrottlingRateLimit: 5, ThrottlingBurstLimit: 6 })
+      const named = synthesise(() => ({
+        callbacks: { url: 'https://ask.example.com', throttle: { rateLimit: 5, burstLimit: 6 } },
+      }))
+      expect(stageOf(named).Properties.RouteSettings[CALLBACKS[0]!]).toMatchObject({
+        ThrottlingRateLimit: 5,
+        ThrottlingBurstLimit: 6,
+      })
       expect(publicUrls(named)).toEqual([[expect.stringContaining('due runs'), 'https://ask.example.com']])
     })
 
     it('cannot have an address that is none', () => {
-      expect(() => build(() => ({ callbacks: { url: 'ask.example.com' } }))).toThrow(/callbacks.url must be the address of the HTTP API, such as https/)
+      expect(() => build(() => ({ callbacks: { url: 'ask.example.com' } }))).toThrow(
+        /callbacks.url must be the address of the HTTP API, such as https/,
+      )
     })
 
     it('are told to the runner, and to nobody else', () => {
@@ -113,13 +143,20 @@ describe('the routes of the API', () => {
   it('are named in the access log by what an HTTP API calls them, and paths are not in it', () => {
     const [stage] = Object.values(byIam.template.findResources('AWS::ApiGatewayV2::Stage'))
     const { Format } = stage!.Properties.AccessLogSettings
-    expect(JSON.parse(Format)).toMatchObject({ route: '$context.routeKey', status: '$context.status', requestId: '$context.requestId' })
+    expect(JSON.parse(Format)).toMatchObject({
+      route: '$context.routeKey',
+      status: '$context.status',
+      requestId: '$context.requestId',
+    })
     expect(Format).not.toMatch(/\$context\.(path|resourcePath)\b/)
   })
 
   it('have no metrics each, which would cost more than all else at rest', () => {
     for (const { template } of [byIam, synthesise(() => ({ api: 'rest' }))]) {
-      const text = JSON.stringify([template.findResources('AWS::ApiGatewayV2::Stage'), template.findResources('AWS::ApiGateway::Stage')])
+      const text = JSON.stringify([
+        template.findResources('AWS::ApiGatewayV2::Stage'),
+        template.findResources('AWS::ApiGateway::Stage'),
+      ])
       expect(text).not.toMatch(/"(DetailedMetricsEnabled|MetricsEnabled)":true/)
     }
   })

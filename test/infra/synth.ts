@@ -15,7 +15,10 @@ const UNBUNDLED = { 'aws:cdk:bundling-stacks': [] }
 export type Props = (stack: Stack) => Partial<OverwinterProps> & { also?: (overwinter: Overwinter) => void }
 
 /** The construct in a stack of its own, not yet synthesised. */
-export function build(props: Props = () => ({}), appProps: AppProps = { context: UNBUNDLED }): { app: App; stack: Stack; overwinter: Overwinter } {
+export function build(
+  props: Props = () => ({}),
+  appProps: AppProps = { context: UNBUNDLED },
+): { app: App; stack: Stack; overwinter: Overwinter } {
   const app = new App({ outdir: mkdtempSync(join(tmpdir(), 'overwinter-synth-')), ...appProps })
   const stack = new Stack(app, 'Test', { env: { account: '123456789012', region: 'eu-north-1' } })
   const { also, ...rest } = props(stack)

@@ -16,7 +16,8 @@ const WORKFLOWS = `
   export const free = workflow('free', async (ctx) => ctx.task('anything'))
 `
 
-const infosOf = (stack: Stack): unknown[] => stack.node.metadata.filter(({ type }) => type === 'aws:cdk:info').map(({ data }) => data as unknown)
+const infosOf = (stack: Stack): unknown[] =>
+  stack.node.metadata.filter(({ type }) => type === 'aws:cdk:info').map(({ data }) => data as unknown)
 
 /** As the construct does it, which goes on to bundle for seconds. */
 function check(entry: string, props: Partial<OverwinterProps> = {}) {
@@ -39,7 +40,9 @@ describe('tasks that workflows declare', () => {
   it('are not compared where only bundling makes the entry a program, and that is said', () => {
     using project = new Project({ 'entry.ts': `import mail from './mail.txt'\n${WORKFLOWS}` })
     const [info] = check(project.path('entry.ts'))
-    expect(info).toMatch(/Node could not load .*entry\.ts as it is \(.*\), so the tasks that its workflows declare were not compared with taskTypes/)
+    expect(info).toMatch(
+      /Node could not load .*entry\.ts as it is \(.*\), so the tasks that its workflows declare were not compared with taskTypes/,
+    )
   })
 
   it('are not looked for where nothing is bundled', () => {

@@ -8,8 +8,11 @@ const X_RAY = ['xray:PutTraceSegments', 'xray:PutSpans', 'xray:PutSpansForIndexi
 
 function whoMayTrace(props: Props): string[] {
   const policies = Object.values(synthesise(props).template.findResources('AWS::IAM::Policy'))
-  const isTracing = ({ Action }: { Action: string | string[] }) => [Action].flat().some((action) => X_RAY.includes(action))
-  return policies.filter(({ Properties }) => Properties.PolicyDocument.Statement.some(isTracing)).map(({ Properties }) => Properties.Roles[0].Ref)
+  const isTracing = ({ Action }: { Action: string | string[] }) =>
+    [Action].flat().some((action) => X_RAY.includes(action))
+  return policies
+    .filter(({ Properties }) => Properties.PolicyDocument.Statement.some(isTracing))
+    .map(({ Properties }) => Properties.Roles[0].Ref)
 }
 
 describe('traces of runs', () => {
@@ -17,10 +20,13 @@ describe('traces of runs', () => {
     expect(whoMayTrace(() => ({ tracing: 'cloudwatch' }))).toEqual([expect.stringMatching(/RunnerRole/)])
     expect(whoMayTrace(() => ({}))).toEqual([])
     const { template } = synthesise(() => ({ tracing: 'cloudwatch' }))
-    const actions = Object.values(template.findResources('AWS::IAM::Policy')).flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+    const actions = Object.values(template.findResources('AWS::IAM::Policy')).flatMap(
+      ({ Properties }) => Properties.PolicyDocument.Statement,
+    )
     expect(actions).toContainEqual({ Action: X_RAY, Effect: 'Allow', Resource: '*' })
     // That is another thing, and costs extra.
-    for (const { Properties } of Object.values(template.findResources('AWS::Lambda::Function'))) expect(Properties).not.toHaveProperty('TracingConfig')
+    for (const { Properties } of Object.values(template.findResources('AWS::Lambda::Function')))
+      expect(Properties).not.toHaveProperty('TracingConfig')
   })
 
   it('go to an endpoint of their own where a variable names one, unless that was refused', () => {
@@ -39,7 +45,10 @@ describe('traces of runs', () => {
 
 describe('metrics', () => {
   const dashboardOf = (props: Props) =>
-    JSON.stringify(Object.values(synthesise(props).template.findResources('AWS::CloudWatch::Dashboard'))[0]!.Properties.DashboardBody)
+    JSON.stringify(
+      Object.values(synthesise(props).template.findResources('AWS::CloudWatch::Dashboard'))[0]!.Properties
+        .DashboardBody,
+    )
 
   it('are all on the dashboard, those of traces where there are any', () => {
     const { droppedSpans, deadEvents: _, ...others } = METRIC
@@ -50,7 +59,9 @@ describe('metrics', () => {
 
   it('are counted by workflow only for those that were named', () => {
     const named = synthesise(() => ({ metrics: { workflows: ['orders', 'mails'] } }))
-    const runner = Object.values(named.template.findResources('AWS::Lambda::Function')).find(({ Properties }) => /Takes due runs/.test(Properties.Description))!
+    const runner = Object.values(named.template.findResources('AWS::Lambda::Function')).find(({ Properties }) =>
+      /Takes due runs/.test(Properties.Description),
+    )!
     expect(runner.Properties.Environment.Variables.OVERWINTER_COUNTED_WORKFLOWS).toBe('orders\nmails')
     expect(dashboardOf(() => ({ metrics: { workflows: ['orders'] } }))).toContain('\\"workflow\\",\\"orders\\"')
     expect(dashboardOf(() => ({}))).not.toContain('workflow\\"')

@@ -61,7 +61,10 @@ process.stdout.write(JSON.stringify(report))
 const ANSWERS: [RegExp, string | Buffer][] = [
   [/^GET \/b\/k/, 'an object'],
   [/invoke-with-response-stream/, Buffer.concat(['Hel', 'lo'].map((word) => chunkOf(word)))],
-  [/GetCallerIdentity/, '<GetCallerIdentityResponse><GetCallerIdentityResult><Account>42</Account></GetCallerIdentityResult></GetCallerIdentityResponse>'],
+  [
+    /GetCallerIdentity/,
+    '<GetCallerIdentityResponse><GetCallerIdentityResult><Account>42</Account></GetCallerIdentityResult></GetCallerIdentityResponse>',
+  ],
   [/GetParameter/, '{"Parameter":{"Value":"a parameter"}}'],
   [/GetSecretValue/, '{"SecretString":"a secret"}'],
   [/StartExecution/, '{"executionArn":"arn:execution"}'],
@@ -71,8 +74,13 @@ const ANSWERS: [RegExp, string | Buffer][] = [
 
 function chunkOf(word: string): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.from([7, 0, value.length]), Buffer.from(value)])
-  const header = ([name, value]: [string, string]) => Buffer.concat([Buffer.from([name.length]), Buffer.from(name), text(value)])
-  const headers = Buffer.concat(Object.entries({ ':message-type': 'event', ':event-type': 'chunk', ':content-type': 'application/json' }).map(header))
+  const header = ([name, value]: [string, string]) =>
+    Buffer.concat([Buffer.from([name.length]), Buffer.from(name), text(value)])
+  const headers = Buffer.concat(
+    Object.entries({ ':message-type': 'event', ':event-type': 'chunk', ':content-type': 'application/json' }).map(
+      header,
+    ),
+  )
   const payload = Buffer.from(JSON.stringify({ bytes: Buffer.from(word).toString('base64') }))
   const uint = (value: number) => {
     const bytes = Buffer.alloc(4)
@@ -93,7 +101,12 @@ async function standIn() {
     const asked = `${request.method} ${request.url} ${request.headers['x-amz-target']} ${body}`
     const answer = ANSWERS.find(([pattern]) => pattern.test(asked))?.[1]
     const isStream = typeof answer === 'object'
-    response.writeHead(answer === undefined ? 404 : 200, isStream ? { 'content-type': 'application/vnd.amazon.eventstream' } : {}).end(answer)
+    response
+      .writeHead(
+        answer === undefined ? 404 : 200,
+        isStream ? { 'content-type': 'application/vnd.amazon.eventstream' } : {},
+      )
+      .end(answer)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
@@ -116,13 +129,19 @@ describe("what the user's steps import", () => {
       'node_modules/old-package/package.json': '{}',
       'node_modules/old-package/index.js': `const { EventEmitter } = require('events')\nexports.greeting = typeof new EventEmitter().on`,
     })
-    for (const name of readdirSync(`${root}/node_modules`).filter((each) => /^(@aws-sdk|pg.*|@smithy|@aws)$/.test(each)))
+    for (const name of readdirSync(`${root}/node_modules`).filter((each) =>
+      /^(@aws-sdk|pg.*|@smithy|@aws)$/.test(each),
+    ))
       symlinkSync(`${root}/node_modules/${name}`, project.path(`node_modules/${name}`))
     mkdirSync(project.path('home'))
     await using aws = await standIn()
     const runner = runnerWith({ entry: project.path('entry.ts') })
     const env = { ...SETTINGS, ...CREDENTIALS, AWS_ENDPOINT_URL: aws.url, HOME: project.path('home') }
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', 'await import(process.argv[1])', runner], { env })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', 'await import(process.argv[1])', runner],
+      { env },
+    )
     expect(JSON.parse(stdout)).toEqual({
       S3: 'an object',
       SelectObjectContent: 'object',

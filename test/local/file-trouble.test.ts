@@ -1,4 +1,14 @@
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -41,7 +51,13 @@ function asNobody<T>(action: () => T): T {
 
 const fill = (db: Database, rows: number) =>
   db.write(() => {
-    for (let n = 0; n < rows; n++) db.run('INSERT INTO documents (collection, key, value, version) VALUES (?, ?, ?, 1)', 'c', `key ${n}`, 'x'.repeat(1_000))
+    for (let n = 0; n < rows; n++)
+      db.run(
+        'INSERT INTO documents (collection, key, value, version) VALUES (?, ?, ?, 1)',
+        'c',
+        `key ${n}`,
+        'x'.repeat(1_000),
+      )
   })
 
 describe('a file that cannot be used says so, with its path and what to do', () => {
@@ -56,7 +72,11 @@ describe('a file that cannot be used says so, with its path and what to do', () 
 
   it('when it is a folder, or its folder is a file', () => {
     mkdirSync(path)
-    expect(thrownBy(() => new Database(path))).toMatchObject({ path, code: 'SQLITE_CANTOPEN', message: expect.stringContaining('not a folder') })
+    expect(thrownBy(() => new Database(path))).toMatchObject({
+      path,
+      code: 'SQLITE_CANTOPEN',
+      message: expect.stringContaining('not a folder'),
+    })
     writeFileSync(join(folder, 'file'), '')
     expect(thrownBy(() => new Database(join(folder, 'file/runs.db')))).toMatchObject({
       code: 'EEXIST',
@@ -83,27 +103,38 @@ describe('a file that cannot be used says so, with its path and what to do', () 
     closeSync(file)
     const damaged = new Database(path)
     const error = thrownBy(() => damaged.rows('SELECT sum(length(value)) FROM documents'))
-    expect(error).toMatchObject({ path, code: 'SQLITE_CORRUPT', message: expect.stringMatching(/it is damaged.*backup.*\.recover/) })
+    expect(error).toMatchObject({
+      path,
+      code: 'SQLITE_CORRUPT',
+      message: expect.stringMatching(/it is damaged.*backup.*\.recover/),
+    })
     await damaged.write(() => damaged.run('INSERT INTO tags (tag, run) VALUES (?, ?)', 'still works', 1))
     expect(damaged.rows('SELECT tag FROM tags')).toMatchObject([{ tag: 'still works' }])
     damaged.close()
   })
 
-  it.skipIf(!canMakeDisks)('when its disk is full; what was acknowledged is there, and with room again it goes on', async () => {
-    using disk = new SmallDisk(2)
-    const db = new Database(join(disk.folder, 'runs.db'))
-    let acknowledged = 0
-    const error: unknown = await (async () => {
-      for (; ; acknowledged++) await db.write(() => db.run('INSERT INTO tags (tag, run) VALUES (?, ?)', 'x'.repeat(20_000), acknowledged))
-    })().catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(LocalFileError)
-    expect(error).toMatchObject({ code: 'SQLITE_FULL', message: expect.stringMatching(/its disk is full.*Make room/) })
-    expect(db.rows('SELECT run FROM tags')).toHaveLength(acknowledged)
-    disk.resize(32)
-    await db.write(() => db.run('INSERT INTO tags (tag, run) VALUES (?, ?)', 'room', 0))
-    expect(db.rows('SELECT run FROM tags')).toHaveLength(acknowledged + 1)
-    db.close()
-  })
+  it.skipIf(!canMakeDisks)(
+    'when its disk is full; what was acknowledged is there, and with room again it goes on',
+    async () => {
+      using disk = new SmallDisk(2)
+      const db = new Database(join(disk.folder, 'runs.db'))
+      let acknowledged = 0
+      const error: unknown = await (async () => {
+        for (; ; acknowledged++)
+          await db.write(() => db.run('INSERT INTO tags (tag, run) VALUES (?, ?)', 'x'.repeat(20_000), acknowledged))
+      })().catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(LocalFileError)
+      expect(error).toMatchObject({
+        code: 'SQLITE_FULL',
+        message: expect.stringMatching(/its disk is full.*Make room/),
+      })
+      expect(db.rows('SELECT run FROM tags')).toHaveLength(acknowledged)
+      disk.resize(32)
+      await db.write(() => db.run('INSERT INTO tags (tag, run) VALUES (?, ?)', 'room', 0))
+      expect(db.rows('SELECT run FROM tags')).toHaveLength(acknowledged + 1)
+      db.close()
+    },
+  )
 })
 
 describe('a file that another process keeps locked', () => {
@@ -112,7 +143,9 @@ describe('a file that another process keeps locked', () => {
     const holder = new DatabaseSync(path)
     holder.exec('BEGIN IMMEDIATE')
     const done: number[] = []
-    const writes = [1, 2, 3].map((n) => db.write(() => void db.run('INSERT INTO tags (tag, run) VALUES (?, ?)', 't', n)).then(() => done.push(n)))
+    const writes = [1, 2, 3].map((n) =>
+      db.write(() => void db.run('INSERT INTO tags (tag, run) VALUES (?, ?)', 't', n)).then(() => done.push(n)),
+    )
     let turns = 0
     while (turns < 3) await new Promise((resolve) => setTimeout(resolve, 1)).then(() => turns++)
     expect(done).toEqual([])

@@ -45,7 +45,9 @@ describe('the format of a database file', () => {
     const before = schemaOf(path)
     const open = () => new Database(path)
     expect(open).toThrow(LocalFileError)
-    expect(open).toThrow(`${path}: it has format ${FILE_FORMAT + 3} and this version of Overwinter knows formats up to ${FILE_FORMAT}`)
+    expect(open).toThrow(
+      `${path}: it has format ${FILE_FORMAT + 3} and this version of Overwinter knows formats up to ${FILE_FORMAT}`,
+    )
     expect(open).toThrow(/Use the version of Overwinter that wrote it, or a newer one/)
     expect([formatOf(path), schemaOf(path)]).toEqual([FILE_FORMAT + 3, before])
   })
@@ -86,14 +88,27 @@ describe.each(readdirSync(FIXTURES).filter((file) => file.endsWith('.db')))('run
   it('go on to their end, and repeat nothing that was done', async () => {
     const { hourly, ...workflows } = program(TODAY, new Promise<never>(() => {}))
     const clock = new VirtualClock(START + HOUR)
-    await using local = await Local.open({ path, clock, workflows: Object.values(workflows), schedules: [hourly], log: () => {} })
+    await using local = await Local.open({
+      path,
+      clock,
+      workflows: Object.values(workflows),
+      schedules: [hourly],
+      log: () => {},
+    })
     const result = (runId: string) => local.result(runId)
 
     expect(await result('completed')).toBe(`hello Ada, by ${WRITER}`)
     await expect(result('failed')).rejects.toThrow('the card was declined')
     expect((await local.list({ tag: 'kept' })).runs.map(({ runId }) => runId)).toEqual(['asleep', 'completed'])
-    expect(await local.get('asleep')).toMatchObject({ status: 'sleeping', progress: { asleepFor: 60 }, wakeAt: START + 2 * HOUR })
-    expect(await local.world.documents.get('notes', 'kept')).toMatchObject({ value: { text: 'a document' }, version: 1 })
+    expect(await local.get('asleep')).toMatchObject({
+      status: 'sleeping',
+      progress: { asleepFor: 60 },
+      wakeAt: START + 2 * HOUR,
+    })
+    expect(await local.world.documents.get('notes', 'kept')).toMatchObject({
+      value: { text: 'a document' },
+      version: 1,
+    })
 
     await local.signal('waits-for-signal', approve, { by: 'Ada' })
     expect(await result('waits-for-signal')).toEqual({ asked: WRITER, by: 'Ada', text: 'kept for later' })
@@ -108,7 +123,12 @@ describe.each(readdirSync(FIXTURES).filter((file) => file.endsWith('.db')))('run
     clock.moveTo(START + 1.5 * HOUR)
     expect(await result('interrupted')).toEqual([WRITER, TODAY])
     const [again] = await broker.poll({ types: ['llm'], most: 1, timeoutMs: 0 })
-    expect(again).toMatchObject({ run_id: 'task-taken', attempt: 2, input: { question: 'life' }, checkpoint: { words: 3 } })
+    expect(again).toMatchObject({
+      run_id: 'task-taken',
+      attempt: 2,
+      input: { question: 'life' },
+      checkpoint: { words: 3 },
+    })
     await broker.resolve(again!.task_id, { action: 'complete', output: 42, attempt: 2 })
     expect(await result('task-taken')).toBe(42)
 
@@ -119,9 +139,12 @@ describe.each(readdirSync(FIXTURES).filter((file) => file.endsWith('.db')))('run
     expect(await result('parent')).toEqual({ prepared: WRITER, child: [WRITER, WRITER, TODAY] })
 
     const second = 'schedule.hourly.2026-01-01T02-00-00.000Z'
-    while ((await local.world.store.get(second))?.status !== 'completed') await new Promise((resolve) => setImmediate(resolve))
+    while ((await local.world.store.get(second))?.status !== 'completed')
+      await new Promise((resolve) => setImmediate(resolve))
     const { runs } = await local.list({ workflow: 'greet', limit: 100 })
-    const ofSchedule = await Promise.all(runs.filter(({ runId: id }) => id.startsWith('schedule.hourly.')).map(({ runId: id }) => local.get(id)))
+    const ofSchedule = await Promise.all(
+      runs.filter(({ runId: id }) => id.startsWith('schedule.hourly.')).map(({ runId: id }) => local.get(id)),
+    )
     const scheduled = ofSchedule.map((run) => [new Date(run.createdAt).toISOString(), run.output])
     expect(scheduled).toEqual([
       ['2026-01-01T02:00:00.000Z', `hello world, by ${TODAY}`],

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { NewRun, RunFilter } from '../../sdk/ports.ts'
+import type { NewRun } from '../../sdk/ports/run.ts'
+import type { RunFilter } from '../../sdk/ports/run-lists.ts'
 import { VirtualClock } from '../../sdk/testing/index.ts'
 import { LocalWorld } from '../../sdk/worlds/local/world.ts'
 
@@ -18,7 +19,18 @@ afterEach(() => world.close())
 
 const create = async (id: string, given: Partial<NewRun> = {}) => {
   const now = clock.now()
-  await world.store.create({ id, workflow: 'w', version: 1, format: 2, input: null, secret: 's', createdAt: now, wakeAt: now, tags: [], ...given })
+  await world.store.create({
+    id,
+    workflow: 'w',
+    version: 1,
+    format: 2,
+    input: null,
+    secret: 's',
+    createdAt: now,
+    wakeAt: now,
+    tags: [],
+    ...given,
+  })
 }
 const pages = async (filter: Omit<RunFilter, 'limit' | 'cursor'>, limit: number) => {
   const ids: string[] = []

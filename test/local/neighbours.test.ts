@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Client } from '../../sdk/client.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { schedule, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
-import { Runner } from '../../sdk/runner.ts'
+import { Runner } from '../../sdk/runner/runner.ts'
 import { TaskBroker } from '../../sdk/tasks/broker.ts'
 import { VirtualClock } from '../../sdk/testing/index.ts'
 import { type AnyWorkflow, Registry } from '../../sdk/workflow.ts'
@@ -31,7 +31,10 @@ function damage(sql: string): void {
 describe('a run that misbehaves harms nobody else', () => {
   it('whatever it throws, leaves rejected or never awaits', () => {
     const program = new URL('./careless.ts', import.meta.url).pathname
-    const said = execFileSync(process.execPath, ['--conditions=overwinter-source', program], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    const said = execFileSync(process.execPath, ['--conditions=overwinter-source', program], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     expect(said.trim().split('\n')).toEqual([
       'derived promise of a cancelled wait: cancelled',
       'a branch that fails before it is awaited: completed',
@@ -53,7 +56,11 @@ describe('a run that misbehaves harms nobody else', () => {
       setTimeout(() => void Promise.reject(new Error('of the server itself')), 10)
       setTimeout(() => process.exit(0), 5_000)`
     const options = { encoding: 'utf8', cwd: new URL('../..', import.meta.url).pathname } as const
-    const ended = spawnSync(process.execPath, ['--conditions=overwinter-source', '--input-type=module', '--eval', script], options)
+    const ended = spawnSync(
+      process.execPath,
+      ['--conditions=overwinter-source', '--input-type=module', '--eval', script],
+      options,
+    )
     expect(ended.status).not.toBe(0)
     expect(ended.stderr).toContain('of the server itself')
   })
@@ -70,7 +77,8 @@ describe('a run that cannot be loaded', () => {
   async function opened(sql: string) {
     const first = await Local.open({ path: path(), workflows: [nap], log: () => {} })
     for (const id of ['damaged', 'whole']) await first.start(nap, undefined, { id })
-    for (const id of ['damaged', 'whole']) while ((await first.get(id)).status !== 'sleeping') await new Promise((resolve) => setImmediate(resolve))
+    for (const id of ['damaged', 'whole'])
+      while ((await first.get(id)).status !== 'sleeping') await new Promise((resolve) => setImmediate(resolve))
     await first.close()
     damage(sql)
     const clock = new VirtualClock(Date.now() + 3_600_000)
@@ -108,14 +116,17 @@ describe('a run that cannot be loaded', () => {
     await close()
   })
 
-  it.runIf(IS_LONG)('because its journal is too large is parked with a word on what to do, and nothing runs again', async () => {
-    const { untilEnded, close } = await opened(
-      `UPDATE frames SET events = events || ',' || json_object('type', 'changed', 'id', printf('%.*c', 270000000, 'x')) WHERE run = (SELECT key FROM runs WHERE id = 'damaged')`,
-    )
-    expect(await untilEnded('whole')).toMatchObject({ status: 'completed' })
-    expect((await untilEnded('damaged')).error!.message).toMatch(/257 MB.*continueAsNew/)
-    await close()
-  })
+  it.runIf(IS_LONG)(
+    'because its journal is too large is parked with a word on what to do, and nothing runs again',
+    async () => {
+      const { untilEnded, close } = await opened(
+        `UPDATE frames SET events = events || ',' || json_object('type', 'changed', 'id', printf('%.*c', 270000000, 'x')) WHERE run = (SELECT key FROM runs WHERE id = 'damaged')`,
+      )
+      expect(await untilEnded('whole')).toMatchObject({ status: 'completed' })
+      expect((await untilEnded('damaged')).error!.message).toMatch(/257 MB.*continueAsNew/)
+      await close()
+    },
+  )
 
   it('because a newer version wrote it is left exactly as it is', async () => {
     const { client, untilEnded, logged, close } = await opened(`UPDATE runs SET format = 99 WHERE id = 'damaged'`)
@@ -156,13 +167,17 @@ describe('a second process on the same file', () => {
 
 describe('a task that cannot be read', () => {
   it('does not keep its neighbours from being handed out', async () => {
-    const w = workflow('w', async (ctx) => Promise.all([ctx.task('chore', 1, { name: 'bad' }), ctx.task('chore', 2, { name: 'good' })]))
+    const w = workflow('w', async (ctx) =>
+      Promise.all([ctx.task('chore', 1, { name: 'bad' }), ctx.task('chore', 2, { name: 'good' })]),
+    )
     await using local = await Local.open({ path: path(), workflows: [w], log: () => {} })
     await local.start(w, undefined, { id: 'r' })
     while ((await local.get('r')).status !== 'waiting') await new Promise((resolve) => setImmediate(resolve))
     damage(`UPDATE tasks SET body = '{' WHERE id = 'r.bad'`)
     const broker = new TaskBroker(local.world)
-    expect((await broker.poll({ types: ['chore'], most: 10, timeoutMs: 0 })).map(({ step_id }) => step_id)).toEqual(['good'])
+    expect((await broker.poll({ types: ['chore'], most: 10, timeoutMs: 0 })).map(({ step_id }) => step_id)).toEqual([
+      'good',
+    ])
     expect(await broker.poll({ types: ['chore'], most: 10, timeoutMs: 0 })).toEqual([])
   })
 })

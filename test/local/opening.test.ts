@@ -62,12 +62,15 @@ describe('opening a file', () => {
     expect(await answer).toBe('opened')
   })
 
-  it.skipIf(!canMakeDisks)('works on a disk that has no room for a log of full length, and leaves the data what room there is', () => {
-    using disk = new SmallDisk(12)
-    const db = new Database(join(disk.folder, 'runs.db'))
-    expect(statSync(join(disk.folder, 'runs.db-wal')).size).toBeLessThan(1_000_000)
-    db.close()
-  })
+  it.skipIf(!canMakeDisks)(
+    'works on a disk that has no room for a log of full length, and leaves the data what room there is',
+    () => {
+      using disk = new SmallDisk(12)
+      const db = new Database(join(disk.folder, 'runs.db'))
+      expect(statSync(join(disk.folder, 'runs.db-wal')).size).toBeLessThan(1_000_000)
+      db.close()
+    },
+  )
 })
 
 describe('the lock of a live runner', () => {

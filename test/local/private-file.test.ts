@@ -32,14 +32,17 @@ describe.skipIf(process.platform === 'win32')('the file of a local world', () =>
     ['664', '660'],
     ['666', '660'],
     ['660', '660'],
-  ])('that is there with the rights %s has %s: what all may read is closed, what a group shares stays', async (before, after) => {
-    const path = join(folder, 'runs.db')
-    await (await open(path)).close()
-    chmodSync(path, Number.parseInt(before, 8))
-    await using _local = await open(path)
-    expect(modeOf(path)).toBe(after)
-    expect(modeOf(`${path}-wal`)).toBe(after)
-  })
+  ])(
+    'that is there with the rights %s has %s: what all may read is closed, what a group shares stays',
+    async (before, after) => {
+      const path = join(folder, 'runs.db')
+      await (await open(path)).close()
+      chmodSync(path, Number.parseInt(before, 8))
+      await using _local = await open(path)
+      expect(modeOf(path)).toBe(after)
+      expect(modeOf(`${path}-wal`)).toBe(after)
+    },
+  )
 
   it('leaves a folder that is there as it is', async () => {
     chmodSync(folder, 0o755)

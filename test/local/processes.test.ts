@@ -29,9 +29,13 @@ afterEach(() => {
 
 /** Starts the process; `onLine` hears what it says. */
 function launch(prefix: string, count: number, onLine: (line: string, child: ChildProcess) => void): Promise<void> {
-  const child = spawn(process.execPath, ['--conditions=overwinter-source', script, path, effects, prefix, String(count)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=overwinter-source', script, path, effects, prefix, String(count)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   children.push(child)
   createInterface({ input: child.stdout! }).on('line', (line) => onLine(line, child))
   return new Promise((resolve) => child.on('exit', () => resolve()))
@@ -71,7 +75,8 @@ describe('processes on one file', () => {
     const expected = acknowledged.map((id) => Number(id.split('-')[1])).map((n) => [n, n + 1, n + 2])
     expect(outputs).toEqual(expected)
     const counts = effectCounts()
-    for (const id of acknowledged) for (const step of ['a', 'b', 'c']) expect(counts.get(`${id}/${step}`), `${id}/${step}`).toBeGreaterThanOrEqual(1)
+    for (const id of acknowledged)
+      for (const step of ['a', 'b', 'c']) expect(counts.get(`${id}/${step}`), `${id}/${step}`).toBeGreaterThanOrEqual(1)
   })
 
   it('two of them share the work and run nothing twice (I7)', async () => {

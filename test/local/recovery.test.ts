@@ -30,7 +30,10 @@ describe('a local world that was down for a while', () => {
     })
     const open = (now: number) => {
       const clock = new VirtualClock(now)
-      return Local.open({ path: join(folder, 'runs.db'), clock, workflows: [sleeper], ...quiet }).then((local) => ({ local, clock }))
+      return Local.open({ path: join(folder, 'runs.db'), clock, workflows: [sleeper], ...quiet }).then((local) => ({
+        local,
+        clock,
+      }))
     }
     const before = await open(START)
     for (let i = 0; i < 40; i++) await before.local.start(sleeper, i < 20 ? 1 : 10, { id: `s${i}` })
@@ -66,7 +69,8 @@ describe('a local world that was down for a while', () => {
   it('forgets runs whose retention has passed, and only those', async () => {
     const short = workflow('short', { retention: '1h' }, async () => 1)
     const long = workflow('long', { retention: '30d' }, async () => 1)
-    const open = (now: number) => Local.open({ path: join(folder, 'runs.db'), clock: new VirtualClock(now), workflows: [short, long], ...quiet })
+    const open = (now: number) =>
+      Local.open({ path: join(folder, 'runs.db'), clock: new VirtualClock(now), workflows: [short, long], ...quiet })
     const before = await open(START)
     await before.start(short, undefined, { id: 'gone', tags: ['t'] })
     await before.start(long, undefined, { id: 'kept' })
@@ -83,7 +87,8 @@ describe('group commit', () => {
   it('one bad operation does not spoil the others in its transaction', async () => {
     const { Database } = await import('../../sdk/worlds/local/database.ts')
     const db = new Database(join(folder, 'runs.db'))
-    const insert = (tag: string, run: number) => db.write(() => db.run('INSERT INTO tags (tag, run) VALUES (?, ?)', tag, run))
+    const insert = (tag: string, run: number) =>
+      db.write(() => db.run('INSERT INTO tags (tag, run) VALUES (?, ?)', tag, run))
     const outcomes = await Promise.allSettled([insert('a', 1), insert('a', 1), insert('b', 2)])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(db.rows('SELECT tag FROM tags ORDER BY tag')).toMatchObject([{ tag: 'a' }, { tag: 'b' }])
@@ -96,9 +101,12 @@ describe('a local world that is closed while a step is under way', () => {
     let finish = () => {}
     let entered = 0
     const w = workflow('w', async (ctx) =>
-      ctx.step('long', () => (++entered === 1 ? new Promise<string>((resolve) => (finish = () => resolve('old'))) : 'new')),
+      ctx.step('long', () =>
+        ++entered === 1 ? new Promise<string>((resolve) => (finish = () => resolve('old'))) : 'new',
+      ),
     )
-    const open = () => Local.open({ path: join(folder, 'runs.db'), clock: new VirtualClock(START), workflows: [w], ...quiet })
+    const open = () =>
+      Local.open({ path: join(folder, 'runs.db'), clock: new VirtualClock(START), workflows: [w], ...quiet })
     const before = await open()
     await before.start(w, undefined, { id: 'r' })
     while (entered === 0) await new Promise((resolve) => setImmediate(resolve))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Context, type RunView, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
-import { hasEnded } from '../../sdk/ports.ts'
+import { hasEnded } from '../../sdk/ports/run.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
 type Body = (ctx: Context) => Promise<unknown>

@@ -7,7 +7,9 @@ import { testEnv } from '../../sdk/testing/index.ts'
 import { overwinter, pause } from '../cli/fixture.ts'
 
 const paid = signal('paid', z.object({ cents: z.number() }))
-const order = workflow('order', { input: z.object({ id: z.string() }), signals: [paid] }, async (ctx) => ctx.waitFor(paid))
+const order = workflow('order', { input: z.object({ id: z.string() }), signals: [paid] }, async (ctx) =>
+  ctx.waitFor(paid),
+)
 const lax = workflow('lax', async (ctx) => ctx.waitFor(paid))
 const WORKFLOWS = [order, lax]
 
@@ -24,7 +26,11 @@ afterAll(async () => {
 
 const cli = async (...args: string[]) => (await overwinter([...args, '--url', server.url])).stderr
 async function post(path: string, body: string) {
-  const response = await fetch(server.url + path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+  const response = await fetch(server.url + path, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  })
   const { type: _, title: __, ...rest } = (await response.json()) as Record<string, unknown>
   return rest
 }
@@ -39,7 +45,9 @@ describe('a signal that does not fit', () => {
   it('is refused to whoever has its definition, and the run waits on', async () => {
     const env = await testEnv({ workflows: WORKFLOWS })
     const run = await env.start(order, { id: 'o' })
-    await expect(run.signal(paid, { cents: 'x' } as never)).rejects.toMatchObject({ message: `${SAID}\n  $.cents: ${PROBLEM}` })
+    await expect(run.signal(paid, { cents: 'x' } as never)).rejects.toMatchObject({
+      message: `${SAID}\n  $.cents: ${PROBLEM}`,
+    })
     expect(await run.status()).toBe('waiting')
   })
 
@@ -83,7 +91,8 @@ describe('a workflow that nobody knows', () => {
   it('by its version', async () => {
     expect(await post('/workflows/lax/runs', '{"version":9}')).toEqual({
       status: 404,
-      detail: "workflow 'lax' has no version 9; known versions: 1. Is it the right one, and does the entry file export it?",
+      detail:
+        "workflow 'lax' has no version 9; known versions: 1. Is it the right one, and does the entry file export it?",
       known: ['lax', 'order'],
     })
   })
@@ -112,7 +121,11 @@ describe('bad JSON', () => {
       status: 400,
       detail: 'the request is not valid; see problems',
       problems: [
-        { path: '$.name', message: "is not known here; known: input, id, startAt, delay, tags, version. The workflow's own input goes under 'input'" },
+        {
+          path: '$.name',
+          message:
+            "is not known here; known: input, id, startAt, delay, tags, version. The workflow's own input goes under 'input'",
+        },
         { path: '$.input', message: 'Invalid input: expected object, received undefined' },
       ],
     })
@@ -124,15 +137,23 @@ test('input that does not fit', async () => {
   const said = "the input of workflow 'order' does not fit its schema; change what is listed here and try again"
   const problem = 'Invalid input: expected string, received undefined'
   await expect(env.start(order, {} as never)).rejects.toMatchObject({ message: `${said}\n  $.id: ${problem}` })
-  expect(await post('/workflows/order/runs', '{"input":{}}')).toEqual({ status: 400, detail: said, problems: [{ path: '$.input.id', message: problem }] })
+  expect(await post('/workflows/order/runs', '{"input":{}}')).toEqual({
+    status: 400,
+    detail: said,
+    problems: [{ path: '$.input.id', message: problem }],
+  })
   expect(await cli('start', 'order', '-i', '{}')).toBe(`${said}\n  $.id: ${problem}\n`)
 })
 
 test('an id that is in use, with another input', async () => {
-  const said = "run 'taken' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run"
+  const said =
+    "run 'taken' exists already, with another input or of another workflow; choose another id, or start it with the same input to get that run"
   await local.start(order, { id: 'a' }, { id: 'taken' })
   await expect(local.start(order, { id: 'b' }, { id: 'taken' })).rejects.toMatchObject({ message: said })
-  expect(await post('/workflows/order/runs', '{"id":"taken","input":{"id":"b"}}')).toEqual({ status: 409, detail: said })
+  expect(await post('/workflows/order/runs', '{"id":"taken","input":{"id":"b"}}')).toEqual({
+    status: 409,
+    detail: said,
+  })
   expect(await cli('start', 'order', '--id', 'taken', '-i', '{"id":"b"}')).toBe(`${said}\n`)
   const env = await testEnv({ workflows: WORKFLOWS })
   await env.start(order, { id: 'a' }, { id: 'taken' })

@@ -71,7 +71,9 @@ test('for some minutes after its removal, the run waits for somebody who has the
   await env.settle()
   await env.restart([other])
   await env.advance('481m')
-  expect(plain(runEnd(await run.get(), await run.history(), env.clock.now()))).toBe("pending: waits for a runner that knows workflow 'order' (version 1)")
+  expect(plain(runEnd(await run.get(), await run.history(), env.clock.now()))).toBe(
+    "pending: waits for a runner that knows workflow 'order' (version 1)",
+  )
 })
 
 /** Without colours. */

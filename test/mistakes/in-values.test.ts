@@ -12,14 +12,28 @@ circle.self = circle
 
 describe.each(PLACES)('%s', (_place, attempt) => {
   it.each([
-    ['a function', { retry: () => 1 }, '$.retry: a function cannot be stored; give the data that it works with instead'],
-    ['a class', [new Order()], '$[0]: an instance of Order would lose its class; give a plain object, and make the instance of it where it is used'],
+    [
+      'a function',
+      { retry: () => 1 },
+      '$.retry: a function cannot be stored; give the data that it works with instead',
+    ],
+    [
+      'a class',
+      [new Order()],
+      '$[0]: an instance of Order would lose its class; give a plain object, and make the instance of it where it is used',
+    ],
     ['a circle', circle, '$.self: it refers back to what it is in, and would have no end; give an id instead'],
     ['a symbol', Symbol('x'), '$: a symbol cannot be stored; give a string instead'],
     ['a promise within', { price: Promise.resolve(5) }, '$.price: a Promise cannot be stored; await it'],
-    ['bytes of another kind', new Float32Array(1), '$: a Float32Array cannot be stored; store a Uint8Array of its bytes'],
+    [
+      'bytes of another kind',
+      new Float32Array(1),
+      '$: a Float32Array cannot be stored; store a Uint8Array of its bytes',
+    ],
   ])('an odd value, %s, as the result of a step', async (_what, value, problem) => {
-    const { status, message } = await attempt((ctx) => ctx.step('load', () => value as unknown, { retry: { attempts: 1 } }))
+    const { status, message } = await attempt((ctx) =>
+      ctx.step('load', () => value as unknown, { retry: { attempts: 1 } }),
+    )
     expect({ status, message }).toEqual({
       status: 'failed',
       message: `step 'load' failed after 1 attempt: the result of step 'load' cannot be stored, and a run can only go on later with what is stored\n  ${problem}`,
@@ -46,7 +60,10 @@ describe.each(PLACES)('%s', (_place, attempt) => {
   it.each([
     ['5 minuts', "'5 minuts' is not a duration; write '30s', '15m', '24h', '7d', milliseconds, or { hours: 24 }"],
     [{ minuts: 5 }, `{"minuts":5} is not a duration; write '30s', '15m', '24h', '7d', milliseconds, or { hours: 24 }`],
-    [-5, 'a duration must not be negative, got -5; for a time that may have passed, use ctx.sleepUntil or Math.max(0, …)'],
+    [
+      -5,
+      'a duration must not be negative, got -5; for a time that may have passed, use ctx.sleepUntil or Math.max(0, …)',
+    ],
     [Number.NaN, 'NaN is not a duration; see what it was worked out from'],
     ['400d', "a duration may be at most 365 days, got '400d'; for more, wait several times"],
   ])('a wrong duration: %j', async (duration, said) => {
@@ -58,7 +75,8 @@ describe.each(PLACES)('%s', (_place, attempt) => {
     const seen = await attempt((ctx) => ctx.sleepUntil('nap', 'tomorrow'))
     expect(seen).toEqual({
       status: 'failed',
-      message: "the sleep 'nap': 'tomorrow' is not a point in time; give a Date, milliseconds since 1970, or a text such as '2027-01-31T09:00:00Z'",
+      message:
+        "the sleep 'nap': 'tomorrow' is not a point in time; give a Date, milliseconds since 1970, or a text such as '2027-01-31T09:00:00Z'",
       warnings: [],
     })
   })
@@ -86,14 +104,19 @@ test('an odd value as input is refused before anything is written', async () => 
 
 test('a huge payload over HTTP', async () => {
   await using api = await Api.open()
-  const { status, body } = await api.post('/workflows/order/runs', { input: 'x'.repeat(6_000_000) }, { 'content-length': '6000012' })
+  const { status, body } = await api.post(
+    '/workflows/order/runs',
+    { input: 'x'.repeat(6_000_000) },
+    { 'content-length': '6000012' },
+  )
   expect({ status, body }).toEqual({
     status: 413,
     body: {
       type: expect.stringMatching(/too-large$/),
       title: 'The body is too large',
       status: 413,
-      detail: 'a body may have at most 5242880 bytes; nothing was written. Store what is larger elsewhere and send a link to it',
+      detail:
+        'a body may have at most 5242880 bytes; nothing was written. Store what is larger elsewhere and send a link to it',
     },
   })
 })

@@ -106,9 +106,17 @@ describe.each(PLACES)('%s', (_place, attempt) => {
   it.each([
     ['a text for a signal', 'waitFor', "ctx.waitFor takes a signal, as in ctx.waitFor(signal('paid')), got 'paid'"],
     ['a name for a child workflow', 'run', "ctx.run takes a workflow, the one that workflow(…) has made, got 'paid'"],
-    ['a step without its function', 'step', "step 'paid': the second argument must be the function to run, as in ctx.step('paid', () => …)"],
+    [
+      'a step without its function',
+      'step',
+      "step 'paid': the second argument must be the function to run, as in ctx.step('paid', () => …)",
+    ],
   ] as const)('%s', async (_what, method, message) => {
-    expect(await attempt(async (ctx) => (ctx as unknown as Record<string, (given: string) => Promise<unknown>>)[method]!('paid'))).toEqual({
+    expect(
+      await attempt(async (ctx) =>
+        (ctx as unknown as Record<string, (given: string) => Promise<unknown>>)[method]!('paid'),
+      ),
+    ).toEqual({
       status: 'failed',
       message,
       warnings: [],
@@ -121,12 +129,17 @@ test('the same name twice is no mistake for steps: they are numbered in their or
   const env = await testEnv({ workflows: [w] })
   const run = await env.start(w, undefined)
   expect(await run.result()).toEqual([1, 2, 3])
-  expect((await run.history()).flatMap((event) => (event.type === 'step.completed' ? [event.id] : []))).toEqual(['greet', 'greet:1', 'greet:2'])
+  expect((await run.history()).flatMap((event) => (event.type === 'step.completed' ? [event.id] : []))).toEqual([
+    'greet',
+    'greet:1',
+    'greet:2',
+  ])
 })
 
 test('the same name twice for workflows', async () => {
   const named = (name: string) => workflow(name, async () => 1)
   await expect(testEnv({ workflows: [named('order'), named('order')] })).rejects.toMatchObject({
-    message: "two workflows are named 'order' with version 1; give one of them another name, or another version if it is the same workflow with changed code",
+    message:
+      "two workflows are named 'order' with version 1; give one of them another name, or another version if it is the same workflow with changed code",
   })
 })

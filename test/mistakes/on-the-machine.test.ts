@@ -46,9 +46,14 @@ describe('a folder that cannot be written', () => {
   it('ends dev with one sentence', async () => {
     using project = new Project({ 'flows.ts': FLOWS, data: '' })
     const path = project.path('data/inside/runs.db')
-    const { code, stderr } = await overwinter(['dev', 'flows.ts', '--data', 'data/inside'], { cwd: project.folder, env: { PORT: '0' } })
+    const { code, stderr } = await overwinter(['dev', 'flows.ts', '--data', 'data/inside'], {
+      cwd: project.folder,
+      env: { PORT: '0' },
+    })
     expect(code).toBe(1)
-    expect(stderr).toBe(`overwinter dev: the database file ${path}: ENOTDIR: not a directory, mkdir '${project.path('data/inside')}'. ${advice}\n`)
+    expect(stderr).toBe(
+      `overwinter dev: the database file ${path}: ENOTDIR: not a directory, mkdir '${project.path('data/inside')}'. ${advice}\n`,
+    )
   })
 
   it('is told to code that opens a world', async () => {

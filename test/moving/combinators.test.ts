@@ -23,7 +23,10 @@ describe('combinators', () => {
     expect(rest).toEqual({ all: ['first', 'second', 'third'], race: 'fast', any: 'at last' })
     expect(settled).toMatchObject([
       { status: 'fulfilled', value: 'fine' },
-      { status: 'rejected', reason: { name: 'StepError', attempts: 3, message: "step 'bad' failed after 3 attempts: bad went wrong" } },
+      {
+        status: 'rejected',
+        reason: { name: 'StepError', attempts: 3, message: "step 'bad' failed after 3 attempts: bad went wrong" },
+      },
     ])
     expect(ran).toEqual(['first', 'second', 'third', 'fast'])
   })

@@ -20,7 +20,13 @@ describe('callbacks with heartbeat', () => {
     await env.client.completeCallback(handedOut[0]!, { processed: 1_000 })
     expect(await run.result()).toEqual({ answer: { processed: 1_000 }, completed: true })
     expect(handedOut).toHaveLength(1)
-    expect(await eventsOf(run)).toEqual(['run.started', 'callback.created', 'step.completed', 'callback.completed', 'run.completed'])
+    expect(await eventsOf(run)).toEqual([
+      'run.started',
+      'callback.created',
+      'step.completed',
+      'callback.completed',
+      'run.completed',
+    ])
   })
 
   it('without one it fails, says why, and takes no answer any more', async () => {
@@ -32,7 +38,9 @@ describe('callbacks with heartbeat', () => {
     expect(await run.status()).toBe('waiting')
     await env.advance('1ms')
     const failure = await run.result().catch((error: unknown) => error)
-    expect(failure).toMatchObject({ cause: { name: 'TimeoutError', message: "callback 'job' gave no sign of life for 15 s" } })
+    expect(failure).toMatchObject({
+      cause: { name: 'TimeoutError', message: "callback 'job' gave no sign of life for 15 s" },
+    })
     await expect(env.client.completeCallback(handedOut[0]!, 'late')).rejects.toThrow(GoneError)
   })
 })

@@ -33,6 +33,8 @@ describe('k of n', () => {
     await env.restart()
     expect(await run.result()).toMatchObject({ where: ['rome', 'kyiv'] })
     expect(ran).toEqual(['Oslo', 'Bern', 'Rome', 'Kyiv'])
-    expect((await run.history()).filter(({ type }) => type === 'decided')).toMatchObject([{ id: 'copies', won: ['rome', 'kyiv'] }])
+    expect((await run.history()).filter(({ type }) => type === 'decided')).toMatchObject([
+      { id: 'copies', won: ['rome', 'kyiv'] },
+    ])
   })
 })

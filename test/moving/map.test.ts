@@ -14,7 +14,9 @@ describe('map with tolerance and minimum', () => {
     // The bad one would have been tried again after a second. Nobody waits for that.
     expect(env.clock.now()).toBe(begun)
     const history = await run.history()
-    expect(history.find(({ type }) => type === 'decided')).toMatchObject({ withdrawn: ['order/1/process', 'order/3/process'] })
+    expect(history.find(({ type }) => type === 'decided')).toMatchObject({
+      withdrawn: ['order/1/process', 'order/3/process'],
+    })
     expect(JSON.stringify(history)).not.toContain('order/4/')
   })
 

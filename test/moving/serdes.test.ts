@@ -17,7 +17,14 @@ describe('serdes', () => {
     await env.client.completeCallback(handedOut[0]!, sent)
     await run.get()
     await env.restart()
-    expect(await run.result()).toEqual({ message: received, hasCircle: true, dateBefore: true, dateAfter: true, readBefore: true, readAfter: true })
+    expect(await run.result()).toEqual({
+      message: received,
+      hasCircle: true,
+      dateBefore: true,
+      dateAfter: true,
+      readBefore: true,
+      readAfter: true,
+    })
   })
 
   it('what does not fit is refused when it is sent', async () => {

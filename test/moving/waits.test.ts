@@ -14,5 +14,12 @@ it('waits: each takes its time, also if the process dies in the middle of it', a
   await env.restart()
   expect(await run.result()).toEqual({ waited: 2, last: 'second' })
   expect(env.clock.now() - begun).toBe(10_000)
-  expect(await eventsOf(run)).toEqual(['run.started', 'sleep.started', 'sleep.completed', 'sleep.started', 'sleep.completed', 'run.completed'])
+  expect(await eventsOf(run)).toEqual([
+    'run.started',
+    'sleep.started',
+    'sleep.completed',
+    'sleep.started',
+    'sleep.completed',
+    'run.completed',
+  ])
 })

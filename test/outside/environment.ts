@@ -8,7 +8,11 @@ const NOT_OURS = [
 ]
 
 /** No credentials from anywhere on this machine, nor from the one it may run on. */
-export const NO_AWS = { AWS_EC2_METADATA_DISABLED: 'true', AWS_SHARED_CREDENTIALS_FILE: '/dev/null', AWS_CONFIG_FILE: '/dev/null' }
+export const NO_AWS = {
+  AWS_EC2_METADATA_DISABLED: 'true',
+  AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+  AWS_CONFIG_FILE: '/dev/null',
+}
 
 /** What is in npm's cache is not asked for again, and what is not does not fail at the first hiccup of the network. */
 const PATIENT_NPM = {
@@ -24,7 +28,14 @@ export function outerEnvironment(of: NodeJS.ProcessEnv = process.env): NodeJS.Pr
   const kept = Object.entries(of).filter(([name]) => isKept(name))
   const PATH = of.PATH?.split(delimiter).filter((folder) => !folder.endsWith('node_modules/.bin'))
   const NO_PROXY = ['localhost', '127.0.0.1', ...(of.NO_PROXY ? [of.NO_PROXY] : [])].join(',')
-  return { ...Object.fromEntries(kept), ...NO_AWS, ...PATIENT_NPM, NO_PROXY, no_proxy: NO_PROXY, ...(PATH && { PATH: PATH.join(delimiter) }) }
+  return {
+    ...Object.fromEntries(kept),
+    ...NO_AWS,
+    ...PATIENT_NPM,
+    NO_PROXY,
+    no_proxy: NO_PROXY,
+    ...(PATH && { PATH: PATH.join(delimiter) }),
+  }
 }
 
 export const isKept = (name: string): boolean => !NOT_OURS.some((pattern) => pattern.test(name))

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { Client } from '../../sdk/client.ts'
-import { SeededRandom } from '../../sdk/engine/random.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { type RunnerOptions, runOnce } from '../../sdk/engine/run-loop.ts'
 import { type AnyWorkflow, Registry } from '../../sdk/index.ts'
 import { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
@@ -44,12 +44,22 @@ export function slowCloud(workflows: readonly AnyWorkflow[], seed = 'slow') {
       schedulerGroup: 'overwinter',
       schedulerRoleArn: 'arn:aws:iam::000000000000:role/scheduler',
     }
-    const world = new AwsWorld({ ...places, taskQueues: {}, clients: aws.clientsOf(network), objects: aws.objectsOf(network), clock, log: () => {} })
+    const world = new AwsWorld({
+      ...places,
+      taskQueues: {},
+      clients: aws.clientsOf(network),
+      objects: aws.objectsOf(network),
+      clock,
+      log: () => {},
+    })
     return new Client(world, registry)
   }
   /** As far as it goes now. */
-  const take = (client: Client, runId: string, { workflows = registry, ...more }: Partial<RunnerOptions> & { workflows?: Registry } = {}) =>
-    runOnce(client.world, workflows, runId, { lease: { owner: 'runner', ms: 30_000 }, ...more })
+  const take = (
+    client: Client,
+    runId: string,
+    { workflows = registry, ...more }: Partial<RunnerOptions> & { workflows?: Registry } = {},
+  ) => runOnce(client.world, workflows, runId, { lease: { owner: 'runner', ms: 30_000 }, ...more })
   const wait = (ms: number) => new Promise<void>((resolve) => clock.at(clock.now() + ms, resolve))
   return { open, take, wait, clock, random, writes, calls, aws, table, stop }
 }

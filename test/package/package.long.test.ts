@@ -10,7 +10,10 @@ import { LONG_TEST_MS } from '../outside/patience.ts'
 const folder = mkdtempSync(join(tmpdir(), 'overwinter-package-'))
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 // The tools of this repository must not stand in for those that the project forgot.
-const PATH = [dirname(process.execPath), ...process.env.PATH!.split(delimiter).filter((path) => !path.includes('node_modules'))].join(delimiter)
+const PATH = [
+  dirname(process.execPath),
+  ...process.env.PATH!.split(delimiter).filter((path) => !path.includes('node_modules')),
+].join(delimiter)
 const INSTALL = ['install', '--prefer-offline', '--no-audit', '--no-fund']
 const README = readFileSync(join(root, 'README.md'), 'utf8')
 let tarball: string
@@ -69,9 +72,20 @@ console.log(greeting, again, typeof OverwinterClient, typeof sigv4, new FatalErr
 
 test('it installs into an empty project, type-checks there and runs', { timeout: LONG_TEST_MS }, async () => {
   const tsconfig = {
-    compilerOptions: { module: 'nodenext', target: 'es2024', lib: ['es2024', 'esnext.disposable'], types: ['node'], strict: true, noEmit: true },
+    compilerOptions: {
+      module: 'nodenext',
+      target: 'es2024',
+      lib: ['es2024', 'esnext.disposable'],
+      types: ['node'],
+      strict: true,
+      noEmit: true,
+    },
   }
-  const path = project('empty', { 'package.json': '{ "type": "module", "private": true }', 'program.ts': PROGRAM, 'tsconfig.json': JSON.stringify(tsconfig) })
+  const path = project('empty', {
+    'package.json': '{ "type": "module", "private": true }',
+    'program.ts': PROGRAM,
+    'tsconfig.json': JSON.stringify(tsconfig),
+  })
   await runs('npm', [...INSTALL, tarball], path)
   const types = join(root, 'node_modules/@types')
   await runs(bin('tsc'), ['-p', path, '--typeRoots', types], path)
@@ -85,7 +99,17 @@ test('README’s first hour: npm create, npm test, the first workflow as written
   const env = { HOME: home, USERPROFILE: home }
   const path = join(home, 'My Flows')
   // What npm does for `npm create overwinter@latest`, with the tarballs in place of the registry.
-  const create = ['exec', '--yes', `--package=${createTarball}`, `--package=${tarball}`, '--', 'create-overwinter', 'My Flows', '--package', tarball]
+  const create = [
+    'exec',
+    '--yes',
+    `--package=${createTarball}`,
+    `--package=${tarball}`,
+    '--',
+    'create-overwinter',
+    'My Flows',
+    '--package',
+    tarball,
+  ]
   expect(await runs('npm', create, home, env)).toMatch(/npm install && npm test\nThen: npm run dev\n$/)
   const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
   expect(manifest).toMatchObject({ name: 'my-flows', dependencies: { overwinter: `file:${tarball}` } })
@@ -111,5 +135,7 @@ test('README’s first hour: npm create, npm test, the first workflow as written
   const [, curl] = await dev.says(/^ +(curl .*)$/m)
   const { runId } = JSON.parse(await runs('sh', ['-c', `${curl} --silent`], path)) as { runId: string }
   await dev.says(new RegExp(`mail ${runId}/send-mail: Dear Ada`))
-  expect(await runs('npx', ['overwinter', 'show', runId, '--url', url!], path)).toContain("waits for signal 'confirmed'")
+  expect(await runs('npx', ['overwinter', 'show', runId, '--url', url!], path)).toContain(
+    "waits for signal 'confirmed'",
+  )
 })

@@ -48,7 +48,11 @@ describe('README, followed to the letter in a clean clone', () => {
 
     await using _second = (await startDev()).server
     const ended = await get(`${run}?wait=60s`)
-    expect(ended).toMatchObject({ runId, status: 'completed', output: { message: 'Ada closed their eyes and slept for 5 s' } })
+    expect(ended).toMatchObject({
+      runId,
+      status: 'completed',
+      output: { message: 'Ada closed their eyes and slept for 5 s' },
+    })
     expect(Date.parse(ended.endedAt) - Date.parse(ended.startedAt)).toBeGreaterThanOrEqual(5_000)
     const { events } = (await get(`${run}/history`)) as { events: HistoryEvent[] }
     expect(events.map((event) => ('id' in event ? `${event.type} ${event.id}` : event.type))).toEqual([
@@ -66,7 +70,9 @@ describe('README, followed to the letter in a clean clone', () => {
     await using _dev = (await startDev()).server
     const [curl, list, ...rest] = blockWith(blocks, 'curl')
     expect(rest).toEqual([])
-    const { runId } = JSON.parse(await outputOf(type(curl!.replace('localhost:4400', `localhost:${place.port}`)))) as { runId: string }
+    const { runId } = JSON.parse(await outputOf(type(curl!.replace('localhost:4400', `localhost:${place.port}`)))) as {
+      runId: string
+    }
     expect(await outputOf(type(list!))).toMatch(new RegExp(`^${runId} +nap `, 'm'))
   })
 
@@ -78,7 +84,12 @@ describe('README, followed to the letter in a clean clone', () => {
     expect(first).not.toBe(second)
     expect(said).toContain(`process ${first} was killed (SIGKILL), in the middle of the sleep`)
     const done = [...said.matchAll(/^ {2}(\S.*?) +process (\d+)$/gm)].map(([, what, pid]) => [what, pid])
-    expect(done.map(([what]) => what)).toEqual(['charged 42 €', 'packed a kettle', expect.any(String), expect.any(String)])
+    expect(done.map(([what]) => what)).toEqual([
+      'charged 42 €',
+      'packed a kettle',
+      expect.any(String),
+      expect.any(String),
+    ])
     expect(done.map(([, pid]) => pid)).toEqual([first, first, second, second])
     expect(said).toMatch(/Everything happened once, and the sleep ended \d.* after it was due/)
   })

@@ -23,7 +23,17 @@ export class Clone {
     for (const file of files) cpSync(join(root, file), join(this.folder, file))
     this.git('init', '--quiet')
     this.git('add', '--all')
-    this.git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '--quiet', '--no-verify', '--message', 'As it is')
+    this.git(
+      '-c',
+      'user.name=Ada',
+      '-c',
+      'user.email=ada@example.com',
+      'commit',
+      '--quiet',
+      '--no-verify',
+      '--message',
+      'As it is',
+    )
   }
 
   /** What differs from what was cloned, one file a line. */
@@ -32,7 +42,11 @@ export class Clone {
   }
 
   private git(...args: string[]): string {
-    return execFileSync('git', args, { cwd: this.folder, env: { ...outerEnvironment(), ...NOBODYS_GIT }, encoding: 'utf8' })
+    return execFileSync('git', args, {
+      cwd: this.folder,
+      env: { ...outerEnvironment(), ...NOBODYS_GIT },
+      encoding: 'utf8',
+    })
   }
 
   [Symbol.dispose](): void {

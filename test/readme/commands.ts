@@ -2,7 +2,9 @@
 export function readmeCommands(readme: string): { opening: string; blocks: string[][] } {
   const opening = /^`([^`]+)`/.exec(readme)?.[1]
   if (opening === undefined) throw new Error('README does not open with a command')
-  const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text!.split('\n').map(withoutComment).filter(Boolean))
+  const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) =>
+    text!.split('\n').map(withoutComment).filter(Boolean),
+  )
   return { opening, blocks }
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { Frame } from '../../sdk/engine/events.ts'
-import { FORMAT } from '../../sdk/engine/names.ts'
+import type { Frame } from '../../sdk/base/events.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
 import { claim, renew } from '../../sdk/rules/claim.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, script, stored } from './scripted-storage.ts'
 
 const lease = { owner: 'runner', ms: 30_000 }
-const claiming = (answers: Partial<Record<keyof Storage, unknown>>) => decide((storage) => claim(storage, 'run', lease), answers)
+const claiming = (answers: Partial<Record<keyof Storage, unknown>>) =>
+  decide((storage) => claim(storage, 'run', lease), answers)
 const record = { id: 'run' }
 const nothing = { frames: [], inbox: [] }
 const frame = (epoch: number): Frame => ({ seq: 1, at: NOW, epoch, events: [] })
@@ -60,7 +61,11 @@ describe('a claim (I7)', () => {
   })
 
   it('is refused without a mark where nobody holds the run: gone, ended or not due', () => {
-    for (const run of [undefined, stored({ status: 'completed' }), stored({ status: 'sleeping', leaseUntil: undefined })]) {
+    for (const run of [
+      undefined,
+      stored({ status: 'completed' }),
+      stored({ status: 'sleeping', leaseUntil: undefined }),
+    ]) {
       const { result, calls } = claiming({ update: { ok: false, run } })
       expect(result).toBeUndefined()
       expect(calls).toHaveLength(1)
@@ -68,7 +73,8 @@ describe('a claim (I7)', () => {
   })
 
   it('of a run that a newer version wrote is refused with a sentence', () => {
-    const claimOf = (format: number) => () => claiming({ update: { ok: false, run: stored({ format, leaseUntil: undefined }) } })
+    const claimOf = (format: number) => () =>
+      claiming({ update: { ok: false, run: stored({ format, leaseUntil: undefined }) } })
     expect(claimOf(FORMAT + 1)).toThrow("run 'run' was written by a newer version of overwinter")
     expect(claimOf(FORMAT)).not.toThrow()
   })
@@ -81,7 +87,10 @@ describe('a claim (I7)', () => {
 
   it('is tried again when the holder has let go before the mark was there', () => {
     const free = stored({ leaseUntil: undefined, epoch: 1, stimulus: 0 })
-    const { result } = claiming({ update: script({ ok: false, run: stored() }, { ok: false, run: free }, { ok: true, run: free }), record })
+    const { result } = claiming({
+      update: script({ ok: false, run: stored() }, { ok: false, run: free }, { ok: true, run: free }),
+      record,
+    })
     expect(result).toMatchObject({ run: record })
   })
 })
@@ -98,7 +107,9 @@ describe('renewing a lease', () => {
 
   it('carries a heartbeat', () => {
     const heartbeat = { step: 'crawl', at: NOW }
-    expect(renewing({ ok: true, run: stored() }, heartbeat).named('update')[0]![1]).toMatchObject({ set: { heartbeat } })
+    expect(renewing({ ok: true, run: stored() }, heartbeat).named('update')[0]![1]).toMatchObject({
+      set: { heartbeat },
+    })
   })
 
   it('tells nothing once the run is in other hands', () => {

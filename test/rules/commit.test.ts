@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { Frame, TerminalEvent } from '../../sdk/base/events.ts'
 import { outcomeOf } from '../../sdk/engine/ending.ts'
-import type { Frame, TerminalEvent } from '../../sdk/engine/events.ts'
-import type { Commit, Next, Waiting } from '../../sdk/ports.ts'
+import type { Commit, Next } from '../../sdk/ports/commit.ts'
+import type { Waiting } from '../../sdk/ports/run.ts'
 import { commit, isFinal, KEYS_KEPT_MS } from '../../sdk/rules/commit.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, stored } from './scripted-storage.ts'
@@ -21,7 +22,8 @@ function committing(said: Partial<Commit>, answers: Partial<Record<keyof Storage
     ...answers,
   })
 }
-const changeOf = (next: Commit['next'], rest: Partial<Commit> = {}) => committing({ next, ...rest }).named('update')[0]![1]
+const changeOf = (next: Commit['next'], rest: Partial<Commit> = {}) =>
+  committing({ next, ...rest }).named('update')[0]![1]
 
 describe('a commit', () => {
   it('of a runner that has lost the run does nothing', () => {
@@ -109,7 +111,12 @@ describe('suspending (I6)', () => {
 
   it('is put off when something came in, and tells the counter as it is now', () => {
     const update = { ok: false, run: stored({ stimulus: 3 }) }
-    expect(committing({ next: suspend }, { update }).result).toEqual({ ok: true, suspended: false, stimulus: 3, wakes: [] })
+    expect(committing({ next: suspend }, { update }).result).toEqual({
+      ok: true,
+      suspended: false,
+      stimulus: 3,
+      wakes: [],
+    })
   })
 
   it('is refused when the run is in other hands, is not running any more, or is gone', () => {
@@ -132,7 +139,9 @@ describe('handing a run on', () => {
       set: { ...FREED, status: 'pending', wakeAt: NOW, waitingFor: undefined },
       frame: undefined,
     })
-    expect(committing({ next: { kind: 'release', wakeAt: NOW + 5 } }).result).toMatchObject({ wakes: [{ runId: 'run', at: NOW + 5 }] })
+    expect(committing({ next: { kind: 'release', wakeAt: NOW + 5 } }).result).toMatchObject({
+      wakes: [{ runId: 'run', at: NOW + 5 }],
+    })
   })
 
   it('is counted where nothing was done for the run: what goes on for ever has to be noticed', () => {
@@ -147,19 +156,29 @@ describe('handing a run on', () => {
     ['release', { kind: 'release', effectsPending: true } as const],
     ['queue', { kind: 'queue', effectsPending: true } as const],
     ['park', { kind: 'park', error: { name: 'Error', message: 'no' }, effectsPending: true } as const],
-  ])('where something is left undone (%s) keeps the count of claims, and does not take this one for a death', (_, next) => {
-    const [, { set }] = committing({ next }, { held: stored({ claims: 3, spared: 1 }), update: { ok: false } }).named('update')[0] as [unknown, { set: object }]
-    expect(set).toMatchObject({ ...UNHELD, spared: 2 })
-    expect(set).not.toHaveProperty('claims')
-  })
+  ])(
+    'where something is left undone (%s) keeps the count of claims, and does not take this one for a death',
+    (_, next) => {
+      const [, { set }] = committing({ next }, { held: stored({ claims: 3, spared: 1 }), update: { ok: false } }).named(
+        'update',
+      )[0] as [unknown, { set: object }]
+      expect(set).toMatchObject({ ...UNHELD, spared: 2 })
+      expect(set).not.toHaveProperty('claims')
+    },
+  )
 
   it('to the next generation says whether its input has to be parsed again', () => {
     const next = { kind: 'continue', input: 1, attempt: 3, wakeAt: NOW + 5, reparse: true } as const
-    expect(committing({ frame, next }).named('update')[0]![1]).toMatchObject({ set: { input: 1, parsed: undefined, reparse: true } })
+    expect(committing({ frame, next }).named('update')[0]![1]).toMatchObject({
+      set: { input: 1, parsed: undefined, reparse: true },
+    })
   })
 
   it('to the next generation drops the journal before it and forgets the old mail', () => {
-    const { result, calls } = committing({ frame, next: { kind: 'continue', input: 1, parsed: 2, attempt: 3, wakeAt: NOW + 5 } })
+    const { result, calls } = committing({
+      frame,
+      next: { kind: 'continue', input: 1, parsed: 2, attempt: 3, wakeAt: NOW + 5 },
+    })
     expect(result).toMatchObject({ suspended: true, wakes: [{ runId: 'run', at: NOW + 5 }] })
     expect(calls.slice(2)).toStrictEqual([
       ['dropFrames', run, 3],
@@ -169,7 +188,17 @@ describe('handing a run on', () => {
         run,
         {
           when: { heldBy: 5 },
-          set: { ...FREED, status: 'pending', attempt: 3, baseSeq: 3, input: 1, parsed: 2, reparse: undefined, wakeAt: NOW + 5, waitingFor: undefined },
+          set: {
+            ...FREED,
+            status: 'pending',
+            attempt: 3,
+            baseSeq: 3,
+            input: 1,
+            parsed: 2,
+            reparse: undefined,
+            wakeAt: NOW + 5,
+            waitingFor: undefined,
+          },
           frame: 3,
           bump: ['generation'],
         },
@@ -198,7 +227,15 @@ describe('ending', () => {
     expect(result).toEqual({ ok: true, suspended: true, wakes: [] })
     expect(named('update')[0]![1]).toStrictEqual({
       when: { heldBy: 5 },
-      set: { ...FREED, wakeAt: undefined, waitingFor: undefined, heartbeat: undefined, status: 'completed', endedAt: NOW, output: 7 },
+      set: {
+        ...FREED,
+        wakeAt: undefined,
+        waitingFor: undefined,
+        heartbeat: undefined,
+        status: 'completed',
+        endedAt: NOW,
+        output: 7,
+      },
       frame: undefined,
     })
   })
@@ -224,9 +261,17 @@ describe('ending', () => {
     expect(outcomeOf(completed)).toStrictEqual({ output: 7 })
     expect(outcomeOf({ type: 'run.completed' })).toStrictEqual({})
     expect(outcomeOf({ type: 'run.failed', error })).toStrictEqual({ error })
-    expect(outcomeOf({ type: 'run.cancelled' })).toStrictEqual({ error: { name: 'CancelledError', message: 'cancelled' } })
-    expect(outcomeOf({ type: 'run.cancelled', reason: 'late' })).toStrictEqual({ error: { name: 'CancelledError', message: 'late' } })
-    expect(outcomeOf({ type: 'run.terminated' })).toStrictEqual({ error: { name: 'TerminatedError', message: 'terminated' } })
-    expect(outcomeOf({ type: 'run.terminated', reason: 'enough' })).toStrictEqual({ error: { name: 'TerminatedError', message: 'enough' } })
+    expect(outcomeOf({ type: 'run.cancelled' })).toStrictEqual({
+      error: { name: 'CancelledError', message: 'cancelled' },
+    })
+    expect(outcomeOf({ type: 'run.cancelled', reason: 'late' })).toStrictEqual({
+      error: { name: 'CancelledError', message: 'late' },
+    })
+    expect(outcomeOf({ type: 'run.terminated' })).toStrictEqual({
+      error: { name: 'TerminatedError', message: 'terminated' },
+    })
+    expect(outcomeOf({ type: 'run.terminated', reason: 'enough' })).toStrictEqual({
+      error: { name: 'TerminatedError', message: 'enough' },
+    })
   })
 })

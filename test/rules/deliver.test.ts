@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../sdk/ports.ts'
+import type { Message } from '../../sdk/ports/run.ts'
 import { deliver } from '../../sdk/rules/deliver.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, script, stored } from './scripted-storage.ts'
@@ -9,7 +9,11 @@ const cancel: Message = { id: 'm2', kind: 'cancel' }
 const held = stored()
 const asleep = stored({ status: 'sleeping', leaseUntil: undefined, wakeAt: NOW + 60_000 })
 const delivering = (answers: Partial<Record<keyof Storage, unknown>>, message: Message = signal) =>
-  decide((storage) => deliver(storage, 'run', message), { putMessage: 'new', update: { ok: true, run: held }, ...answers })
+  decide((storage) => deliver(storage, 'run', message), {
+    putMessage: 'new',
+    update: { ok: true, run: held },
+    ...answers,
+  })
 const NOW_WAKE = [{ runId: 'run', at: NOW }]
 
 describe('a message', () => {
@@ -63,18 +67,26 @@ describe('a message', () => {
   it.each(['stuck', 'pending', 'queued'] as const)('waits with a run that is %s', (status) => {
     const { result, named } = delivering({ find: stored({ status, leaseUntil: undefined }) })
     expect(result).toEqual({ outcome: 'accepted', wakes: [] })
-    expect(named('update')[0]![1]).toStrictEqual({ when: { open: true, status: ['stuck', 'pending', 'queued'] }, bump: ['stimulus'] })
+    expect(named('update')[0]![1]).toStrictEqual({
+      when: { open: true, status: ['stuck', 'pending', 'queued'] },
+      bump: ['stimulus'],
+    })
   })
 
   it('that cancels wakes a run before its time, but not one that is stuck', () => {
-    expect(delivering({ find: stored({ status: 'pending', leaseUntil: undefined, wakeAt: NOW + 9 }) }, cancel).result.wakes).toEqual(NOW_WAKE)
+    expect(
+      delivering({ find: stored({ status: 'pending', leaseUntil: undefined, wakeAt: NOW + 9 }) }, cancel).result.wakes,
+    ).toEqual(NOW_WAKE)
     const { result, named } = delivering({ find: stored({ status: 'stuck', leaseUntil: undefined }) }, cancel)
     expect(result.wakes).toEqual([])
     expect(named('update')[0]![1]).toMatchObject({ when: { status: ['stuck'] } })
   })
 
   it('meets the run as it is when the guard refuses: then the next look decides', () => {
-    const { result, calls } = delivering({ find: held, update: script({ ok: false, run: asleep }, { ok: true, run: asleep }) })
+    const { result, calls } = delivering({
+      find: held,
+      update: script({ ok: false, run: asleep }, { ok: true, run: asleep }),
+    })
     expect(result).toEqual({ outcome: 'accepted', wakes: NOW_WAKE })
     expect(calls.at(-1)![1]).toBe(asleep)
   })

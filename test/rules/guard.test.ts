@@ -50,7 +50,14 @@ describe('a change', () => {
 
   it('sets what the rules look at, and leaves the run it was made from as it was', () => {
     const before = { ...run }
-    const set = { status: 'pending', wakeAt: NOW + 1, leaseUntil: NOW + 2, baseSeq: 7, endedAt: NOW, parent: { runId: 'other', op: 'kid' } } as const
+    const set = {
+      status: 'pending',
+      wakeAt: NOW + 1,
+      leaseUntil: NOW + 2,
+      baseSeq: 7,
+      endedAt: NOW,
+      parent: { runId: 'other', op: 'kid' },
+    } as const
     expect(changed(run, { when: {}, set })).toStrictEqual({ ...run, ...set })
     expect(run).toStrictEqual(before)
   })
@@ -59,7 +66,10 @@ describe('a change', () => {
     const ended = { ...run, endedAt: NOW }
     const next = changed(ended, { when: {}, set: { wakeAt: undefined, leaseUntil: undefined, endedAt: undefined } })
     expect(next).toStrictEqual({ ...ended, wakeAt: undefined, leaseUntil: undefined, endedAt: undefined })
-    expect(changed(ended, { when: {}, set: { leaseUntil: undefined } })).toStrictEqual({ ...ended, leaseUntil: undefined })
+    expect(changed(ended, { when: {}, set: { leaseUntil: undefined } })).toStrictEqual({
+      ...ended,
+      leaseUntil: undefined,
+    })
   })
 
   it('keeps to itself what the rules do not look at', () => {
@@ -74,7 +84,11 @@ describe('a change', () => {
 
   it('bumps counters, after it has set them', () => {
     expect(changed(run, { when: {}, bump: ['epoch', 'stimulus'] })).toStrictEqual({ ...run, epoch: 6, stimulus: 3 })
-    expect(changed(run, { when: {}, bump: ['generation', 'claims'] })).toStrictEqual({ ...run, generation: 1, claims: 2 })
+    expect(changed(run, { when: {}, bump: ['generation', 'claims'] })).toStrictEqual({
+      ...run,
+      generation: 1,
+      claims: 2,
+    })
     expect(changed(run, { when: {}, set: { claims: undefined }, bump: ['claims'] }).claims).toBe(1)
   })
 })
@@ -107,7 +121,9 @@ describe('what cannot be loaded', () => {
     const most = 256 * 1_048_576
     expect(() => refuseTooLarge('run', most)).not.toThrow()
     expect(() => refuseTooLarge('run', most + 1)).toThrow(UnreadableRunError)
-    expect(() => refuseTooLarge('run', 300 * 1_048_576)).toThrow(/'run', with all its results, has 300 MB, and 256 MB can be loaded/)
+    expect(() => refuseTooLarge('run', 300 * 1_048_576)).toThrow(
+      /'run', with all its results, has 300 MB, and 256 MB can be loaded/,
+    )
   })
 
   it('is what a newer version wrote', () => {

@@ -1,19 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import type { NewRun, Outgoing, ParentLink } from '../../sdk/ports.ts'
+import type { Outgoing } from '../../sdk/ports/commit.ts'
+import type { NewRun, ParentLink } from '../../sdk/ports/run.ts'
 import { sendOutgoing } from '../../sdk/rules/outgoing.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, script, stored } from './scripted-storage.ts'
 
 const from = stored({ id: 'parent' })
 const parent: ParentLink = { runId: 'parent', op: 'kid', generation: 1 }
-const newChild = (changes: Partial<NewRun> = {}) => ({ id: 'child', workflow: 'order', input: { b: 1, a: 2 }, wakeAt: NOW + 5, parent, ...changes }) as NewRun
+const newChild = (changes: Partial<NewRun> = {}) =>
+  ({ id: 'child', workflow: 'order', input: { b: 1, a: 2 }, wakeAt: NOW + 5, parent, ...changes }) as NewRun
 const sending = (item: Outgoing, answers: Partial<Record<keyof Storage, unknown>>) => {
   const usual = { find: from, putMessage: 'new', update: { ok: true, run: from } }
   const { result, ...rest } = decide((storage) => sendOutgoing(storage, from, [item]), { ...usual, ...answers })
   return { result: result.wakes, ...rest }
 }
-const starting = (there: Parameters<typeof stored>[0], child: Partial<NewRun>, answers: Partial<Record<keyof Storage, unknown>> = {}) =>
-  sending({ kind: 'start', run: newChild(child) }, { insert: { inserted: false, run: stored({ id: 'child', ...there }) }, ...answers })
+const starting = (
+  there: Parameters<typeof stored>[0],
+  child: Partial<NewRun>,
+  answers: Partial<Record<keyof Storage, unknown>> = {},
+) =>
+  sending(
+    { kind: 'start', run: newChild(child) },
+    { insert: { inserted: false, run: stored({ id: 'child', ...there }) }, ...answers },
+  )
 
 /** A journal whose last frame, in this slot, says how the run ended. */
 const endedIn = (seq: number, event: object = { type: 'run.completed', output: 7 }) => [
@@ -24,7 +33,10 @@ const underWay = [{ seq: 1, events: [{ type: 'step.completed', id: 'a' }] }]
 
 describe('starting a child', () => {
   it('wakes it when it is new', () => {
-    const { result } = sending({ kind: 'start', run: newChild() }, { insert: { inserted: true, run: stored({ id: 'child' }) } })
+    const { result } = sending(
+      { kind: 'start', run: newChild() },
+      { insert: { inserted: true, run: stored({ id: 'child' }) } },
+    )
     expect(result).toEqual([{ runId: 'child', at: NOW + 5 }])
   })
 
@@ -41,14 +53,27 @@ describe('starting a child', () => {
   })
 
   it('takes a parent of format 1, which says no generation, for the first', () => {
-    expect(starting({ parent: { runId: 'parent', op: 'kid' } }, { parent: { ...parent, generation: 0 } }).calls).toHaveLength(1)
-    expect(starting({ parent: { runId: 'parent', op: 'kid', generation: 0 } }, { parent: { runId: 'parent', op: 'kid' } }).calls).toHaveLength(1)
+    expect(
+      starting({ parent: { runId: 'parent', op: 'kid' } }, { parent: { ...parent, generation: 0 } }).calls,
+    ).toHaveLength(1)
+    expect(
+      starting({ parent: { runId: 'parent', op: 'kid', generation: 0 } }, { parent: { runId: 'parent', op: 'kid' } })
+        .calls,
+    ).toHaveLength(1)
   })
 
   it('that has ended meanwhile tells the parent of its end, under the slot of its last frame', () => {
     const { calls } = starting({ status: 'completed', parent, baseSeq: 2 }, {}, { frames: endedIn(5) })
     expect(calls.find(([name]) => name === 'frames')).toEqual(['frames', expect.objectContaining({ id: 'child' }), 3])
-    const message = { id: 'child child 5 g1', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
+    const message = {
+      id: 'child child 5 g1',
+      kind: 'child',
+      run: 'child',
+      op: 'kid',
+      generation: 1,
+      status: 'completed',
+      result: 7,
+    }
     expect(calls.find(([name]) => name === 'putMessage')).toEqual(['putMessage', from, message])
   })
 
@@ -59,7 +84,11 @@ describe('starting a child', () => {
   })
 
   it('that was told to go on meanwhile has no end to tell of', () => {
-    const { result, named } = starting({ status: 'failed', parent }, {}, { frames: endedIn(4, { type: 'run.retried' }) })
+    const { result, named } = starting(
+      { status: 'failed', parent },
+      {},
+      { frames: endedIn(4, { type: 'run.retried' }) },
+    )
     expect(result).toEqual([])
     expect(named('putMessage')).toEqual([])
   })
@@ -96,9 +125,17 @@ describe('starting a child', () => {
   })
 
   it('reports a conflict to every holder of the parent anew: after a retry it has to be said again', () => {
-    const answers = { insert: { inserted: false, run: stored({ id: 'child' }) }, find: from, putMessage: 'new', update: { ok: true, run: from } }
+    const answers = {
+      insert: { inserted: false, run: stored({ id: 'child' }) },
+      find: from,
+      putMessage: 'new',
+      update: { ok: true, run: from },
+    }
     const idFor = (epoch: number) =>
-      decide((storage) => sendOutgoing(storage, stored({ id: 'parent', epoch }), [{ kind: 'start', run: newChild() }]), answers).named('putMessage')[0]![1]
+      decide(
+        (storage) => sendOutgoing(storage, stored({ id: 'parent', epoch }), [{ kind: 'start', run: newChild() }]),
+        answers,
+      ).named('putMessage')[0]![1]
     expect([idFor(5), idFor(6)]).toMatchObject([{ id: 'refused 5 kid' }, { id: 'refused 6 kid' }])
   })
 
@@ -106,7 +143,9 @@ describe('starting a child', () => {
     const earlier = { parent: { runId: 'parent', op: 'other' } }
     const { result, named } = starting(earlier, {}, { record: { input: { a: 2, b: 1 } }, frames: underWay })
     expect(result).toEqual([])
-    expect(named('update')).toEqual([[expect.objectContaining({ id: 'child' }), { when: { open: true }, set: { parent } }]])
+    expect(named('update')).toEqual([
+      [expect.objectContaining({ id: 'child' }), { when: { open: true }, set: { parent } }],
+    ])
     expect(named('putMessage')).toEqual([])
   })
 
@@ -131,8 +170,14 @@ describe('starting a child', () => {
 })
 
 describe('asking for a child that was started', () => {
-  const asking = (there: Parameters<typeof stored>[0] | undefined, answers: Partial<Record<keyof Storage, unknown>> = {}) =>
-    sending({ kind: 'start', run: newChild(), isThere: true }, { find: script(there && stored({ id: 'child', ...there }), from), ...answers })
+  const asking = (
+    there: Parameters<typeof stored>[0] | undefined,
+    answers: Partial<Record<keyof Storage, unknown>> = {},
+  ) =>
+    sending(
+      { kind: 'start', run: newChild(), isThere: true },
+      { find: script(there && stored({ id: 'child', ...there }), from), ...answers },
+    )
 
   it('does nothing while it is under way, and never starts it', () => {
     const { result, named } = asking({ parent }, { frames: underWay })
@@ -143,7 +188,15 @@ describe('asking for a child that was started', () => {
   it('that has ended tells the parent of its end', () => {
     // Its own record may not say so yet: the journal is the truth.
     const { named } = asking({ parent, status: 'running' }, { frames: endedIn(5) })
-    const message = { id: 'child child 5 g1', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'completed', result: 7 }
+    const message = {
+      id: 'child child 5 g1',
+      kind: 'child',
+      run: 'child',
+      op: 'kid',
+      generation: 1,
+      status: 'completed',
+      result: 7,
+    }
     expect(named('putMessage')).toEqual([[from, message]])
     expect(named('insert')).toEqual([])
   })
@@ -151,14 +204,19 @@ describe('asking for a child that was started', () => {
   it('that is past its retention tells the parent that it is gone', () => {
     const { named } = asking(undefined)
     const error = { name: 'RunNotFoundError', message: "child run 'child' is gone: its retention has passed" }
-    expect(named('putMessage')).toEqual([[from, { id: 'refused 5 kid', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'failed', error }]])
+    expect(named('putMessage')).toEqual([
+      [from, { id: 'refused 5 kid', kind: 'child', run: 'child', op: 'kid', generation: 1, status: 'failed', error }],
+    ])
     expect(named('insert')).toEqual([])
   })
 
-  it.each(['completed', 'running'] as const)('whose id belongs to another run by now (%s) tells the parent that it is gone', (status) => {
-    const { named } = asking({ status, workflow: 'stranger' }, { frames: endedIn(2) })
-    expect(named('putMessage')).toMatchObject([[from, { id: 'refused 5 kid', status: 'failed' }]])
-  })
+  it.each(['completed', 'running'] as const)(
+    'whose id belongs to another run by now (%s) tells the parent that it is gone',
+    (status) => {
+      const { named } = asking({ status, workflow: 'stranger' }, { frames: endedIn(2) })
+      expect(named('putMessage')).toMatchObject([[from, { id: 'refused 5 kid', status: 'failed' }]])
+    },
+  )
 })
 
 describe('what a commit causes elsewhere', () => {

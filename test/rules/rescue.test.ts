@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { EventOf } from '../../sdk/engine/events.ts'
-import { FORMAT } from '../../sdk/engine/names.ts'
+import type { EventOf } from '../../sdk/base/events.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
 import { park, revive } from '../../sdk/rules/rescue.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { decide, NOW, stored } from './scripted-storage.ts'
@@ -13,7 +13,13 @@ describe('letting a run go on', () => {
   const failed = stored({ ...free, status: 'failed', claims: 0, baseSeq: 4 })
   const stuck = stored({ ...free, status: 'stuck', claims: 0 })
   const reviving = (find: unknown, event: typeof retried | undefined, answers: Answers = {}) =>
-    decide((storage) => revive(storage, 'run', event), { find, frames: [], append: true, update: { ok: true, run: stored() }, ...answers })
+    decide((storage) => revive(storage, 'run', event), {
+      find,
+      frames: [],
+      append: true,
+      update: { ok: true, run: stored() },
+      ...answers,
+    })
   const set = { status: 'pending', error: undefined, endedAt: undefined, wakeAt: NOW }
 
   it('wakes a stuck one, with no word in its journal', () => {
@@ -43,7 +49,10 @@ describe('letting a run go on', () => {
     const lost = reviving(failed, retried, { append: false })
     expect(lost.result).toEqual({ revived: false, wakes: [] })
     expect(lost.named('update')).toEqual([])
-    expect(reviving(stuck, undefined, { update: { ok: false, run: stored() } }).result).toEqual({ revived: false, wakes: [] })
+    expect(reviving(stuck, undefined, { update: { ok: false, run: stored() } }).result).toEqual({
+      revived: false,
+      wakes: [],
+    })
   })
 
   it('is refused where there is nothing to do: another state, or no run', () => {
@@ -60,14 +69,17 @@ describe('letting a run go on', () => {
   })
 
   it('keeps the claims, so that the next runner makes up for what is missing (I5), and holds no death against it', () => {
-    expect(reviving(stored({ ...free, status: 'stuck', claims: 3 }), undefined).named('update')[0]![1]).toMatchObject({ set: { spared: 3 } })
+    expect(reviving(stored({ ...free, status: 'stuck', claims: 3 }), undefined).named('update')[0]![1]).toMatchObject({
+      set: { spared: 3 },
+    })
   })
 })
 
 describe('parking from outside', () => {
   const error = { name: 'UnreadableRunError', message: 'too large' }
   const due = stored({ ...free, status: 'sleeping', wakeAt: NOW })
-  const parking = (find: unknown, update: unknown = { ok: true, run: stored() }) => decide((storage) => park(storage, 'run', error), { find, update })
+  const parking = (find: unknown, update: unknown = { ok: true, run: stored() }) =>
+    decide((storage) => park(storage, 'run', error), { find, update })
 
   it('is on the terms of a claim, shuts the last holder out, and keeps the count of claims', () => {
     const { result, calls } = parking(due)
@@ -81,7 +93,9 @@ describe('parking from outside', () => {
       error: { ...error, at: NOW },
       claims: due.claims + 1,
     }
-    expect(calls.slice(1)).toStrictEqual([['update', due, { when: { open: true, due: NOW, free: NOW }, set, bump: ['epoch'] }]])
+    expect(calls.slice(1)).toStrictEqual([
+      ['update', due, { when: { open: true, due: NOW, free: NOW }, set, bump: ['epoch'] }],
+    ])
   })
 
   it('is not for a run that is gone, not due, or that nobody wants woken', () => {
@@ -98,7 +112,10 @@ describe('parking from outside', () => {
 
   it('leaves a run alone that no runner has claimed since it was last given up, where that is asked for', () => {
     const parkingClaimed = (run: unknown) =>
-      decide((storage) => park(storage, 'run', error, { ifClaimed: true }), { find: run, update: { ok: true, run: stored() } })
+      decide((storage) => park(storage, 'run', error, { ifClaimed: true }), {
+        find: run,
+        update: { ok: true, run: stored() },
+      })
     for (const untouched of [{ claims: 0 }, { claims: 3, spared: 3 }]) {
       const { result, calls } = parkingClaimed(stored({ ...free, wakeAt: NOW, ...untouched }))
       expect(result).toBe('unclaimed')

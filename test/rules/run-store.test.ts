@@ -36,7 +36,25 @@ it('the counter of an inbox is as old as the run that was found, and older than 
 })
 
 it('a new run has not begun, and its journal is not part of its record', () => {
-  const run = { id: 'run', workflow: 'order', version: 1, format: 2, input: 1, secret: 's', createdAt: NOW, wakeAt: NOW, tags: [] }
+  const run = {
+    id: 'run',
+    workflow: 'order',
+    version: 1,
+    format: 2,
+    input: 1,
+    secret: 's',
+    createdAt: NOW,
+    wakeAt: NOW,
+    tags: [],
+  }
   const journal = { seq: 1, at: NOW, epoch: 0, events: [] }
-  expect(newRecord({ ...run, journal })).toStrictEqual({ ...run, status: 'pending', generation: 0, attempt: 1, baseSeq: 0, epoch: 0, stimulus: 0 })
+  expect(newRecord({ ...run, journal })).toStrictEqual({
+    ...run,
+    status: 'pending',
+    generation: 0,
+    attempt: 1,
+    baseSeq: 0,
+    epoch: 0,
+    stimulus: 0,
+  })
 })

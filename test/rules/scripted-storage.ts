@@ -42,7 +42,10 @@ export function scripted(answers: Answers): { storage: Storage; calls: Call[] } 
 }
 
 /** What a rule answers and all that it asked of the storage meanwhile. */
-export function decide<T>(rule: (storage: Storage) => Procedure<T>, answers: Answers): { result: T; calls: Call[]; named(name: keyof Storage): unknown[][] } {
+export function decide<T>(
+  rule: (storage: Storage) => Procedure<T>,
+  answers: Answers,
+): { result: T; calls: Call[]; named(name: keyof Storage): unknown[][] } {
   const { storage, calls } = scripted(answers)
   const result = inOneGo(rule(storage))
   return { result, calls, named: (name) => calls.filter(([each]) => each === name).map(([, ...given]) => given) }

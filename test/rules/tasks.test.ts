@@ -31,7 +31,9 @@ describe('handing a task out', () => {
   })
 
   it('a second time tells the workers again while it waits: whoever was to tell them may have died', () => {
-    expect(dispatching({ putTask: { ok: false, there: there() } }).calls.slice(1)).toEqual([['announceTask', there(), 'hello']])
+    expect(dispatching({ putTask: { ok: false, there: there() } }).calls.slice(1)).toEqual([
+      ['announceTask', there(), 'hello'],
+    ])
   })
 
   it('a second time says nothing once somebody has it', () => {
@@ -44,7 +46,9 @@ describe('handing a task out', () => {
 
   it('takes the place of an earlier round, however often that one changes meanwhile', () => {
     const [first, second] = [there({ round: 0 }), there({ round: 0, version: 2 })]
-    const { calls } = dispatching({ putTask: script({ ok: false, there: first }, { ok: false, there: second }, { ok: true, task: there() }) })
+    const { calls } = dispatching({
+      putTask: script({ ok: false, there: first }, { ok: false, there: second }, { ok: true, task: there() }),
+    })
     expect(calls.slice(1)).toEqual([
       ['putTask', run, task, first],
       ['putTask', run, task, second],
@@ -67,17 +71,27 @@ describe('taking a task back', () => {
   })
 
   it('leaves alone what is gone, settled, or of a later round', () => {
-    for (const findTask of [undefined, there({ state: 'settled' }), there({ round: 2 })]) expect(withdrawing({ findTask }).named('writeTask')).toEqual([])
+    for (const findTask of [undefined, there({ state: 'settled' }), there({ round: 2 })])
+      expect(withdrawing({ findTask }).named('writeTask')).toEqual([])
   })
 
   it('looks again when a worker changed it meanwhile', () => {
-    expect(withdrawing({ findTask: script(there(), there({ version: 2 })), writeTask: script(false, true) }).named('writeTask')).toHaveLength(2)
+    expect(
+      withdrawing({ findTask: script(there(), there({ version: 2 })), writeTask: script(false, true) }).named(
+        'writeTask',
+      ),
+    ).toHaveLength(2)
   })
 })
 
 describe('settling a task', () => {
   const settling = (settled: Task, answers: Answers) =>
-    decide((storage) => settleTask(storage, settled), { find: run, putMessage: 'new', update: { ok: true, run }, ...answers })
+    decide((storage) => settleTask(storage, settled), {
+      find: run,
+      putMessage: 'new',
+      update: { ok: true, run },
+      ...answers,
+    })
   const done = there({ state: 'settled', outcome: { result: 7 } })
 
   it('tells the run, and then nobody else needs to hear of it', () => {

@@ -1,7 +1,7 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import type { JournalEvent } from '../../sdk/engine/events.ts'
+import type { JournalEvent } from '../../sdk/base/events.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
-import type { World } from '../../sdk/ports.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
 import { Registry } from '../../sdk/workflow.ts'
 import type { FrameItem } from '../../sdk/worlds/aws/frames.ts'
@@ -62,7 +62,11 @@ export class AwsCloud implements Cloud {
     this.table = this.aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
     this.stored = awsStored(this.table, this.aws.objects)
     const dead = this.aws.sqs.createQueue('dead', { visibilityTimeoutS: 120 })
-    this.wakes = this.aws.sqs.createQueue('wakes', { maxReceiveCount: MOST_RECEIVES, deadLetters: dead, visibilityTimeoutS: (6 * this.timeoutMs) / 1_000 })
+    this.wakes = this.aws.sqs.createQueue('wakes', {
+      maxReceiveCount: MOST_RECEIVES,
+      deadLetters: dead,
+      visibilityTimeoutS: (6 * this.timeoutMs) / 1_000,
+    })
     this.chores = this.aws.sqs.createQueue('chores')
     this.chores.onChange(() => this.onDispatch?.())
     this.watchTable(mutant?.write)
@@ -79,8 +83,14 @@ export class AwsCloud implements Cloud {
       codeOfNow: () => this.codeOfNew(),
     })
     const once = { batchSize: 1, maxConcurrency: 10, timeoutMs: this.timeoutMs }
-    this.aws.eventSource(this.wakes, { ...once, handler: (messages) => this.invoke(messages, (process, message) => this.takeUp(process, message)) })
-    this.aws.eventSource(dead, { ...once, handler: (messages) => this.invoke(messages, (process, message) => this.park(process, message)) })
+    this.aws.eventSource(this.wakes, {
+      ...once,
+      handler: (messages) => this.invoke(messages, (process, message) => this.takeUp(process, message)),
+    })
+    this.aws.eventSource(dead, {
+      ...once,
+      handler: (messages) => this.invoke(messages, (process, message) => this.park(process, message)),
+    })
     this.sweeper = new Sweeper(this.clock, { everyMs: SWEEP_EVERY_MS, laziestMs: laziestSweepMs }, () => this.sweep())
   }
 
@@ -108,7 +118,8 @@ export class AwsCloud implements Cloud {
 
   runIds(which: 'all' | 'open'): string[] {
     const ids: string[] = []
-    for (const item of this.runItems()) if (which === 'all' || item.endedAt === undefined) ids.push(runIdOf(item.pk!.S!))
+    for (const item of this.runItems())
+      if (which === 'all' || item.endedAt === undefined) ids.push(runIdOf(item.pk!.S!))
     return ids
   }
 
@@ -139,12 +150,16 @@ export class AwsCloud implements Cloud {
 
   /** Old functions live on for a while beside new ones. */
   private codeOfNew(): number {
-    const isTransition = this.codes.length > 1 && this.clock.now() < START + this.trouble.deployAfter + this.trouble.deployTakes
+    const isTransition =
+      this.codes.length > 1 && this.clock.now() < START + this.trouble.deployAfter + this.trouble.deployTakes
     return isTransition && this.fortune.isHeads() ? 0 : this.codeOfNow()
   }
 
   /** What Lambda does with a batch. A process that is dead or frozen when the time is up never answers. */
-  private async invoke(messages: Received[], act: (process: AwsProcess, message: Received) => Promise<void>): Promise<string[]> {
+  private async invoke(
+    messages: Received[],
+    act: (process: AwsProcess, message: Received) => Promise<void>,
+  ): Promise<string[]> {
     const { fortune, trouble } = this
     this.sweeper.stir()
     if (fortune.strikes(trouble.loseWake)) return []
@@ -154,7 +169,9 @@ export class AwsCloud implements Cloud {
       // One that stands still is not noticed, and goes on when it can.
       if (!process.isFrozen) process.kill()
     })
-    const outcomes = await currentProcess.run(process, () => Promise.allSettled(messages.map((message) => act(process, message))))
+    const outcomes = await currentProcess.run(process, () =>
+      Promise.allSettled(messages.map((message) => act(process, message))),
+    )
     stopTimer()
     this.processes.giveBack(process)
     return messages.filter((_, i) => outcomes[i]!.status === 'rejected').map(({ id }) => id)
@@ -180,14 +197,19 @@ export class AwsCloud implements Cloud {
   /** functions/dead-letters.ts */
   private async park({ world }: AwsProcess, { body }: Received): Promise<void> {
     const { runId } = readWake(body)
-    const outcome = await world.store.park(runId, { name: 'DeadLetterError', message: 'its runners failed too often, or died' }, { ifClaimed: true })
+    const outcome = await world.store.park(
+      runId,
+      { name: 'DeadLetterError', message: 'its runners failed too often, or died' },
+      { ifClaimed: true },
+    )
     if (outcome === 'leased') throw new Error(`run '${runId}' is held by a runner; looking again later`)
   }
 
   /** functions/sweeper.ts. It asks 16 shards; where nothing is overdue that is not worth simulating. */
   private async sweep(): Promise<void> {
     const now = timeText(this.clock.now() + this.trouble.skew)
-    const isDue = ({ dueShard, dueKey }: Attributes) => [DUE, CHECKS].some((prefix) => dueShard?.S?.startsWith(prefix)) && dueKey!.S! <= now
+    const isDue = ({ dueShard, dueKey }: Attributes) =>
+      [DUE, CHECKS].some((prefix) => dueShard?.S?.startsWith(prefix)) && dueKey!.S! <= now
     if (![...this.table.items()].some(({ item }) => isDue(item))) return
     const { world } = this.processes.cold()
     try {
@@ -201,7 +223,8 @@ export class AwsCloud implements Cloud {
   }
 
   private unlessOfAws(who: string, error: unknown): void {
-    if (!(error instanceof Error) || !OF_AWS.includes(error.name)) this.failures.push(`${who} threw: ${error instanceof Error ? error.stack : error}`)
+    if (!(error instanceof Error) || !OF_AWS.includes(error.name))
+      this.failures.push(`${who} threw: ${error instanceof Error ? error.stack : error}`)
   }
 
   private *runItems(): Generator<Attributes> {
@@ -209,23 +232,36 @@ export class AwsCloud implements Cloud {
   }
 
   /** I1, where nothing can hide: in the table itself. */
-  private watchTable(plant: ((before: Attributes | undefined, item: Attributes | undefined) => Attributes | undefined) | undefined): void {
+  private watchTable(
+    plant: ((before: Attributes | undefined, item: Attributes | undefined) => Attributes | undefined) | undefined,
+  ): void {
     const { table } = this
     const write = table.write.bind(table)
     table.write = (key, item) => {
       const planted = plant ? plant(table.read(key, 0)?.item, item) : item
       write(key, planted)
-      if (planted?.sk?.S === RUN) this.lives.set(planted.life!.S!, `'${runIdOf(planted.pk!.S!)}' of ${Number(planted.createdAt!.N) - START}`)
+      if (planted?.sk?.S === RUN)
+        this.lives.set(planted.life!.S!, `'${runIdOf(planted.pk!.S!)}' of ${Number(planted.createdAt!.N) - START}`)
       if (planted?.sk?.S?.startsWith('J#')) this.noteFrame(unmarshall(planted) as FrameItem)
     }
   }
 
   private noteFrame({ sk, life, events }: FrameItem): void {
     const text = unpackText(typeof events === 'object' && 's3' in events ? this.aws.objects.get(events.s3) : events)
-    const problem = this.ledger.write(this.lives.get(life)!, { seq: seqOf(sk), events: JSON.parse(text) as JournalEvent[] }, this.clock.now())
+    const problem = this.ledger.write(
+      this.lives.get(life)!,
+      { seq: seqOf(sk), events: JSON.parse(text) as JournalEvent[] },
+      this.clock.now(),
+    )
     if (problem) this.failures.push(problem)
   }
 }
 
 /** What the SDK throws when it has tried often enough. */
-const OF_AWS = ['TimeoutError', 'ProvisionedThroughputExceededException', 'RequestThrottled', 'ThrottlingException', 'SlowDown']
+const OF_AWS = [
+  'TimeoutError',
+  'ProvisionedThroughputExceededException',
+  'RequestThrottled',
+  'ThrottlingException',
+  'SlowDown',
+]

@@ -1,4 +1,4 @@
-import type { Ids } from '../../sdk/ports.ts'
+import type { Ids } from '../../sdk/ports/world.ts'
 import { Runs } from '../../sdk/rules/run-store.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
@@ -103,7 +103,8 @@ export class AwsProcesses {
     const { fortune, trouble } = this.around
     const { crash, stall, throttle, loseRequest, loseAnswer, latency } = trouble
     const way = { thereMs: fortune.within(latency), backMs: fortune.within(latency) }
-    if (fortune.strikes(crash / CALLS_IN_ONE)) return { ...way, outcome: fortune.isHeads() ? 'dies before' : 'dies after' }
+    if (fortune.strikes(crash / CALLS_IN_ONE))
+      return { ...way, outcome: fortune.isHeads() ? 'dies before' : 'dies after' }
     if (fortune.strikes(throttle)) return { outcome: 'throttled', ...way }
     if (fortune.strikes(loseRequest)) return lost('lost', holdUp)
     if (fortune.strikes(loseAnswer)) return lost('answer lost', holdUp)
@@ -142,7 +143,10 @@ export class AwsProcesses {
     const replaced = claims && this.around.notesClaims ? notingClaims(spoilt, claims) : spoilt
     const documents = (isMutant && mutant?.documents?.(world.documents)) || world.documents
     // Watching takes real time on AWS, and is only a convenience.
-    return Object.assign(world, { store: Object.assign(replaced, { watch: () => () => {}, watchReply: () => () => {} }), documents })
+    return Object.assign(world, {
+      store: Object.assign(replaced, { watch: () => () => {}, watchReply: () => () => {} }),
+      documents,
+    })
   }
 }
 

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
-import { digest } from '../../sdk/engine/names.ts'
-import type { Clock, RunRecord, World } from '../../sdk/ports.ts'
+import type { Frame, JournalEvent } from '../../sdk/base/events.ts'
+import { digest } from '../../sdk/base/names.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
+import type { Clock, World } from '../../sdk/ports/world.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
 import type { AnyWorkflow, Registry } from '../../sdk/workflow.ts'
 import type { Stored } from './flow/stored.ts'
@@ -104,7 +105,9 @@ export class Ledger {
     const before = journal.get(seq)
     journal.set(seq, events)
     const isSame = before === undefined || JSON.stringify(before) === JSON.stringify(events)
-    return isSame ? undefined : `I1: slot ${seq} of ${life} was written twice: ${JSON.stringify(before)}, then ${JSON.stringify(events)}`
+    return isSame
+      ? undefined
+      : `I1: slot ${seq} of ${life} was written twice: ${JSON.stringify(before)}, then ${JSON.stringify(events)}`
   }
 
   acknowledge(life: string, { seq, events }: Pick<Frame, 'seq' | 'events'>): void {
@@ -145,7 +148,8 @@ export class Ledger {
   /** What each run has done, whatever the order and the times. */
   history(): Record<string, string[]> {
     const history: Record<string, string[]> = {}
-    for (const life of this.written.keys()) history[life.split("' of ")[0]!.slice(1)] = this.eventsOf(life).flatMap(timeless).sort()
+    for (const life of this.written.keys())
+      history[life.split("' of ")[0]!.slice(1)] = this.eventsOf(life).flatMap(timeless).sort()
     return history
   }
 
@@ -159,11 +163,16 @@ export class Ledger {
 /** Stacks, times and made-up ids differ between worlds; and nonsense is set aside or refused, as it comes. */
 function timeless(event: JournalEvent): string[] {
   if (event.type === 'callback.rejected') return []
-  return [JSON.stringify(event, (key, value: unknown) => (['dt', 'until', 'ms', 'at', 'order', 'notBefore', 'stack'].includes(key) ? undefined : value))]
+  return [
+    JSON.stringify(event, (key, value: unknown) =>
+      ['dt', 'until', 'ms', 'at', 'order', 'notBefore', 'stack'].includes(key) ? undefined : value,
+    ),
+  ]
 }
 
 /** An id may be used again after its run's retention: what is written for a run is told apart by when it was created. */
-export const lifeOf = ({ id, createdAt }: Pick<RunRecord, 'id' | 'createdAt'>): string => `'${id}' of ${createdAt - START}`
+export const lifeOf = ({ id, createdAt }: Pick<RunRecord, 'id' | 'createdAt'>): string =>
+  `'${id}' of ${createdAt - START}`
 
 function entryOf<V>(map: Map<string, Map<number, V>>, key: string): Map<number, V> {
   let entry = map.get(key)

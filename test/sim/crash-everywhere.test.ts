@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Client } from '../../sdk/client.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { FatalError, signal, workflow } from '../../sdk/index.ts'
-import { hasEnded } from '../../sdk/ports.ts'
+import { hasEnded } from '../../sdk/ports/run.ts'
 import { LocalCloud } from './local-cloud.ts'
 import { NO_TROUBLE, type Trouble } from './trouble.ts'
 
@@ -69,7 +69,14 @@ async function play(trouble: Trouble) {
       runs.map(async ({ runId: id }) => {
         const events = (await world.store.frames(id)).flatMap((frame) => frame.events)
         // Times differ, because recovery takes some; what happened does not.
-        return [id, events.map((event) => JSON.stringify(event, (key, value: unknown) => (['dt', 'until', 'stack', 'ms'].includes(key) ? undefined : value)))]
+        return [
+          id,
+          events.map((event) =>
+            JSON.stringify(event, (key, value: unknown) =>
+              ['dt', 'until', 'stack', 'ms'].includes(key) ? undefined : value,
+            ),
+          ),
+        ]
       }),
     ),
   )
@@ -96,7 +103,8 @@ describe('a crash before and after every store call of a reference run', () => {
         expect(crashed.results, where).toEqual(clean.results)
         expect(crashed.journals, where).toEqual(clean.journals)
         expect([...crashed.effects.keys()].sort(), where).toEqual([...clean.effects.keys()].sort())
-        for (const [key, times] of crashed.effects) expect(times, `${where}: ${key}`).toBeGreaterThanOrEqual(clean.effects.get(key)!)
+        for (const [key, times] of crashed.effects)
+          expect(times, `${where}: ${key}`).toBeGreaterThanOrEqual(clean.effects.get(key)!)
         crashes++
       }
     }

@@ -1,4 +1,4 @@
-import { SeededRandom } from '../../sdk/engine/random.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
 
 /** Trouble is bounded, so that every run can end: after so many blows the world is kind. */
 export const MOST_BLOWS = 25

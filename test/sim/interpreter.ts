@@ -1,5 +1,6 @@
-import { FatalError } from '../../sdk/engine/errors.ts'
-import { SeededRandom } from '../../sdk/engine/random.ts'
+import { FatalError } from '../../sdk/base/errors.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
+import type { Schema } from '../../sdk/base/schema.ts'
 import {
   type AnyWorkflow,
   type CheckTools,
@@ -13,7 +14,6 @@ import {
   signal,
   workflow,
 } from '../../sdk/index.ts'
-import type { Schema } from '../../sdk/schema.ts'
 import { type ChildNode, isAsked, type Node, type StepNode } from './program.ts'
 import { TICK } from './timetable.ts'
 import { CHORE } from './workers.ts'
@@ -36,7 +36,10 @@ export interface Effects {
 }
 
 /** A worker that dies costs an attempt; however many do, the task is done in the end. */
-const PATIENT = { retry: { attempts: 1_000, initial: '200ms', max: '20s', jitter: false }, heartbeatTimeout: '15s' } as const
+const PATIENT = {
+  retry: { attempts: 1_000, initial: '200ms', max: '20s', jitter: false },
+  heartbeatTimeout: '15s',
+} as const
 const HANGS_FOR_MS = 20_000
 /** Some steps and tasks go one at a time, in all runs together; and so do those runs that begin anew when they fail. */
 const NARROW = limit('narrow', { concurrency: 1 })
@@ -53,7 +56,11 @@ export interface Input {
 }
 
 const isText: Schema<unknown, string> = {
-  '~standard': { version: 1, vendor: 'simulator', validate: (value) => (typeof value === 'string' ? { value } : { issues: [{ message: 'is no text' }] }) },
+  '~standard': {
+    version: 1,
+    vendor: 'simulator',
+    validate: (value) => (typeof value === 'string' ? { value } : { issues: [{ message: 'is no text' }] }),
+  },
 }
 
 /** The workflows that interpret every program, in the version of one deployment. */
@@ -65,10 +72,16 @@ export function interpreter(effects: Effects, options: { version: number; retent
     return result
   }
   const play: AnyWorkflow = workflow('play', { ...options, retention: options.retention }, body)
-  const stubborn: AnyWorkflow = workflow('stubborn', { ...options, retry: { attempts: 5, initial: '10s', jitter: false }, concurrency: { limit: 1 } }, body)
+  const stubborn: AnyWorkflow = workflow(
+    'stubborn',
+    { ...options, retry: { attempts: 5, initial: '10s', jitter: false }, concurrency: { limit: 1 } },
+    body,
+  )
   const tick = workflow(TICK, { version: options.version }, (ctx) => {
     const owner = `${ctx.info.runId} ${ctx.info.generation}`
-    return ctx.step('tick', ({ attempt, idempotencyKey: key }) => effects.run({ owner, seen: [], key, attempt, ms: 0, isAtMostOnce: false }))
+    return ctx.step('tick', ({ attempt, idempotencyKey: key }) =>
+      effects.run({ owner, seen: [], key, attempt, ms: 0, isAtMostOnce: false }),
+    )
   })
   return [play, stubborn, tick as AnyWorkflow]
 }
@@ -105,7 +118,10 @@ class Interpretation {
         return 'slept'
       case 'wait':
         if (isAsked(node.name)) return this.request(ctx, node)
-        return (await ctx.waitFor(signal<string>(node.name), node.timeout === undefined ? {} : { timeout: node.timeout })) ?? 'timed out'
+        return (
+          (await ctx.waitFor(signal<string>(node.name), node.timeout === undefined ? {} : { timeout: node.timeout })) ??
+          'timed out'
+        )
       case 'callback':
         return this.callback(ctx, node, owner)
       case 'child':
@@ -119,13 +135,23 @@ class Interpretation {
         return Promise.all(node.items.map((item) => this.visit(ctx, item, path)))
       case 'race':
         if (node.at % 2 === 0) return Promise.race(node.items.map((item) => this.visit(ctx, item, path)))
-        return (await ctx.race(node.name, Object.fromEntries(node.items.map((item) => [`b${item.at}`, (inner: Context) => this.visit(inner, item, path)]))))
-          .value
+        return (
+          await ctx.race(
+            node.name,
+            Object.fromEntries(
+              node.items.map((item) => [`b${item.at}`, (inner: Context) => this.visit(inner, item, path)]),
+            ),
+          )
+        ).value
       case 'map': {
         const items = Array.from({ length: node.count }, (_, i) => i)
         const each = (inner: Context, i: number) => this.visit(inner, node.body, `${path}/${node.at}.${i}`)
         if (node.need === undefined) return ctx.map(node.name, items, each, { concurrency: node.atOnce })
-        const { reason, results } = await ctx.map(node.name, items, each, { concurrency: node.atOnce, need: node.need, key: String })
+        const { reason, results } = await ctx.map(node.name, items, each, {
+          concurrency: node.atOnce,
+          need: node.need,
+          key: String,
+        })
         return [reason, ...results.map(({ status }) => status)]
       }
       case 'catch':
@@ -151,7 +177,11 @@ class Interpretation {
 
   private step(ctx: Context, node: StepNode & { at: number; name: string }, owner: string): Promise<unknown> {
     const options: StepOptions = {
-      retry: { attempts: node.failures + (node.hangs ? 2 : 1), initial: node.failures > 1 ? '20s' : '200ms', jitter: false },
+      retry: {
+        attempts: node.failures + (node.hangs ? 2 : 1),
+        initial: node.failures > 1 ? '20s' : '200ms',
+        jitter: false,
+      },
       ...(node.atMostOnce && { semantics: 'at-most-once' as const }),
       ...(isLimited(node) && { limit: NARROW }),
       ...(node.hangs && { timeout: HANGS_FOR_MS / 4 + node.ms }),
@@ -166,7 +196,12 @@ class Interpretation {
       })
   }
 
-  private until(ctx: Context, node: StepNode & { name: string }, owner: string, seen: readonly string[]): Promise<unknown> {
+  private until(
+    ctx: Context,
+    node: StepNode & { name: string },
+    owner: string,
+    seen: readonly string[],
+  ): Promise<unknown> {
     const check = async ({ round, idempotencyKey: key }: CheckTools) => {
       await this.effects.run({ owner, seen, key, attempt: 1, ms: node.ms, isAtMostOnce: false })
       return round >= 3 && `${node.name} came true`
@@ -174,12 +209,26 @@ class Interpretation {
     return ctx.until(node.name, check, { every: node.pauses! })
   }
 
-  private async body(node: StepNode & { at: number; name: string }, tools: StepTools, owner: string, seen: readonly string[]): Promise<unknown> {
+  private async body(
+    node: StepNode & { at: number; name: string },
+    tools: StepTools,
+    owner: string,
+    seen: readonly string[],
+  ): Promise<unknown> {
     const { attempt, idempotencyKey: key } = tools
     const ms = node.hangs && attempt === 1 ? node.ms + HANGS_FOR_MS : node.ms
-    await this.effects.run({ owner, seen, key, attempt, ms, isAtMostOnce: node.atMostOnce === true, ...(isLimited(node) && { limited: tools.signal }) })
+    await this.effects.run({
+      owner,
+      seen,
+      key,
+      attempt,
+      ms,
+      isAtMostOnce: node.atMostOnce === true,
+      ...(isLimited(node) && { limited: tools.signal }),
+    })
     if (node.checkpoints && tools.lastCheckpoint === undefined) await tools.checkpoint(`${node.name} half done`)
-    if (node.pauses !== undefined && tools.lastCheckpoint === undefined) await tools.pause('breath', node.pauses, `${node.name} paused`)
+    if (node.pauses !== undefined && tools.lastCheckpoint === undefined)
+      await tools.pause('breath', node.pauses, `${node.name} paused`)
     if (attempt <= node.failures) throw new Error(`${node.name} fails ${attempt}`)
     const result = `${node.name} ok${node.pauses === undefined ? '' : ` after ${tools.lastCheckpoint}`}`
     return node.size === undefined ? result : noise(result, node.size)
@@ -203,7 +252,11 @@ class Interpretation {
   }
 
   private async child(ctx: Context, node: ChildNode & { at: number }, owner: string): Promise<unknown> {
-    const input: Input = { root: node.body, rounds: 0, ...(node.attempts !== undefined && { fails: node.attempts - 1 }) }
+    const input: Input = {
+      root: node.body,
+      rounds: 0,
+      ...(node.attempts !== undefined && { fails: node.attempts - 1 }),
+    }
     const target = node.attempts === undefined ? this.play : this.stubborn
     const id = node.hasOwnId ? { id: `own-${owner.replaceAll(/[ /]/g, '-')}` } : {}
     if (node.detached) {

@@ -1,6 +1,6 @@
-import { isTerminal, type JournalEvent } from '../../sdk/engine/events.ts'
-import { idempotencyKey, keyedMessageId } from '../../sdk/engine/names.ts'
-import { hasEnded, type RunRecord } from '../../sdk/ports.ts'
+import { isTerminal, type JournalEvent } from '../../sdk/base/events.ts'
+import { idempotencyKey, keyedMessageId } from '../../sdk/base/names.ts'
+import { hasEnded, type RunRecord } from '../../sdk/ports/run.ts'
 import { type Cloud, lifeOf } from './cloud.ts'
 import type { Accepted, Outside } from './outside.ts'
 import { calledByPrefix } from './prefixes.ts'
@@ -17,7 +17,11 @@ export interface Play {
 }
 
 /** I1 to I7, and I9, of a run that has ended. Gives the number of frames. */
-export async function check(run: RunRecord, { cloud, trouble, witness, outside }: Play, failures: string[]): Promise<number> {
+export async function check(
+  run: RunRecord,
+  { cloud, trouble, witness, outside }: Play,
+  failures: string[],
+): Promise<number> {
   const fail = (message: string) => failures.push(`run '${run.id}': ${message}`)
   const { effects, tasks } = witness
   const world = cloud.observer()
@@ -28,7 +32,9 @@ export async function check(run: RunRecord, { cloud, trouble, witness, outside }
   if (!hasEnded(run.status)) fail(`is ${run.status} (${run.error?.message ?? 'no error'})`)
   const retries = events.filter(({ event }) => event.type === 'run.retried').length
   if (terminals.length !== retries + 1 || terminals.at(-1) !== events.at(-1))
-    fail(`has ${terminals.length} terminal events and was retried ${retries} times; the last event is ${events.at(-1)?.event.type}`)
+    fail(
+      `has ${terminals.length} terminal events and was retried ${retries} times; the last event is ${events.at(-1)?.event.type}`,
+    )
   if (run.status === 'failed' && !outside.givenUp.has(run.id)) fail(`failed: ${run.error?.message}`)
 
   for (const [seq, was] of cloud.ledger.acknowledged.get(lifeOf(run)) ?? []) {
@@ -67,14 +73,20 @@ export async function check(run: RunRecord, { cloud, trouble, witness, outside }
 }
 
 /** I4: a result in the journal has an effect behind it, and at-most-once means it. */
-function checkEffects(run: RunRecord, events: JournalEvent[], effects: Effect[], fail: (message: string) => void): void {
+function checkEffects(
+  run: RunRecord,
+  events: JournalEvent[],
+  effects: Effect[],
+  fail: (message: string) => void,
+): void {
   const keyOf = (op: string) => idempotencyKey(run, op)
   for (const event of events) {
     if (event.type === 'step.started') {
       const runs = effects.filter((effect) => effect.key === keyOf(event.id) && effect.attempt === event.attempt).length
       if (runs > 1) fail(`I4: at-most-once step '${event.id}' ran ${runs} times in attempt ${event.attempt}`)
     }
-    if (event.type === 'step.completed' && !effects.some((effect) => effect.key === keyOf(event.id))) fail(`I4: step '${event.id}' has a result and never ran`)
+    if (event.type === 'step.completed' && !effects.some((effect) => effect.key === keyOf(event.id)))
+      fail(`I4: step '${event.id}' has a result and never ran`)
   }
   const settled = new Map<string, number>()
   for (const event of events) {
@@ -86,18 +98,30 @@ function checkEffects(run: RunRecord, events: JournalEvent[], effects: Effect[],
   for (const [id, times] of settled) if (times > 1) fail(`I4: '${id}' was settled ${times} times`)
 }
 
-function checkTimers(events: { event: JournalEvent; at: number }[], trouble: Trouble, fail: (message: string) => void): void {
+function checkTimers(
+  events: { event: JournalEvent; at: number }[],
+  trouble: Trouble,
+  fail: (message: string) => void,
+): void {
   const until = new Map<string, number>()
   for (const { event, at } of events) {
     if (event.type === 'sleep.started' || event.type === 'wait.started') until.set(event.id, event.until ?? 0)
     if (event.type === 'sleep.completed' && event.skippedBy !== undefined) continue
-    if ((event.type === 'sleep.completed' || event.type === 'wait.timedOut') && at < until.get(event.id)! - trouble.skew)
+    if (
+      (event.type === 'sleep.completed' || event.type === 'wait.timedOut') &&
+      at < until.get(event.id)! - trouble.skew
+    )
       fail(`'${event.id}' woke ${until.get(event.id)! - at} ms early`)
   }
 }
 
 /** I9: who asks gets one reply, and can have it for as long as the question is known. */
-async function checkReplies(run: RunRecord, cloud: Cloud, outside: Outside, fail: (message: string) => void): Promise<void> {
+async function checkReplies(
+  run: RunRecord,
+  cloud: Cloud,
+  outside: Outside,
+  fail: (message: string) => void,
+): Promise<void> {
   const said = new Map<string, unknown>()
   for (const event of cloud.ledger.eventsOf(lifeOf(run))) {
     if (event.type !== 'request.replied') continue
@@ -106,20 +130,28 @@ async function checkReplies(run: RunRecord, cloud: Cloud, outside: Outside, fail
   }
   const { store } = cloud.observer()
   const frames = await store.frames(run.id)
-  const inJournal = (id: string) => frames.some(({ events }) => events.some((event) => event.type === 'request.replied' && event.to === id))
+  const inJournal = (id: string) =>
+    frames.some(({ events }) => events.some((event) => event.type === 'request.replied' && event.to === id))
   for (const [id, result] of said) {
     const reply = await store.reply(run.id, id)
     // A later generation may have forgotten it, after a month. Whoever ends a run from outside does not finish the work of a runner that died.
     if (reply ? reply.result !== result : run.generation === 0 && !(run.status === 'terminated' && inJournal(id)))
       fail(`I9: the reply to '${id}' is ${reply ? 'another one' : 'gone'}`)
   }
-  for (const [key, reply] of run.id === 'root' ? outside.replies : []) if (![...said.values()].includes(reply)) fail(`I9: nobody gave '${key}' its reply`)
+  for (const [key, reply] of run.id === 'root' ? outside.replies : [])
+    if (![...said.values()].includes(reply)) fail(`I9: nobody gave '${key}' its reply`)
 }
 
-const messageIdOf = ({ name, key }: Pick<Accepted, 'name' | 'key'>): string => keyedMessageId(isAsked(name) ? 'ask' : 'signal', key, name)
+const messageIdOf = ({ name, key }: Pick<Accepted, 'name' | 'key'>): string =>
+  keyedMessageId(isAsked(name) ? 'ask' : 'signal', key, name)
 
 /** I9: over all generations. What was accepted is consumed once, or still there, or the run ended in a way that says so. */
-async function checkSignals(run: RunRecord, cloud: Cloud, outside: Outside, fail: (message: string) => void): Promise<void> {
+async function checkSignals(
+  run: RunRecord,
+  cloud: Cloud,
+  outside: Outside,
+  fail: (message: string) => void,
+): Promise<void> {
   const consumed = new Set<string>()
   for (const event of cloud.ledger.eventsOf(lifeOf(run))) {
     if (event.type !== 'wait.completed') continue

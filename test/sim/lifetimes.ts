@@ -1,5 +1,5 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import type { Message, Waiting } from '../../sdk/ports.ts'
+import type { Message, Waiting } from '../../sdk/ports/run.ts'
 import type { Task } from '../../sdk/tasks/task.ts'
 import { DUE, type Key, RUN, runIdOf, seqOf } from '../../sdk/worlds/aws/keys.ts'
 import type { MessageItem } from '../../sdk/worlds/aws/mail.ts'
@@ -42,27 +42,39 @@ export function complaintsAbout(table: Table, objects: ObjectStore, now: number)
   for (const run of runs) {
     const say = (problem: string) => complaints.push(`run '${runIdOf(run.pk)}' (${run.status}): ${problem}`)
     const { dueShard } = run as unknown as { dueShard?: string }
-    if (run.status !== 'stuck' && !dueShard?.startsWith(DUE)) say('nothing will ever move it: it is not in the due index')
+    if (run.status !== 'stuck' && !dueShard?.startsWith(DUE))
+      say('nothing will ever move it: it is not in the due index')
     const needed = neededUntil(run, now)
     if (run.ttl !== undefined) say('I8: it has a time to live itself')
     for (const [what, goesAt] of needs(run, owned.get(run.pk) ?? [], objectsGo))
       if (goesAt < needed) say(`I8: ${what} goes ${timeOf(goesAt)}, and it is needed until ${timeOf(needed)}`)
     for (const task of tasks) {
-      if (typeof task.input !== 'object' || !('item' in task.input) || (unpackTask(task)?.runId ?? '') !== runIdOf(run.pk)) continue
-      const goesAt = (owned.get(run.pk) ?? []).find(({ item }) => item.sk === `D#${(task.input as { item: string }).item}`)?.goesAt ?? 0
-      if (goesAt < needed) say(`I8: the input of its task ${task.pk} goes ${timeOf(goesAt)}, and it is needed until ${timeOf(needed)}`)
+      if (
+        typeof task.input !== 'object' ||
+        !('item' in task.input) ||
+        (unpackTask(task)?.runId ?? '') !== runIdOf(run.pk)
+      )
+        continue
+      const goesAt =
+        (owned.get(run.pk) ?? []).find(({ item }) => item.sk === `D#${(task.input as { item: string }).item}`)
+          ?.goesAt ?? 0
+      if (goesAt < needed)
+        say(`I8: the input of its task ${task.pk} goes ${timeOf(goesAt)}, and it is needed until ${timeOf(needed)}`)
     }
-    for (const message of leftLying(run, owned.get(run.pk) ?? [], now)) say(`I6: it waits for ${message}, which came long ago, and nobody will look at it`)
+    for (const message of leftLying(run, owned.get(run.pk) ?? [], now))
+      say(`I6: it waits for ${message}, which came long ago, and nobody will look at it`)
   }
   return complaints
 }
 
-const unpackTask = ({ body }: TaskItem): Task | undefined => (typeof body === 'object' && 's3' in body ? undefined : (unpack(body) as unknown as Task))
+const unpackTask = ({ body }: TaskItem): Task | undefined =>
+  typeof body === 'object' && 's3' in body ? undefined : (unpack(body) as unknown as Task)
 
 /** Messages that have been there for long, while the run is not due. */
 function leftLying(run: RunItem, owned: readonly Owned[], now: number): string[] {
   const isHeld = run.leaseUntil !== undefined && run.leaseUntil > now - LONG_MS
-  if (run.waitingFor === undefined || isHeld || run.status === 'stuck' || run.wakeAt === undefined || run.wakeAt <= now) return []
+  if (run.waitingFor === undefined || isHeld || run.status === 'stuck' || run.wakeAt === undefined || run.wakeAt <= now)
+    return []
   const messages = owned.flatMap(({ item }) => {
     const { life, body, at } = item as unknown as MessageItem
     const isLying = item.sk.startsWith('M#') && life === run.life && body !== undefined && at <= now - LONG_MS
@@ -78,7 +90,11 @@ function neededUntil({ status, wakeAt, leaseUntil }: RunItem, now: number): numb
 }
 
 /** What an open run may still read, and when each goes. What it points at and is gone goes at once. */
-function* needs(run: RunItem, owned: readonly Owned[], objects: ReadonlyMap<string, number>): Generator<[what: string, goesAt: number]> {
+function* needs(
+  run: RunItem,
+  owned: readonly Owned[],
+  objects: ReadonlyMap<string, number>,
+): Generator<[what: string, goesAt: number]> {
   const bySort = new Map(owned.map((each) => [each.item.sk, each]))
   const pointedAt = function* (what: string, stored: unknown): Generator<[string, number]> {
     if (typeof stored !== 'object' || stored === null) return
@@ -105,4 +121,5 @@ function isWaiting(run: RunItem, item: Key & Record<string, unknown>): boolean {
   return body !== undefined && after < run.stimulus
 }
 
-const timeOf = (time: number): string => (time > 8e15 ? 'never' : time <= 0 ? 'before now: it is gone' : new Date(time).toISOString())
+const timeOf = (time: number): string =>
+  time > 8e15 ? 'never' : time <= 0 ? 'before now: it is gone' : new Date(time).toISOString()

@@ -1,9 +1,11 @@
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import type { Admission } from '../../sdk/flow/admission.ts'
 import { flowControl } from '../../sdk/flow/control.ts'
-import { limiterKey, limitersOf, queueOf } from '../../sdk/flow/limiter.ts'
-import { readEntry } from '../../sdk/flow/queue.ts'
-import type { Clock, Message, RunStore, Waiting, Wake, World } from '../../sdk/ports.ts'
+import { limiterKey, limitersOf, queueOf } from '../../sdk/flow/limiter/limiter.ts'
+import { readEntry } from '../../sdk/flow/limiter/queue.ts'
+import type { Message, Waiting } from '../../sdk/ports/run.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
+import type { Clock, Wake, World } from '../../sdk/ports/world.ts'
 import { Runs } from '../../sdk/rules/run-store.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
@@ -14,7 +16,17 @@ import { DocumentRows, SqliteDocuments } from '../../sdk/worlds/local/documents.
 import { SqliteStorage } from '../../sdk/worlds/local/storage.ts'
 import { nextLook, tasksToLookAt } from '../../sdk/worlds/local/task-rows.ts'
 import { SqliteTaskStore } from '../../sdk/worlds/local/tasks.ts'
-import { type Cloud, type CloudOptions, currentProcess, delay, LEASE_MS, Ledger, lifeOf, type Process, START } from './cloud.ts'
+import {
+  type Cloud,
+  type CloudOptions,
+  currentProcess,
+  delay,
+  LEASE_MS,
+  Ledger,
+  lifeOf,
+  type Process,
+  START,
+} from './cloud.ts'
 import { localStored, notingClaims, type Stored } from './flow/stored.ts'
 import { Fortune } from './fortune.ts'
 import type { Mutant } from './mutants.ts'
@@ -83,7 +95,15 @@ export class LocalCloud implements Cloud {
   }
 
   observer(): World {
-    const process = { id: OBSERVER, isAlive: true, clock: this.clock, code: 0, heldUpUntil: 0, claims: new Map(), kill: () => {} }
+    const process = {
+      id: OBSERVER,
+      isAlive: true,
+      clock: this.clock,
+      code: 0,
+      heldUpUntil: 0,
+      claims: new Map(),
+      kill: () => {},
+    }
     return this.worldOf(process, this.storageOf(this.clock), new Runs(this.storageOf(this.clock)))
   }
 
@@ -98,7 +118,9 @@ export class LocalCloud implements Cloud {
   }
 
   runIds(which: 'all' | 'open'): string[] {
-    return this.db.rows(`SELECT id FROM runs ${which === 'open' ? 'WHERE ended_at IS NULL' : ''} ORDER BY key`).map(({ id }) => id as string)
+    return this.db
+      .rows(`SELECT id FROM runs ${which === 'open' ? 'WHERE ended_at IS NULL' : ''} ORDER BY key`)
+      .map(({ id }) => id as string)
   }
 
   nextTask(): number | undefined {
@@ -108,7 +130,9 @@ export class LocalCloud implements Cloud {
 
   /** A run that is not stuck is due some time, unless it waits for a message only, which has not come. */
   complaints(): string[] {
-    const still = this.db.rows(`SELECT id, status FROM runs WHERE ended_at IS NULL AND wake_at IS NULL AND status NOT IN ('waiting', 'stuck', 'queued')`)
+    const still = this.db.rows(
+      `SELECT id, status FROM runs WHERE ended_at IS NULL AND wake_at IS NULL AND status NOT IN ('waiting', 'stuck', 'queued')`,
+    )
     const problems = still.map(({ id, status }) => `run '${id}' is ${status} and nothing will ever move it`)
     problems.push(...this.forgottenInLine())
     const now = this.clock.now()
@@ -118,7 +142,11 @@ export class LocalCloud implements Cloud {
       now,
     )
     for (const { key, id, waiting } of asleep) {
-      const rows = this.db.rows('SELECT body FROM inbox WHERE run = ? AND body IS NOT NULL AND at < ?', key!, now - LONG_MS)
+      const rows = this.db.rows(
+        'SELECT body FROM inbox WHERE run = ? AND body IS NOT NULL AND at < ?',
+        key!,
+        now - LONG_MS,
+      )
       const messages = rows.map(({ body }) => JSON.parse(body as string) as Message)
       for (const what of overlooked(JSON.parse((waiting as string | null) ?? '[]') as Waiting[], messages))
         problems.push(`run '${id}': I6: it waits for ${what}, which came long ago, and nobody will look at it`)
@@ -128,14 +156,20 @@ export class LocalCloud implements Cloud {
 
   /** I10: a queued run is in a queue, and its limiter is due at some time. */
   private forgottenInLine(): string[] {
-    return this.db.rows(`SELECT id, admission, coalesce(passed, 0) AS passed FROM runs WHERE status = 'queued'`).flatMap(({ id, admission, passed }) => {
-      const { gates } = JSON.parse(admission as string) as Admission
-      const gate = gates[passed as number]!
-      const documents = new DocumentRows(this.db, this.clock)
-      const isDue = documents.get(limitersOf(gate.limit), limiterKey(gate))?.dueAt !== undefined
-      const isQueued = documents.list(queueOf(gate)).some(({ value }) => readEntry(value).holder === id)
-      return isQueued && isDue ? [] : [`run '${id}' is queued, ${isQueued ? 'its limiter is not due' : 'not in a queue'}, and nothing will ever move it`]
-    })
+    return this.db
+      .rows(`SELECT id, admission, coalesce(passed, 0) AS passed FROM runs WHERE status = 'queued'`)
+      .flatMap(({ id, admission, passed }) => {
+        const { gates } = JSON.parse(admission as string) as Admission
+        const gate = gates[passed as number]!
+        const documents = new DocumentRows(this.db, this.clock)
+        const isDue = documents.get(limitersOf(gate.limit), limiterKey(gate))?.dueAt !== undefined
+        const isQueued = documents.list(queueOf(gate)).some(({ value }) => readEntry(value).holder === id)
+        return isQueued && isDue
+          ? []
+          : [
+              `run '${id}' is queued, ${isQueued ? 'its limiter is not due' : 'not in a queue'}, and nothing will ever move it`,
+            ]
+      })
   }
 
   nextMoment(): number | undefined {
@@ -160,9 +194,15 @@ export class LocalCloud implements Cloud {
 
   private newProcess(): LocalProcess {
     const skew = this.fortune.skew(this.trouble.skew)
-    const clock: Clock = { now: () => this.clock.now() + skew, at: (time, callback) => this.clock.at(time - skew, callback) }
+    const clock: Clock = {
+      now: () => this.clock.now() + skew,
+      at: (time, callback) => this.clock.at(time - skew, callback),
+    }
     // Old processes live on for a while beside new ones.
-    const isLeftOver = this.codes.length > 1 && this.clock.now() < START + this.trouble.deployAfter + this.trouble.deployTakes && this.fortune.isHeads()
+    const isLeftOver =
+      this.codes.length > 1 &&
+      this.clock.now() < START + this.trouble.deployAfter + this.trouble.deployTakes &&
+      this.fortune.isHeads()
     const process: LocalProcess = {
       id: ++this.processes,
       isAlive: true,
@@ -212,7 +252,10 @@ export class LocalCloud implements Cloud {
     this.sweeper.stir()
     const { process, world } = this.processFor()
     currentProcess.run(process, () => {
-      runOnce(world, this.codes[process.code]!, runId, { lease: { owner: `process-${process.id}`, ms: LEASE_MS }, unknownDelayMs: 5_000 }).then(
+      runOnce(world, this.codes[process.code]!, runId, {
+        lease: { owner: `process-${process.id}`, ms: LEASE_MS },
+        unknownDelayMs: 5_000,
+      }).then(
         () => this.processesStay || process.kill(),
         (error: unknown) => this.failures.push(`a runner threw: ${error instanceof Error ? error.stack : error}`),
       )
@@ -222,8 +265,11 @@ export class LocalCloud implements Cloud {
   /** What a runner does whenever it looks for what is due: in one of the processes, which may die of it. */
   private async checkLimiters(): Promise<void> {
     const { process, world } = this.processFor()
-    const { wakes, failures } = await currentProcess.run(process, () => world.store.checkLimiters(process.clock.now(), 1_000))
-    for (const { error } of failures) this.failures.push(`a limiter could not be checked: ${error instanceof Error ? error.stack : error}`)
+    const { wakes, failures } = await currentProcess.run(process, () =>
+      world.store.checkLimiters(process.clock.now(), 1_000),
+    )
+    for (const { error } of failures)
+      this.failures.push(`a limiter could not be checked: ${error instanceof Error ? error.stack : error}`)
     await world.wakeups.send(wakes)
     if (!this.processesStay) process.kill()
   }

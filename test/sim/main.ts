@@ -61,12 +61,18 @@ async function play(name: WorldName, kind: (typeof KINDS)[number]): Promise<bool
     if (failures.length === 0 && single === undefined) continue
     const said = failures.map((failure) => `  ${failure}`).join('\n')
     console.log(`${failures.length === 0 ? 'passed' : 'FAILED'} on ${name}, ${kind}: ${seed}\n${said}`)
-    if (single === undefined) console.log(`  Replay it with: npm run sim -- --world ${name} --only ${kind} --seed ${seed}`)
+    if (single === undefined)
+      console.log(`  Replay it with: npm run sim -- --world ${name} --only ${kind} --seed ${seed}`)
     else console.log(JSON.stringify(whole, null, 1))
   }
   const perSecond = (seeds.length / ((performance.now() - begun) / 1_000)).toFixed(1)
-  console.log(`${name}, ${kind}: ${seeds.length} seeds, ${failed} failed, ${frames} frames checked, ${perSecond} seeds a second`)
-  if (longest) console.log(`${name}, ${kind}: the longest that something stood without being held back: ${longest.ms} ms, in ${longest.seed}`)
+  console.log(
+    `${name}, ${kind}: ${seeds.length} seeds, ${failed} failed, ${frames} frames checked, ${perSecond} seeds a second`,
+  )
+  if (longest)
+    console.log(
+      `${name}, ${kind}: the longest that something stood without being held back: ${longest.ms} ms, in ${longest.seed}`,
+    )
   return failed === 0
 }
 

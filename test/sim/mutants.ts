@@ -1,5 +1,7 @@
-import type { Frame, JournalEvent } from '../../sdk/engine/events.ts'
-import type { DocumentStore, Message, RunStore } from '../../sdk/ports.ts'
+import type { Frame, JournalEvent } from '../../sdk/base/events.ts'
+import type { DocumentStore } from '../../sdk/ports/documents.ts'
+import type { Message } from '../../sdk/ports/run.ts'
+import type { RunStore } from '../../sdk/ports/run-store.ts'
 import { newRecord } from '../../sdk/rules/run-store.ts'
 import type { Storage, StoredDocuments } from '../../sdk/rules/storage.ts'
 import type { VirtualClock } from '../../sdk/testing/index.ts'
@@ -33,7 +35,9 @@ export const MUTANTS: Record<string, Mutant> = {
         commit: async (commit) => {
           await behind
           if (commit.next.kind !== 'keep') return store.commit(commit)
-          behind = new Promise((resolve) => clock.at(clock.now() + LATER_MS, () => resolve(isAlive() ? store.commit(commit) : undefined)))
+          behind = new Promise((resolve) =>
+            clock.at(clock.now() + LATER_MS, () => resolve(isAlive() ? store.commit(commit) : undefined)),
+          )
           return { ok: true, suspended: false, wakes: [] }
         },
       })
@@ -57,7 +61,8 @@ export const MUTANTS: Record<string, Mutant> = {
     found: BOTH,
     storage: (storage) =>
       replacing(storage, {
-        update: (run, change) => (change.when.leased !== undefined && typeof run !== 'string' ? { ok: true, run } : storage.update(run, change)),
+        update: (run, change) =>
+          change.when.leased !== undefined && typeof run !== 'string' ? { ok: true, run } : storage.update(run, change),
       }),
   },
 
@@ -91,9 +96,15 @@ export const MUTANTS: Record<string, Mutant> = {
     found: BOTH,
     storage: (storage) =>
       replacing(storage, {
-        load: (run) => after(storage.load(run), (loaded) => ({ ...loaded, frames: loaded.frames.map(withEarlySleeps) })),
+        load: (run) =>
+          after(storage.load(run), (loaded) => ({ ...loaded, frames: loaded.frames.map(withEarlySleeps) })),
         update: (run, change) =>
-          storage.update(run, change.set?.status === 'sleeping' ? { ...change, set: { ...change.set, wakeAt: change.set.wakeAt! - EARLY_MS } } : change),
+          storage.update(
+            run,
+            change.set?.status === 'sleeping'
+              ? { ...change, set: { ...change.set, wakeAt: change.set.wakeAt! - EARLY_MS } }
+              : change,
+          ),
       }),
   },
 
@@ -134,7 +145,8 @@ export const MUTANTS: Record<string, Mutant> = {
   /** Every generation of a run takes itself for the first. */
   'key reused across generations': {
     found: BOTH,
-    storage: (storage) => replacing(storage, { record: (run) => after(storage.record(run), (record) => ({ ...record, generation: 0 })) }),
+    storage: (storage) =>
+      replacing(storage, { record: (run) => after(storage.record(run), (record) => ({ ...record, generation: 0 })) }),
   },
 
   /** Nobody looks who is queued, and the checks of limiters do not either. */
@@ -144,7 +156,8 @@ export const MUTANTS: Record<string, Mutant> = {
       replacing(storage, {
         documents: {
           ...forRules(storage.documents),
-          list: (collection, range) => (collection.startsWith('line ') ? [] : storage.documents.list(collection, range)),
+          list: (collection, range) =>
+            collection.startsWith('line ') ? [] : storage.documents.list(collection, range),
         },
       }),
   },
@@ -157,7 +170,12 @@ export const MUTANTS: Record<string, Mutant> = {
         documents: {
           ...forRules(storage.documents),
           put: (collection, key, value, options) =>
-            storage.documents.put(collection, key, collection.startsWith('slots ') ? { ...(value as object), holder: '' } : value, options),
+            storage.documents.put(
+              collection,
+              key,
+              collection.startsWith('slots ') ? { ...(value as object), holder: '' } : value,
+              options,
+            ),
         },
       }),
   },
@@ -167,7 +185,8 @@ export const MUTANTS: Record<string, Mutant> = {
     found: BOTH,
     store: (store) =>
       replacing(store, {
-        create: async (run) => (/^schedule\.\w+\.\d+$/.test(run.id) ? { created: true, run: newRecord(run), wakes: [] } : store.create(run)),
+        create: async (run) =>
+          /^schedule\.\w+\.\d+$/.test(run.id) ? { created: true, run: newRecord(run), wakes: [] } : store.create(run),
       }),
   },
 }
@@ -186,12 +205,18 @@ const forRules = (documents: StoredDocuments): StoredDocuments => ({
 const isOwned = ({ sk }: Attributes): boolean => /^[DJM]#/.test(sk!.S!)
 
 function withEarlySleeps(frame: Frame): Frame {
-  return { ...frame, events: frame.events.map((event) => (event.type === 'sleep.started' ? { ...event, until: event.until - EARLY_MS } : event)) }
+  return {
+    ...frame,
+    events: frame.events.map((event) =>
+      event.type === 'sleep.started' ? { ...event, until: event.until - EARLY_MS } : event,
+    ),
+  }
 }
 
 const nameOf = (message: Message): string => ('name' in message ? message.name : '')
 
-const byName = (messages: readonly Message[]): Message[] => messages.toSorted((a, b) => nameOf(b).localeCompare(nameOf(a)))
+const byName = (messages: readonly Message[]): Message[] =>
+  messages.toSorted((a, b) => nameOf(b).localeCompare(nameOf(a)))
 
 function withoutPayloads(frame: Frame): Frame {
   const without = (event: JournalEvent): JournalEvent => {

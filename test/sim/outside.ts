@@ -1,7 +1,7 @@
-import { Client } from '../../sdk/client.ts'
-import { canonicalJson } from '../../sdk/engine/json.ts'
-import { SeededRandom } from '../../sdk/engine/random.ts'
-import { hasEnded } from '../../sdk/ports.ts'
+import { canonicalJson } from '../../sdk/base/json.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
+import { Client } from '../../sdk/client/client.ts'
+import { hasEnded } from '../../sdk/ports/run.ts'
 import type { Cloud } from './cloud.ts'
 import { BROKEN } from './interpreter.ts'
 import { isAsked, isBare, type Program } from './program.ts'
@@ -90,7 +90,8 @@ export class Outside {
       if (run?.status === 'stuck') {
         const { name, message } = run.error!
         const isDeadly = name === 'DeadLetterError' || message.includes('times in a row the process that took up run')
-        if (!isDeadly || ++this.revived * FEWEST_DEATHS > cloud.blows) cloud.failures.push(`run '${id}' is stuck: ${name}: ${message}`)
+        if (!isDeadly || ++this.revived * FEWEST_DEATHS > cloud.blows)
+          cloud.failures.push(`run '${id}' is stuck: ${name}: ${message}`)
         else this.insist(cloud.clock.now(), (client) => client.retry(id).catch(() => {}))
       }
       if (run?.status !== 'failed' || run.parent || this.givenUp.has(id)) continue
@@ -103,14 +104,16 @@ export class Outside {
   async noteOutcome(): Promise<void> {
     if (this.outcome !== undefined) return
     const root = await this.cloud.observer().store.get('root')
-    if (root && hasEnded(root.status) && (root.status !== 'failed' || this.givenUp.has('root'))) this.outcome = canonicalJson([root.status, root.output])
+    if (root && hasEnded(root.status) && (root.status !== 'failed' || this.givenUp.has('root')))
+      this.outcome = canonicalJson([root.status, root.output])
   }
 
   private retry(id: string): void {
     const key = `retry ${++this.retries}`
     this.insist(this.cloud.clock.now(), (client) =>
       client.retry(id, { idempotencyKey: key }).catch((error: Error) => {
-        if (/has undone its steps|cannot go on|no failed step|nothing to retry/.test(error.message)) this.givenUp.add(id)
+        if (/has undone its steps|cannot go on|no failed step|nothing to retry/.test(error.message))
+          this.givenUp.add(id)
       }),
     )
   }
@@ -121,7 +124,9 @@ export class Outside {
     this.insist(at, (client) =>
       this.unlessEnded(client, async () => {
         sent ??= ++this.moments
-        const accepted = isAsked(name) ? await this.ask(client, name, key) : (await client.signal('root', name, payload, { idempotencyKey: key })).accepted
+        const accepted = isAsked(name)
+          ? await this.ask(client, name, key)
+          : (await client.signal('root', name, payload, { idempotencyKey: key })).accepted
         const known = this.accepted.get(key) ?? { runId: 'root', name, key, times: 0, sent, known: ++this.moments }
         this.accepted.set(key, { ...known, times: known.times + (accepted ? 1 : 0), sent: Math.min(known.sent, sent) })
       }),
@@ -130,12 +135,15 @@ export class Outside {
 
   /** Whoever has no reply by then has at least asked. All replies to one question are the same. */
   private async ask(client: Client, name: string, key: string): Promise<boolean> {
-    const reply = await client.ask<unknown, string>('root', name, `${name} arrived`, { idempotencyKey: key, timeout: '1s' }).catch((error: Error) => {
-      if (error.name !== 'TimeoutError') throw error
-    })
+    const reply = await client
+      .ask<unknown, string>('root', name, `${name} arrived`, { idempotencyKey: key, timeout: '1s' })
+      .catch((error: Error) => {
+        if (error.name !== 'TimeoutError') throw error
+      })
     const known = this.replies.get(key)
     if (reply === undefined) return false
-    if (known !== undefined && known !== reply) this.cloud.failures.push(`I9: '${key}' was replied to with '${known}' and then with '${reply}'`)
+    if (known !== undefined && known !== reply)
+      this.cloud.failures.push(`I9: '${key}' was replied to with '${known}' and then with '${reply}'`)
     this.replies.set(key, reply)
     return false
   }
@@ -160,7 +168,8 @@ export class Outside {
     const over = (error: Error) => {
       if (!OVER.includes(error.name)) throw error
     }
-    if (isChecked && this.isHeads(0.3)) this.insist(at, (client) => client.completeCallback(token, 42, { idempotencyKey: 'nonsense' }).catch(over))
+    if (isChecked && this.isHeads(0.3))
+      this.insist(at, (client) => client.completeCallback(token, 42, { idempotencyKey: 'nonsense' }).catch(over))
     const complete = (client: Client) =>
       client.completeCallback(token, 'called', { idempotencyKey: 'call' }).catch((error: Error) => {
         if (error.name === 'MisfitError') failures.push(`a callback that fits was refused: ${error.message}`)

@@ -1,4 +1,4 @@
-import type { Message, Waiting } from '../../sdk/ports.ts'
+import type { Message, Waiting } from '../../sdk/ports/run.ts'
 
 /** Longer than anybody needs who is about to send a message, or to take it. */
 export const LONG_MS = 3_600_000

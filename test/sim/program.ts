@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../sdk/engine/random.ts'
+import type { SeededRandom } from '../../sdk/base/random.ts'
 import { aTimetable, type Timetable } from './timetable.ts'
 
 /** A workflow as data, so that a seed can make one up and anybody can read it. `at` tells nodes apart that share a name. */
@@ -131,7 +131,8 @@ class Author {
       program.acts.push({ act, after: this.duration() })
       program.isDeterministic = false
     }
-    if (!program.isSlow && program.retention >= DAY && this.chance(0.08)) program.timetable = aTimetable((below) => this.int(below))
+    if (!program.isSlow && program.retention >= DAY && this.chance(0.08))
+      program.timetable = aTimetable((below) => this.int(below))
     return program
   }
 
@@ -151,14 +152,24 @@ class Author {
 
   private group(roll: number, depth: number, inChild: boolean): Node {
     if (roll >= 32) {
-      const map: Node = { ...this.named(), kind: 'map', count: 1 + this.int(4), atOnce: 1 + this.int(3), body: this.bodyOfMap() }
+      const map: Node = {
+        ...this.named(),
+        kind: 'map',
+        count: 1 + this.int(4),
+        atOnce: 1 + this.int(3),
+        body: this.bodyOfMap(),
+      }
       if (!this.isLoose || map.at % 2 === 0 || map.count === 1) return map
       this.program.isDeterministic = false
       return { ...map, need: map.count - 1 }
     }
     const kind = roll < 13 ? 'seq' : roll < 27 || !this.isLoose ? 'all' : 'race'
     if (kind === 'race') this.program.isDeterministic = false
-    return { ...this.named(), kind, items: Array.from({ length: 1 + this.int(3) }, () => this.node(depth - 1, inChild)) }
+    return {
+      ...this.named(),
+      kind,
+      items: Array.from({ length: 1 + this.int(3) }, () => this.node(depth - 1, inChild)),
+    }
   }
 
   /** Each of its scopes does the same, so nothing in it may wait for a signal. */
@@ -196,7 +207,12 @@ class Author {
   }
 
   private step(): Node {
-    const step: Node = { ...this.named(), kind: 'step', failures: this.chance(0.25) ? 1 + this.int(2) : 0, ms: this.chance(0.5) ? this.int(8_000) : 0 }
+    const step: Node = {
+      ...this.named(),
+      kind: 'step',
+      failures: this.chance(0.25) ? 1 + this.int(2) : 0,
+      ms: this.chance(0.5) ? this.int(8_000) : 0,
+    }
     if (this.isLoose && this.chance(0.2)) {
       step.atMostOnce = true
       this.program.isDeterministic = false

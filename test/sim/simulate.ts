@@ -1,5 +1,5 @@
-import { SeededRandom } from '../../sdk/engine/random.ts'
-import type { RunRecord } from '../../sdk/ports.ts'
+import { SeededRandom } from '../../sdk/base/random.ts'
+import type { RunRecord } from '../../sdk/ports/run.ts'
 import { schedule, withSchedules } from '../../sdk/schedule.ts'
 import { type AnyWorkflow, Registry } from '../../sdk/workflow.ts'
 import { AwsCloud } from './aws-cloud.ts'
@@ -50,7 +50,9 @@ export async function simulate(seed: string, world: WorldName, mutant?: Mutant):
   const { history: _, ...troubled } = await play(seed, world, program, trouble, mutant)
   const failures = [...clean.failures.map((f) => `undisturbed: ${f}`), ...troubled.failures]
   if (failures.length === 0 && program.isDeterministic && clean.outcome !== troubled.outcome) {
-    failures.push(`the outcome differs from the undisturbed one:\n  undisturbed ${clean.outcome}\n  in trouble  ${troubled.outcome}`)
+    failures.push(
+      `the outcome differs from the undisturbed one:\n  undisturbed ${clean.outcome}\n  in trouble  ${troubled.outcome}`,
+    )
   }
   if (failures.length === 0 && program.isDeterministic && !program.timetable && world !== 'local') {
     const { history } = await play(seed, 'local', program, NO_TROUBLE)
@@ -69,14 +71,23 @@ function differences(local: History, aws: History): string[] {
     const [here, there] = [local[id] ?? [], aws[id] ?? []].map((events) =>
       events.filter((event) => !/"type":"(step|task)\.(queued|admitted)"/.test(event)),
     ) as [string[], string[]]
-    const only = (these: string[], others: string[]) => these.filter((event) => !others.includes(event)).join(' ') || 'the same, in another number'
+    const only = (these: string[], others: string[]) =>
+      these.filter((event) => !others.includes(event)).join(' ') || 'the same, in another number'
     return here.join() === there.join()
       ? []
-      : [`undisturbed, run '${id}' differs between the worlds:\n  local ${only(here, there)}\n  aws   ${only(there, here)}`]
+      : [
+          `undisturbed, run '${id}' differs between the worlds:\n  local ${only(here, there)}\n  aws   ${only(there, here)}`,
+        ]
   })
 }
 
-async function play(seed: string, world: WorldName, program: Program, trouble: Trouble, mutant?: Mutant): Promise<Played> {
+async function play(
+  seed: string,
+  world: WorldName,
+  program: Program,
+  trouble: Trouble,
+  mutant?: Mutant,
+): Promise<Played> {
   const witness = new Witness(program)
   const { retention, timetable } = program
   const first = interpreter(witness, { version: 1, retention })
@@ -94,7 +105,9 @@ async function play(seed: string, world: WorldName, program: Program, trouble: T
     outside.play(life, begin)
     await untilAllHasEnded(cloud, workers, outside, program, begin)
     const runs = failures.length === 0 ? await storedRuns(cloud) : []
-    for (const run of runs) if (run.createdAt >= begin - trouble.skew) frames += await check(run, { cloud, trouble, witness, outside }, failures)
+    for (const run of runs)
+      if (run.createdAt >= begin - trouble.skew)
+        frames += await check(run, { cloud, trouble, witness, outside }, failures)
   }
   await live(1, START)
   if (timetable && failures.length === 0) await checkTimetable(timetable, START, cloud, failures)
@@ -103,7 +116,13 @@ async function play(seed: string, world: WorldName, program: Program, trouble: T
     await live(2, cloud.clock.now() + retention + 3_600_000)
   }
   const stats = { frames, effects: witness.effects.length, virtualMs: cloud.clock.now() - START, blows: cloud.blows }
-  return { failures, outcome: outside.outcome ?? 'none', trace: cloud.ledger.trace, history: cloud.ledger.history(), stats }
+  return {
+    failures,
+    outcome: outside.outcome ?? 'none',
+    trace: cloud.ledger.trace,
+    history: cloud.ledger.history(),
+    stats,
+  }
 }
 
 /** The workflow of schedules' own runs comes with any schedule. */
@@ -117,7 +136,13 @@ async function storedRuns(cloud: Cloud): Promise<RunRecord[]> {
   return (await Promise.all(cloud.runIds('all').map((id) => store.get(id)))).filter((run) => run !== undefined)
 }
 
-async function untilAllHasEnded(cloud: Cloud, workers: SimulatedWorkers, outside: Outside, program: Program, begin: number): Promise<void> {
+async function untilAllHasEnded(
+  cloud: Cloud,
+  workers: SimulatedWorkers,
+  outside: Outside,
+  program: Program,
+  begin: number,
+): Promise<void> {
   const lookEveryMs = program.isSlow ? 20 * LOOK_EVERY_MS : LOOK_EVERY_MS
   let endedAt: number | undefined
   let lookAt = begin + lookEveryMs
@@ -130,7 +155,10 @@ async function untilAllHasEnded(cloud: Cloud, workers: SimulatedWorkers, outside
       lookAt = next + lookEveryMs
     }
     if (!(await cloud.step())) break
-    if (++moments > MOST_MOMENTS) cloud.failures.push(`goes round in circles: ${MOST_MOMENTS} moments, and still open: ${await describeOpen(cloud)}`)
+    if (++moments > MOST_MOMENTS)
+      cloud.failures.push(
+        `goes round in circles: ${MOST_MOMENTS} moments, and still open: ${await describeOpen(cloud)}`,
+      )
     const now = cloud.clock.now()
     const open = cloud.runIds('open')
     if (outside.hasStarted && !open.includes('root')) await outside.noteOutcome()
@@ -150,5 +178,7 @@ async function describeOpen(cloud: Cloud): Promise<string> {
   const { store } = cloud.observer()
   const open = await Promise.all(cloud.runIds('open').map((id) => store.get(id)))
   if (cloud.runIds('all').length === 0) return 'the run was never created'
-  return (open as RunRecord[]).map((run) => `'${run.id}' ${run.status} ${run.error?.message ?? ''} ${JSON.stringify(run.waitingFor ?? [])}`).join('; ')
+  return (open as RunRecord[])
+    .map((run) => `'${run.id}' ${run.status} ${run.error?.message ?? ''} ${JSON.stringify(run.waitingFor ?? [])}`)
+    .join('; ')
 }

@@ -11,15 +11,22 @@ describe.each(WORLDS)('the simulator, on the %s world,', (world) => {
   it(`finds nothing wrong in ${BUDGET} seeds (${family}-0 …)`, async () => {
     for (let i = 0; i < BUDGET; i++) {
       const { seed, failures } = await simulate(`${family}-${i}`, world)
-      expect(failures, `replay it with: npm run sim -- --world ${world} --seed ${seed}, and add it to failed-seeds.json`).toEqual([])
+      expect(
+        failures,
+        `replay it with: npm run sim -- --world ${world} --seed ${seed}, and add it to failed-seeds.json`,
+      ).toEqual([])
     }
   })
 
   it('does exactly the same with the same seed', async () => {
-    for (const seed of ['same-1', 'same-2', 'same-3', 'same-4', 'same-5']) expect(await simulate(seed, world)).toEqual(await simulate(seed, world))
+    for (const seed of ['same-1', 'same-2', 'same-3', 'same-4', 'same-5'])
+      expect(await simulate(seed, world)).toEqual(await simulate(seed, world))
   })
 
-  it.each(Object.entries(MUTANTS).filter(([, { found }]) => found.includes(world)))('finds the planted bug "%s" within 200 seeds', async (_name, mutant) => {
-    expect(await findPlanted(mutant, world)).toBeTruthy()
-  })
+  it.each(Object.entries(MUTANTS).filter(([, { found }]) => found.includes(world)))(
+    'finds the planted bug "%s" within 200 seeds',
+    async (_name, mutant) => {
+      expect(await findPlanted(mutant, world)).toBeTruthy()
+    },
+  )
 })

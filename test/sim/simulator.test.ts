@@ -4,7 +4,10 @@ import { MUTANTS } from './mutants.ts'
 import { findPlanted } from './planted.ts'
 import { simulate, WORLDS, type WorldName } from './simulate.ts'
 
-const failedOnce = JSON.parse(readFileSync(new URL('./failed-seeds.json', import.meta.url), 'utf8')) as { world: WorldName; seed: string }[]
+const failedOnce = JSON.parse(readFileSync(new URL('./failed-seeds.json', import.meta.url), 'utf8')) as {
+  world: WorldName
+  seed: string
+}[]
 /** As many as take seconds, and the bugs that are found soonest: `npm run test:long` has many more seeds, and every planted bug. */
 const SEEDS = 8
 const FOUND_SOON = ['ack before commit', 'schedule not revived']
@@ -13,7 +16,10 @@ describe.each(WORLDS)('the simulator, on the %s world,', (world) => {
   it(`finds nothing wrong in ${SEEDS} seeds`, async () => {
     for (let i = 0; i < SEEDS; i++) {
       const { seed, failures } = await simulate(`suite-${i}`, world)
-      expect(failures, `replay it with: npm run sim -- --world ${world} --seed ${seed}, and add it to failed-seeds.json`).toEqual([])
+      expect(
+        failures,
+        `replay it with: npm run sim -- --world ${world} --seed ${seed}, and add it to failed-seeds.json`,
+      ).toEqual([])
     }
   })
 
@@ -28,6 +34,7 @@ describe.each(WORLDS)('the simulator, on the %s world,', (world) => {
 
 describe('the simulator', () => {
   it('finds nothing wrong in the seeds that once failed', async () => {
-    for (const { world, seed } of failedOnce) expect((await simulate(seed, world)).failures, `${world} ${seed}`).toEqual([])
+    for (const { world, seed } of failedOnce)
+      expect((await simulate(seed, world)).failures, `${world} ${seed}`).toEqual([])
   })
 })

@@ -19,7 +19,11 @@ export function after<T, R>(answer: T | Promise<T>, next: (value: T) => R | Prom
 }
 
 /** Notes which frames the rules are told are written. */
-export function noting(storage: Storage, ledger: Ledger, onAppend?: (run: StoredRun, frame: Parameters<Storage['append']>[1]) => void): Storage {
+export function noting(
+  storage: Storage,
+  ledger: Ledger,
+  onAppend?: (run: StoredRun, frame: Parameters<Storage['append']>[1]) => void,
+): Storage {
   return replacing(storage, {
     append: (run, frame) =>
       after(storage.append(run, frame), (isWritten) => {

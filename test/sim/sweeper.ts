@@ -15,7 +15,11 @@ export class Sweeper {
   private next = 0
   private cancel = () => {}
 
-  constructor(clock: VirtualClock, { everyMs, laziestMs }: { everyMs: number; laziestMs: number }, sweep: () => Promise<void>) {
+  constructor(
+    clock: VirtualClock,
+    { everyMs, laziestMs }: { everyMs: number; laziestMs: number },
+    sweep: () => Promise<void>,
+  ) {
     this.clock = clock
     this.everyMs = everyMs
     this.laziestMs = laziestMs

@@ -41,9 +41,16 @@ export async function sync(client: Client, timetable: Timetable, after: number):
 }
 
 /** Each plan that the code had for long has started something in its time. */
-export async function checkTimetable({ periods }: Timetable, begin: number, cloud: Cloud, failures: string[]): Promise<void> {
+export async function checkTimetable(
+  { periods }: Timetable,
+  begin: number,
+  cloud: Cloud,
+  failures: string[],
+): Promise<void> {
   const { store } = cloud.observer()
-  const ticks = (await Promise.all(cloud.runIds('all').map((id) => store.get(id)))).filter((run) => run?.workflow === TICK)
+  const ticks = (await Promise.all(cloud.runIds('all').map((id) => store.get(id)))).filter(
+    (run) => run?.workflow === TICK,
+  )
   for (const { from, to } of periods) {
     const isIn = ticks.some((run) => run!.createdAt >= begin + from && run!.createdAt < begin + to + 10 * MINUTE)
     if (!isIn) failures.push(`the schedule that the code had from minute ${from / MINUTE} to ${to / MINUTE} never ran`)

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../sdk/engine/random.ts'
+import type { SeededRandom } from '../../sdk/base/random.ts'
 import { type Habits, MOODY } from './aws/aws-in-memory.ts'
 
 /** How bad a world is. Every probability is per call or per message. */
@@ -62,7 +62,11 @@ export function generateTrouble(random: SeededRandom): Trouble {
     loseAnswer: some(0.05),
     noRoom: some(0.1),
     habits: {
-      dynamodb: { ...MOODY.dynamodb, ...(random.next() < 0.5 && { ttlLagMs: [0, 0] }), ...(random.next() < 0.3 && { indexLagMs: [0, 0] }) },
+      dynamodb: {
+        ...MOODY.dynamodb,
+        ...(random.next() < 0.5 && { ttlLagMs: [0, 0] }),
+        ...(random.next() < 0.3 && { indexLagMs: [0, 0] }),
+      },
       queue: random.next() < 0.3 ? {} : MOODY.queue,
       scheduler: random.next() < 0.3 ? {} : MOODY.scheduler,
     },

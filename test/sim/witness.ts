@@ -1,5 +1,5 @@
-import type { JournalEvent } from '../../sdk/engine/events.ts'
-import { hasEnded } from '../../sdk/ports.ts'
+import type { JournalEvent } from '../../sdk/base/events.ts'
+import { hasEnded } from '../../sdk/ports/run.ts'
 import type { TaskPayload } from '../../sdk/tasks/wire.ts'
 import { type Cloud, currentProcess, delay, START } from './cloud.ts'
 import type { Effects } from './interpreter.ts'
@@ -57,7 +57,8 @@ export class Witness implements Effects {
     for (const [other, { since, epoch }] of this.inside) {
       if (other === key) continue
       const state = await stateOf(other)
-      const isOver = !state || hasEnded(state.status) || state.status === 'stuck' || state.epoch !== epoch || now - since > LEASE_MS
+      const isOver =
+        !state || hasEnded(state.status) || state.status === 'stuck' || state.epoch !== epoch || now - since > LEASE_MS
       if (!isOver) this.say(`limit: ${key} came in while ${other} was inside`)
       this.inside.delete(other)
     }
@@ -92,8 +93,10 @@ export class Witness implements Effects {
   /** One key, one operation; and the other way round. */
   private checkOwner(owner: string, key: string): void {
     const [otherKey, otherOwner] = [this.keyOf.get(owner), this.ownerOf.get(key)]
-    if (otherKey !== undefined && otherKey !== key) this.say(`operation ${owner} had the key ${otherKey} and now has ${key}`)
-    if (otherOwner !== undefined && otherOwner !== owner) this.say(`the key ${key} belongs to ${otherOwner} and to ${owner}`)
+    if (otherKey !== undefined && otherKey !== key)
+      this.say(`operation ${owner} had the key ${otherKey} and now has ${key}`)
+    if (otherOwner !== undefined && otherOwner !== owner)
+      this.say(`the key ${key} belongs to ${otherOwner} and to ${owner}`)
     this.keyOf.set(owner, key)
     this.ownerOf.set(key, owner)
   }
@@ -101,7 +104,10 @@ export class Witness implements Effects {
   /** I3: a body begins only when everything is durable that its code has seen. */
   private checkDurable(earlier: string, owner: string): void {
     const key = this.keyOf.get(earlier)
-    if (key !== undefined && !this.isWritten(earlier, key, ({ type }) => type === 'step.completed' || type === 'step.failed'))
+    if (
+      key !== undefined &&
+      !this.isWritten(earlier, key, ({ type }) => type === 'step.completed' || type === 'step.failed')
+    )
       this.say(`I3: ${owner} began before the result of ${earlier} was written`)
   }
 

@@ -1,4 +1,4 @@
-import type { World } from '../../sdk/ports.ts'
+import type { World } from '../../sdk/ports/world.ts'
 import { TaskBroker } from '../../sdk/tasks/broker.ts'
 import type { TaskPayload } from '../../sdk/tasks/wire.ts'
 import { type Cloud, delay, type Process } from './cloud.ts'
@@ -59,8 +59,15 @@ export class SimulatedWorkers {
     this.did(payload, process)
     if (ms > 0) await delay(ms, process)
     const outcome =
-      attempt <= failures ? ({ action: 'fail', error: `${name} fails ${attempt}` } as const) : ({ action: 'complete', output: `${name} ok` } as const)
-    await broker.resolve(payload.task_id, { attempt, iteration, key: `${process.id} ${payload.task_id} ${attempt}`, ...outcome })
+      attempt <= failures
+        ? ({ action: 'fail', error: `${name} fails ${attempt}` } as const)
+        : ({ action: 'complete', output: `${name} ok` } as const)
+    await broker.resolve(payload.task_id, {
+      attempt,
+      iteration,
+      key: `${process.id} ${payload.task_id} ${attempt}`,
+      ...outcome,
+    })
     this.comeSoon()
   }
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { eventToJson, eventWithoutPayloads } from '../../functions/http/run-json.ts'
+import { replayUpTo } from '../../sdk/client/time-travel.ts'
 import { type HistoryEvent, workflow } from '../../sdk/index.ts'
 import { assertHistory, normaliseHistory, replayHistory, testEnv, toMatchHistory } from '../../sdk/testing/index.ts'
-import { replayUpTo } from '../../sdk/time-travel.ts'
 
 describe('the test kit', () => {
   it('really replays at every resume: memory is dropped at each suspension', async () => {
@@ -37,7 +37,9 @@ describe('the test kit', () => {
   })
 
   it('is repeatable: the same seed gives the same history', async () => {
-    const w = workflow('w', async (ctx) => ctx.step('flaky', ({ attempt }) => (attempt < 3 ? Promise.reject(new Error('no')) : ctx.info.runId)))
+    const w = workflow('w', async (ctx) =>
+      ctx.step('flaky', ({ attempt }) => (attempt < 3 ? Promise.reject(new Error('no')) : ctx.info.runId)),
+    )
     const history = async () => {
       const env = await testEnv({ workflows: [w], seed: 7 })
       const run = await env.start(w, undefined)
@@ -106,7 +108,9 @@ describe('golden histories', () => {
     const exported = { events: (await recorded()).map((event) => eventToJson(event, true)), generation: 0 }
     expect(await replayHistory(w, exported, 2)).toEqual([{ id: 'nap', kind: 'sleep' }])
     const bare = { events: exported.events.map(eventWithoutPayloads) }
-    await expect(replayHistory(w, bare)).rejects.toThrow("this history lacks the payloads of 'step.completed', which a replay needs; ask for it with payloads")
+    await expect(replayHistory(w, bare)).rejects.toThrow(
+      "this history lacks the payloads of 'step.completed', which a replay needs; ask for it with payloads",
+    )
   })
 
   describe('of a workflow with a schema', () => {
@@ -138,10 +142,14 @@ describe('golden histories', () => {
     })
 
     it('of a batch are replayed with the list of inputs', async () => {
-      const batched = workflow('b', { input: z.object({ n: z.number().default(7) }), batch: { size: 2, wait: '1m' } }, async (ctx, inputs) => {
-        seen.push(inputs)
-        await ctx.sleep('nap', '1h')
-      })
+      const batched = workflow(
+        'b',
+        { input: z.object({ n: z.number().default(7) }), batch: { size: 2, wait: '1m' } },
+        async (ctx, inputs) => {
+          seen.push(inputs)
+          await ctx.sleep('nap', '1h')
+        },
+      )
       const env = await testEnv({ workflows: [batched] })
       const run = await env.start(batched, {})
       await env.start(batched, { n: 8 })

@@ -18,7 +18,17 @@ describe('the traces of a run of 40 days over three killed processes', () => {
     const names = collector.spans.map(({ name }) => name)
     expect(names.sort()).toEqual(
       [
-        ...['order', 'reserve', 'charge', 'sleep cool down begins', 'sleep cool down ends', 'pack', 'send', 'child shipping begins', 'child shipping ends'],
+        ...[
+          'order',
+          'reserve',
+          'charge',
+          'sleep cool down begins',
+          'sleep cool down ends',
+          'pack',
+          'send',
+          'child shipping begins',
+          'child shipping ends',
+        ],
         ...['run completed', 'shipping', 'label', 'run completed'],
       ].sort(),
     )
@@ -40,7 +50,10 @@ describe('the traces of a run of 40 days over three killed processes', () => {
     expect(collector.requests.length).toBeGreaterThan(2)
     for (const { body } of collector.requests) {
       const spans = readSpans(body)
-      const [first, last] = [Math.min(...spans.map(({ startMs }) => startMs)), Math.max(...spans.map(({ endMs }) => endMs))]
+      const [first, last] = [
+        Math.min(...spans.map(({ startMs }) => startMs)),
+        Math.max(...spans.map(({ endMs }) => endMs)),
+      ]
       expect(body.length).toBeLessThanOrEqual(MOST_BYTES)
       expect(spans.length).toBeLessThanOrEqual(MOST_SPANS)
       expect(last - first).toBeLessThanOrEqual(LONGEST_MS)

@@ -37,7 +37,9 @@ describe('the limits of a request', () => {
   })
 
   it('are 5 MB, and the order stays', async () => {
-    const { bodies } = await sent(Array.from({ length: 100 }, (_, n) => span(n, NOW, NOW, { long: 'x'.repeat(100_000) })))
+    const { bodies } = await sent(
+      Array.from({ length: 100 }, (_, n) => span(n, NOW, NOW, { long: 'x'.repeat(100_000) })),
+    )
     expect(bodies.length).toBeGreaterThan(1)
     for (const body of bodies) expect(body.length).toBeLessThanOrEqual(MOST_BYTES)
     expect(bodies.flatMap(readSpans).map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, n) => `s${n}`))
@@ -62,7 +64,10 @@ describe('a span that nobody would take any more', () => {
       ...old,
       startMs: NOW - 5_000,
       endMs: NOW,
-      attributes: { 'overwinter.started_at': '2026-05-17T23:59:55.000Z', 'overwinter.ended_at': '2026-05-18T00:00:00.000Z' },
+      attributes: {
+        'overwinter.started_at': '2026-05-17T23:59:55.000Z',
+        'overwinter.ended_at': '2026-05-18T00:00:00.000Z',
+      },
     })
   })
 

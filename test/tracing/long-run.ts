@@ -30,9 +30,14 @@ export async function longRun(): Promise<Collector> {
 }
 
 function untilKilled(args: string[], isOver: (line: string) => boolean | Promise<boolean>): Promise<void> {
-  const child = spawn(process.execPath, ['--conditions=overwinter-source', script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--conditions=overwinter-source', script, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   return new Promise((resolve, reject) => {
-    const patience = setTimeout(() => child.kill('SIGKILL') && reject(new Error(`nothing came of ${args.join(' ')}`)), PATIENCE_MS)
+    const patience = setTimeout(
+      () => child.kill('SIGKILL') && reject(new Error(`nothing came of ${args.join(' ')}`)),
+      PATIENCE_MS,
+    )
     createInterface({ input: child.stdout }).on('line', async (line) => {
       if (await isOver(line)) child.kill('SIGKILL')
     })

@@ -26,8 +26,10 @@ export function readSpans(request: Buffer): ReadSpan[] {
     }))
 }
 
-const messages = (fields: Fields, field: number): Fields[] => (fields.get(field) ?? []).map((value) => fieldsOf(value as Buffer))
-const hex = (fields: Fields, field: number): string => ((fields.get(field)?.[0] as Buffer | undefined) ?? Buffer.alloc(0)).toString('hex')
+const messages = (fields: Fields, field: number): Fields[] =>
+  (fields.get(field) ?? []).map((value) => fieldsOf(value as Buffer))
+const hex = (fields: Fields, field: number): string =>
+  ((fields.get(field)?.[0] as Buffer | undefined) ?? Buffer.alloc(0)).toString('hex')
 
 function fieldsOf(bytes: Buffer): Fields {
   const fields: Fields = new Map()
@@ -43,7 +45,12 @@ function fieldsOf(bytes: Buffer): Fields {
   const take = (length: number): Buffer => bytes.subarray(at, (at += length))
   while (at < bytes.length) {
     const tag = Number(varint())
-    const read = { 0: varint, 1: () => take(8).readBigUInt64LE(), 2: () => take(Number(varint())), 5: () => BigInt(take(4).readUInt32LE()) }[tag & 7]
+    const read = {
+      0: varint,
+      1: () => take(8).readBigUInt64LE(),
+      2: () => take(Number(varint())),
+      5: () => BigInt(take(4).readUInt32LE()),
+    }[tag & 7]
     if (!read) throw new Error(`there is no wire type ${tag & 7}`)
     fields.set(tag >> 3, [...(fields.get(tag >> 3) ?? []), read()])
   }

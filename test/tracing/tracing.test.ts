@@ -21,7 +21,12 @@ beforeEach(async () => {
 afterEach(() => collector[Symbol.asyncDispose]())
 
 const open = (options: Pick<LocalOptions, 'workflows'> & Partial<LocalOptions>) =>
-  Local.open({ path: ':memory:', log: () => {}, tracing: { endpoint: `${collector.url}/v1/traces`, onDropped: (count) => (dropped += count) }, ...options })
+  Local.open({
+    path: ':memory:',
+    log: () => {},
+    tracing: { endpoint: `${collector.url}/v1/traces`, onDropped: (count) => (dropped += count) },
+    ...options,
+  })
 const names = () => collector.spans.map(({ name }) => name)
 const spanNamed = (name: string) => collector.spans.find((span) => span.name === name)!
 
@@ -32,7 +37,10 @@ describe('tracing', () => {
     await run.result()
     await local.close()
     expect(names()).toEqual(['hello', 'greet', 'run completed'])
-    expect(collector.requests[0]).toMatchObject({ path: '/v1/traces', headers: { 'content-type': 'application/x-protobuf' } })
+    expect(collector.requests[0]).toMatchObject({
+      path: '/v1/traces',
+      headers: { 'content-type': 'application/x-protobuf' },
+    })
   })
 
   it('has the spans that can be worked out from the history afterwards', async () => {
@@ -42,7 +50,9 @@ describe('tracing', () => {
     const run = (await local.world.store.get(runId))!
     const later = spansOf({ ...run, runId, begunAt: run.startedAt! }, await local.world.store.frames(runId))
     await local.close()
-    const [told, worked] = [collector.spans, later].map((spans) => spans.map(({ traceId, spanId, name, startMs }) => ({ traceId, spanId, name, startMs })))
+    const [told, worked] = [collector.spans, later].map((spans) =>
+      spans.map(({ traceId, spanId, name, startMs }) => ({ traceId, spanId, name, startMs })),
+    )
     expect(told).toEqual(worked)
   })
 
@@ -54,7 +64,10 @@ describe('tracing', () => {
       const local = await open({ workflows: [hello], tracing: true })
       await (await local.start(hello, 'Ada')).result()
       await local.close()
-      expect(collector.requests[0]).toMatchObject({ path: '/base/v1/traces', headers: { 'x-key': 'a b', 'x-other': '2' } })
+      expect(collector.requests[0]).toMatchObject({
+        path: '/base/v1/traces',
+        headers: { 'x-key': 'a b', 'x-other': '2' },
+      })
       delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT
       const quiet = await open({ workflows: [hello], tracing: true })
       await (await quiet.start(hello, 'Ada')).result()
@@ -104,7 +117,9 @@ describe('tracing', () => {
   })
 
   it('has of errors only what is stored where a codec hides them', async () => {
-    const fail = workflow('fail', (ctx) => ctx.step('fail', () => Promise.reject(new Error('CANARY is not there')), { retry: { attempts: 1 } }))
+    const fail = workflow('fail', (ctx) =>
+      ctx.step('fail', () => Promise.reject(new Error('CANARY is not there')), { retry: { attempts: 1 } }),
+    )
     const local = await open({ workflows: [fail], codec: shroud().codec })
     await (await local.start(fail)).result().catch(() => {})
     await local.close()
@@ -157,7 +172,9 @@ describe('the body of a step', () => {
     const local = await open({ workflows: [look] })
     await (await local.start(look)).result()
     await local.close()
-    const told = collector.spans.filter(({ name, parentSpanId }) => name === 'look' && parentSpanId).map(({ traceId, spanId }) => `${traceId} ${spanId}`)
+    const told = collector.spans
+      .filter(({ name, parentSpanId }) => name === 'look' && parentSpanId)
+      .map(({ traceId, spanId }) => `${traceId} ${spanId}`)
     expect(told).toHaveLength(2)
     expect(seen).toEqual(told)
   })
@@ -170,14 +187,26 @@ describe('the log', () => {
       ctx.log.info('before')
       await ctx.step('speak', () => ctx.log.info('inside', { extra: 1 }))
     })
-    const local = await open({ workflows: [talk], log: (_level, message, fields) => lines.push({ message, ...fields }) })
+    const local = await open({
+      workflows: [talk],
+      log: (_level, message, fields) => lines.push({ message, ...fields }),
+    })
     const { runId } = await local.start(talk)
     await local.result(runId)
     await local.close()
     const [root, speak] = [collector.spans[0]!, spanNamed('speak')]
     expect(lines).toEqual([
       { message: 'before', runId, workflow: 'talk', traceId: root.traceId, spanId: root.spanId },
-      { message: 'inside', runId, workflow: 'talk', step: 'speak', attempt: 1, extra: 1, traceId: root.traceId, spanId: speak.spanId },
+      {
+        message: 'inside',
+        runId,
+        workflow: 'talk',
+        step: 'speak',
+        attempt: 1,
+        extra: 1,
+        traceId: root.traceId,
+        spanId: speak.spanId,
+      },
     ])
   })
 })

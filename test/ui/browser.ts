@@ -5,7 +5,8 @@ import { PATIENCE_MS } from '../outside/patience.ts'
 const CHROMIUM = '/usr/bin/chromium'
 
 export async function openBrowser(): Promise<Browser> {
-  if (!existsSync(CHROMIUM)) throw new Error(`these tests drive ${CHROMIUM}, and it is not there: apt-get update && apt-get install -y chromium`)
+  if (!existsSync(CHROMIUM))
+    throw new Error(`these tests drive ${CHROMIUM}, and it is not there: apt-get update && apt-get install -y chromium`)
   return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
 }
 
@@ -19,13 +20,19 @@ export interface WatchedPage {
   requests: string[]
 }
 
-export async function openPage(browser: Browser, base: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+export async function openPage(
+  browser: Browser,
+  base: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   const page = await context.newPage()
   page.setDefaultTimeout(PATIENCE_MS / 4)
   const watched: WatchedPage = { page, offences: [], foreign: [], requests: [] }
   await page.exposeFunction('reportOffence', (text: string) => void watched.offences.push(text))
-  await page.addInitScript("addEventListener('securitypolicyviolation', (event) => reportOffence(event.violatedDirective + ' ' + event.blockedURI))")
+  await page.addInitScript(
+    "addEventListener('securitypolicyviolation', (event) => reportOffence(event.violatedDirective + ' ' + event.blockedURI))",
+  )
   page.on('pageerror', (error) => void watched.offences.push(String(error.stack ?? error)))
   page.on('console', (message) => {
     if (/Content Security Policy|Refused to/i.test(message.text())) watched.offences.push(message.text())

@@ -21,13 +21,17 @@ test('all views together, script and style, are at most 60 KB compressed', async
 
 test('payloads are text: nothing puts markup into the page', () => {
   for (const { file, text } of sources)
-    expect(text, file).not.toMatch(/dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|style="|eval\(/)
+    expect(text, file).not.toMatch(
+      /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|style="|eval\(/,
+    )
 })
 
 test('of the product the page has only what is pure: views, layers, bounds, and what the wire looks like', () => {
-  const pure = /from '(\.\.\/)+sdk\/(views\/[\w-]+|definitions\/layers|flow\/bounds|http-client\/wire|engine\/(events|path-step))\.ts'/
+  const pure =
+    /from '(\.\.\/)+sdk\/(views\/[\w-]+|definitions\/layers|flow\/bounds|http-client\/wire|engine\/(events|path-step))\.ts'/
   for (const { file, text } of sources) {
     expect(text, file).not.toMatch(/from 'node:/)
-    for (const [statement] of text.matchAll(/^import (?!type\b)[^']*'[^']*'/gm)) if (statement.includes('/sdk/')) expect(statement, file).toMatch(pure)
+    for (const [statement] of text.matchAll(/^import (?!type\b)[^']*'[^']*'/gm))
+      if (statement.includes('/sdk/')) expect(statement, file).toMatch(pure)
   }
 })

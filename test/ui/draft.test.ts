@@ -5,8 +5,16 @@ import { fieldOf } from '../../dashboard/form/schema.ts'
 const schema = {
   type: 'object',
   properties: {
-    meta: { type: 'object', properties: { owner: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } }, required: ['owner'] },
-    opts: { type: 'object', properties: { labels: { type: 'array', items: { type: 'string' } } }, required: ['labels'] },
+    meta: {
+      type: 'object',
+      properties: { owner: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } },
+      required: ['owner'],
+    },
+    opts: {
+      type: 'object',
+      properties: { labels: { type: 'array', items: { type: 'string' } } },
+      required: ['labels'],
+    },
     id: { type: 'string' },
   },
   required: ['id'],

@@ -9,9 +9,17 @@ import { inDialog } from './stage.ts'
 const go = signal('go')
 const openai = limit('openai', { concurrency: 2, rate: 5, per: '1m' })
 const ask = workflow('ask', async (ctx) => ctx.step('ask', () => 1, { limit: openai }))
-const sync = workflow('sync', { singleton: { key: () => 'one', onConflict: 'queue-latest' } }, async (ctx) => void (await ctx.waitFor(go)))
+const sync = workflow(
+  'sync',
+  { singleton: { key: () => 'one', onConflict: 'queue-latest' } },
+  async (ctx) => void (await ctx.waitFor(go)),
+)
 const mail = workflow('mail', { rateLimit: { limit: 1, per: '1d' } }, async () => 1)
-const crawl = workflow('crawl', { concurrency: { limit: 1, key: () => 'a-tenant-with-a-long-name' } }, async (ctx) => void (await ctx.waitFor(go)))
+const crawl = workflow(
+  'crawl',
+  { concurrency: { limit: 1, key: () => 'a-tenant-with-a-long-name' } },
+  async (ctx) => void (await ctx.waitFor(go)),
+)
 
 let local: Local
 let server: Awaited<ReturnType<typeof serveLocal>>
@@ -38,7 +46,8 @@ async function onLimits(path: string, width = 1_280): Promise<Page> {
   return page
 }
 
-const fieldsOf = (page: Page) => page.locator('dialog input').evaluateAll((inputs) => inputs.map((input) => input.getAttribute('name')))
+const fieldsOf = (page: Page) =>
+  page.locator('dialog input').evaluateAll((inputs) => inputs.map((input) => input.getAttribute('name')))
 
 test('a limit is set by the fields that it takes; a singleton is not set', async () => {
   const page = await onLimits('')
@@ -76,7 +85,9 @@ test('the page of a limit bears its name once, larger than its text', async () =
   const page = await onLimits('/crawl:concurrency')
   expect(await page.locator('main :is(h1, h2)').allInnerTexts()).toEqual(['crawl:concurrency'])
   const size = async (selector: string) =>
-    Number.parseFloat((await page.evaluate(`getComputedStyle(document.querySelector('${selector}')).fontSize`)) as string)
+    Number.parseFloat(
+      (await page.evaluate(`getComputedStyle(document.querySelector('${selector}')).fontSize`)) as string,
+    )
   expect(await size('h1')).toBeGreaterThan(await size('.limit p'))
   await page.context().close()
 })
@@ -84,6 +95,7 @@ test('the page of a limit bears its name once, larger than its text', async () =
 test('on a telephone names in the table stay whole and rows low', async () => {
   const page = await onLimits('/crawl:concurrency', 360)
   const line = (await page.locator('.limit th').first().boundingBox())!.height
-  for (const row of await page.locator('.limit tbody tr').all()) expect((await row.boundingBox())!.height).toBeLessThan(2 * line)
+  for (const row of await page.locator('.limit tbody tr').all())
+    expect((await row.boundingBox())!.height).toBeLessThan(2 * line)
   await page.context().close()
 })

@@ -58,7 +58,10 @@ beforeAll(async () => {
 
 /** Said again before each look: a worker that is silent for a minute is gone. */
 const workerIsAlive = () =>
-  new WorkerDirectory(local.local.world).seen({ worker_id: 'worker-1', task_types: ['llm', 'ocr'], max_tasks: 1, language: 'python', transport: 'bridge' }, 1)
+  new WorkerDirectory(local.local.world).seen(
+    { worker_id: 'worker-1', task_types: ['llm', 'ocr'], max_tasks: 1, language: 'python', transport: 'bridge' },
+    1,
+  )
 
 /** Known only once something has gone wrong. */
 let incident: string
@@ -78,7 +81,10 @@ async function violations(page: Page): Promise<string[]> {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing in any view, ${colorScheme}`, async () => {
-    const { page, offences, foreign } = await openPage(local.browser, local.stage.base, { colorScheme, reducedMotion: 'reduce' })
+    const { page, offences, foreign } = await openPage(local.browser, local.stage.base, {
+      colorScheme,
+      reducedMotion: 'reduce',
+    })
     const found: Record<string, string[]> = {}
     for (const [path, sign] of [...Object.entries(VIEWS), [incident, 'main h1'] as const]) {
       await workerIsAlive()
@@ -122,13 +128,18 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 
 test('on a telephone no view is wider than the page', async () => {
-  const { page } = await openPage(local.browser, local.stage.base, { viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' })
+  const { page } = await openPage(local.browser, local.stage.base, {
+    viewport: { width: 360, height: 740 },
+    reducedMotion: 'reduce',
+  })
   const wide: string[] = []
   for (const [path, sign] of [...Object.entries(VIEWS), [incident, 'main h1'] as const]) {
     await workerIsAlive()
     await page.goto(`${local.stage.base}/ui${path}`)
     await page.locator(sign).first().waitFor({ state: 'attached' })
-    const widths = (await page.evaluate('[document.documentElement.scrollWidth, document.querySelector("main").scrollWidth]')) as number[]
+    const widths = (await page.evaluate(
+      '[document.documentElement.scrollWidth, document.querySelector("main").scrollWidth]',
+    )) as number[]
     if (Math.max(...widths) > 360) wide.push(`${path}: ${widths}`)
   }
   expect(wide).toEqual([])
@@ -145,7 +156,8 @@ test('what cannot be used looks so, in both themes', async () => {
     const alive = (await page.evaluate(look)) as Record<string, string>
     await page.evaluate("document.querySelector('.actions').disabled = true")
     const dead = (await page.evaluate(look)) as Record<string, string>
-    for (const what of ['backgroundColor', 'color', 'borderStyle']) expect([colorScheme, what, dead[what]]).not.toEqual([colorScheme, what, alive[what]])
+    for (const what of ['backgroundColor', 'color', 'borderStyle'])
+      expect([colorScheme, what, dead[what]]).not.toEqual([colorScheme, what, alive[what]])
     await page.context().close()
   }
 })

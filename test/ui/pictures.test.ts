@@ -2,16 +2,28 @@ import { expect, test } from 'vitest'
 import { cutAxis, trueAxis } from '../../dashboard/run/axis.ts'
 import { codeGraph } from '../../dashboard/run/code-graph.ts'
 import { comparison } from '../../dashboard/run/comparison.ts'
-import type { HistoryEvent } from '../../sdk/history.ts'
+import type { HistoryEvent } from '../../sdk/client/history.ts'
 import { timeline } from '../../sdk/views/timeline.ts'
 
 type Loose = { type: HistoryEvent['type']; at: number; n: string; [field: string]: unknown }
-const viewOf = (...events: Loose[]) => timeline([{ type: 'run.started', at: 0, n: '0.0', workflow: 'w', version: 1 }, ...events] as unknown as HistoryEvent[])
-const step = (id: string, from: number, at: number, n: string): Loose => ({ type: 'step.completed', id, at, ms: at - from, n })
+const viewOf = (...events: Loose[]) =>
+  timeline([
+    { type: 'run.started', at: 0, n: '0.0', workflow: 'w', version: 1 },
+    ...events,
+  ] as unknown as HistoryEvent[])
+const step = (id: string, from: number, at: number, n: string): Loose => ({
+  type: 'step.completed',
+  id,
+  at,
+  ms: at - from,
+  n,
+})
 const arrows = (...events: Loose[]) => codeGraph(viewOf(...events).rows).map(({ name, after }) => [name, after])
 
 test('a graph of code: one after the other, side by side, and no arrow that follows from others', () => {
-  expect(arrows(step('a', 0, 10, '1.0'), step('b', 10, 40, '2.0'), step('c', 10, 60, '3.0'), step('d', 60, 70, '4.0'))).toEqual([
+  expect(
+    arrows(step('a', 0, 10, '1.0'), step('b', 10, 40, '2.0'), step('c', 10, 60, '3.0'), step('d', 60, 70, '4.0')),
+  ).toEqual([
     ['step a', []],
     ['step b', ['step a']],
     ['step c', ['step a']],
@@ -20,7 +32,9 @@ test('a graph of code: one after the other, side by side, and no arrow that foll
 })
 
 test('quick steps of one Promise.all are side by side, also where each has a frame of its own', () => {
-  expect(arrows(step('a', 5, 6, '1.0'), step('b', 5, 7, '2.0'), step('c', 5, 7, '3.0'), step('d', 7, 8, '4.0'))).toEqual([
+  expect(
+    arrows(step('a', 5, 6, '1.0'), step('b', 5, 7, '2.0'), step('c', 5, 7, '3.0'), step('d', 7, 8, '4.0')),
+  ).toEqual([
     ['step a', []],
     ['step b', []],
     ['step c', []],
@@ -41,7 +55,15 @@ test('a loop is drawn as it goes round for the first time, and what comes behind
 })
 
 test('steps that are done in one frame ran side by side, even in no time; a sleep in the frame of a step comes after it', () => {
-  expect(arrows(step('a', 5, 5, '1.0'), step('b', 5, 5, '1.1'), { type: 'sleep.started', id: 's', at: 5, until: 9, n: '1.2' })).toEqual([
+  expect(
+    arrows(step('a', 5, 5, '1.0'), step('b', 5, 5, '1.1'), {
+      type: 'sleep.started',
+      id: 's',
+      at: 5,
+      until: 9,
+      n: '1.2',
+    }),
+  ).toEqual([
     ['step a', []],
     ['step b', []],
     ['sleep s', ['step a', 'step b']],
@@ -69,7 +91,12 @@ test('a comparison names what only one run did, what ended otherwise, and what t
   const here = viewOf(step('same', 0, 100, '1.0'), step('slow', 100, 400, '2.0'), step('mine', 400, 401, '3.0'), {
     ...{ type: 'step.failed', id: 'broken', at: 500, n: '4.0', attempt: 1, error: { name: 'Error', message: 'no' } },
   })
-  const there = viewOf(step('same', 0, 110, '1.0'), step('slow', 110, 150, '2.0'), step('broken', 150, 160, '3.0'), step('yours', 160, 170, '4.0'))
+  const there = viewOf(
+    step('same', 0, 110, '1.0'),
+    step('slow', 110, 150, '2.0'),
+    step('broken', 150, 160, '3.0'),
+    step('yours', 160, 170, '4.0'),
+  )
   expect(comparison(here, there).map(({ id, difference }) => [id, difference])).toEqual([
     ['same', undefined],
     ['slow', 'slower'],

@@ -9,7 +9,8 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close(0))
 
-const get = (path: string, headers: Record<string, string> = {}) => fetch(`${server.url}${path}`, { headers, redirect: 'manual' })
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(`${server.url}${path}`, { headers, redirect: 'manual' })
 
 test('a browser that opens the address of the server is led to the page, and nobody else is', async () => {
   const led = await get('/', { accept: 'text/html,application/xhtml+xml' })
@@ -36,12 +37,20 @@ test('script and style are kept for good under a name of their content, and the 
   expect((await get('/ui/runs', { 'if-none-match': etag })).status).toBe(304)
   const names = [...(await page.text()).matchAll(/\/ui\/(app-[0-9a-f]{12}\.(?:js|css))/g)].map(([, name]) => name!)
   expect(names).toHaveLength(2)
-  for (const name of names) expect((await get(`/ui/${name}`)).headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+  for (const name of names)
+    expect((await get(`/ui/${name}`)).headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
   expect((await get('/ui/app-000000000000.js')).status).toBe(404)
 })
 
 test('the page is told where it is', async () => {
-  const told = { name: 'local', isLocal: true, isReadOnly: false, hasChanges: true, hasReplay: true, version: expect.stringMatching(/^\d+\.\d+\.\d+/) }
+  const told = {
+    name: 'local',
+    isLocal: true,
+    isReadOnly: false,
+    hasChanges: true,
+    hasReplay: true,
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+  }
   expect(await (await get('/ui/config.json')).json()).toEqual(told)
 })
 

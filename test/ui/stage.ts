@@ -46,7 +46,9 @@ export class Api {
   }
 
   async count(query: string): Promise<number> {
-    return ((await (await fetch(`${this.base}/runs?${query}`, { headers: this.headers })).json()) as { runs: unknown[] }).runs.length
+    return (
+      (await (await fetch(`${this.base}/runs?${query}`, { headers: this.headers })).json()) as { runs: unknown[] }
+    ).runs.length
   }
 
   /** Until it is in that state, or in one of them. */
@@ -55,7 +57,8 @@ export class Api {
     for (;;) {
       const run = await this.get(id)
       if (statuses.includes(run.status)) return run
-      if (Date.now() > patientUntil) throw new Error(`run '${id}' is ${run.status}, not ${statuses.join(' or ')}: ${JSON.stringify(run)}`)
+      if (Date.now() > patientUntil)
+        throw new Error(`run '${id}' is ${run.status}, not ${statuses.join(' or ')}: ${JSON.stringify(run)}`)
       await setTimeout(LOOK_EVERY_MS)
     }
   }
@@ -65,4 +68,5 @@ export const open = (stage: Stage, path: string) => stage.page.goto(`${stage.bas
 /** The run's own page shows this state. */
 export const shows = (page: Page, status: string) => page.locator('.run-title .status', { hasText: status }).waitFor()
 /** The button of the dialog that is open. */
-export const inDialog = (page: Page, name: string | RegExp) => page.locator('dialog[open]').getByRole('button', { name })
+export const inDialog = (page: Page, name: string | RegExp) =>
+  page.locator('dialog[open]').getByRole('button', { name })

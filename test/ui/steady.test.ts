@@ -15,5 +15,8 @@ test('rows that are no longer met by the filter stay until they are let go', () 
 })
 
 test('what was loaded beyond the last row is put behind it', () => {
-  expect(steady([run('b'), run('a')], [run('c'), run('b'), run('a'), run('older')])).toEqual({ rows: [run('b'), run('a'), run('older')], arrived: 1 })
+  expect(steady([run('b'), run('a')], [run('c'), run('b'), run('a'), run('older')])).toEqual({
+    rows: [run('b'), run('a'), run('older')],
+    arrived: 1,
+  })
 })

@@ -41,7 +41,9 @@ test.each([
 ])('a page that %s asks for nothing while nobody sees it, and catches up when it is seen', async (_how, hasChanges) => {
   const { page, requests } = await openPage(local.browser, local.stage.base)
   await page.route('**/ui/config.json', (route) =>
-    route.fulfill({ json: { name: 'local', isLocal: true, isReadOnly: false, hasChanges, hasReplay: false, version: '0' } }),
+    route.fulfill({
+      json: { name: 'local', isLocal: true, isReadOnly: false, hasChanges, hasReplay: false, version: '0' },
+    }),
   )
   const id = `unseen-${hasChanges}`
   await page.addInitScript(`
@@ -88,7 +90,11 @@ test('401, 403 and 429 say what to do', async () => {
     [429, 'asked too often'],
   ] as const) {
     await page.route(`${base}/schedules`, (route) =>
-      route.fulfill({ status, contentType: 'application/problem+json', body: JSON.stringify({ title: 'No', detail: 'because', status }) }),
+      route.fulfill({
+        status,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({ title: 'No', detail: 'because', status }),
+      }),
     )
     await page.goto(`${base}/ui/schedules`)
     await page.locator('.trouble', { hasText: advice }).waitFor()
@@ -99,7 +105,16 @@ test('401, 403 and 429 say what to do', async () => {
 test('a read-only page offers nothing that changes anything', async () => {
   const { page } = await openPage(local.browser, local.stage.base)
   await page.route('**/ui/config.json', (route) =>
-    route.fulfill({ json: { name: 'shop.example', isLocal: false, isReadOnly: true, hasChanges: false, hasReplay: false, version: '0' } }),
+    route.fulfill({
+      json: {
+        name: 'shop.example',
+        isLocal: false,
+        isReadOnly: true,
+        hasChanges: false,
+        hasReplay: false,
+        version: '0',
+      },
+    }),
   )
   await local.stage.api.start('nap', 'looked-at', {})
   await page.goto(`${local.stage.base}/ui/runs/looked-at`)

@@ -20,26 +20,32 @@ const Order = z.object({
 })
 
 /** Retries, parallel steps, a wait for a person, and a child. */
-export const order = workflow('order', { input: Order, signals: [approved], tags: ['shop'] }, async (ctx, { customer, amount }) => {
-  await ctx.step('reserve', () => taking(12, { customer, shelf: 'A7' }))
-  await Promise.all([
-    ctx.step(
-      'charge',
-      async ({ attempt }) => {
-        await taking(25)
-        if (attempt === 1) throw new Error('the card terminal is busy')
-        return { charged: amount }
-      },
-      { retry: { attempts: 3, initial: 20 } },
-    ),
-    ctx.step('pack', () => taking(40, 'packed')),
-  ])
-  const { by } = await ctx.waitFor(approved)
-  const parcel = await ctx.run(parcels, { to: customer })
-  return { customer, by, parcel }
-})
+export const order = workflow(
+  'order',
+  { input: Order, signals: [approved], tags: ['shop'] },
+  async (ctx, { customer, amount }) => {
+    await ctx.step('reserve', () => taking(12, { customer, shelf: 'A7' }))
+    await Promise.all([
+      ctx.step(
+        'charge',
+        async ({ attempt }) => {
+          await taking(25)
+          if (attempt === 1) throw new Error('the card terminal is busy')
+          return { charged: amount }
+        },
+        { retry: { attempts: 3, initial: 20 } },
+      ),
+      ctx.step('pack', () => taking(40, 'packed')),
+    ])
+    const { by } = await ctx.waitFor(approved)
+    const parcel = await ctx.run(parcels, { to: customer })
+    return { customer, by, parcel }
+  },
+)
 
-export const parcels = workflow('parcels', async (ctx, { to }: { to: string }) => ctx.step('send', () => `parcel for ${to}`))
+export const parcels = workflow('parcels', async (ctx, { to }: { to: string }) =>
+  ctx.step('send', () => `parcel for ${to}`),
+)
 
 export const nap = workflow('nap', async (ctx, { name = 'Ada' }: { name?: string }) => {
   await ctx.step('lie down', () => `${name} lies down`)
@@ -56,7 +62,9 @@ async function isGatewayDown(): Promise<boolean> {
   const { GATEWAY_TABLE: TableName } = process.env
   if (!TableName) return gateway.isDown
   const { DynamoDBClient, GetItemCommand } = await import('@aws-sdk/client-dynamodb')
-  const { Item } = await new DynamoDBClient().send(new GetItemCommand({ TableName, Key: { id: { S: 'gateway' } }, ConsistentRead: true }))
+  const { Item } = await new DynamoDBClient().send(
+    new GetItemCommand({ TableName, Key: { id: { S: 'gateway' } }, ConsistentRead: true }),
+  )
   return Item?.isDown?.BOOL ?? true
 }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ChildRunError, recordError, StepError } from '../../sdk/engine/errors.ts'
+import { ChildRunError, recordError, StepError } from '../../sdk/base/errors.ts'
 import { fingerprint } from '../../sdk/views/fingerprint.ts'
 
-const of = (message: string, step = 'charge', error: Error = new Error(message)) => fingerprint('order', recordError(new StepError(step, 3, error)))
+const of = (message: string, step = 'charge', error: Error = new Error(message)) =>
+  fingerprint('order', recordError(new StepError(step, 3, error)))
 
 describe('a fingerprint', () => {
   it('is one for a thousand failures that differ in ids, numbers, times, addresses and quoted values', () => {
@@ -57,7 +58,13 @@ describe('a fingerprint', () => {
   it('is of the error that it began with, through steps and children', () => {
     const { name, step, says } = fingerprint(
       'order',
-      recordError(new StepError('ship', 1, new ChildRunError('c-7', 'failed', new StepError('pack:2', 3, new RangeError('no box of size 7 left'))))),
+      recordError(
+        new StepError(
+          'ship',
+          1,
+          new ChildRunError('c-7', 'failed', new StepError('pack:2', 3, new RangeError('no box of size 7 left'))),
+        ),
+      ),
     )
     expect({ name, step, says }).toEqual({ name: 'RangeError', step: 'pack', says: 'no box of size … left' })
   })
@@ -68,7 +75,10 @@ describe('a fingerprint', () => {
       message: '',
       stack: `Error\n    at lib (/app/node_modules/lib/index.js:1:1)\n    at ${where} (/app/workflows/order.ts:${line}:9)`,
     })
-    expect(fingerprint('order', thrown(5))).toEqual({ ...fingerprint('order', thrown(90)), says: 'at charge (/app/workflows/order.ts)' })
+    expect(fingerprint('order', thrown(5))).toEqual({
+      ...fingerprint('order', thrown(90)),
+      says: 'at charge (/app/workflows/order.ts)',
+    })
     expect(fingerprint('order', thrown(5)).id).not.toBe(fingerprint('order', thrown(5, 'refund')).id)
   })
 
@@ -78,7 +88,8 @@ describe('a fingerprint', () => {
   })
 
   it('of several errors at once is that of the first, so that those of other causes are others', () => {
-    const of = (message: string) => fingerprint('order', recordError(new AggregateError([new Error(message)], 'All promises were rejected')))
+    const of = (message: string) =>
+      fingerprint('order', recordError(new AggregateError([new Error(message)], 'All promises were rejected')))
     expect(of('no stock').says).toBe('no stock')
     expect(of('no card').id).not.toBe(of('no stock').id)
   })

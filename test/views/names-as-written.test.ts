@@ -3,7 +3,7 @@ import { limitTable } from '../../cli/limit-text.ts'
 import { runTable } from '../../cli/run-text.ts'
 import { timelineLine } from '../../cli/timeline.ts'
 import { workflow } from '../../sdk/index.ts'
-import type { RunSummary } from '../../sdk/ports.ts'
+import type { RunSummary } from '../../sdk/ports/run-lists.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { asWritten, meantRunId, runIdAsWritten } from '../../sdk/views/as-written.ts'
 import { awaited } from '../../sdk/views/awaited.ts'
@@ -27,7 +27,8 @@ describe('names with characters that identities escape', () => {
     expect(awaited(waitingFor![0]!)).toBe("the sleep 'rest ~ a bit: 1d'")
     expect((await env.client.why('a')).reason).toBe("waits for the sleep 'rest ~ a bit: 1d'")
     expect(view.status).toBe('sleeping')
-    for (const from of ['tool: search/docs', 'tool~2 search~1docs']) expect((await env.client.rerun('a', { from })).created).toBe(true)
+    for (const from of ['tool: search/docs', 'tool~2 search~1docs'])
+      expect((await env.client.rerun('a', { from })).created).toBe(true)
   })
 
   it('of the escape sign itself come back as they were', () => {
@@ -46,14 +47,27 @@ test('the ids of schedules’ runs show the names of the schedules, and are unde
 
 test('a limit with keys says that its numbers are for each of them, and how many are inside of all', () => {
   const gate = (key: string) => ({ key, inside: 3, holders: [], waiting: { count: 0 }, next: [] })
-  const limit = { name: 'gpu', code: { concurrency: 3 }, inForce: { concurrency: 3 }, isSet: false, paused: false, gates: ['a', 'b', 'c'].map(gate) }
+  const limit = {
+    name: 'gpu',
+    code: { concurrency: 3 },
+    inForce: { concurrency: 3 },
+    isSet: false,
+    paused: false,
+    gates: ['a', 'b', 'c'].map(gate),
+  }
   expect(limitTable([limit])).toMatch(/3 at once for each key +9 for 3 keys/)
 })
 
 test('a map of which 10 of 500 items failed is a bar that is failed to 2 %', () => {
   const failed = (i: number) => i < 10
   const events = Array.from({ length: 500 }, (_, i) => ({
-    ...{ type: failed(i) ? 'step.failed' : 'step.completed', id: `orders/${i}/charge`, at: 100 + i, ms: 50, n: `${i + 2}.0` },
+    ...{
+      type: failed(i) ? 'step.failed' : 'step.completed',
+      id: `orders/${i}/charge`,
+      at: 100 + i,
+      ms: 50,
+      n: `${i + 2}.0`,
+    },
     ...(failed(i) && { attempt: 1, error: { name: 'Error', message: 'no' } }),
   }))
   const map = { type: 'map', id: 'orders/', at: 0, n: '1.0', count: 500, digest: 'x' }

@@ -1,14 +1,26 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ErrorRecord, Frame, FrameEvent } from '../../sdk/engine/events.ts'
+import type { ErrorRecord, Frame, FrameEvent } from '../../sdk/base/events.ts'
 import { Hash } from '../../sdk/views/hash.ts'
 import { readTraceparent, SpanIds, type TracedRun, traceparentOf } from '../../sdk/views/span-ids.ts'
 import { type Span, SpanWriter, spansOf } from '../../sdk/views/spans.ts'
 
 const DAY = 86_400_000
 const BEGUN = Date.UTC(2026, 0, 1)
-const run: TracedRun = { runId: 'r-1', workflow: 'orders', version: 1, generation: 0, createdAt: BEGUN - 5, begunAt: BEGUN }
-const boom: ErrorRecord = { name: 'CardError', message: "card 4711 of 'Ada' was declined", code: 'E_CARD', stack: 'at charge (/app/pay.ts:1:1)' }
+const run: TracedRun = {
+  runId: 'r-1',
+  workflow: 'orders',
+  version: 1,
+  generation: 0,
+  createdAt: BEGUN - 5,
+  begunAt: BEGUN,
+}
+const boom: ErrorRecord = {
+  name: 'CardError',
+  message: "card 4711 of 'Ada' was declined",
+  code: 'E_CARD',
+  stack: 'at charge (/app/pay.ts:1:1)',
+}
 
 const frame = (seq: number, at: number, epoch: number, ...events: FrameEvent[]): Frame => ({ seq, at, epoch, events })
 const named = (spans: readonly Span[]) => spans.map(({ name }) => name)
@@ -16,7 +28,9 @@ const only = (spans: readonly Span[], name: string) => spans.find((span) => span
 
 describe('the spans of a history', () => {
   it('begin with a root that is as long as the first thing that happened, and is the parent of everything', () => {
-    const spans = spansOf(run, [frame(1, BEGUN + 300, 1, { type: 'step.completed', id: 'charge', ms: 250 }, { type: 'run.completed', dt: 1 })])
+    const spans = spansOf(run, [
+      frame(1, BEGUN + 300, 1, { type: 'step.completed', id: 'charge', ms: 250 }, { type: 'run.completed', dt: 1 }),
+    ])
     expect(named(spans)).toEqual(['orders', 'charge', 'run completed'])
     const [root, charge, end] = spans as [Span, Span, Span]
     expect(root).toMatchObject({ kind: 'server', startMs: BEGUN + 50, endMs: BEGUN + 300 })
@@ -39,14 +53,23 @@ describe('the spans of a history', () => {
     ])
     const begins = only(spans, 'sleep cool down begins')
     const ends = only(spans, 'sleep cool down ends')
-    expect([begins.startMs, begins.endMs, ends.startMs, ends.endMs]).toEqual([BEGUN, BEGUN, BEGUN + 40 * DAY, BEGUN + 40 * DAY])
+    expect([begins.startMs, begins.endMs, ends.startMs, ends.endMs]).toEqual([
+      BEGUN,
+      BEGUN,
+      BEGUN + 40 * DAY,
+      BEGUN + 40 * DAY,
+    ])
     expect(ends.links).toEqual([{ traceId: begins.traceId, spanId: begins.spanId, what: 'begin' }])
   })
 
   it('say of an error its name, its code and what its kind has in common, and nothing else of it', () => {
     const spans = spansOf(run, [frame(1, BEGUN, 1, { type: 'step.failed', id: 'charge:2', attempt: 3, error: boom })])
     const charge = only(spans, 'charge')
-    expect(charge.attributes).toEqual({ 'overwinter.run_id': 'r-1', 'overwinter.operation': 'charge:2', 'overwinter.attempt': 3 })
+    expect(charge.attributes).toEqual({
+      'overwinter.run_id': 'r-1',
+      'overwinter.operation': 'charge:2',
+      'overwinter.attempt': 3,
+    })
     expect(charge.error).toEqual({ name: 'CardError', code: 'E_CARD', says: 'card … of … was declined' })
     expect(JSON.stringify(spans)).not.toMatch(/4711|Ada|pay\.ts/)
   })
@@ -62,12 +85,25 @@ describe('the spans of a history', () => {
         { type: 'step.paused', id: 'b', name: 'p', until: BEGUN, data: secret },
         { type: 'wait.completed', id: 'c', from: 'm', payload: secret },
         { type: 'callback.completed', id: 'd', result: secret },
-        { type: 'child.started', id: 'e', run: 'r-1.e', workflow: 'w', version: 1, input: secret, onParentEnd: 'cancel' },
+        {
+          type: 'child.started',
+          id: 'e',
+          run: 'r-1.e',
+          workflow: 'w',
+          version: 1,
+          input: secret,
+          onParentEnd: 'cancel',
+        },
         { type: 'child.completed', id: 'e', result: secret },
         { type: 'task.dispatched', id: 'f', task: 't', input: secret },
         { type: 'task.completed', id: 'f', result: secret },
         { type: 'run.cancelRequested', from: 'm2', reason: 'CANARY' },
-        { type: 'step.failed', id: 'g', attempt: 1, error: { ...boom, fields: secret, cause: { ...boom, fields: secret } } },
+        {
+          type: 'step.failed',
+          id: 'g',
+          attempt: 1,
+          error: { ...boom, fields: secret, cause: { ...boom, fields: secret } },
+        },
         { type: 'run.completed', output: secret },
       ),
     ])
@@ -78,7 +114,9 @@ describe('the spans of a history', () => {
   it('link one generation to the root of the next', () => {
     const spans = spansOf(run, [frame(1, BEGUN, 1, { type: 'run.continued', dt: 1_500 })])
     const next = new SpanIds({ ...run, generation: 1, begunAt: BEGUN + 1_500 })
-    expect(only(spans, 'run continued').links).toEqual([{ traceId: next.traceId, spanId: next.root, what: 'next generation' }])
+    expect(only(spans, 'run continued').links).toEqual([
+      { traceId: next.traceId, spanId: next.root, what: 'next generation' },
+    ])
     expect(next.traceId).not.toBe(spans[0]!.traceId)
   })
 
@@ -90,8 +128,17 @@ describe('the spans of a history', () => {
   })
 
   it('leave to another run what a rerun has taken over from it', () => {
-    const taken = frame(1, BEGUN, 0, { type: 'run.rerun', of: 'r-0', generation: 0, from: 'b' }, { type: 'step.completed', id: 'a', ms: 5 })
-    expect(named(spansOf(run, [taken, frame(2, BEGUN + 9, 2, { type: 'step.completed', id: 'b' })]))).toEqual(['orders', 'b'])
+    const taken = frame(
+      1,
+      BEGUN,
+      0,
+      { type: 'run.rerun', of: 'r-0', generation: 0, from: 'b' },
+      { type: 'step.completed', id: 'a', ms: 5 },
+    )
+    expect(named(spansOf(run, [taken, frame(2, BEGUN + 9, 2, { type: 'step.completed', id: 'b' })]))).toEqual([
+      'orders',
+      'b',
+    ])
   })
 
   it('tell an attempt that a pause ended from the one that goes on behind it, as it was known before', () => {
@@ -247,17 +294,21 @@ describe('a traceparent', () => {
 
 describe('the hash', () => {
   it('is 64-bit FNV-1a of the UTF-8 bytes', () => {
-    expect([new Hash(), new Hash().with('a'), new Hash().with('foobar')].map(({ base36 }) => fromBase36(base36))).toEqual([
-      0xcbf29ce484222325n,
-      0xaf63dc4c8601ec8cn,
-      0x85944171f73967e8n,
-    ])
-    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => fromBase36(new Hash().with(text).base36) === bigHash(text)))
+    expect(
+      [new Hash(), new Hash().with('a'), new Hash().with('foobar')].map(({ base36 }) => fromBase36(base36)),
+    ).toEqual([0xcbf29ce484222325n, 0xaf63dc4c8601ec8cn, 0x85944171f73967e8n])
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        (text) => fromBase36(new Hash().with(text).base36) === bigHash(text),
+      ),
+    )
   })
 })
 
 /** What 36 digits mean, digit by digit: a number would lose the last of them. */
-const fromBase36 = (text: string): bigint => [...text].reduce((sum, digit) => sum * 36n + BigInt(Number.parseInt(digit, 36)), 0n)
+const fromBase36 = (text: string): bigint =>
+  [...text].reduce((sum, digit) => sum * 36n + BigInt(Number.parseInt(digit, 36)), 0n)
 
 function bigHash(text: string): bigint {
   let value = 0xcbf29ce484222325n

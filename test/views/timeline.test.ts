@@ -7,7 +7,9 @@ import { timeline } from '../../sdk/views/timeline.ts'
 type Loose = { type: HistoryEvent['type']; at: number; visit?: number; [field: string]: unknown }
 
 const history = (...events: Loose[]): HistoryEvent[] =>
-  [{ type: 'run.started', at: 0, workflow: 'w', version: 1 }, ...events].map((event, i) => ({ n: `${i}.0`, ...event }) as HistoryEvent)
+  [{ type: 'run.started', at: 0, workflow: 'w', version: 1 }, ...events].map(
+    (event, i) => ({ n: `${i}.0`, ...event }) as HistoryEvent,
+  )
 
 const error = { name: 'Error', message: 'no' }
 
@@ -48,8 +50,15 @@ test('attempts and what is between them are bars of one row', () => {
 
 test('a wait that nobody has ended is open, and ends with the run', () => {
   const waiting = history({ type: 'wait.started', id: 'approval', signal: 'approved', at: 5 })
-  expect(timeline(waiting).rows[0]).toMatchObject({ outcome: 'open', on: 'approved', bars: [{ kind: 'wait', from: 5, outcome: 'open' }] })
-  expect(timeline([...waiting, ...history({ type: 'run.cancelled', at: 50 }).slice(1)]).rows[0]).toMatchObject({ outcome: 'taken back', to: 50 })
+  expect(timeline(waiting).rows[0]).toMatchObject({
+    outcome: 'open',
+    on: 'approved',
+    bars: [{ kind: 'wait', from: 5, outcome: 'open' }],
+  })
+  expect(timeline([...waiting, ...history({ type: 'run.cancelled', at: 50 }).slice(1)]).rows[0]).toMatchObject({
+    outcome: 'taken back',
+    to: 50,
+  })
 })
 
 test('what lost a race is taken back when it is decided', () => {
@@ -68,7 +77,9 @@ test('what lost a race is taken back when it is decided', () => {
 })
 
 test('repeats and the items of a map are one row, with how many, how many failed and the median', () => {
-  const items = [10, 20, 90].map((ms, i): Loose => ({ type: 'step.completed', id: `orders/key-${i}/charge`, at: 100 + ms, ms }))
+  const items = [10, 20, 90].map(
+    (ms, i): Loose => ({ type: 'step.completed', id: `orders/key-${i}/charge`, at: 100 + ms, ms }),
+  )
   const { rows } = timeline(
     history(
       { type: 'map', id: 'orders/', count: 4, digest: '', at: 0 },
@@ -89,7 +100,9 @@ test('repeats and the items of a map are one row, with how many, how many failed
 })
 
 test('a step whose name is a number is not taken for the item of a map', () => {
-  const { rows } = timeline(history({ type: 'step.completed', id: '1', at: 1 }, { type: 'step.completed', id: '2', at: 2 }))
+  const { rows } = timeline(
+    history({ type: 'step.completed', id: '1', at: 1 }, { type: 'step.completed', id: '2', at: 2 }),
+  )
   expect(rows.map(({ id }) => id)).toEqual(['1', '2'])
 })
 

@@ -39,19 +39,29 @@ describe('why a run stands where it stands', () => {
 
   it('says which attempt failed, of how many, with what, and when the next one is due', async () => {
     const w = workflow('w', async (ctx) =>
-      ctx.step('charge', () => Promise.reject(new Error('card declined\nby the bank')), { retry: { attempts: 5, initial: '1h', jitter: false } }),
+      ctx.step('charge', () => Promise.reject(new Error('card declined\nby the bank')), {
+        retry: { attempts: 5, initial: '1h', jitter: false },
+      }),
     )
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w)
     await env.advance('90m')
     const { reason, waits } = await env.client.why(run.runId)
     expect(reason).toBe("waits for the next attempt of step 'charge'")
-    expect(waits).toMatchObject([{ kind: 'retry', evidence: ['attempt 2 of 5 failed: Error: card declined'], until: Date.parse('2026-01-01T02:00:00Z') }])
+    expect(waits).toMatchObject([
+      {
+        kind: 'retry',
+        evidence: ['attempt 2 of 5 failed: Error: card declined'],
+        until: Date.parse('2026-01-01T02:00:00Z'),
+      },
+    ])
   })
 
   it('says what the child it waits for waits for itself, and whether a worker is there for a task', async () => {
     const child = workflow('child', async (ctx) => ctx.sleep('long', '9d'))
-    const parent = workflow('parent', async (ctx) => Promise.all([ctx.run(child, undefined, { id: 'kid' }), ctx.task('llm', 1)]))
+    const parent = workflow('parent', async (ctx) =>
+      Promise.all([ctx.run(child, undefined, { id: 'kid' }), ctx.task('llm', 1)]),
+    )
     const env = await testEnv({ workflows: [parent, child] })
     const run = await env.start(parent)
     await env.settle()
@@ -70,7 +80,10 @@ describe('why a run stands where it stands', () => {
     const view = await run.get()
     const late = why(view, await run.history(), {}, view.wakeAt! + 10 * 60_000)
     expect(late.waits).toMatchObject([{ kind: 'sleep', overdueMs: 600_000 }])
-    expect(late.remedies[0]).toEqual({ what: 'its time has passed and nobody has looked at it: is a runner alive?', command: 'overwinter doctor' })
+    expect(late.remedies[0]).toEqual({
+      what: 'its time has passed and nobody has looked at it: is a runner alive?',
+      command: 'overwinter doctor',
+    })
     expect(why(view, await run.history(), {}, view.wakeAt! + 10_000).waits[0]).not.toHaveProperty('overdueMs')
   })
 
@@ -106,7 +119,10 @@ describe('why a run stands where it stands', () => {
     const w = workflow('w', async (ctx) => ctx.sleep('1d'))
     const env = await testEnv({ workflows: [w] })
     const later = await env.start(w, undefined, { delay: '2h', id: 'later' })
-    expect(await env.client.why('later')).toMatchObject({ reason: 'waits for its start', waits: [{ until: Date.parse('2026-01-01T02:00:00Z') }] })
+    expect(await env.client.why('later')).toMatchObject({
+      reason: 'waits for its start',
+      waits: [{ until: Date.parse('2026-01-01T02:00:00Z') }],
+    })
     await later.cancel('not needed')
     await env.settle()
     expect((await env.client.why('later')).reason).toBe('was cancelled: not needed')

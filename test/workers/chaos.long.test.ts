@@ -17,13 +17,21 @@ const KILL_EVERY_MS = 2_000
 const squares = workflow('squares', async (ctx, from: number) => {
   const numbers = Array.from({ length: TASKS_EACH }, (_, i) => from + i)
   const options = { heartbeatTimeout: '2s', retry: { attempts: 100 } } as const
-  return Promise.all(numbers.map((n) => ctx.task<number>('square', { n, ms: WORK_MS }, { name: `square-${n}`, ...options })))
+  return Promise.all(
+    numbers.map((n) => ctx.task<number>('square', { n, ms: WORK_MS }, { name: `square-${n}`, ...options })),
+  )
 })
 
 test('1,000 tasks over 4 workers, one of them killed every 2 s: every task is done, and each result is journaled once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'overwinter-chaos-'))
   await using _ = { [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }) }
-  await using server = await serveLocal({ path: join(folder, 'runs.db'), workflows: [squares], port: 0, workerToken: TOKEN, log: () => {} })
+  await using server = await serveLocal({
+    path: join(folder, 'runs.db'),
+    workflows: [squares],
+    port: 0,
+    workerToken: TOKEN,
+    log: () => {},
+  })
   const { local } = server
   const { typescript, python } = LANGUAGES
   const env = { URL: server.url, TOKEN }

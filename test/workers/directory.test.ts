@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { WorkerDirectory } from '../../sdk/tasks/directory.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
 
-const registration = (worker_id: string) => ({ worker_id, task_types: ['llm'], max_tasks: 1, language: 'go', transport: 'bridge' as const })
+const registration = (worker_id: string) => ({
+  worker_id,
+  task_types: ['llm'],
+  max_tasks: 1,
+  language: 'go',
+  transport: 'bridge' as const,
+})
 
 function open() {
   const calls = { count: 0 }
@@ -15,7 +21,10 @@ describe('a thousand workers', () => {
   it.each([
     ['numbered', (n: number) => `worker-${n}`],
     ['named after machines', (n: number) => `ip-10-0-${n >> 8}-${n & 255}.eu-west-1.compute.internal/llm`],
-    ['with ids made up at random', (n: number) => `${((n + 1) * 2_654_435_761).toString(36)}-${(n * 40_503).toString(16)}`],
+    [
+      'with ids made up at random',
+      (n: number) => `${((n + 1) * 2_654_435_761).toString(36)}-${(n * 40_503).toString(16)}`,
+    ],
   ])('that are %s make no partition hot, and are all listed, by name', async (_how, nameOf) => {
     const { directory, partitions } = open()
     const names = Array.from({ length: 1_000 }, (_, n) => nameOf(n))

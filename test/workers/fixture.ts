@@ -1,7 +1,7 @@
 import { createApp } from '../../functions/http/app.ts'
 import { type RunStatus, type TaskOptions, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
-import type { LogSink } from '../../sdk/ports.ts'
+import type { LogSink } from '../../sdk/ports/world.ts'
 import { VirtualClock } from '../../sdk/testing/index.ts'
 import { type Answer, read } from '../http/fixture.ts'
 
@@ -12,7 +12,9 @@ export interface Asked {
 }
 
 /** Has a worker outside do one thing. */
-export const ask = workflow('ask', async (ctx, { type = 'llm', input, options }: Asked) => ctx.task(type, input, options))
+export const ask = workflow('ask', async (ctx, { type = 'llm', input, options }: Asked) =>
+  ctx.task(type, input, options),
+)
 
 export const TOKEN = 'a-token-of-the-environment'
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -42,7 +44,11 @@ export class WorkerApi {
     const clock = options.clock ?? new VirtualClock(START)
     const logs: string[] = []
     const log: LogSink = (level, message) => void logs.push(`${level} ${message}`)
-    return new WorkerApi(await Local.open({ path: options.path ?? ':memory:', clock, workflows: [ask], log }), clock, logs)
+    return new WorkerApi(
+      await Local.open({ path: options.path ?? ':memory:', clock, workflows: [ask], log }),
+      clock,
+      logs,
+    )
   }
 
   async post(path: string, body: unknown, { token = TOKEN, key }: Sent = {}, signal?: AbortSignal): Promise<Response> {

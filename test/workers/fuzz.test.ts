@@ -8,16 +8,25 @@ const IN_FLIGHT = '{task}'
 const BYSTANDERS = ['bystander.other', 'waiting-bystander.other']
 
 const junk = fc.string({ unit: 'binary', maxLength: 12 })
-const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), junk, fc.constantFrom(0, 1, 2, -1, 1.5, 1e99, 3_600_000, null, true, '90d', '', ['llm'], ['llm', 'llm']))
+const value = fc.oneof(
+  fc.jsonValue({ maxDepth: 2 }),
+  junk,
+  fc.constantFrom(0, 1, 2, -1, 1.5, 1e99, 3_600_000, null, true, '90d', '', ['llm'], ['llm', 'llm']),
+)
 const record = (fields: Record<string, fc.Arbitrary<unknown>>) =>
   fc.oneof(
     { weight: 4, arbitrary: fc.record(fields, { requiredKeys: [] }) },
     // What is right but for one field gets further than what is wrong everywhere.
     {
       weight: 2,
-      arbitrary: fc.tuple(fc.record(fields), fc.constantFrom(...Object.keys(fields)), value).map(([good, name, odd]) => ({ ...good, [name]: odd })),
+      arbitrary: fc
+        .tuple(fc.record(fields), fc.constantFrom(...Object.keys(fields)), value)
+        .map(([good, name, odd]) => ({ ...good, [name]: odd })),
     },
-    { weight: 1, arbitrary: fc.dictionary(fc.constantFrom(...Object.keys(fields), '__proto__', 'constructor', 'toString'), value) },
+    {
+      weight: 1,
+      arbitrary: fc.dictionary(fc.constantFrom(...Object.keys(fields), '__proto__', 'constructor', 'toString'), value),
+    },
   )
 
 const poll = record({
@@ -54,12 +63,26 @@ const segment = fc.oneof(
 )
 const request = fc.oneof(
   { weight: 3, arbitrary: fc.record({ method: fc.constant('POST'), path: fc.constant('/v1/tasks/poll'), body: poll }) },
-  { weight: 6, arbitrary: fc.record({ method: fc.constant('POST'), path: segment.map((id) => `/v1/tasks/${id}/resolve`), body: resolve }) },
-  { weight: 1, arbitrary: fc.record({ method: fc.constant('POST'), path: fc.constant('/v1/workers/connect'), body: connect }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      method: fc.constant('POST'),
+      path: segment.map((id) => `/v1/tasks/${id}/resolve`),
+      body: resolve,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ method: fc.constant('POST'), path: fc.constant('/v1/workers/connect'), body: connect }),
+  },
   { weight: 1, arbitrary: fc.record({ method: fc.constant('POST'), path: fc.constant('/v1/tokens'), body: token }) },
   {
     weight: 1,
-    arbitrary: fc.record({ method: fc.constantFrom('GET', 'DELETE', 'PUT'), path: segment.map((id) => `/v1/tokens/${id}`), body: fc.constant(undefined) }),
+    arbitrary: fc.record({
+      method: fc.constantFrom('GET', 'DELETE', 'PUT'),
+      path: segment.map((id) => `/v1/tokens/${id}`),
+      body: fc.constant(undefined),
+    }),
   },
 )
 /** As it is, or with something done to its text. */
@@ -97,7 +120,9 @@ test('no request whatsoever gives a 500, and none changes a task that it does no
       const path = template.replace(IN_FLIGHT, task)
       const text = body === undefined ? undefined : spoil(JSON.stringify(body))
       let response: Response | undefined
-      void Promise.resolve(api.app.request(path, { method, headers: head, ...(text !== undefined && { body: text }) })).then((given) => (response = given))
+      void Promise.resolve(
+        api.app.request(path, { method, headers: head, ...(text !== undefined && { body: text }) }),
+      ).then((given) => (response = given))
       // A poll may wait for as long as it was told to.
       for (let waited = 0; !response && waited < 100; waited++) await api.pass(waited === 0 ? 0 : 1_000)
       const { status, headers } = response!
@@ -110,7 +135,17 @@ test('no request whatsoever gives a 500, and none changes a task that it does no
   )
   expect(await Promise.all(BYSTANDERS.map((id) => api.snapshot(id)))).toEqual(before)
   // It reached into the handlers, and did not only bounce off the surface.
-  for (const kind of ['poll 200', 'poll 400', 'poll 401', 'resolve 200', 'resolve 400', 'resolve 401', 'resolve 404', 'resolve 409', 'resolve 413']) {
+  for (const kind of [
+    'poll 200',
+    'poll 400',
+    'poll 401',
+    'resolve 200',
+    'resolve 400',
+    'resolve 401',
+    'resolve 404',
+    'resolve 409',
+    'resolve 413',
+  ]) {
     expect(seen).toContain(kind)
   }
   for (const kind of ['connect 200', 'connect 400', 'tokens 201', 'tokens 400']) expect(seen).toContain(kind)

@@ -7,7 +7,8 @@ export const PROGRAMS = join(root, 'test/workers/programs')
 export const LANGUAGES = {
   typescript: (program: string, env: Record<string, string>) =>
     new Running(process.execPath, ['--conditions=overwinter-source', join(PROGRAMS, `${program}.ts`)], { env }),
-  python: (program: string, env: Record<string, string>) => new Running('python3', [join(PROGRAMS, `${program}.py`)], { env }),
+  python: (program: string, env: Record<string, string>) =>
+    new Running('python3', [join(PROGRAMS, `${program}.py`)], { env }),
 }
 
 /** Starts a process, and another one whenever it has ended, as whatever keeps a worker alive would. */

@@ -7,14 +7,18 @@ describe('a poll', () => {
     await api.asked('run-1', { input: { prompt: 'hello' } })
     const { status, body } = await api.poll()
     expect(status).toBe(200)
-    expect(body).toEqual([{ task_id: 'run-1.llm', run_id: 'run-1', step_id: 'llm', iteration: 0, attempt: 1, input: { prompt: 'hello' } }])
+    expect(body).toEqual([
+      { task_id: 'run-1.llm', run_id: 'run-1', step_id: 'llm', iteration: 0, attempt: 1, input: { prompt: 'hello' } },
+    ])
     expect(Object.keys(body[0])).toEqual(['task_id', 'run_id', 'step_id', 'iteration', 'attempt', 'input'])
   })
 
   it('of a task without input leaves the input out', async () => {
     await using api = await WorkerApi.open()
     await api.asked('run-1')
-    expect((await api.poll()).body).toEqual([{ task_id: 'run-1.llm', run_id: 'run-1', step_id: 'llm', iteration: 0, attempt: 1 }])
+    expect((await api.poll()).body).toEqual([
+      { task_id: 'run-1.llm', run_id: 'run-1', step_id: 'llm', iteration: 0, attempt: 1 },
+    ])
   })
 
   it('waits for a task, and has it as soon as there is one', async () => {
@@ -43,7 +47,8 @@ describe('a poll', () => {
       await api.asked(id, { type: id === 'b' ? 'other' : 'llm' })
       await api.pass(1)
     }
-    const ids = async (over: Record<string, unknown>) => (await api.poll(over)).body.map((task: { run_id: string }) => task.run_id)
+    const ids = async (over: Record<string, unknown>) =>
+      (await api.poll(over)).body.map((task: { run_id: string }) => task.run_id)
     expect(await ids({ max_tasks: 2 })).toEqual(['a', 'c'])
     expect(await ids({ max_tasks: 9 })).toEqual(['d'])
     expect(await ids({ max_tasks: 9 })).toEqual([])
@@ -125,7 +130,10 @@ describe('a resolve', () => {
   it('complete: the run goes on with the output', async () => {
     await using api = await WorkerApi.open()
     const id = await api.taken('run-1')
-    expect(await api.resolve(id, { action: 'complete', output: { result: 'ok' } })).toMatchObject({ status: 200, body: { ok: true } })
+    expect(await api.resolve(id, { action: 'complete', output: { result: 'ok' } })).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    })
     expect(await api.output('run-1')).toEqual({ result: 'ok' })
   })
 
@@ -166,7 +174,9 @@ describe('a resolve', () => {
     await api.pass(4_999)
     expect((await api.poll()).body).toEqual([])
     await api.pass(1)
-    expect((await api.poll()).body).toEqual([{ task_id: id, run_id: 'run-1', step_id: 'llm', iteration: 0, attempt: 1, checkpoint: { page: 2 } }])
+    expect((await api.poll()).body).toEqual([
+      { task_id: id, run_id: 'run-1', step_id: 'llm', iteration: 0, attempt: 1, checkpoint: { page: 2 } },
+    ])
   })
 
   it('checkpoint: the deadline moves on, and says to when', async () => {
@@ -220,7 +230,9 @@ describe('a worker that falls silent', () => {
     await api.resolve(id, { action: 'checkpoint', data: { done: 3 } })
     const other = api.poll({ timeout_ms: 60_000, worker_id: 'other' })
     await api.pass(2_000)
-    expect((await other).body).toEqual([{ task_id: id, run_id: 'run-1', step_id: 'llm', iteration: 0, attempt: 2, input: 7, checkpoint: { done: 3 } }])
+    expect((await other).body).toEqual([
+      { task_id: id, run_id: 'run-1', step_id: 'llm', iteration: 0, attempt: 2, input: 7, checkpoint: { done: 3 } },
+    ])
   })
 
   it('is refused when it speaks up late, and what the newer attempt says counts', async () => {
@@ -231,7 +243,9 @@ describe('a worker that falls silent', () => {
     const late = await api.resolve(id, { action: 'complete', output: 'old', attempt: 1 })
     expect(late).toMatchObject({
       status: 409,
-      body: { detail: "task 'run-1.llm' has moved on: it is at attempt 2, iteration 0. Drop it, and poll for the next" },
+      body: {
+        detail: "task 'run-1.llm' has moved on: it is at attempt 2, iteration 0. Drop it, and poll for the next",
+      },
     })
     expect((await api.resolve(id, { action: 'complete', output: 'new', attempt: 2 })).status).toBe(200)
     expect(await api.output('run-1')).toBe('new')
@@ -269,7 +283,10 @@ describe('a task not in flight', () => {
   it('is answered with 404: unknown, waiting, paused or settled', async () => {
     await using api = await WorkerApi.open()
     const done = { action: 'complete', output: 1 }
-    expect(await api.resolve('nobody.knows', done)).toMatchObject({ status: 404, body: { type: 'urn:overwinter:problem:unknown-task' } })
+    expect(await api.resolve('nobody.knows', done)).toMatchObject({
+      status: 404,
+      body: { type: 'urn:overwinter:problem:unknown-task' },
+    })
     const waiting = await api.asked('waiting')
     expect((await api.resolve(waiting, done)).status).toBe(404)
     expect((await api.poll()).body).toHaveLength(1)
@@ -307,10 +324,12 @@ describe('a request that is sent again under the same Idempotency-Key', () => {
   it('is answered as before and counts once', async () => {
     await using api = await WorkerApi.open()
     const id = await api.taken('run-1', { options: { retry: { attempts: 2, initial: 1, jitter: false } } })
-    for (let i = 0; i < 3; i++) expect((await api.resolve(id, { action: 'fail', error: 'once', attempt: 1 }, { key: 'k1' })).status).toBe(200)
+    for (let i = 0; i < 3; i++)
+      expect((await api.resolve(id, { action: 'fail', error: 'once', attempt: 1 }, { key: 'k1' })).status).toBe(200)
     await api.pass(1)
     expect((await api.poll()).body).toMatchObject([{ attempt: 2 }])
-    for (let i = 0; i < 3; i++) expect((await api.resolve(id, { action: 'complete', output: 'x', attempt: 2 }, { key: 'k2' })).status).toBe(200)
+    for (let i = 0; i < 3; i++)
+      expect((await api.resolve(id, { action: 'complete', output: 'x', attempt: 2 }, { key: 'k2' })).status).toBe(200)
     expect(await api.output('run-1')).toBe('x')
     const types = (await api.local.history('run-1')).map(({ type }) => type)
     expect(types.filter((type) => type === 'task.completed')).toHaveLength(1)
@@ -319,7 +338,11 @@ describe('a request that is sent again under the same Idempotency-Key', () => {
   it('counts once also when both arrive together', async () => {
     await using api = await WorkerApi.open()
     const id = await api.taken('run-1')
-    const answers = await Promise.all([1, 2, 3].map(() => api.resolve(id, { action: 'continue', checkpoint: 1, attempt: 1, iteration: 0 }, { key: 'k' })))
+    const answers = await Promise.all(
+      [1, 2, 3].map(() =>
+        api.resolve(id, { action: 'continue', checkpoint: 1, attempt: 1, iteration: 0 }, { key: 'k' }),
+      ),
+    )
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     expect((await api.poll()).body).toMatchObject([{ iteration: 1 }])
   })
@@ -334,12 +357,38 @@ describe('what is refused', () => {
     expect(poll.status).toBe(400)
     expect(paths(poll.body)).toEqual(['$.more', '$.task_types', '$.max_tasks', '$.timeout_ms', '$.worker_id'])
     const id = await api.taken('run-1')
-    const resolve = await api.resolve(id, { action: 'finish', attempt: 0, iteration: -1, retryable: 'no', error: '', duration_ms: 0, more: 1 })
+    const resolve = await api.resolve(id, {
+      action: 'finish',
+      attempt: 0,
+      iteration: -1,
+      retryable: 'no',
+      error: '',
+      duration_ms: 0,
+      more: 1,
+    })
     expect(resolve.status).toBe(400)
-    expect(paths(resolve.body)).toEqual(['$.more', '$.action', '$.attempt', '$.iteration', '$.retryable', '$.error', '$.duration_ms'])
-    const connect = await api.post('/v1/workers/connect', { worker_id: 1, task_types: ['a', ''], max_tasks: 1.5, metadata: { a: 1 } })
+    expect(paths(resolve.body)).toEqual([
+      '$.more',
+      '$.action',
+      '$.attempt',
+      '$.iteration',
+      '$.retryable',
+      '$.error',
+      '$.duration_ms',
+    ])
+    const connect = await api.post('/v1/workers/connect', {
+      worker_id: 1,
+      task_types: ['a', ''],
+      max_tasks: 1.5,
+      metadata: { a: 1 },
+    })
     expect(connect.status).toBe(400)
-    expect(paths((await connect.json()) as Parameters<typeof paths>[0])).toEqual(['$.worker_id', '$.task_types[1]', '$.max_tasks', '$.metadata'])
+    expect(paths((await connect.json()) as Parameters<typeof paths>[0])).toEqual([
+      '$.worker_id',
+      '$.task_types[1]',
+      '$.max_tasks',
+      '$.metadata',
+    ])
   })
 
   it('a pause of more than an hour, and a poll of more than 60 s', async () => {
@@ -390,7 +439,9 @@ describe('what a worker sends', () => {
   ])('is data, whatever it looks like: %j', async (sent, kept) => {
     await using api = await WorkerApi.open()
     const taskId = await api.taken('run-1')
-    expect((await api.resolve(taskId, { action: 'pause', name: 'p', duration_ms: 1, checkpoint: sent })).status).toBe(200)
+    expect((await api.resolve(taskId, { action: 'pause', name: 'p', duration_ms: 1, checkpoint: sent })).status).toBe(
+      200,
+    )
     await api.pass(1_000)
     expect((await api.poll()).body[0].checkpoint).toEqual(kept)
     expect((await api.resolve(taskId, { action: 'complete', output: sent })).status).toBe(200)

@@ -15,13 +15,25 @@ test('the worker in Python is 150 lines at most, and needs nothing but the stand
   const lines = readFileSync(join(folder, 'overwinter_worker.py'), 'utf8').trimEnd().split('\n')
   expect(lines.length).toBeLessThanOrEqual(150)
   // -S: without the packages that happen to be installed.
-  const said = execFileSync('python3', ['-S', '-c', 'import overwinter_worker; print("alone")'], { cwd: folder, encoding: 'utf8' })
+  const said = execFileSync('python3', ['-S', '-c', 'import overwinter_worker; print("alone")'], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
   expect(said).toBe('alone\n')
 })
 
 test('an agent thinks in Python, iteration by iteration, for a workflow in TypeScript', async () => {
-  await using server = await serveLocal({ path: ':memory:', workflows: [research], port: 0, workerToken: TOKEN, log: () => {} })
-  await using _ = new Running('python3', ['agent.py'], { cwd: folder, env: { OVERWINTER_URL: server.url, OVERWINTER_WORKER_TOKEN: TOKEN } })
+  await using server = await serveLocal({
+    path: ':memory:',
+    workflows: [research],
+    port: 0,
+    workerToken: TOKEN,
+    log: () => {},
+  })
+  await using _ = new Running('python3', ['agent.py'], {
+    cwd: folder,
+    env: { OVERWINTER_URL: server.url, OVERWINTER_WORKER_TOKEN: TOKEN },
+  })
   const { local } = server
   const { runId } = await local.start(research, { topic: 'hibernation', most: 10 })
   expect(await local.result(runId, { timeout: PATIENCE_MS })).toEqual({

@@ -22,7 +22,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const serve = (port = 0) => serveLocal({ path: join(folder, 'runs.db'), workflows: [ask], port, workerToken: TOKEN, log: () => {} })
+const serve = (port = 0) =>
+  serveLocal({ path: join(folder, 'runs.db'), workflows: [ask], port, workerToken: TOKEN, log: () => {} })
 const start = async (asked: Asked) => (await server.local.start(ask, asked)).runId
 const result = (runId: string) => server.local.result(runId, { timeout: PATIENCE_MS })
 const task = async (taskId: string) => server.local.world.tasks.get(taskId)
@@ -45,9 +46,17 @@ describe.each(Object.entries(LANGUAGES))('the reference worker in %s', (language
     const file = join(folder, 'go')
     const waiting = await start({ type: 'wait', input: { file } })
     await until(() => existsSync(`${file}.begun`))
-    expect(await result(await start({ type: 'echo', input: { héllo: ['wörld', null, 1.5] } }))).toEqual({ héllo: ['wörld', null, 1.5] })
-    const listed = async () => ((await (await fetch(`${server.url}/v1/workers`)).json()) as { workers: { load: number }[] }).workers[0]
-    expect(await listed()).toMatchObject({ language, transport: 'bridge', task_types: ['echo', 'wait', 'large'], max_tasks: 12 })
+    expect(await result(await start({ type: 'echo', input: { héllo: ['wörld', null, 1.5] } }))).toEqual({
+      héllo: ['wörld', null, 1.5],
+    })
+    const listed = async () =>
+      ((await (await fetch(`${server.url}/v1/workers`)).json()) as { workers: { load: number }[] }).workers[0]
+    expect(await listed()).toMatchObject({
+      language,
+      transport: 'bridge',
+      task_types: ['echo', 'wait', 'large'],
+      max_tasks: 12,
+    })
     writeFileSync(file, '')
     expect(await result(waiting)).toEqual({ attempt: 1 })
   })
@@ -64,7 +73,8 @@ describe.each(Object.entries(LANGUAGES))('the reference worker in %s', (language
     const file = join(folder, 'go')
     const runId = await start({ type: 'wait', input: { file }, options: { heartbeatTimeout: '2m' } })
     let deadline = await until(async () => (await task(`${runId}.wait`))?.lookAt)
-    for (let signs = 0; signs < 3; signs++) deadline = await until(async () => later((await task(`${runId}.wait`))?.lookAt, deadline))
+    for (let signs = 0; signs < 3; signs++)
+      deadline = await until(async () => later((await task(`${runId}.wait`))?.lookAt, deadline))
     writeFileSync(file, '')
     expect(await result(runId)).toEqual({ attempt: 1 })
   })
@@ -140,15 +150,21 @@ describe.each(Object.entries(LANGUAGES))('the reference worker in %s', (language
 })
 
 /** Passes requests on; of those that `isLost` picks, the answer never arrives. */
-async function losingAnswers(target: URL, isLost: (path: string, key: string) => boolean): Promise<{ url: string } & AsyncDisposable> {
+async function losingAnswers(
+  target: URL,
+  isLost: (path: string, key: string) => boolean,
+): Promise<{ url: string } & AsyncDisposable> {
   const proxy = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming
     const loses = isLost(url!, String(headers['idempotency-key']))
-    const passed = request({ host: target.hostname, port: target.port, method, path: url, headers: { ...headers, host: target.host } }, (answer) => {
-      if (loses) return answer.resume().on('end', () => outgoing.destroy())
-      outgoing.writeHead(answer.statusCode!, answer.headers)
-      answer.pipe(outgoing)
-    })
+    const passed = request(
+      { host: target.hostname, port: target.port, method, path: url, headers: { ...headers, host: target.host } },
+      (answer) => {
+        if (loses) return answer.resume().on('end', () => outgoing.destroy())
+        outgoing.writeHead(answer.statusCode!, answer.headers)
+        answer.pipe(outgoing)
+      },
+    )
     incoming.pipe(passed)
     outgoing.on('close', () => passed.destroy())
     passed.on('error', () => outgoing.destroy())

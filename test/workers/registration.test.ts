@@ -116,13 +116,30 @@ describe('the list of workers', () => {
 
 describe('over a real connection', () => {
   it('a worker that dies, its connection and its poll with it, is gone from the list', async () => {
-    await using server = await serveLocal({ path: ':memory:', workflows: [ask], port: 0, workerToken: TOKEN, log: () => {} })
+    await using server = await serveLocal({
+      path: ':memory:',
+      workflows: [ask],
+      port: 0,
+      workerToken: TOKEN,
+      log: () => {},
+    })
     const died = new AbortController()
     const send = (path: string, body: unknown) =>
-      fetch(server.url + path, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` }, body: JSON.stringify(body), signal: died.signal })
-    const listed = async () => ((await (await fetch(`${server.url}/v1/workers`)).json()) as { workers: unknown[] }).workers.length
+      fetch(server.url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TOKEN}` },
+        body: JSON.stringify(body),
+        signal: died.signal,
+      })
+    const listed = async () =>
+      ((await (await fetch(`${server.url}/v1/workers`)).json()) as { workers: unknown[] }).workers.length
     await send('/v1/workers/connect', REGISTRATION)
-    const poll = send('/v1/tasks/poll', { task_types: ['llm'], max_tasks: 1, timeout_ms: 60_000, worker_id: 'worker-123' })
+    const poll = send('/v1/tasks/poll', {
+      task_types: ['llm'],
+      max_tasks: 1,
+      timeout_ms: 60_000,
+      worker_id: 'worker-123',
+    })
     await until(async () => (await listed()) === 1)
     died.abort()
     await expect(poll).rejects.toThrow()
@@ -135,7 +152,13 @@ describe('over a real connection', () => {
 })
 
 it('a worker in TypeScript that is not let in says why, and ends nobody', async () => {
-  await using server = await serveLocal({ path: ':memory:', workflows: [workflow('w', async () => 1)], port: 0, workerToken: 'right', log: () => {} })
+  await using server = await serveLocal({
+    path: ':memory:',
+    workflows: [workflow('w', async () => 1)],
+    port: 0,
+    workerToken: 'right',
+    log: () => {},
+  })
   const worker = new Worker({ url: server.url, token: 'wrong', tasks: { chore: async () => 1 }, log: () => {} })
   await expect(worker.done).rejects.toThrow(/token/i)
 })

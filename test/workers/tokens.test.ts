@@ -64,7 +64,8 @@ describe("workers' tokens", () => {
   it('open nothing any more once they are revoked, which may be said twice; one that was never there cannot be', async () => {
     await using api = await WorkerApi.open()
     const { id, token } = await create(api, { name: 'stolen' })
-    for (let i = 0; i < 2; i++) expect((await api.app.request(`/v1/tokens/${id}`, { method: 'DELETE' })).status).toBe(204)
+    for (let i = 0; i < 2; i++)
+      expect((await api.app.request(`/v1/tokens/${id}`, { method: 'DELETE' })).status).toBe(204)
     expect((await api.poll({}, { token })).status).toBe(401)
     expect((await api.get('/v1/tokens')).body.tokens).toMatchObject([{ state: 'revoked' }])
     expect((await api.app.request('/v1/tokens/none', { method: 'DELETE' })).status).toBe(404)
@@ -79,7 +80,9 @@ describe("workers' tokens", () => {
     const mixed = await api.poll({ task_types: ['mail', 'llm'] }, { token })
     expect(mixed).toMatchObject({ status: 403, body: { detail: "this token is not good for tasks of type 'llm'" } })
     expect((await api.resolve(id, { action: 'complete', output: 1 }, { token })).status).toBe(403)
-    expect((await api.post('/v1/workers/connect', { worker_id: 'w', task_types: ['llm'], max_tasks: 1 }, { token })).status).toBe(403)
+    expect(
+      (await api.post('/v1/workers/connect', { worker_id: 'w', task_types: ['llm'], max_tasks: 1 }, { token })).status,
+    ).toBe(403)
     expect(await api.snapshot(id)).toBe(before)
   })
 
@@ -87,7 +90,12 @@ describe("workers' tokens", () => {
     await using api = await WorkerApi.open()
     const refused = await read(await api.post('/v1/tokens', { name: '', task_types: [], expires_in: 'soon', more: 1 }))
     expect(refused.status).toBe(400)
-    expect(refused.body.problems.map(({ path }: { path: string }) => path)).toEqual(['$.more', '$.name', '$.task_types', '$.expires_in'])
+    expect(refused.body.problems.map(({ path }: { path: string }) => path)).toEqual([
+      '$.more',
+      '$.name',
+      '$.task_types',
+      '$.expires_in',
+    ])
     expect((await api.get('/v1/tokens')).body.tokens).toEqual([])
   })
 

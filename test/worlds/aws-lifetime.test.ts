@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { FORMAT, taskId } from '../../sdk/engine/names.ts'
-import type { Claimed, Commit, NewRun, Next } from '../../sdk/ports.ts'
+import { FORMAT, taskId } from '../../sdk/base/names.ts'
+import type { Commit, Next } from '../../sdk/ports/commit.ts'
+import type { NewRun } from '../../sdk/ports/run.ts'
+import type { Claimed } from '../../sdk/ports/run-store.ts'
 import { RUN_PAYLOADS } from '../../sdk/worlds/aws/payloads.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
 
@@ -31,7 +33,8 @@ function world() {
     if (!claimed) throw new Error('the claim was refused')
     return claimed
   }
-  const commit = (claimed: Claimed, next: Next, rest: Partial<Commit> = {}) => store.commit({ runId: 'r', epoch: claimed.run.epoch, next, ...rest })
+  const commit = (claimed: Claimed, next: Next, rest: Partial<Commit> = {}) =>
+    store.commit({ runId: 'r', epoch: claimed.run.epoch, next, ...rest })
   const sleep = (claimed: Claimed, ms: number): Next => ({
     kind: 'suspend',
     status: 'sleeping',
@@ -40,10 +43,16 @@ function world() {
     seen: claimed.run.stimulus,
   })
   const frame = (claimed: Claimed, seq: number, result: unknown) => ({
-    frame: { seq, at: clock.now(), epoch: claimed.run.epoch, events: [{ type: 'step.completed' as const, id: `s${seq}`, result: result as never }] },
+    frame: {
+      seq,
+      at: clock.now(),
+      epoch: claimed.run.epoch,
+      events: [{ type: 'step.completed' as const, id: `s${seq}`, result: result as never }],
+    },
   })
   /** When the first thing that belongs to the run goes. */
-  const firstExpiry = () => Math.min(...[...table.items()].map(({ ttl }) => (ttl === undefined ? Number.POSITIVE_INFINITY : ttl * 1_000)))
+  const firstExpiry = () =>
+    Math.min(...[...table.items()].map(({ ttl }) => (ttl === undefined ? Number.POSITIVE_INFINITY : ttl * 1_000)))
   return { clock, store, tasks, newRun, claim, commit, sleep, frame, firstExpiry }
 }
 
@@ -70,7 +79,17 @@ describe('nothing of an open run expires (I8)', () => {
     clock.moveTo(clock.now() + 200 * DAY)
     const second = await claim()
     const id = taskId({ id: 'r', format: FORMAT }, 'ask')
-    const task = { id, runId: 'r', op: 'ask', life: 1, generation: 0, round: 0, type: 'chore', input, dispatchedAt: clock.now() }
+    const task = {
+      id,
+      runId: 'r',
+      op: 'ask',
+      life: 1,
+      generation: 0,
+      round: 0,
+      type: 'chore',
+      input,
+      dispatchedAt: clock.now(),
+    }
     const policy = { retry: {}, heartbeatMs: 1_000, maxIterations: 1 }
     await commit(second, sleep(second, 20 * DAY), { outgoing: [{ kind: 'dispatch', task: { ...task, policy } }] })
     clock.moveTo(clock.now() + 20 * DAY)

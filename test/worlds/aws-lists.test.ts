@@ -1,7 +1,8 @@
 import { DeleteCommand, DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { FORMAT } from '../../sdk/engine/names.ts'
-import type { NewRun, RunFilter } from '../../sdk/ports.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
+import type { NewRun } from '../../sdk/ports/run.ts'
+import type { RunFilter } from '../../sdk/ports/run-lists.ts'
 import type { AwsClients } from '../../sdk/worlds/aws/clients.ts'
 import type { Key } from '../../sdk/worlds/aws/keys.ts'
 import type { Table } from '../sim/aws/dynamodb/table.ts'
@@ -41,7 +42,12 @@ function open() {
   const list = async (filter: Partial<RunFilter> = {}) => {
     const before = { calls, units: table.readUnits }
     const page = await world.store.list({ limit: 50, ...filter })
-    return { ...page, ids: page.runs.map(({ runId }) => runId), calls: calls - before.calls, readUnits: table.readUnits - before.units }
+    return {
+      ...page,
+      ids: page.runs.map(({ runId }) => runId),
+      calls: calls - before.calls,
+      readUnits: table.readUnits - before.units,
+    }
   }
   const listAll = async (filter: Partial<RunFilter> = {}) => {
     const ids: string[] = []
@@ -57,7 +63,8 @@ function open() {
 
 function byHand({ dynamodb }: AwsClients, table: Table) {
   const db = DynamoDBDocumentClient.from(dynamodb)
-  const all = () => [...table.items()].map(({ item }) => ({ pk: item.pk!.S!, sk: item.sk!.S!, text: JSON.stringify(item) }))
+  const all = () =>
+    [...table.items()].map(({ item }) => ({ pk: item.pk!.S!, sk: item.sk!.S!, text: JSON.stringify(item) }))
   return {
     all,
     put: (Item: Key) => db.send(new PutCommand({ TableName: 'runs', Item })),

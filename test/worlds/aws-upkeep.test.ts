@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { Duration } from '../../sdk/engine/duration.ts'
-import { FORMAT } from '../../sdk/engine/names.ts'
+import type { Duration } from '../../sdk/base/duration.ts'
+import { FORMAT } from '../../sdk/base/names.ts'
 import { runOnce } from '../../sdk/engine/run-loop.ts'
 import { Client, Registry, workflow } from '../../sdk/index.ts'
-import type { NewRun } from '../../sdk/ports.ts'
+import type { NewRun } from '../../sdk/ports/run.ts'
 import type { VirtualClock } from '../../sdk/testing/virtual-clock.ts'
 import type { AwsWorld } from '../../sdk/worlds/aws/world.ts'
 import { openAwsInMemory } from '../sim/aws/open-world.ts'
@@ -141,7 +141,11 @@ describe('a list', () => {
 
   it('has a run under its tags for as long as it waits, and not an earlier one that had its id', async () => {
     const { world, clock } = open()
-    const tagged = async () => (await world.store.list({ tag: 'customer:42', limit: 10 })).runs.map(({ runId: id, createdAt }) => [id, createdAt])
+    const tagged = async () =>
+      (await world.store.list({ tag: 'customer:42', limit: 10 })).runs.map(({ runId: id, createdAt }) => [
+        id,
+        createdAt,
+      ])
     const born = clock.now()
     await world.store.create(newRun(clock, { tags: ['customer:42'], wakeAt: clock.now() + 360 * DAY }))
     clock.moveTo(clock.now() + 350 * DAY)
@@ -203,11 +207,15 @@ describe('a run that has to go on time', () => {
   const start = async (options: { retention: Duration; large?: boolean; fails?: boolean }) => {
     const opened = open()
     const { world, aws, table } = opened
-    const letter = workflow('letter', { retention: options.retention, tags: () => ['own'] }, async (ctx, { text }: { text: string }) => {
-      await ctx.step('read', () => text)
-      if (options.fails) throw new Error('no')
-      return text.length
-    })
+    const letter = workflow(
+      'letter',
+      { retention: options.retention, tags: () => ['own'] },
+      async (ctx, { text }: { text: string }) => {
+        await ctx.step('read', () => text)
+        if (options.fails) throw new Error('no')
+        return text.length
+      },
+    )
     const registry = new Registry([letter])
     const client = new Client(world, registry)
     await client.start(letter, { text: options.large ? incompressible() : 'short' }, { id: 'r' })

@@ -14,11 +14,18 @@ const trial = workflow('trial', async (ctx) => {
 
 function open() {
   const refused: string[] = []
-  const config = { onRefusedSchedule: ({ runId }: { runId: string }, { name }: Error) => void refused.push(`${runId}: ${name}`) }
+  const config = {
+    onRefusedSchedule: ({ runId }: { runId: string }, { name }: Error) => void refused.push(`${runId}: ${name}`),
+  }
   const { world, aws, clock } = openAwsInMemory({ seed: 'refusals', config })
   const registry = new Registry([trial])
   const client = new Client(world, registry)
-  const visit = (runId: string) => runOnce(world, registry, runId, { lease: { owner: 'runner', ms: 30_000 }, deadline: clock.now() + 60_000, mostDeaths: 5 })
+  const visit = (runId: string) =>
+    runOnce(world, registry, runId, {
+      lease: { owner: 'runner', ms: 30_000 },
+      deadline: clock.now() + 60_000,
+      mostDeaths: 5,
+    })
   const refuse = (error: Error) => {
     const throwing = () => {
       throw error
@@ -32,19 +39,22 @@ const details = { message: 'no', Message: 'no', $metadata: METADATA }
 const quota = new ServiceQuotaExceededException({ ...details, ServiceCode: 'scheduler', QuotaCode: 'L-1' } as never)
 const throttling = new ThrottlingException(details)
 
-it.each([quota, throttling])('a start for later that Scheduler refuses is a run all the same, and the sweeper wakes it: %s', async (refusal) => {
-  const { world, clock, client, visit, refused, refuse } = open()
-  refuse(refusal)
-  const app = createApp({ client, log: () => {} })
-  const body = JSON.stringify({ id: 'later', delay: '1h' })
-  const headers = { 'content-type': 'application/json' }
-  expect((await app.request('/workflows/trial/runs', { method: 'POST', headers, body })).status).toBe(201)
-  expect(refused).toEqual([`later: ${refusal.name}`])
-  clock.moveTo(clock.now() + HOUR + 91_000)
-  expect((await world.sweep(10)).map(({ runId }) => runId)).toEqual(['later'])
-  expect(await visit('later')).toMatchObject({ status: 'suspended' })
-  expect(refused).toHaveLength(2)
-})
+it.each([quota, throttling])(
+  'a start for later that Scheduler refuses is a run all the same, and the sweeper wakes it: %s',
+  async (refusal) => {
+    const { world, clock, client, visit, refused, refuse } = open()
+    refuse(refusal)
+    const app = createApp({ client, log: () => {} })
+    const body = JSON.stringify({ id: 'later', delay: '1h' })
+    const headers = { 'content-type': 'application/json' }
+    expect((await app.request('/workflows/trial/runs', { method: 'POST', headers, body })).status).toBe(201)
+    expect(refused).toEqual([`later: ${refusal.name}`])
+    clock.moveTo(clock.now() + HOUR + 91_000)
+    expect((await world.sweep(10)).map(({ runId }) => runId)).toEqual(['later'])
+    expect(await visit('later')).toMatchObject({ status: 'suspended' })
+    expect(refused).toHaveLength(2)
+  },
+)
 
 it.each([quota, throttling])('a commit stands whose schedule could not be taken back: %s', async (refusal) => {
   const { client, visit, refused, refuse } = open()

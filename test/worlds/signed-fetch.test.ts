@@ -32,7 +32,10 @@ it.each([
     asked.push(url.host)
     return new Response('')
   })
-  await new SignedFetch(new DynamoDBClient({ region, credentials })).send({ ...to('s3', '/runs/a', { method: 'GET' }), host: 'bucket.s3' })
+  await new SignedFetch(new DynamoDBClient({ region, credentials })).send({
+    ...to('s3', '/runs/a', { method: 'GET' }),
+    host: 'bucket.s3',
+  })
   vi.unstubAllGlobals()
   expect(asked).toEqual([host])
 })
@@ -40,12 +43,22 @@ it.each([
 it.each<[string, SignedRequest]>([
   [
     'S3, whose paths are signed as they are',
-    to('s3', '/bucket/runs/a%20b/%C3%BC', { method: 'PUT', body: 'payload', headers: { 'content-type': 'text/plain' } }),
+    to('s3', '/bucket/runs/a%20b/%C3%BC', {
+      method: 'PUT',
+      body: 'payload',
+      headers: { 'content-type': 'text/plain' },
+    }),
   ],
   ['S3, without a body', to('s3', '/bucket/runs/a', { method: 'GET' })],
   ['S3, with a question', to('s3', '/bucket/?list-type=2&prefix=runs%2Fa%20b%2F', { method: 'GET' })],
-  ['Lambda, whose paths are escaped once more', to('lambda', '/2015-03-31/functions/arn%3Aaws%3Alambda/invocations', { body: '{"cents":5}' })],
-  ['Secrets Manager', to('secretsmanager', '/', { body: '{}', headers: { 'x-amz-target': 'secretsmanager.GetSecretValue' } })],
+  [
+    'Lambda, whose paths are escaped once more',
+    to('lambda', '/2015-03-31/functions/arn%3Aaws%3Alambda/invocations', { body: '{"cents":5}' }),
+  ],
+  [
+    'Secrets Manager',
+    to('secretsmanager', '/', { body: '{}', headers: { 'x-amz-target': 'secretsmanager.GetSecretValue' } }),
+  ],
 ])('a request is signed as AWS checks it: %s', async (_, request) => {
   await using server = await fakeServer(() => ({ body: '{}' }))
   vi.stubEnv('AWS_ENDPOINT_URL', server.url)

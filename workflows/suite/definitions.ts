@@ -11,7 +11,10 @@ export const describeDefinitions = (on: () => Stage) =>
       await run.waitsFor('sleep', 'wait-2-days')
       await run.sleepsThrough('wait-2-days')
       const { outputs } = await run.output()
-      expect(outputs).toMatchObject({ 'send-welcome-email': 'welcome (send-welcome-email)', 'send-follow-up': 'follow-up (send-follow-up)' })
+      expect(outputs).toMatchObject({
+        'send-welcome-email': 'welcome (send-welcome-email)',
+        'send-follow-up': 'follow-up (send-follow-up)',
+      })
       expect(await run.sleeps()).toEqual([172_800_000])
       expect(await run.steps()).toEqual(['send-welcome-email', 'send-follow-up'])
     })
@@ -19,7 +22,10 @@ export const describeDefinitions = (on: () => Stage) =>
     test('the rate-limited pipeline cools down between two calls', async () => {
       const run = await Performance.start(on(), rateLimitedPipeline, undefined)
       await run.sleepsThrough('cooldown')
-      expect((await run.output()).outputs).toMatchObject({ 'call-api': 'called for call-api', 'next-call': 'called for next-call' })
+      expect((await run.output()).outputs).toMatchObject({
+        'call-api': 'called for call-api',
+        'next-call': 'called for next-call',
+      })
       expect(await run.sleeps()).toEqual([30_000])
     })
 

@@ -9,7 +9,11 @@ export const describeDrip = (on: () => Stage) =>
     test('three letters over three weeks, under a key each', async () => {
       const run = await Performance.start(on(), drip, { email: 'ann@example.org' })
       for (const pause of ['pause', 'pause:1', 'pause:2']) await run.sleepsThrough(pause)
-      const sent = ['welcome to ann@example.org (send)', 'follow-up to ann@example.org (send:1)', 'last call to ann@example.org (send:2)']
+      const sent = [
+        'welcome to ann@example.org (send)',
+        'follow-up to ann@example.org (send:1)',
+        'last call to ann@example.org (send:2)',
+      ]
       expect(await run.output()).toEqual({ sent, unsubscribed: false })
       expect(await run.sleeps()).toEqual([2 * DAY_MS, 5 * DAY_MS, 14 * DAY_MS])
     })

@@ -10,16 +10,28 @@ export const describeEscalation = (on: () => Stage) =>
     const inTime = (ms: number) => new Date(on().now() + ms).toISOString()
 
     test('it goes on to the next person until somebody reacts', async () => {
-      const run = await Performance.start(on(), escalation, { ...incident, deadline: inTime(HOUR_MS), patience: on().takes('10m', '2s') })
+      const run = await Performance.start(on(), escalation, {
+        ...incident,
+        deadline: inTime(HOUR_MS),
+        patience: on().takes('10m', '2s'),
+      })
       await run.waitsFor('sleep', 'patience:1')
       await run.signal(acknowledged, { by: 'bob' })
-      expect(await run.output()).toEqual({ incident: 'disk full', told: ['ann about disk full', 'bob about disk full'], acknowledgedBy: 'bob' })
+      expect(await run.output()).toEqual({
+        incident: 'disk full',
+        told: ['ann about disk full', 'bob about disk full'],
+        acknowledgedBy: 'bob',
+      })
       expect(await run.steps()).toEqual(['page', 'page:1'])
     })
 
     test('it ends at its deadline, not before, whoever has been told', async () => {
       const deadline = inTime(on().takes(HOUR_MS, 9_000))
-      const run = await Performance.start(on(), escalation, { ...incident, deadline, patience: on().takes('10m', '1s') })
+      const run = await Performance.start(on(), escalation, {
+        ...incident,
+        deadline,
+        patience: on().takes('10m', '1s'),
+      })
       expect(await run.output()).toMatchObject({ told: { length: 3 }, acknowledgedBy: 'nobody' })
       const end = (await run.history()).find((event) => event.type === 'sleep.completed' && event.id === 'deadline')!
       const lateness = end.at - Date.parse(deadline)

@@ -11,7 +11,14 @@ export const describeNap = (on: () => Stage) =>
       await run.waitsFor('sleep', 'sleep')
       expect(await run.output()).toEqual({ message: 'Ada closed their eyes and slept for 2 s' })
       const history = await run.history()
-      expect(history.map(({ type }) => type)).toEqual(['run.started', 'step.completed', 'sleep.started', 'sleep.completed', 'step.completed', 'run.completed'])
+      expect(history.map(({ type }) => type)).toEqual([
+        'run.started',
+        'step.completed',
+        'sleep.started',
+        'sleep.completed',
+        'step.completed',
+        'run.completed',
+      ])
       expect(history[3]!.at - history[2]!.at).toBeGreaterThanOrEqual(2_000)
       expect(history[3]!.at - history[2]!.at).toBeLessThanOrEqual(2_000 + on().latenessMs)
     })

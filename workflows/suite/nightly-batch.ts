@@ -17,8 +17,12 @@ export const describeNightlyBatch = (on: () => Stage) =>
     test('by night, at one in Berlin, every tenant gets a bill', async () => {
       await on().syncSchedules()
       const look = async () => (await on().schedules.list()).find(({ name }) => name === everyNightBilling.name)
-      const { nextDue } = await on().until('the schedule is there', async () => ((await look())?.nextDue === undefined ? undefined : look()))
-      expect(new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', timeStyle: 'short' }).format(nextDue)).toBe('01:00')
+      const { nextDue } = await on().until('the schedule is there', async () =>
+        (await look())?.nextDue === undefined ? undefined : look(),
+      )
+      expect(new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', timeStyle: 'short' }).format(nextDue)).toBe(
+        '01:00',
+      )
       const run = await Performance.start(on(), billing, { tenants: ['acme', 'globex', 'initech'] })
       expect(await run.output()).toEqual({ bills: ['bill for acme', 'bill for globex', 'bill for initech'] })
     })

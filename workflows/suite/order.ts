@@ -8,7 +8,10 @@ export const describeOrder = (on: () => Stage) =>
   describe('order', () => {
     test('approved, it is shipped', async () => {
       const run = await Performance.start(on(), order, input)
-      expect(await run.reaches('waiting')).toMatchObject({ progress: { state: 'charged' }, waitingFor: [{ kind: 'signal', on: 'approved' }] })
+      expect(await run.reaches('waiting')).toMatchObject({
+        progress: { state: 'charged' },
+        waitingFor: [{ kind: 'signal', on: 'approved' }],
+      })
       expect(await run.signal(approved, { by: 'ann' })).toEqual({ accepted: true })
       expect(await run.output()).toEqual({ payment: 'payment-o-1-4200-once', parcel: 'parcel-o-1', approvedBy: 'ann' })
       expect(await run.steps()).toEqual(['charge', 'ship'])

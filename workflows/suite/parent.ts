@@ -11,6 +11,11 @@ export const describeParent = (on: () => Stage) =>
       expect(await run.output()).toEqual({ letters: 14 })
       const children = (await run.history()).flatMap((event) => (event.type === 'child.started' ? [event.run] : []))
       const { runId } = run
-      for (const child of children) expect(await on().client.get(child)).toMatchObject({ workflow: 'child', status: 'completed', parent: { runId } })
+      for (const child of children)
+        expect(await on().client.get(child)).toMatchObject({
+          workflow: 'child',
+          status: 'completed',
+          parent: { runId },
+        })
     })
   })

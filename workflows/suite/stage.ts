@@ -1,4 +1,14 @@
-import type { Giving, HistoryEvent, RepeatOptions, RunStatus, RunView, Schedules, Signal, Waiting, Workflow } from 'overwinter'
+import type {
+  Giving,
+  HistoryEvent,
+  RepeatOptions,
+  RunStatus,
+  RunView,
+  Schedules,
+  Signal,
+  Waiting,
+  Workflow,
+} from 'overwinter'
 import type { OverwinterClient } from 'overwinter/client'
 
 /** Where the examples are tried: the test kit, the local world, a deployed stack. What they do is the same on each. */
@@ -55,7 +65,9 @@ export class Performance<O> {
     return this.stage.until(`run ${this.runId} waits for ${kind} '${id}'`, async () => {
       const run = await this.get()
       const isWaiting = run.status === 'waiting' || run.status === 'sleeping'
-      return isWaiting && run.waitingFor?.some((waiting) => waiting.kind === kind && waiting.id === id) ? run : undefined
+      return isWaiting && run.waitingFor?.some((waiting) => waiting.kind === kind && waiting.id === id)
+        ? run
+        : undefined
     })
   }
 

@@ -1,6 +1,6 @@
-import { pathStep } from '../../../sdk/engine/json.ts'
+import { pathStep } from '../../../sdk/base/json.ts'
+import { jsonSchemaOf, type Schema } from '../../../sdk/base/schema.ts'
 import { MisfitError, type Problem } from '../../../sdk/index.ts'
-import { jsonSchemaOf, type Schema } from '../../../sdk/schema.ts'
 import type { Form } from '../form.ts'
 
 /** What a person fills in. `json` is for whatever no single field can hold. */
@@ -43,12 +43,16 @@ const INPUT_TYPE: Record<string, Field['inputType']> = { email: 'email', uri: 'u
 /** The form that a schema asks for; one field for JSON where it cannot be described. */
 export function shapeOf(schema: Schema | undefined): FormShape {
   const described = jsonSchemaOf(schema) as JsonSchema | undefined
-  if (!described) return { isWhole: true, fields: [{ name: WHOLE, label: 'Answer', kind: 'json', isRequired: schema !== undefined }] }
+  if (!described)
+    return { isWhole: true, fields: [{ name: WHOLE, label: 'Answer', kind: 'json', isRequired: schema !== undefined }] }
   if (described.type !== 'object' || !described.properties || Object.keys(described.properties).length === 0) {
     return { isWhole: true, fields: [fieldOf(WHOLE, described, true, 'Answer')] }
   }
   const required = new Set(Array.isArray(described.required) ? (described.required as string[]) : [])
-  return { isWhole: false, fields: Object.entries(described.properties).map(([name, property]) => fieldOf(name, property, required.has(name))) }
+  return {
+    isWhole: false,
+    fields: Object.entries(described.properties).map(([name, property]) => fieldOf(name, property, required.has(name))),
+  }
 }
 
 function fieldOf(name: string, schema: JsonSchema, isRequired: boolean, fallback = name): Field {
@@ -77,7 +81,9 @@ function fieldOf(name: string, schema: JsonSchema, isRequired: boolean, fallback
 }
 
 const isChoices = (value: unknown): value is Field['choices'] =>
-  Array.isArray(value) && value.length > 0 && value.every((each) => ['string', 'number', 'boolean'].includes(typeof each))
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((each) => ['string', 'number', 'boolean'].includes(typeof each))
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
@@ -101,13 +107,20 @@ export function resultOf({ isWhole, fields }: FormShape, form: Form): unknown {
 }
 
 function refuseIfAny(problems: readonly Problem[]): void {
-  if (problems.length > 0) throw new MisfitError('the form cannot be read as it was filled in; the run waits on', problems)
+  if (problems.length > 0)
+    throw new MisfitError('the form cannot be read as it was filled in; the run waits on', problems)
 }
 
 /** A form of the user's own may have a box instead, which sends `on`. */
-const isTicked = (choices: NonNullable<Field['choices']>, text: string): boolean => text === 'on' && choices.includes(true)
+const isTicked = (choices: NonNullable<Field['choices']>, text: string): boolean =>
+  text === 'on' && choices.includes(true)
 
-function filledIn({ kind, choices, isRequired }: Field, text: string | undefined, path: string, problems: Problem[]): unknown {
+function filledIn(
+  { kind, choices, isRequired }: Field,
+  text: string | undefined,
+  path: string,
+  problems: Problem[],
+): unknown {
   if (text === undefined || (text === '' && !(kind === 'text' && isRequired))) return undefined
   if (kind === 'choice') return choices!.find((choice) => String(choice) === text) ?? (isTicked(choices!, text) || text)
   if (kind === 'number') return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
-import { pathStep } from '../../../sdk/engine/json.ts'
+import { pathStep } from '../../../sdk/base/json.ts'
 import type { Problem } from '../../../sdk/index.ts'
 import type { Form } from '../form.ts'
 import { type Field, type FormShape, FROM_PAGE } from './fields.ts'
@@ -62,7 +62,10 @@ export interface Refused {
   problems: readonly Problem[]
 }
 
-export function questionPage({ workflow, name, question = name, until, shape }: QuestionPage, refused?: Refused): Response {
+export function questionPage(
+  { workflow, name, question = name, until, shape }: QuestionPage,
+  refused?: Refused,
+): Response {
   const about = html`<p class="about">${workflow} · ${name}${until === undefined ? '' : html` · open until ${new Date(until).toUTCString()}`}</p>`
   const body = shape
     ? html`<form method="post">${general(shape, refused)}${shape.fields.map((field) => fieldHtml(field, shape, refused))}<input type="hidden" name="${FROM_PAGE}" value="1"><button>Send</button></form>`
@@ -75,19 +78,27 @@ const pathOf = ({ name }: Field, { isWhole }: FormShape): string => (isWhole ? '
 /** Whether a problem is shown beside the field: it is about it, or about something in it. */
 function isAbout({ path }: Problem, field: Field, shape: FormShape): boolean {
   const own = pathOf(field, shape)
-  return path === own || ((shape.isWhole || field.kind === 'json') && path.startsWith(own) && /^[.[]/.test(path.slice(own.length)))
+  return (
+    path === own ||
+    ((shape.isWhole || field.kind === 'json') && path.startsWith(own) && /^[.[]/.test(path.slice(own.length)))
+  )
 }
 
 function general(shape: FormShape, refused: Refused | undefined): Html | Html[] {
-  const others = (refused?.problems ?? []).filter((problem) => !shape.fields.some((field) => isAbout(problem, field, shape)))
-  return others.map(({ path, message }) => html`<p class="problem" role="alert">${path === '$' ? '' : `${path}: `}${message}</p>`)
+  const others = (refused?.problems ?? []).filter(
+    (problem) => !shape.fields.some((field) => isAbout(problem, field, shape)),
+  )
+  return others.map(
+    ({ path, message }) => html`<p class="problem" role="alert">${path === '$' ? '' : `${path}: `}${message}</p>`,
+  )
 }
 
 function fieldHtml(field: Field, shape: FormShape, refused: Refused | undefined): Html {
   const problems = (refused?.problems ?? []).filter((problem) => isAbout(problem, field, shape))
   const own = pathOf(field, shape)
   const shown = problems.map(
-    ({ path, message }) => html`<p class="problem" role="alert">${path === own ? '' : `${path.slice(own.length).replace(/^\./, '')}: `}${message}</p>`,
+    ({ path, message }) =>
+      html`<p class="problem" role="alert">${path === own ? '' : `${path.slice(own.length).replace(/^\./, '')}: `}${message}</p>`,
   )
   const hint = field.hint === undefined ? '' : html`<small>${field.hint}</small>`
   const input = inputHtml(field, valueIn(field, refused), problems.length > 0)
@@ -99,13 +110,18 @@ function valueIn({ name, initial }: Field, refused: Refused | undefined): string
   return refused ? refused.filledIn.get(name) : initial
 }
 
-function inputHtml({ name, kind, inputType, choices, isRequired }: Field, value: string | undefined, isWrong: boolean): Html {
+function inputHtml(
+  { name, kind, inputType, choices, isRequired }: Field,
+  value: string | undefined,
+  isWrong: boolean,
+): Html {
   const invalid = raw(isWrong ? ' aria-invalid="true"' : '')
   const required = raw(isRequired ? ' required' : '')
   switch (kind) {
     case 'choice': {
       const options = choices!.map(
-        (choice) => html`<option value="${String(choice)}"${raw(String(choice) === value ? ' selected' : '')}>${wordFor(choice)}</option>`,
+        (choice) =>
+          html`<option value="${String(choice)}"${raw(String(choice) === value ? ' selected' : '')}>${wordFor(choice)}</option>`,
       )
       return html`<select name="${name}"${required}${invalid}><option value=""></option>${options}</select>`
     }
@@ -118,4 +134,5 @@ function inputHtml({ name, kind, inputType, choices, isRequired }: Field, value:
   }
 }
 
-const wordFor = (choice: string | number | boolean): string => (choice === true ? 'yes' : choice === false ? 'no' : String(choice))
+const wordFor = (choice: string | number | boolean): string =>
+  choice === true ? 'yes' : choice === false ? 'no' : String(choice)

@@ -1,5 +1,5 @@
+import { jsonSchemaOf } from '../../../sdk/base/schema.ts'
 import type { WorkflowJson } from '../../../sdk/http-client/wire.ts'
-import { jsonSchemaOf } from '../../../sdk/schema.ts'
 import { type AnyRequest, type AnySignal, isRequest } from '../../../sdk/workflow.ts'
 import { ref } from '../openapi-schemas.ts'
 import { json, type Route } from '../route.ts'
@@ -13,9 +13,16 @@ const listWorkflows: Route = {
   responses: { 200: { description: 'By name.', schema: ref('Workflows') } },
   problems: [],
   async handle(_c, { client: { registry, definitions } }) {
-    const inCode = registry.names().map((name) => ({ name, versions: registry.versionsOf(name), latest: registry.versionsOf(name).at(-1) }))
+    const inCode = registry
+      .names()
+      .map((name) => ({ name, versions: registry.versionsOf(name), latest: registry.versionsOf(name).at(-1) }))
     const stored = (await definitions.list()).filter(({ name }) => !registry.has(name))
-    return json({ workflows: [...inCode, ...stored.map(({ name, version }) => ({ name, versions: [version], latest: version }))].sort(byName) })
+    return json({
+      workflows: [
+        ...inCode,
+        ...stored.map(({ name, version }) => ({ name, versions: [version], latest: version })),
+      ].sort(byName),
+    })
   },
 }
 

@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
-import type { Answer, Asked } from '../../../sdk/callbacks.ts'
-import type { Json } from '../../../sdk/engine/json.ts'
-import { decodeUncoded } from '../../../sdk/engine/values.ts'
+import type { Json } from '../../../sdk/base/json.ts'
+import { jsonSchemaOf } from '../../../sdk/base/schema.ts'
+import { decodeUncoded } from '../../../sdk/base/values.ts'
+import type { Answer, Asked } from '../../../sdk/client/callbacks.ts'
 import { ConflictError, InvalidInputError, type RawRequest } from '../../../sdk/index.ts'
-import { jsonSchemaOf } from '../../../sdk/schema.ts'
 import { jsonOf, readBytes, tooLarge } from '../body.ts'
 import { resultOf, shapeOf } from '../callback-page/fields.ts'
 import { messagePage, type QuestionPage, questionPage } from '../callback-page/page.ts'
@@ -57,7 +57,16 @@ const settleCallback: Route = {
   body: ref('CallbackRequest'),
   alsoTakes: ['application/x-www-form-urlencoded', 'multipart/form-data', '*/*'],
   responses: { 202: { description: 'Accepted.', schema: ref('Accepted') } },
-  problems: ['invalid-input', 'malformed-json', 'unknown-run', 'conflict', 'gone', 'misfit', 'too-large', 'unsupported-media-type'],
+  problems: [
+    'invalid-input',
+    'malformed-json',
+    'unknown-run',
+    'conflict',
+    'gone',
+    'misfit',
+    'too-large',
+    'unsupported-media-type',
+  ],
   isCapability: true,
   async handle(c, api) {
     const settle: Settle = (read) => api.client.callbacks.settle(c.req.param('token')!, read)
@@ -113,7 +122,10 @@ export const formerListCallbacks: Route = {
 
 async function openCallbacks(runId: string, api: Api): Promise<Response> {
   const open = await api.client.listCallbacks(runId)
-  const withTerms = open.map(async (callback) => ({ ...callbackToJson(callback), ...(await termsOf(callback.token, api)) }))
+  const withTerms = open.map(async (callback) => ({
+    ...callbackToJson(callback),
+    ...(await termsOf(callback.token, api)),
+  }))
   return json({ callbacks: await Promise.all(withTerms) })
 }
 
@@ -155,10 +167,13 @@ async function settleByForm(c: Context, body: Uint8Array, settle: Settle): Promi
   } catch (error) {
     if (isRaw) throw error
     const problem = problemOf(error, () => [])
-    if (problem?.kind === 'misfit' && shown && filledIn) return questionPage(shown, { filledIn, problems: problem.extras.problems ?? [] })
+    if (problem?.kind === 'misfit' && shown && filledIn)
+      return questionPage(shown, { filledIn, problems: problem.extras.problems ?? [] })
     return refusalPage(error)
   }
-  return isRaw ? json({ accepted: true }, 202) : messagePage(202, 'Thank you', 'Your answer has been received. You can close this page.')
+  return isRaw
+    ? json({ accepted: true }, 202)
+    : messagePage(202, 'Thank you', 'Your answer has been received. You can close this page.')
 }
 
 const REFUSALS: Record<string, string> = {
@@ -210,8 +225,16 @@ function readError(value: unknown, checks: Checks): Error {
   const { name, message, code } = value as { name?: unknown; message?: unknown; code?: unknown }
   checks.require('$.error.message', typeof message === 'string', 'must be a string')
   const isName = typeof name === 'string' && name.length <= 200 && !/\p{Cc}/u.test(name)
-  checks.require('$.error.name', name === undefined || isName, 'must be a string of at most 200 characters, without control characters')
-  checks.require('$.error.code', code === undefined || typeof code === 'string' || typeof code === 'number', 'must be a string or a number')
+  checks.require(
+    '$.error.name',
+    name === undefined || isName,
+    'must be a string of at most 200 characters, without control characters',
+  )
+  checks.require(
+    '$.error.code',
+    code === undefined || typeof code === 'string' || typeof code === 'number',
+    'must be a string or a number',
+  )
   const error = new Error(String(message))
   // Where we read it is not where it happened.
   error.stack = undefined

@@ -31,7 +31,9 @@ const listDefinitions: Route = {
   problems: [],
   async handle(_c, { client }) {
     const all = await client.definitions.list()
-    return json({ definitions: all.map((each) => ({ ...each, createdAt: iso(each.createdAt), updatedAt: iso(each.updatedAt) })) })
+    return json({
+      definitions: all.map((each) => ({ ...each, createdAt: iso(each.createdAt), updatedAt: iso(each.updatedAt) })),
+    })
   },
 }
 
@@ -44,7 +46,10 @@ const putDefinition: Route = {
   query: { check: { description: 'Saves nothing, and only says what is wrong with it.', schema: { type: 'boolean' } } },
   body: ref('Definition'),
   responses: {
-    201: { description: 'A new version, on which runs that are started from now on will be.', schema: ref('SavedDefinition') },
+    201: {
+      description: 'A new version, on which runs that are started from now on will be.',
+      schema: ref('SavedDefinition'),
+    },
     200: { description: 'The latest version says the same; or it was only checked.', schema: ref('SavedDefinition') },
   },
   problems: ['invalid-input', 'malformed-json', 'conflict', 'too-large', 'unsupported-media-type'],
@@ -53,7 +58,9 @@ const putDefinition: Route = {
     const definition = await readJson(c, api.bodyLimit)
     if (readCheck(c)) return json({ name, warnings: (await api.client.definitions.check(name, definition)).warnings })
     const { version, isNew, createdAt, warnings } = await api.client.definitions.save(name, definition)
-    return json({ name, version, createdAt: iso(createdAt), warnings }, isNew ? 201 : 200, { location: `/definitions/${encodeURIComponent(name)}` })
+    return json({ name, version, createdAt: iso(createdAt), warnings }, isNew ? 201 : 200, {
+      location: `/definitions/${encodeURIComponent(name)}`,
+    })
   },
 }
 

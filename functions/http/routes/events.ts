@@ -21,7 +21,10 @@ export const postEvent: Route = {
   body: ref('EventRequest'),
   responses: {
     201: { description: 'A run was started.', schema: ref('EventTaken') },
-    200: { description: 'A run was signalled or asked to stop, or the event had come before.', schema: ref('EventTaken') },
+    200: {
+      description: 'A run was signalled or asked to stop, or the event had come before.',
+      schema: ref('EventTaken'),
+    },
   },
   problems: [
     'invalid-input',
@@ -56,7 +59,11 @@ function mappingOf(given: string | Record<string, unknown>, { mappings }: Api): 
   const found = mappings.find(({ name }) => name === given)
   if (found) return found
   const known = mappings.map(({ name }) => name)
-  throw new HttpProblem('unknown-mapping', `the entry exports no mapping named '${given}'; known: ${known.join(', ') || 'none'}`, { known })
+  throw new HttpProblem(
+    'unknown-mapping',
+    `the entry exports no mapping named '${given}'; known: ${known.join(', ') || 'none'}`,
+    { known },
+  )
 }
 
 function fromBody(given: Record<string, unknown>): EventMapping {

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { pastMoment, pointInTime } from '../../../sdk/engine/duration.ts'
+import { pastMoment, pointInTime } from '../../../sdk/base/duration.ts'
 import type { Bulk, BulkAction, BulkFilter } from '../../../sdk/index.ts'
 import { BODY_PROBLEMS, readJson } from '../body.ts'
 import { Checks, LONGEST_REASON, readFields, readKey } from '../checks.ts'
@@ -16,7 +16,10 @@ const listIncidents: Route = {
   summary: 'Runs that failed or are stuck, by what their errors have in common; the newest 1,000 of each state.',
   query: {
     workflow: { description: 'Only of this workflow.' },
-    since: { description: "Only of runs that failed or got stuck at or after: ISO 8601, epoch milliseconds, or how long ago: '2h'." },
+    since: {
+      description:
+        "Only of runs that failed or got stuck at or after: ISO 8601, epoch milliseconds, or how long ago: '2h'.",
+    },
   },
   responses: { 200: { description: 'The one with the most runs first.', schema: ref('Incidents') } },
   problems: ['invalid-input'],
@@ -32,7 +35,8 @@ const listIncidents: Route = {
 
 function readSince(path: string, since: unknown, { client }: Api, checks: Checks): number | undefined {
   let at: number | undefined
-  if (since !== undefined) checks.check(path, () => (at = pastMoment(since as string, client.world.clock.now(), 'since')))
+  if (since !== undefined)
+    checks.check(path, () => (at = pastMoment(since as string, client.world.clock.now(), 'since')))
   return at
 }
 
@@ -78,7 +82,12 @@ const onIncident = (action: BulkAction, summary: string): Route => ({
   },
 })
 
-const HAS_TO_BE: Record<BulkAction, string> = { retry: 'failed or is stuck', rerun: 'failed', cancel: 'is stuck', terminate: 'is stuck' }
+const HAS_TO_BE: Record<BulkAction, string> = {
+  retry: 'failed or is stuck',
+  rerun: 'failed',
+  cancel: 'is stuck',
+  terminate: 'is stuck',
+}
 
 const byFilter = (action: BulkAction, summary: string): Route => ({
   method: 'POST',
@@ -121,9 +130,20 @@ type Terms = Partial<Record<(typeof TERMS)[number] | (typeof OF_RERUN)[number], 
 const fieldsOf = (action: BulkAction) => (action === 'rerun' ? [...TERMS, ...OF_RERUN] : TERMS)
 
 /** The client checks whether the numbers are in their bounds. */
-function readTerms({ perSecond, limit, dryRun, reason, from, inheritUndone }: Terms, checks: Checks): Omit<Bulk, 'action' | 'filter'> {
-  checks.require('$.from', from === undefined || (typeof from === 'string' && from !== ''), 'must be the name of a step')
-  checks.require('$.inheritUndone', inheritUndone === undefined || typeof inheritUndone === 'boolean', 'must be true or false')
+function readTerms(
+  { perSecond, limit, dryRun, reason, from, inheritUndone }: Terms,
+  checks: Checks,
+): Omit<Bulk, 'action' | 'filter'> {
+  checks.require(
+    '$.from',
+    from === undefined || (typeof from === 'string' && from !== ''),
+    'must be the name of a step',
+  )
+  checks.require(
+    '$.inheritUndone',
+    inheritUndone === undefined || typeof inheritUndone === 'boolean',
+    'must be true or false',
+  )
   checks.require('$.dryRun', dryRun === undefined || typeof dryRun === 'boolean', 'must be true or false')
   const isReason = reason === undefined || (typeof reason === 'string' && reason.length <= LONGEST_REASON)
   checks.require('$.reason', isReason, `must be a string of at most ${LONGEST_REASON} characters`)
@@ -138,15 +158,28 @@ function readTerms({ perSecond, limit, dryRun, reason, from, inheritUndone }: Te
 
 const FILTER = ['status', 'workflow', 'tag', 'idPrefix', 'from', 'to', 'since'] as const
 
-function readFilter(value: unknown, known: readonly ((typeof FILTER)[number] | 'incident')[], api: Api, checks: Checks): BulkFilter {
+function readFilter(
+  value: unknown,
+  known: readonly ((typeof FILTER)[number] | 'incident')[],
+  api: Api,
+  checks: Checks,
+): BulkFilter {
   // Misspelt, it would mean more runs than were meant.
   const { from, to, since, ...rest } = readFields(value ?? {}, known, checks)
-  for (const [name, text] of Object.entries(rest)) checks.require(`$.filter.${name}`, typeof text === 'string', 'must be a string')
-  checks.require('$.filter.status', rest.status === undefined || (RUN_STATUSES as unknown[]).includes(rest.status), `must be one of ${RUN_STATUSES.join(', ')}`)
+  for (const [name, text] of Object.entries(rest))
+    checks.require(`$.filter.${name}`, typeof text === 'string', 'must be a string')
+  checks.require(
+    '$.filter.status',
+    rest.status === undefined || (RUN_STATUSES as unknown[]).includes(rest.status),
+    `must be one of ${RUN_STATUSES.join(', ')}`,
+  )
   const filter = { ...rest } as BulkFilter
   for (const [name, time] of Object.entries({ from, to })) {
     if (time !== undefined)
-      checks.check(`$.filter.${name}`, () => (filter[name as 'from' | 'to'] = pointInTime(time as string, Number.POSITIVE_INFINITY, name)))
+      checks.check(
+        `$.filter.${name}`,
+        () => (filter[name as 'from' | 'to'] = pointInTime(time as string, Number.POSITIVE_INFINITY, name)),
+      )
   }
   const at = readSince('$.filter.since', since, api, checks)
   return { ...filter, ...(at !== undefined && { since: at }) }
@@ -156,11 +189,20 @@ export const incidents = [
   listIncidents,
   counts,
   onIncident('retry', 'Retry all runs of an incident, so many a second: starts a run that does it, once for each.'),
-  onIncident('rerun', 'Start all failed runs of an incident anew, from their beginning or from a step: starts a run that does it, once for each.'),
+  onIncident(
+    'rerun',
+    'Start all failed runs of an incident anew, from their beginning or from a step: starts a run that does it, once for each.',
+  ),
   onIncident('cancel', 'Ask all stuck runs of an incident to stop: starts a run that does it.'),
   onIncident('terminate', 'End all stuck runs of an incident at once: starts a run that does it.'),
-  byFilter('retry', 'Retry all failed or stuck runs that a filter meets, so many a second: starts a run that does it, once for each.'),
-  byFilter('rerun', 'Start all ended runs that a filter meets anew, from their beginning or from a step: starts a run that does it, once for each.'),
+  byFilter(
+    'retry',
+    'Retry all failed or stuck runs that a filter meets, so many a second: starts a run that does it, once for each.',
+  ),
+  byFilter(
+    'rerun',
+    'Start all ended runs that a filter meets anew, from their beginning or from a step: starts a run that does it, once for each.',
+  ),
   byFilter('cancel', 'Ask all open runs that a filter meets to stop: starts a run that does it.'),
   byFilter('terminate', 'End all open runs that a filter meets at once: starts a run that does it.'),
 ]

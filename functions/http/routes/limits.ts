@@ -35,7 +35,13 @@ const onLimit = (
 })
 
 const getLimit = onLimit(
-  { method: 'GET', path: '/limits/{name}', operationId: 'getLimit', needs: 'read', summary: 'One limit: its numbers, who is inside and who waits.' },
+  {
+    method: 'GET',
+    path: '/limits/{name}',
+    operationId: 'getLimit',
+    needs: 'read',
+    summary: 'One limit: its numbers, who is inside and who waits.',
+  },
   (limits, name) => limits.get(name),
 )
 
@@ -45,7 +51,8 @@ const setLimit = onLimit(
     path: '/limits/{name}',
     operationId: 'setLimit',
     needs: 'operate',
-    summary: 'Other numbers than those of the code, until they are reset. What is not given stays as it is; whoever is inside stays there.',
+    summary:
+      'Other numbers than those of the code, until they are reset. What is not given stays as it is; whoever is inside stays there.',
     body: ref('LimitRequest'),
     problems: ['invalid-input', 'unknown-limit', ...BODY_PROBLEMS],
   },
@@ -53,8 +60,9 @@ const setLimit = onLimit(
 )
 
 const steer = (action: 'pause' | 'resume' | 'reset', summary: string): Route =>
-  onLimit({ method: 'POST', path: `/limits/{name}/${action}`, operationId: `${action}Limit`, needs: 'operate', summary }, (limits, name) =>
-    limits[action](name),
+  onLimit(
+    { method: 'POST', path: `/limits/{name}/${action}`, operationId: `${action}Limit`, needs: 'operate', summary },
+    (limits, name) => limits[action](name),
   )
 
 export const limits = [
@@ -72,7 +80,8 @@ const LONGEST_NAME = 200
 /** What no limit can be called is not looked for: a store has limits of its own for keys. */
 function nameIn(c: Context): string {
   const name = c.req.param('name')!
-  if (name.length > LONGEST_NAME) throw new LimitNotFoundError(`no limit is named '${name.slice(0, 40)}…'; GET /limits lists those that there are`)
+  if (name.length > LONGEST_NAME)
+    throw new LimitNotFoundError(`no limit is named '${name.slice(0, 40)}…'; GET /limits lists those that there are`)
   return name
 }
 
@@ -81,7 +90,11 @@ function readNumbers(body: unknown): LimitOptions {
   const checks = new Checks()
   const fields = readFields(body, ['concurrency', 'rate', 'per'], checks)
   for (const name of ['concurrency', 'rate'] as const)
-    checks.require(`$.${name}`, fields[name] === undefined || typeof fields[name] === 'number', 'must be a whole number')
+    checks.require(
+      `$.${name}`,
+      fields[name] === undefined || typeof fields[name] === 'number',
+      'must be a whole number',
+    )
   const { per } = fields
   checks.require('$.per', per !== null, 'must be a duration: \'1m\', milliseconds, or { "minutes": 1 }')
   checks.throwIfAny()

@@ -1,5 +1,5 @@
-import { type Duration, milliseconds } from '../../../sdk/engine/duration.ts'
-import { checkName } from '../../../sdk/engine/names.ts'
+import { type Duration, milliseconds } from '../../../sdk/base/duration.ts'
+import { checkName } from '../../../sdk/base/names.ts'
 import { checkTerms, TOKEN_SCOPES, type TokenScope, type TokenView } from '../../../sdk/tasks/tokens.ts'
 import { readJson } from '../body.ts'
 import { Checks, readFields } from '../checks.ts'
@@ -32,10 +32,19 @@ const createToken: Route = {
   problems: ['invalid-input', 'malformed-json', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers, bodyLimit }) {
     const checks = new Checks()
-    const body = readFields((await readJson(c, bodyLimit)) ?? {}, ['name', 'scopes', 'workflows', 'task_types', 'expires_in'], checks)
+    const body = readFields(
+      (await readJson(c, bodyLimit)) ?? {},
+      ['name', 'scopes', 'workflows', 'task_types', 'expires_in'],
+      checks,
+    )
     const { name, expires_in: expiresIn } = body
     checks.check('$.name', () => checkName('the name', name))
-    const scopes = readList(body, 'scopes', `must be a list of ${TOKEN_SCOPES.join(', ')}; leave it out for work`, checks) as TokenScope[] | undefined
+    const scopes = readList(
+      body,
+      'scopes',
+      `must be a list of ${TOKEN_SCOPES.join(', ')}; leave it out for work`,
+      checks,
+    ) as TokenScope[] | undefined
     const workflows = readList(body, 'workflows', 'must be a list of workflows; leave it out for all', checks)
     const types = readList(body, 'task_types', 'must be a list of types of tasks; leave it out for all', checks)
     if (checks.problems.length === 0) checks.check('$.scopes', () => checkTerms({ scopes, workflows, types }))
@@ -75,7 +84,8 @@ const revokeToken: Route = {
   problems: ['unknown-token'],
   async handle(c, { workers }) {
     const id = c.req.param('id')!
-    if (!(await workers.tokens.revoke(id))) throw new HttpProblem('unknown-token', `no token '${id}'; GET /v1/tokens lists them`)
+    if (!(await workers.tokens.revoke(id)))
+      throw new HttpProblem('unknown-token', `no token '${id}'; GET /v1/tokens lists them`)
     return new Response(null, { status: 204 })
   },
 }
@@ -83,7 +93,12 @@ const revokeToken: Route = {
 export const overseeWorkers = [listWorkers, createToken, listTokens, revokeToken]
 
 /** A list of names that is not empty, if there is one. */
-function readList(body: Partial<Record<string, unknown>>, field: string, demand: string, checks: Checks): string[] | undefined {
+function readList(
+  body: Partial<Record<string, unknown>>,
+  field: string,
+  demand: string,
+  checks: Checks,
+): string[] | undefined {
   const list = body[field]
   checks.require(`$.${field}`, list === undefined || (Array.isArray(list) && list.length > 0), demand)
   if (!Array.isArray(list)) return undefined

@@ -1,4 +1,4 @@
-import { checkName, checkRunId } from '../../../sdk/engine/names.ts'
+import { checkName, checkRunId } from '../../../sdk/base/names.ts'
 import { pauseToJson } from '../../../sdk/http-client/wire.ts'
 import type { PauseScope } from '../../../sdk/index.ts'
 import { BODY_PROBLEMS, readJson } from '../body.ts'
@@ -24,7 +24,8 @@ const pauseRuns: Route = {
   path: '/pauses',
   operationId: 'pauseRuns',
   needs: 'operate',
-  summary: 'Let nothing new begin, of everything, of a workflow or of a run: new runs and those that wake up are queued, running steps end.',
+  summary:
+    'Let nothing new begin, of everything, of a workflow or of a run: new runs and those that wake up are queued, running steps end.',
   takesKey: true,
   body: ref('PauseRequest'),
   responses: { 200: { description: 'The pause.', schema: ref('Pause') } },
@@ -44,14 +45,18 @@ const resumeRuns: Route = {
   summary: 'Let what is paused go on, so many runs a second, the oldest and those of the highest priority first.',
   takesKey: true,
   body: ref('ResumeRequest'),
-  responses: { 200: { description: 'The pause, with its rate. It is gone once nobody is left in its line.', schema: ref('Pause') } },
+  responses: {
+    200: { description: 'The pause, with its rate. It is gone once nobody is left in its line.', schema: ref('Pause') },
+  },
   problems: ['invalid-input', 'conflict', ...BODY_PROBLEMS],
   async handle(c, { client, bodyLimit }) {
     const checks = new Checks()
     const { perSecond, ...fields } = readFields(await readJson(c, bodyLimit), [...SCOPE, 'perSecond'], checks)
     checks.require('$.perSecond', perSecond === undefined || typeof perSecond === 'number', 'must be a whole number')
     const scope = readScope(fields, checks)
-    return json(pauseToJson(await client.resume(scope, perSecond === undefined ? {} : { perSecond: perSecond as number })))
+    return json(
+      pauseToJson(await client.resume(scope, perSecond === undefined ? {} : { perSecond: perSecond as number })),
+    )
   },
 }
 
@@ -63,7 +68,11 @@ const SCOPE = ['all', 'workflow', 'run'] as const
 function readScope(fields: Partial<Record<(typeof SCOPE)[number], unknown>>, checks: Checks): PauseScope {
   const { all, workflow, run } = fields
   const given = SCOPE.filter((name) => fields[name] !== undefined)
-  checks.require('$', given.length === 1, 'must say what is meant: { "all": true }, { "workflow": "order" } or { "run": "order-17" }, one of them')
+  checks.require(
+    '$',
+    given.length === 1,
+    'must say what is meant: { "all": true }, { "workflow": "order" } or { "run": "order-17" }, one of them',
+  )
   checks.require('$.all', all === undefined || all === true, 'must be true')
   if (workflow !== undefined) checks.check('$.workflow', () => checkName('it', workflow))
   if (run !== undefined) checks.check('$.run', () => checkRunId(run))

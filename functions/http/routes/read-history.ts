@@ -19,7 +19,9 @@ const getHistory: Route = {
     ...PAYLOADS_PARAM,
     cursor: { description: 'The cursor of the page before, unchanged.' },
   },
-  responses: { 200: { description: 'Its events; a cursor when there are more than fit into one answer.', schema: ref('History') } },
+  responses: {
+    200: { description: 'Its events; a cursor when there are more than fit into one answer.', schema: ref('History') },
+  },
   problems: ['invalid-input', 'unknown-run', 'conflict'],
   async handle(c, api) {
     const id = c.req.param('id')!
@@ -33,7 +35,10 @@ const getHistory: Route = {
       return isWithout ? eventWithoutPayloads(json) : json
     })
     const events = fitting(rest)
-    return jsonWithPayloads({ events, generation, ...(events.length < rest.length && { cursor: `${generation}.${events.at(-1)!.n}` }) }, api)
+    return jsonWithPayloads(
+      { events, generation, ...(events.length < rest.length && { cursor: `${generation}.${events.at(-1)!.n}` }) },
+      api,
+    )
   },
 }
 
@@ -42,8 +47,16 @@ function readPlace(c: Context, runId: string, generation: number): string | unde
   const { after, cursor } = c.req.query()
   const [, begun, place] = /^(\d{1,9})\.(\d{1,9}\.\d{1,9})$/.exec(cursor ?? '') ?? []
   const checks = new Checks()
-  checks.require('?after', after === undefined || PLACE.test(after), "must be the 'n' of an event of this history, '12.0' for example")
-  checks.require('?cursor', cursor === undefined || place !== undefined, 'must be the cursor of the page before, unchanged')
+  checks.require(
+    '?after',
+    after === undefined || PLACE.test(after),
+    "must be the 'n' of an event of this history, '12.0' for example",
+  )
+  checks.require(
+    '?cursor',
+    cursor === undefined || place !== undefined,
+    'must be the cursor of the page before, unchanged',
+  )
   checks.require('?cursor', cursor === undefined || after === undefined, 'goes on by itself; leave ?after out')
   checks.throwIfAny()
   if (begun !== undefined && Number(begun) !== generation) {
@@ -65,7 +78,11 @@ const getEvent: Route = {
   async handle(c, api) {
     const { id, n } = c.req.param() as { id: string; n: string }
     const event = PLACE.test(n) ? await api.client.event(id, n) : (await api.client.get(id)) && undefined
-    if (!event) throw new HttpProblem('unknown-event', `run '${id}' has no event '${n}' in its history, or none any more since it continued as new`)
+    if (!event)
+      throw new HttpProblem(
+        'unknown-event',
+        `run '${id}' has no event '${n}' in its history, or none any more since it continued as new`,
+      )
     return jsonWithPayloads(eventToJson(event, api.exposeStacks), api)
   },
 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { pointInTime } from '../../../sdk/engine/duration.ts'
+import { pointInTime } from '../../../sdk/base/duration.ts'
 import type { ListOptions, RunStatus } from '../../../sdk/index.ts'
 import { Checks, readWait, WAIT_PARAM } from '../checks.ts'
 import { RUN_STATUSES, ref } from '../openapi-schemas.ts'
@@ -13,7 +13,8 @@ const listRuns: Route = {
   path: '/runs',
   operationId: 'listRuns',
   needs: 'read',
-  summary: 'Runs, newest first, without their payloads. A page may be short, or empty, and still have a cursor: there may be more behind it.',
+  summary:
+    'Runs, newest first, without their payloads. A page may be short, or empty, and still have a cursor: there may be more behind it.',
   query: {
     workflow: { description: 'Only runs of this workflow.' },
     status: { description: 'Only runs in this state.', schema: { enum: RUN_STATUSES } },
@@ -21,7 +22,8 @@ const listRuns: Route = {
     idPrefix: { description: 'Only runs whose id begins with this.' },
     from: { description: 'Created at or after: ISO 8601, or epoch milliseconds.' },
     internal: {
-      description: '`hide` leaves out what Overwinter itself runs, schedules for example, unless a workflow or an id is asked for.',
+      description:
+        '`hide` leaves out what Overwinter itself runs, schedules for example, unless a workflow or an id is asked for.',
       schema: { enum: ['show', 'hide'] },
     },
     to: { description: 'Created before: ISO 8601, or epoch milliseconds.' },
@@ -68,7 +70,10 @@ const getSteps: Route = {
   needs: 'read',
   summary: 'Where each step of a run of a definition stands.',
   query: {
-    ofCode: { description: '`none` answers 204 for a run of code, which has no steps to list. Otherwise that is a conflict.', schema: { enum: ['none'] } },
+    ofCode: {
+      description: '`none` answers 204 for a run of code, which has no steps to list. Otherwise that is a conflict.',
+      schema: { enum: ['none'] },
+    },
   },
   responses: {
     204: { description: 'With ?ofCode=none: the run is of code.' },
@@ -92,7 +97,8 @@ const getWhy: Route = {
   path: '/runs/{id}/why',
   operationId: 'getWhy',
   needs: 'read',
-  summary: 'Why a run stands where it stands: what it waits for, since when, what is known about that, and what can be done.',
+  summary:
+    'Why a run stands where it stands: what it waits for, since when, what is known about that, and what can be done.',
   responses: { 200: { description: 'In words for people.', schema: ref('Why') } },
   problems: ['unknown-run'],
   async handle(c, api) {
@@ -105,7 +111,11 @@ export const readRuns = [listRuns, getRun, getSteps, getWhy]
 function readFilter(c: Context): ListOptions {
   const { workflow, status, tag, idPrefix, from, to, cursor, limit } = c.req.query()
   const checks = new Checks()
-  checks.require('?status', status === undefined || (RUN_STATUSES as string[]).includes(status), `must be one of ${RUN_STATUSES.join(', ')}`)
+  checks.require(
+    '?status',
+    status === undefined || (RUN_STATUSES as string[]).includes(status),
+    `must be one of ${RUN_STATUSES.join(', ')}`,
+  )
   checks.require(
     '?limit',
     limit === undefined || (/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= 1000),
@@ -118,7 +128,11 @@ function readFilter(c: Context): ListOptions {
     return at
   }
   const { internal } = c.req.query()
-  checks.require('?internal', internal === undefined || internal === 'show' || internal === 'hide', 'must be show or hide')
+  checks.require(
+    '?internal',
+    internal === undefined || internal === 'show' || internal === 'hide',
+    'must be show or hide',
+  )
   const times = { from: time('from', from), to: time('to', to) }
   checks.throwIfAny()
   return {

@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
-import { recordError } from '../../../sdk/engine/errors.ts'
-import type { Json } from '../../../sdk/engine/json.ts'
-import { checkName } from '../../../sdk/engine/names.ts'
-import { ownKey } from '../../../sdk/engine/own-key.ts'
-import { decodeUncoded, encode } from '../../../sdk/engine/values.ts'
+import { recordError } from '../../../sdk/base/errors.ts'
+import type { Json } from '../../../sdk/base/json.ts'
+import { checkName } from '../../../sdk/base/names.ts'
+import { ownKey } from '../../../sdk/base/own-key.ts'
+import { decodeUncoded, encode } from '../../../sdk/base/values.ts'
+import type { RerunOptions } from '../../../sdk/client/rerunning.ts'
 import { RequestRefusedError, TimeoutError } from '../../../sdk/index.ts'
-import type { RerunOptions } from '../../../sdk/rerunning.ts'
 import { BODY_PROBLEMS, readJson } from '../body.ts'
 import { Checks, LONGEST_REASON, LONGEST_WAIT_MS, readFields, readKey, readWait } from '../checks.ts'
 import { checkChosenId, startUnder } from '../chosen-id.ts'
@@ -27,7 +27,15 @@ const signalRun: Route = {
   problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'misfit', 'conflict', ...BODY_PROBLEMS],
   async handle(c, api) {
     const payload = await readJson(c, api.bodyLimit)
-    return json(await api.client.signal(c.req.param('id')!, c.req.param('name')!, decodeUncoded(payload as Json | undefined), readKey(c)), 202)
+    return json(
+      await api.client.signal(
+        c.req.param('id')!,
+        c.req.param('name')!,
+        decodeUncoded(payload as Json | undefined),
+        readKey(c),
+      ),
+      202,
+    )
   },
 }
 
@@ -39,15 +47,29 @@ const askRun: Route = {
   summary:
     'Send a request and wait for what the run replies. The body is the payload and may be empty. Without a reply in time, ask again with the same Idempotency-Key: it counts once.',
   query: {
-    wait: { description: `Holds the request until there is a reply, at most this long: '20s'. Cut to ${LONGEST_WAIT_MS / 1000} s, which is the default.` },
+    wait: {
+      description: `Holds the request until there is a reply, at most this long: '20s'. Cut to ${LONGEST_WAIT_MS / 1000} s, which is the default.`,
+    },
   },
   takesKey: true,
   body: {},
   responses: {
     200: { description: 'What the run replied.', schema: ref('Reply') },
-    202: { description: 'The request is kept; there is no reply yet. To wait on, ask again with this key.', schema: ref('Asked') },
+    202: {
+      description: 'The request is kept; there is no reply yet. To wait on, ask again with this key.',
+      schema: ref('Asked'),
+    },
   },
-  problems: ['invalid-input', 'unknown-run', 'unknown-signal', 'misfit', 'conflict', 'refused', 'gone', ...BODY_PROBLEMS],
+  problems: [
+    'invalid-input',
+    'unknown-run',
+    'unknown-signal',
+    'misfit',
+    'conflict',
+    'refused',
+    'gone',
+    ...BODY_PROBLEMS,
+  ],
   async handle(c, api) {
     const { idempotencyKey = ownKey() } = readKey(c)
     const options = { idempotencyKey, timeout: readWait(c) ?? LONGEST_WAIT_MS }
@@ -58,7 +80,11 @@ const askRun: Route = {
     } catch (error) {
       if (error instanceof TimeoutError) return json({ accepted: true, idempotencyKey }, 202)
       if (!(error instanceof RequestRefusedError)) throw error
-      throw new HttpProblem('refused', error.message, error.cause instanceof Error ? { error: errorToJson(recordError(error.cause), api.exposeStacks) } : {})
+      throw new HttpProblem(
+        'refused',
+        error.message,
+        error.cause instanceof Error ? { error: errorToJson(recordError(error.cause), api.exposeStacks) } : {},
+      )
     }
   },
 }
@@ -130,7 +156,8 @@ const rerunRun: Route = {
   path: '/runs/{id}/rerun',
   operationId: 'rerunRun',
   needs: 'operate',
-  summary: 'A new run with the same input that takes over the history up to, and without, the given step; without one it begins at its beginning.',
+  summary:
+    'A new run with the same input that takes over the history up to, and without, the given step; without one it begins at its beginning.',
   takesKey: true,
   body: ref('RerunRequest'),
   responses: {
@@ -140,9 +167,21 @@ const rerunRun: Route = {
   problems: ['invalid-input', 'unknown-run', 'conflict', ...BODY_PROBLEMS],
   async handle(c, api) {
     const checks = new Checks()
-    const { from, id, inheritUndone } = readFields(await readJson(c, api.bodyLimit), ['from', 'id', 'inheritUndone'], checks)
-    checks.require('$.from', from === undefined || (typeof from === 'string' && from !== ''), 'must be the name of a step')
-    checks.require('$.inheritUndone', inheritUndone === undefined || typeof inheritUndone === 'boolean', 'must be true or false')
+    const { from, id, inheritUndone } = readFields(
+      await readJson(c, api.bodyLimit),
+      ['from', 'id', 'inheritUndone'],
+      checks,
+    )
+    checks.require(
+      '$.from',
+      from === undefined || (typeof from === 'string' && from !== ''),
+      'must be the name of a step',
+    )
+    checks.require(
+      '$.inheritUndone',
+      inheritUndone === undefined || typeof inheritUndone === 'boolean',
+      'must be true or false',
+    )
     checkChosenId(id, checks)
     checks.throwIfAny()
     const options = { from, id, inheritUndone, ...readKey(c) } as RerunOptions
@@ -157,7 +196,8 @@ const eraseRun: Route = {
   path: '/runs/{id}',
   operationId: 'eraseRun',
   needs: 'operate',
-  summary: 'Remove everything that is stored of a run that has ended: its input, output, history, signals, tasks and payloads.',
+  summary:
+    'Remove everything that is stored of a run that has ended: its input, output, history, signals, tasks and payloads.',
   responses: { 204: { description: 'Nothing is left of it, and its id is free.' } },
   problems: ['unknown-run', 'conflict'],
   async handle(c, api) {
@@ -177,7 +217,8 @@ const eraseTagged: Route = {
     tag: { description: 'Which runs. It has to be given.' },
     workflow: { description: 'Only runs of this workflow.' },
     terminate: {
-      description: '`true` ends runs that have not ended and erases them too, a quarter of an hour later. Otherwise they stay.',
+      description:
+        '`true` ends runs that have not ended and erases them too, a quarter of an hour later. Otherwise they stay.',
       schema: { type: 'boolean' },
     },
   },
@@ -187,9 +228,14 @@ const eraseTagged: Route = {
     const { tag, workflow, terminate, ...unknown } = c.req.query()
     const checks = new Checks()
     checks.check('query tag', () => checkName("'tag', which says which runs to erase,", tag))
-    checks.require('query terminate', terminate === undefined || terminate === 'true' || terminate === 'false', "must be 'true' or 'false'")
+    checks.require(
+      'query terminate',
+      terminate === undefined || terminate === 'true' || terminate === 'false',
+      "must be 'true' or 'false'",
+    )
     // Misspelt, it would erase more than was meant.
-    for (const name of Object.keys(unknown)) checks.require(`query ${name}`, false, 'is not known here; known: tag, workflow, terminate')
+    for (const name of Object.keys(unknown))
+      checks.require(`query ${name}`, false, 'is not known here; known: tag, workflow, terminate')
     checks.throwIfAny()
     const options = { ...(workflow !== undefined && { workflow }), ...(terminate === 'true' && { terminate: true }) }
     const { runId, status } = await api.client.eraseTagged(tag!, { ...options, ...readKey(c) })
@@ -197,7 +243,17 @@ const eraseTagged: Route = {
   },
 }
 
-export const steerRuns = [signalRun, askRun, cancelRun, terminateRun, retryRun, rerunRun, wakeRun, eraseRun, eraseTagged]
+export const steerRuns = [
+  signalRun,
+  askRun,
+  cancelRun,
+  terminateRun,
+  retryRun,
+  rerunRun,
+  wakeRun,
+  eraseRun,
+  eraseTagged,
+]
 
 async function readReason(c: Context, api: Api): Promise<string | undefined> {
   const checks = new Checks()

@@ -49,7 +49,8 @@ function canonical(ranges: readonly Range[]): Range[] {
   const cased = unitsWithCase()
   const found: Range[] = [...ranges]
   for (const [from, to] of ranges) {
-    for (let i = firstAtLeast(cased, from); i < cased.length && cased[i]! <= to; i++) found.push([units[cased[i]!]!, units[cased[i]!]!])
+    for (let i = firstAtLeast(cased, from); i < cased.length && cased[i]! <= to; i++)
+      found.push([units[cased[i]!]!, units[cased[i]!]!])
   }
   return merged(found)
 }

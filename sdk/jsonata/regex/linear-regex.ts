@@ -99,7 +99,8 @@ export class LinearRegex {
         }
         if (instruction.kind !== 'set') continue
         work += instruction.characters.cost
-        if (position < text.length && instruction.characters.has(unit)) follow(way.at + 1, position + 1, way.slots, true, next)
+        if (position < text.length && instruction.characters.has(unit))
+          follow(way.at + 1, position + 1, way.slots, true, next)
       }
       ways = next
       this.charge(work)
@@ -137,5 +138,6 @@ function without(slots: Slots, { from, to }: { from: number; to: number }): Slot
   return slots.map((position, i) => (i >= from && i <= to ? undefined : position))
 }
 
-const isWord = (unit: number): boolean => (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit === 95 || (unit >= 97 && unit <= 122)
+const isWord = (unit: number): boolean =>
+  (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit === 95 || (unit >= 97 && unit <= 122)
 const isLineEnd = (unit: number): boolean => unit === 10 || unit === 13 || unit === 0x2028 || unit === 0x2029

@@ -33,7 +33,10 @@ export function compileRegex({ source, ignoreCase, multiline }: RegExp): Program
   /** `weight`: of a node that makes no instruction, so that repeating nothing many times ends as well. */
   const grow = (weight: number): void => {
     size += weight
-    if (size > MOST_INSTRUCTIONS) throw new Error(`it is too large: written out, with every repetition, it has more than ${MOST_INSTRUCTIONS} parts`)
+    if (size > MOST_INSTRUCTIONS)
+      throw new Error(
+        `it is too large: written out, with every repetition, it has more than ${MOST_INSTRUCTIONS} parts`,
+      )
   }
   const put = <I extends Instruction>(instruction: I): I => {
     instructions.push(instruction)

@@ -40,7 +40,14 @@ const SPACE: Range[] = [
   [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 ]
-const CLASSES: Record<string, Range[]> = { d: DIGITS, w: WORD, s: SPACE, D: othersThan(DIGITS), W: othersThan(WORD), S: othersThan(SPACE) }
+const CLASSES: Record<string, Range[]> = {
+  d: DIGITS,
+  w: WORD,
+  s: SPACE,
+  D: othersThan(DIGITS),
+  W: othersThan(WORD),
+  S: othersThan(SPACE),
+}
 const CONTROL: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
 
 /** Throws a sentence about what it cannot do. */
@@ -96,7 +103,8 @@ export function parseRegex(source: string): Syntax {
     if (char === '(') return group()
     if (char === '[') return set()
     if (char !== '\\') return single(char.charCodeAt(0))
-    if (source[at] === 'b' || source[at] === 'B') return { kind: 'assertion', what: source[at++] === 'b' ? 'word' : 'not word' }
+    if (source[at] === 'b' || source[at] === 'B')
+      return { kind: 'assertion', what: source[at++] === 'b' ? 'word' : 'not word' }
     if (refersBack()) throw new Error('it refers back to a group, which cannot be matched in one pass')
     return { kind: 'set', ranges: escaped() }
   }
@@ -119,7 +127,8 @@ export function parseRegex(source: string): Syntax {
       at = source.indexOf('>', at) + 1
       const own = ++index
       node = { kind: 'group', index: own, body: choice() }
-    } else if ('=!<'.includes(source[at + 1]!)) throw new Error('it looks ahead or behind, which cannot be matched in one pass')
+    } else if ('=!<'.includes(source[at + 1]!))
+      throw new Error('it looks ahead or behind, which cannot be matched in one pass')
     else throw new Error('it changes flags within, which is not supported here; put them after the last slash')
     at++
     return node
@@ -166,7 +175,12 @@ export function parseRegex(source: string): Syntax {
       at += octal.length - 1
       return units(Number.parseInt(octal, 8))
     }
-    const hex = char === 'x' ? /^[\da-f]{2}/i.exec(source.slice(at, at + 2)) : char === 'u' ? /^[\da-f]{4}/i.exec(source.slice(at, at + 4)) : null
+    const hex =
+      char === 'x'
+        ? /^[\da-f]{2}/i.exec(source.slice(at, at + 2))
+        : char === 'u'
+          ? /^[\da-f]{4}/i.exec(source.slice(at, at + 4))
+          : null
     if (hex) {
       at += hex[0].length
       return units(Number.parseInt(hex[0], 16))

@@ -1,10 +1,12 @@
-import type { LimitSpec } from '../../flow/limit.ts'
-import { CHECK_IDLE_EVERY_MS, type LimiterId, TRUSTED_MS } from '../../flow/limiter.ts'
-import { isPause } from '../../flow/pause-scope.ts'
-import type { Grant, QueueEntry } from '../../flow/queue.ts'
-import { cooling, givenBack, roomFor, taken } from '../../flow/rate.ts'
-import type { Slot } from '../../flow/slots.ts'
-import type { ConfirmedRun, GrantedPermit, RunRecord, Standing, Wake } from '../../ports.ts'
+import type { LimitSpec } from '../../flow/limiter/limit.ts'
+import { CHECK_IDLE_EVERY_MS, type LimiterId, TRUSTED_MS } from '../../flow/limiter/limiter.ts'
+import { isPause } from '../../flow/limiter/pause-scope.ts'
+import type { Grant, QueueEntry } from '../../flow/limiter/queue.ts'
+import { cooling, givenBack, roomFor, taken } from '../../flow/limiter/rate.ts'
+import type { Slot } from '../../flow/limiter/slots.ts'
+import type { ConfirmedRun, GrantedPermit, Standing } from '../../ports/permits.ts'
+import type { RunRecord } from '../../ports/run.ts'
+import type { Wake } from '../../ports/world.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { findEntry, nextEntries, type Queued } from './entries.ts'
@@ -43,13 +45,21 @@ const STOOD_STILL_MS = 10_000
 const MOST_TRIES = 2
 
 /** `seen`: the limiter's state, where it was read a moment ago. */
-export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<{ grant?: Grant; seen?: Seen }> {
+export function* acquireNow(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  entry: QueueEntry,
+): Procedure<{ grant?: Grant; seen?: Seen }> {
   if (limit.isPaused) return {}
   let got: TakenSlot | undefined
   let last: Seen | undefined
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const askedAt = storage.now()
-    const [seen, [first]] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, undefined, 1)])) as [Seen, Queued[]]
+    const [seen, [first]] = (yield* together<unknown>([
+      readState(storage, id),
+      nextEntries(storage, id, undefined, 1),
+    ])) as [Seen, Queued[]]
     if (seen.state.holders) {
       yield* moveHolders(storage, id, seen)
       continue
@@ -67,7 +77,8 @@ export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, ent
       return { grant: { at: now, by: now, ...slot } }
     }
     const next = taken(limit.spec, seen.state, entry, now, now)
-    if (yield* writeState(storage, id, next, seen.found)) return { grant: { at: now, by: now, ...validFor(limit.spec, now), ...slot } }
+    if (yield* writeState(storage, id, next, seen.found))
+      return { grant: { at: now, by: now, ...validFor(limit.spec, now), ...slot } }
     last = undefined
   }
   // Others come and go faster than this one can write: the queue serves many at a time.
@@ -76,7 +87,12 @@ export function* acquireNow(storage: Storage, id: LimiterId, limit: InForce, ent
 }
 
 /** `mayHaveSlot`: a runner that died may have got one without queueing. */
-export function* standing(storage: Storage, id: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Procedure<Standing> {
+export function* standing(
+  storage: Storage,
+  id: LimiterId,
+  entry: QueueEntry,
+  mayHaveSlot: boolean,
+): Procedure<Standing> {
   const queued = yield* findEntry(storage, id, entry)
   if (queued?.entry.grant === 'withdrawn') return 'unknown'
   if (queued) return queued.entry.grant ? yield* confirm(storage, id, entry, queued.entry.grant) : 'queued'
@@ -89,7 +105,12 @@ export function* standing(storage: Storage, id: LimiterId, entry: QueueEntry, ma
 }
 
 /** Makes sure that a holder has the slot that it was granted: a check may have taken it from one that did not begin for long. */
-export function* confirm(storage: Storage, id: LimiterId, holder: Pick<QueueEntry, 'holder' | 'lane'>, { by, ...permit }: Grant): Procedure<Standing> {
+export function* confirm(
+  storage: Storage,
+  id: LimiterId,
+  holder: Pick<QueueEntry, 'holder' | 'lane'>,
+  { by, ...permit }: Grant,
+): Procedure<Standing> {
   if (permit.slot === undefined || storage.now() - by <= TRUSTED_MS) return { permit }
   const slot = yield* readSlot(storage, id, permit.slot)
   if (slot.holder === holder.holder) return { permit }
@@ -99,7 +120,12 @@ export function* confirm(storage: Storage, id: LimiterId, holder: Pick<QueueEntr
 }
 
 /** A slot that has this holder, of which the holder was not told: whoever was about to tell it must not pass the slot on. */
-function* ownSlot(storage: Storage, id: LimiterId, holder: Pick<QueueEntry, 'holder' | 'lane'>, widest: number): Procedure<Slot | undefined> {
+function* ownSlot(
+  storage: Storage,
+  id: LimiterId,
+  holder: Pick<QueueEntry, 'holder' | 'lane'>,
+  widest: number,
+): Procedure<Slot | undefined> {
   const slot = yield* slotOf(storage, id, holder.holder, widest)
   return slot && (yield* passOn(storage, id, slot, holder))
 }
@@ -123,7 +149,10 @@ export function* renewRate(
     const limit = yield* limitOf(storage, id)
     const seen = yield* readState(storage, id)
     const now = storage.now()
-    const before = unused === undefined ? seen.state : givenBack(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
+    const before =
+      unused === undefined
+        ? seen.state
+        : givenBack(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
     const at = roomFor(limit.spec, cooling(before, limit.restUntil), entry.cost, now)
     const hasRoom = !limit.isPaused && at <= Math.max(now, latest)
     const next = hasRoom ? taken(limit.spec, before, entry, at, now) : before
@@ -147,9 +176,17 @@ export function* confirmRun(
       if (!isKept) return { lost: i }
       continue
     }
-    const renewed = yield* renewRate(storage, gate, entryOf(run, gate), run.epoch, mayHaveBegun ? undefined : grant.at, latest)
+    const renewed = yield* renewRate(
+      storage,
+      gate,
+      entryOf(run, gate),
+      run.epoch,
+      mayHaveBegun ? undefined : grant.at,
+      latest,
+    )
     if (!renewed) return { lost: i }
-    if (!latestRenewal || renewed.at > latestRenewal.at) latestRenewal = { limiter: i, at: renewed.at, until: renewed.until! }
+    if (!latestRenewal || renewed.at > latestRenewal.at)
+      latestRenewal = { limiter: i, at: renewed.at, until: renewed.until! }
   }
   return latestRenewal ? { renewed: latestRenewal } : {}
 }

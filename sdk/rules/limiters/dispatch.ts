@@ -1,8 +1,9 @@
-import { recordsOf } from '../../flow/limit-record.ts'
-import type { LimiterId, LimiterState } from '../../flow/limiter.ts'
-import { AHEAD_MS, cooling, isReserved, roomFor, taken } from '../../flow/rate.ts'
-import { type Slot, spread } from '../../flow/slots.ts'
-import type { GrantedPermit, Wake } from '../../ports.ts'
+import { recordsOf } from '../../flow/limiter/limit-record.ts'
+import type { LimiterId, LimiterState } from '../../flow/limiter/limiter.ts'
+import { AHEAD_MS, cooling, isReserved, roomFor, taken } from '../../flow/limiter/rate.ts'
+import { type Slot, spread } from '../../flow/limiter/slots.ts'
+import type { GrantedPermit } from '../../ports/permits.ts'
+import type { Wake } from '../../ports/world.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { nextEntries, type Queued, removeEntry } from './entries.ts'
@@ -47,7 +48,12 @@ export interface Dispatching {
 }
 
 /** `slot`: of a holder that has released it, for the next one. */
-export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, { limit: known, ahead, begun }: Dispatching = {}): Procedure<Dispatched> {
+export function* dispatch(
+  storage: Storage,
+  id: LimiterId,
+  slot?: Slot,
+  { limit: known, ahead, begun }: Dispatching = {},
+): Procedure<Dispatched> {
   const limit = known ?? (yield* limitOf(storage, id))
   const into: Into = { wakes: [], granted: new Map(), begun }
   const hasSlots = limit.spec.concurrency !== undefined
@@ -62,7 +68,14 @@ export function* dispatch(storage: Storage, id: LimiterId, slot?: Slot, { limit:
 }
 
 /** One slot, one grant: those that release others see to them. */
-function* passToNext(storage: Storage, id: LimiterId, limit: InForce, released: Slot, into: Into, ahead?: Look): Procedure<void> {
+function* passToNext(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  released: Slot,
+  into: Into,
+  ahead?: Look,
+): Procedure<void> {
   let slot: Slot | undefined = released
   const passedOver = new Set<string>()
   for (let seen = ahead; slot; seen = undefined) {
@@ -98,7 +111,9 @@ function* fillSlots(storage: Storage, id: LimiterId, limit: InForce, into: Into)
     if (!slot) return
     // Another process has taken it for this request, and is about to tell its owner.
     const isTaken = isHeld(slot)
-    const granting: Granting = isTaken ? { isGranted: false, slot } : yield* grantWith(storage, id, limit, seen, queued, slot)
+    const granting: Granting = isTaken
+      ? { isGranted: false, slot }
+      : yield* grantWith(storage, id, limit, seen, queued, slot)
     if (granting.isGranted) yield* note(storage, id, queued, granting, into)
     else passedOver.add(queued.key)
     if (!granting.isGranted && granting.slot && !isTaken) yield* free(storage, id, granting.slot)
@@ -111,7 +126,12 @@ export interface Look extends Seen {
 }
 
 /** `served`: the fairness key that was served last. `passedOver`: requests that this dispatcher could not grant. */
-export function* look(storage: Storage, id: LimiterId, served: string | undefined, passedOver?: ReadonlySet<string>): Procedure<Look> {
+export function* look(
+  storage: Storage,
+  id: LimiterId,
+  served: string | undefined,
+  passedOver?: ReadonlySet<string>,
+): Procedure<Look> {
   const reads = [readState(storage, id), nextEntries(storage, id, served, LOOK, passedOver)]
   const [seen, waiting] = (yield* together<unknown>(reads)) as [Seen, Queued[]]
   if (!seen.state.holders) return { ...seen, waiting }
@@ -127,13 +147,29 @@ function spreadOut(storage: Storage, limit: InForce, waiting: readonly Queued[],
 }
 
 /** Nothing is reserved far ahead while another reservation is out: the limit may change. */
-function mayReserve(storage: Storage, limit: InForce, state: LimiterState, { entry }: Queued, { begun }: Into): boolean {
+function mayReserve(
+  storage: Storage,
+  limit: InForce,
+  state: LimiterState,
+  { entry }: Queued,
+  { begun }: Into,
+): boolean {
   const now = storage.now()
-  return roomFor(limit.spec, cooling(state, limit.restUntil), entry.cost, now) <= now + AHEAD_MS || !isReserved(state, now, begun)
+  return (
+    roomFor(limit.spec, cooling(state, limit.restUntil), entry.cost, now) <= now + AHEAD_MS ||
+    !isReserved(state, now, begun)
+  )
 }
 
 /** Takes its part of the rate first, where there is one. */
-function* grantWith(storage: Storage, id: LimiterId, limit: InForce, seen: Seen, queued: Queued, slot: Slot): Procedure<Granting> {
+function* grantWith(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  seen: Seen,
+  queued: Queued,
+  slot: Slot,
+): Procedure<Granting> {
   const now = storage.now()
   const state = cooling(seen.state, limit.restUntil)
   const at = roomFor(limit.spec, state, queued.entry.cost, now)
@@ -221,7 +257,10 @@ function* note(
   into: Dispatched,
 ): Procedure<void> {
   into.granted.set(entry.holder, permit)
-  const [left] = yield* together<unknown>([ask(isUrgent ? storage.wake(wakes) : wakes), ...(isEntryLeft ? [removeEntry(storage, id, key)] : [])])
+  const [left] = yield* together<unknown>([
+    ask(isUrgent ? storage.wake(wakes) : wakes),
+    ...(isEntryLeft ? [removeEntry(storage, id, key)] : []),
+  ])
   into.wakes.push(...(left as Wake[]))
   if (next) into.wakes.push(...(yield* lookForRoomOf(storage, next, storage.now())))
 }

@@ -1,4 +1,4 @@
-import type { Json } from '../../engine/json.ts'
+import type { Json } from '../../base/json.ts'
 import {
   CHECK_EVERY_MS,
   isSameLimiter,
@@ -7,10 +7,10 @@ import {
   limitersOf,
   queueOf,
   slotsOf,
-} from '../../flow/limiter.ts'
-import { runOf } from '../../flow/queue.ts'
-import { blocksOf, FREE_SLOT_KEPT_MS, type SlotState } from '../../flow/slots.ts'
-import type { Wake } from '../../ports.ts'
+} from '../../flow/limiter/limiter.ts'
+import { runOf } from '../../flow/limiter/queue.ts'
+import { blocksOf, FREE_SLOT_KEPT_MS, type SlotState } from '../../flow/limiter/slots.ts'
+import type { Wake } from '../../ports/world.ts'
 import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'

@@ -1,6 +1,13 @@
-import { type LimiterId, queueOf } from '../../flow/limiter.ts'
-import { behindLane, entryKey, type Identified, type QueueEntry, readEntry, writeEntry } from '../../flow/queue.ts'
-import type { Document } from '../../ports.ts'
+import { type LimiterId, queueOf } from '../../flow/limiter/limiter.ts'
+import {
+  behindLane,
+  entryKey,
+  type Identified,
+  type QueueEntry,
+  readEntry,
+  writeEntry,
+} from '../../flow/limiter/queue.ts'
+import type { Document } from '../../ports/documents.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 
@@ -14,7 +21,13 @@ export interface Queued {
 const PAGE = 25
 
 /** The first entries that wait for a grant, in the order of service, beginning behind the fairness key that was served last. */
-export function* nextEntries(storage: Storage, id: LimiterId, served: string | undefined, most: number, but?: ReadonlySet<string>): Procedure<Queued[]> {
+export function* nextEntries(
+  storage: Storage,
+  id: LimiterId,
+  served: string | undefined,
+  most: number,
+  but?: ReadonlySet<string>,
+): Procedure<Queued[]> {
   const behind = served === undefined ? [] : yield* waiting(storage, id, behindLane(served), most, but)
   if (behind.length >= most) return behind
   const all = yield* waiting(storage, id, undefined, most, but)
@@ -22,7 +35,13 @@ export function* nextEntries(storage: Storage, id: LimiterId, served: string | u
   return [...behind, ...all.filter(({ key }) => !known.has(key))].slice(0, most)
 }
 
-function* waiting(storage: Storage, id: LimiterId, after: string | undefined, most: number, but?: ReadonlySet<string>): Procedure<Queued[]> {
+function* waiting(
+  storage: Storage,
+  id: LimiterId,
+  after: string | undefined,
+  most: number,
+  but?: ReadonlySet<string>,
+): Procedure<Queued[]> {
   const found: Queued[] = []
   const limit = Math.max(most, PAGE)
   for (let from = after; ; ) {
@@ -55,7 +74,12 @@ export function* putEntry(storage: Storage, id: LimiterId, entry: QueueEntry): P
 }
 
 /** False where it is not as it was read. */
-export function* changeEntry(storage: Storage, id: LimiterId, { key, version }: Queued, next: QueueEntry): Procedure<boolean> {
+export function* changeEntry(
+  storage: Storage,
+  id: LimiterId,
+  { key, version }: Queued,
+  next: QueueEntry,
+): Procedure<boolean> {
   return (yield* ask(storage.documents.put(queueOf(id), key, writeEntry(next), { ifVersion: version }))) !== undefined
 }
 

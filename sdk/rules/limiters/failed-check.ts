@@ -1,5 +1,5 @@
-import { FatalError } from '../../engine/errors.ts'
-import type { LimiterId } from '../../flow/limiter.ts'
+import { FatalError } from '../../base/errors.ts'
+import type { LimiterId } from '../../flow/limiter/limiter.ts'
 import { dropCommand } from '../../views/turn.ts'
 
 /** Something of a limiter cannot be read: its limit's record, its state, a slot or a request in its queue. */
@@ -12,7 +12,9 @@ export class UnreadableLimiterError extends FatalError {
   constructor(limiter: LimiterId, problems: readonly string[]) {
     const shown = problems.slice(0, MOST_SHOWN).join('; ')
     const more = problems.length > MOST_SHOWN ? `; and ${problems.length - MOST_SHOWN} more` : ''
-    super(`what is stored of it cannot be read: ${shown}${more}. Put it right, or drop it: \`${dropCommand(limiter.limit)}\``)
+    super(
+      `what is stored of it cannot be read: ${shown}${more}. Put it right, or drop it: \`${dropCommand(limiter.limit)}\``,
+    )
     this.limiter = limiter
     this.problems = problems
   }

@@ -1,10 +1,12 @@
 import { type Gate, isInLine } from '../../flow/admission.ts'
-import type { LimitSpec } from '../../flow/limit.ts'
-import { BEING_MADE_MS, isSameLimiter, type LimiterId } from '../../flow/limiter.ts'
-import { type Grant, isOfStep, type QueueEntry } from '../../flow/queue.ts'
-import { validUntil } from '../../flow/rate.ts'
-import type { Slot } from '../../flow/slots.ts'
-import { type GrantedPermit, hasEnded, type Wake } from '../../ports.ts'
+import type { LimitSpec } from '../../flow/limiter/limit.ts'
+import { BEING_MADE_MS, isSameLimiter, type LimiterId } from '../../flow/limiter/limiter.ts'
+import { type Grant, isOfStep, type QueueEntry } from '../../flow/limiter/queue.ts'
+import { validUntil } from '../../flow/limiter/rate.ts'
+import type { Slot } from '../../flow/limiter/slots.ts'
+import type { GrantedPermit } from '../../ports/permits.ts'
+import { hasEnded } from '../../ports/run.ts'
+import type { Wake } from '../../ports/world.ts'
 import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage, StoredRun, Updated } from '../storage.ts'
@@ -40,20 +42,36 @@ const notGranted = (slot?: Slot): Granting => ({ isGranted: false, slot: slot &&
 export const isOut = ({ status }: StoredRun): boolean => hasEnded(status) || status === 'stuck'
 
 /** `slot`: a free one, or one whose holder has released it. Without: the limit has none. */
-export function* grant(storage: Storage, id: LimiterId, limit: InForce, queued: Queued, slot: Slot | undefined, at: number): Procedure<Granting> {
+export function* grant(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  queued: Queued,
+  slot: Slot | undefined,
+  at: number,
+): Procedure<Granting> {
   const { entry } = queued
   const slotIndex = slot && { slot: slot.index }
   const granted: Grant = { at, by: storage.now(), ...validFor(limit.spec, at), ...slotIndex }
-  const [own, run] = (yield* together<unknown>([slot ? passOn(storage, id, slot, entry) : ask(undefined), ask(storage.find(entry.run))])) as [
-    Slot | undefined,
-    StoredRun | undefined,
-  ]
+  const [own, run] = (yield* together<unknown>([
+    slot ? passOn(storage, id, slot, entry) : ask(undefined),
+    ask(storage.find(entry.run)),
+  ])) as [Slot | undefined, StoredRun | undefined]
   // Another process has done something else with the slot.
   if (slot && !own) return notGranted()
-  return isOfStep(entry.holder) ? yield* grantStep(storage, id, queued, run, own, granted) : yield* grantRun(storage, id, limit, queued, run, own, granted)
+  return isOfStep(entry.holder)
+    ? yield* grantStep(storage, id, queued, run, own, granted)
+    : yield* grantRun(storage, id, limit, queued, run, own, granted)
 }
 
-function* grantStep(storage: Storage, id: LimiterId, queued: Queued, run: StoredRun | undefined, own: Slot | undefined, granted: Grant): Procedure<Granting> {
+function* grantStep(
+  storage: Storage,
+  id: LimiterId,
+  queued: Queued,
+  run: StoredRun | undefined,
+  own: Slot | undefined,
+  granted: Grant,
+): Procedure<Granting> {
   const { entry, key } = queued
   if (!run || isOut(run)) {
     yield* removeEntry(storage, id, key)
@@ -94,12 +112,20 @@ const isToldOf = (run: StoredRun, id: LimiterId, { index }: Slot): boolean =>
 const permitOf = ({ by: _, ...permit }: Grant): Omit<GrantedPermit, 'holder'> => permit
 
 /** A part of a rate is for its time. */
-export const validFor = (spec: LimitSpec, at: number): { until?: number } => (spec.rate === undefined ? {} : { until: validUntil(spec, at) })
+export const validFor = (spec: LimitSpec, at: number): { until?: number } =>
+  spec.rate === undefined ? {} : { until: validUntil(spec, at) }
 
 type Told = { isTold: true; run: StoredRun } | { isTold: false; run: StoredRun | undefined }
 
 /** A run has passed one of its limiters: it goes to the next, or it starts. */
-function* tellRun(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry, found: StoredRun | undefined, granted: Grant): Procedure<Told> {
+function* tellRun(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  entry: QueueEntry,
+  found: StoredRun | undefined,
+  granted: Grant,
+): Procedure<Told> {
   let run = found
   while (run && waitsWith(storage, run, entry, id)) {
     const { admission, passed: before = 0 } = run

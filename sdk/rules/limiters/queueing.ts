@@ -1,7 +1,7 @@
 import type { Admission, Gate } from '../../flow/admission.ts'
-import { BEING_MADE_MS, CHECK_EVERY_MS, type LimiterId } from '../../flow/limiter.ts'
-import type { QueueEntry } from '../../flow/queue.ts'
-import type { Wake } from '../../ports.ts'
+import { BEING_MADE_MS, CHECK_EVERY_MS, type LimiterId } from '../../flow/limiter/limiter.ts'
+import type { QueueEntry } from '../../flow/limiter/queue.ts'
+import type { Wake } from '../../ports/world.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
 import { type Dispatched, dispatch } from './dispatch.ts'
@@ -22,19 +22,34 @@ export function* join(storage: Storage, id: LimiterId, entry: QueueEntry, seen?:
 
 /** Looks for room, for a request that is in the queue and whose owner says so. */
 export function* lookForRoom(storage: Storage, id: LimiterId, holder: string, known?: InForce): Procedure<Dispatched> {
-  const [seen, [first]] = (yield* together<unknown>([readState(storage, id), nextEntries(storage, id, undefined, 1)])) as [Seen, Queued[]]
+  const [seen, [first]] = (yield* together<unknown>([
+    readState(storage, id),
+    nextEntries(storage, id, undefined, 1),
+  ])) as [Seen, Queued[]]
   // A process that stood still for long has to do it again: a check may have come in between.
   yield* checkBy(storage, id, storage.now() + CHECK_EVERY_MS, seen)
   // The owner of another request has looked for room since, and every slot released after that goes to the queue.
   const isBehind = storage.isContended && first !== undefined && first.entry.holder !== holder
-  return isBehind ? { wakes: [], granted: new Map() } : yield* dispatch(storage, id, undefined, { ...(known && { limit: known }) })
+  return isBehind
+    ? { wakes: [], granted: new Map() }
+    : yield* dispatch(storage, id, undefined, { ...(known && { limit: known }) })
 }
 
 /** The limiter that a run has to pass next. */
-const nextGate = ({ admission, passed = 0 }: { admission?: Admission | undefined; passed?: number | undefined }): Gate | undefined => admission?.gates[passed]
+const nextGate = ({
+  admission,
+  passed = 0,
+}: {
+  admission?: Admission | undefined
+  passed?: number | undefined
+}): Gate | undefined => admission?.gates[passed]
 
 /** Queues a run at the limiter that it has to pass next, before its record says so. Gives the time. `seen`: as for `join`. */
-export function* joinNext(storage: Storage, run: Requesting & { passed?: number | undefined }, seen?: Seen): Procedure<number> {
+export function* joinNext(
+  storage: Storage,
+  run: Requesting & { passed?: number | undefined },
+  seen?: Seen,
+): Procedure<number> {
   const gate = nextGate(run)
   const joinedAt = storage.now()
   if (gate) yield* join(storage, gate, entryOf(run, gate), seen)
@@ -64,5 +79,13 @@ interface Requesting {
 
 /** The request of a run. Each time that it is queued has an entry of its own. */
 export function entryOf({ id, epoch = 0, admission }: Requesting, { lane = '', holds }: Gate): QueueEntry {
-  return { run: id, holder: id, cost: 1, holds: holds === true, lane, order: admission!.order, ...(epoch > 0 && { nth: epoch }) }
+  return {
+    run: id,
+    holder: id,
+    cost: 1,
+    holds: holds === true,
+    lane,
+    order: admission!.order,
+    ...(epoch > 0 && { nth: epoch }),
+  }
 }

@@ -1,9 +1,16 @@
-import type { Json } from '../../engine/json.ts'
-import { isSameSpec, type LimitSpec } from '../../flow/limit.ts'
-import { isOver, LIMITS, type LimitRecord, recordsOf, rememberingSlots, specInForce } from '../../flow/limit-record.ts'
-import type { LimiterId } from '../../flow/limiter.ts'
-import { inWords } from '../../flow/readable.ts'
-import type { Document } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import { isSameSpec, type LimitSpec } from '../../flow/limiter/limit.ts'
+import {
+  isOver,
+  LIMITS,
+  type LimitRecord,
+  recordsOf,
+  rememberingSlots,
+  specInForce,
+} from '../../flow/limiter/limit-record.ts'
+import type { LimiterId } from '../../flow/limiter/limiter.ts'
+import { inWords } from '../../flow/limiter/readable.ts'
+import type { Document } from '../../ports/documents.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 

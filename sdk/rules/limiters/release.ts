@@ -1,8 +1,8 @@
-import type { LimiterId } from '../../flow/limiter.ts'
-import { type Identified, isOfStep } from '../../flow/queue.ts'
-import { givenBack, type Taken } from '../../flow/rate.ts'
-import type { Slot } from '../../flow/slots.ts'
-import type { Wake } from '../../ports.ts'
+import type { LimiterId } from '../../flow/limiter/limiter.ts'
+import { type Identified, isOfStep } from '../../flow/limiter/queue.ts'
+import { givenBack, type Taken } from '../../flow/limiter/rate.ts'
+import type { Slot } from '../../flow/limiter/slots.ts'
+import type { Wake } from '../../ports/world.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { dispatch, type Look, look } from './dispatch.ts'
@@ -49,7 +49,8 @@ export function* release(storage: Storage, id: LimiterId, permit: Release, known
   if (permit.mayHold === false && !queued && !permit.isReserved && !permit.isQueued) return []
   const ahead = known ?? (queued ? { limit: yield* limitOf(storage, id) } : yield* lookAhead(storage, id, permit))
   const { limit } = ahead
-  const slot = queued ?? (ahead.slot?.holder === permit.holder ? ahead.slot : yield* heldSlot(storage, id, limit, permit))
+  const slot =
+    queued ?? (ahead.slot?.holder === permit.holder ? ahead.slot : yield* heldSlot(storage, id, limit, permit))
   // Without slots there is nothing to pass on. A request that left the queue may have kept others from looking.
   if (!slot && !permit.isQueued && !permit.isReserved) return []
   return (yield* dispatch(storage, id, slot, { limit, ahead: queued ? undefined : ahead.look })).wakes
@@ -95,7 +96,12 @@ function* unreserve(storage: Storage, id: LimiterId, holder: string, unused?: Ta
   }
 }
 
-function* heldSlot(storage: Storage, id: LimiterId, limit: InForce, { holder, slot }: Release): Procedure<Slot | undefined> {
+function* heldSlot(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  { holder, slot }: Release,
+): Procedure<Slot | undefined> {
   if (limit.widest === 0) return undefined
   const held = yield* slotOf(storage, id, holder, limit.widest, slot)
   if (held || slot !== undefined) return held

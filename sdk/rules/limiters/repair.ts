@@ -1,4 +1,4 @@
-import type { Json } from '../../engine/json.ts'
+import type { Json } from '../../base/json.ts'
 import {
   BEING_MADE_MS,
   CHECK_EVERY_MS,
@@ -10,13 +10,14 @@ import {
   limitersOf,
   queueOf,
   slotsOf,
-} from '../../flow/limiter.ts'
-import { openPermits } from '../../flow/permit-log.ts'
-import { isOfStep, type QueueEntry, runOf } from '../../flow/queue.ts'
-import { unusedFrom } from '../../flow/rate.ts'
-import { inWords, UNKNOWN } from '../../flow/readable.ts'
-import { blocksOf, type Slot } from '../../flow/slots.ts'
-import type { Document, Wake } from '../../ports.ts'
+} from '../../flow/limiter/limiter.ts'
+import { openPermits } from '../../flow/limiter/permit-log.ts'
+import { isOfStep, type QueueEntry, runOf } from '../../flow/limiter/queue.ts'
+import { unusedFrom } from '../../flow/limiter/rate.ts'
+import { inWords, UNKNOWN } from '../../flow/limiter/readable.ts'
+import { blocksOf, type Slot } from '../../flow/limiter/slots.ts'
+import type { Document } from '../../ports/documents.ts'
+import type { Wake } from '../../ports/world.ts'
 import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
@@ -55,20 +56,27 @@ export function* repair(storage: Storage, id: LimiterId, damage: string[] = []):
   if (before.state.holders) yield* moveHolders(storage, id, before)
   const limit = before.state.holders ? yield* limitOf(storage, id) : record
   const { state } = before
-  const [slots, queue] = (yield* together<unknown>([readSlots(storage, id, limit.widest), readQueue(storage, id, MOST_ENTRIES)])) as [Slot[], Queued[]]
+  const [slots, queue] = (yield* together<unknown>([
+    readSlots(storage, id, limit.widest),
+    readQueue(storage, id, MOST_ENTRIES),
+  ])) as [Slot[], Queued[]]
   const wakes: Wake[] = []
   const requests = queue.filter(({ entry }) => entry.run !== UNKNOWN)
   const known = slots.filter(({ holder }) => holder !== UNKNOWN)
   if (requests.length < queue.length) damage.push(...(yield* problemsIn(storage, queueOf(id), MOST_ENTRIES)))
-  if (known.length < slots.length) for (let block = 0; block < blocksOf(limit.widest); block++) damage.push(...(yield* problemsIn(storage, slotsOf(id, block))))
+  if (known.length < slots.length)
+    for (let block = 0; block < blocksOf(limit.widest); block++)
+      damage.push(...(yield* problemsIn(storage, slotsOf(id, block))))
   const kept = yield* checkEntries(storage, id, requests, wakes)
   const queued = new Set(kept.map(({ entry }) => entry.holder))
   const dropped = new Set(requests.map(({ entry }) => entry.holder).filter((holder) => !queued.has(holder)))
   const held = known.filter(isHeld)
-  const isOf = ({ holder }: Slot): Request => (queued.has(holder) ? 'queued' : dropped.has(holder) ? 'dropped' : 'not queued')
+  const isOf = ({ holder }: Slot): Request =>
+    queued.has(holder) ? 'queued' : dropped.has(holder) ? 'dropped' : 'not queued'
   yield* together(held.map((slot) => checkSlot(storage, id, slot, held, isOf(slot), state.checkedAt ?? 0, wakes)))
   yield* tellOwners(storage, id, limit, held, kept, wakes)
-  if (limit.spec.concurrency !== undefined && limit.widest > limit.spec.concurrency) yield* hasSurplus(storage, id, limit)
+  if (limit.spec.concurrency !== undefined && limit.widest > limit.spec.concurrency)
+    yield* hasSurplus(storage, id, limit)
   wakes.push(...(yield* dispatch(storage, id, undefined, { limit })).wakes)
   yield* setNextCheck(storage, id, damage.length > 0)
   return wakes
@@ -91,7 +99,9 @@ function* checkEntries(storage: Storage, id: LimiterId, queue: readonly Queued[]
     const wanted = isOverdue ? yield* wantedBy(storage, run) : undefined
     const isOfUse = ({ entry: { holder, since = 0, grant: granted } }: Queued): boolean =>
       // A run may be in the queue before it is made.
-      !run ? storage.now() - since < BEING_MADE_MS : !isOut(run) && granted !== 'withdrawn' && (!wanted || !isOfStep(holder) || wanted.has(holder))
+      !run
+        ? storage.now() - since < BEING_MADE_MS
+        : !isOut(run) && granted !== 'withdrawn' && (!wanted || !isOfStep(holder) || wanted.has(holder))
     yield* together(entries.filter((each) => !isOfUse(each)).map(({ key }) => removeEntry(storage, id, key)))
     kept.push(...entries.filter(isOfUse))
     if (isOverdue) wakes.push(...(yield* wakeUp(storage, run)))
@@ -106,13 +116,23 @@ const isUnconfirmed = (storage: Storage, { holder, grant: granted }: QueueEntry)
 /** The request of a slot's holder: in the queue, removed by this check, or neither. */
 type Request = 'queued' | 'dropped' | 'not queued'
 
-function* checkSlot(storage: Storage, id: LimiterId, slot: Slot, all: readonly Slot[], request: Request, checkedAt: number, wakes: Wake[]): Procedure<void> {
+function* checkSlot(
+  storage: Storage,
+  id: LimiterId,
+  slot: Slot,
+  all: readonly Slot[],
+  request: Request,
+  checkedAt: number,
+  wakes: Wake[],
+): Procedure<void> {
   const run = yield* ask(storage.find(runOf(slot.holder)))
   // In this order: of two slots of a run that has ended, none is kept.
-  const isLeft = (yield* isLeftOver(storage, id, slot, run, request, checkedAt)) || (yield* hasAnother(storage, id, slot, all))
+  const isLeft =
+    (yield* isLeftOver(storage, id, slot, run, request, checkedAt)) || (yield* hasAnother(storage, id, slot, all))
   if (isLeft) return void (yield* free(storage, id, slot))
   // It has a slot, and is not in the queue that would tell it so.
-  if (run?.status === 'queued' && request !== 'queued' && !isOfStep(slot.holder) && isAt(run, id)) wakes.push(...(yield* queueUp(storage, run)))
+  if (run?.status === 'queued' && request !== 'queued' && !isOfStep(slot.holder) && isAt(run, id))
+    wakes.push(...(yield* queueUp(storage, run)))
 }
 
 /**
@@ -129,10 +149,18 @@ function* hasAnother(storage: Storage, id: LimiterId, slot: Slot, all: readonly 
   return (yield* writeSlot(storage, id, first, kept)) !== undefined
 }
 
-const isAt = ({ admission, passed = 0 }: StoredRun, id: LimiterId): boolean => isSameLimiter(admission?.gates[passed], id)
+const isAt = ({ admission, passed = 0 }: StoredRun, id: LimiterId): boolean =>
+  isSameLimiter(admission?.gates[passed], id)
 
 /** A request that has a slot and waits in the queue: a start that was repeated, say, whose first sender died. */
-function* tellOwners(storage: Storage, id: LimiterId, limit: InForce, held: readonly Slot[], queue: readonly Queued[], wakes: Wake[]): Procedure<void> {
+function* tellOwners(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  held: readonly Slot[],
+  queue: readonly Queued[],
+  wakes: Wake[],
+): Procedure<void> {
   for (const queued of queue) {
     const slot = held.find(({ holder }) => holder === queued.entry.holder)
     // A process that has just taken it for the request is about to tell its owner.
@@ -164,7 +192,8 @@ function* isLeftOver(
   if (isOut(run)) return true
   if (request === 'dropped' && isOfStep(holder)) return true
   if (request === 'queued' || now - since < CHECK_EVERY_MS) return false
-  if (!isOfStep(holder)) return !run.admission?.gates.some((gate, i) => isSameLimiter(gate, id) && i <= (run.passed ?? 0))
+  if (!isOfStep(holder))
+    return !run.admission?.gates.some((gate, i) => isSameLimiter(gate, id) && i <= (run.passed ?? 0))
   // Loading a journal costs: it is looked at after one minute, two, four, and so on.
   if (!isTimeToAsk(since, checkedAt, now)) return false
   return !(yield* wantedBy(storage, run)).has(holder)
@@ -209,7 +238,13 @@ function* setNextCheck(storage: Storage, id: LimiterId, isDamaged: boolean): Pro
 }
 
 /** Nothing is held and nothing waits: the state expires, and is due no more. */
-function* retire(storage: Storage, id: LimiterId, state: LimiterState, found: Document, expiresAt: number): Procedure<Document | undefined> {
+function* retire(
+  storage: Storage,
+  id: LimiterId,
+  state: LimiterState,
+  found: Document,
+  expiresAt: number,
+): Procedure<Document | undefined> {
   const options = { ifVersion: found.version, expiresAt }
   return yield* ask(storage.documents.put(limitersOf(id.limit), limiterKey(id), state as unknown as Json, options))
 }

@@ -1,7 +1,7 @@
-import { isSameLimiter, type LimiterId, type Reservation } from '../../flow/limiter.ts'
-import { entryKey, isOfStep, runOf } from '../../flow/queue.ts'
-import { withoutReservation } from '../../flow/rate.ts'
-import type { Wake } from '../../ports.ts'
+import { isSameLimiter, type LimiterId, type Reservation } from '../../flow/limiter/limiter.ts'
+import { entryKey, isOfStep, runOf } from '../../flow/limiter/queue.ts'
+import { withoutReservation } from '../../flow/limiter/rate.ts'
+import type { Wake } from '../../ports/world.ts'
 import { wakeUp } from '../deliver.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
@@ -13,7 +13,11 @@ import { free, slotOf } from './slots.ts'
 import { readState, writeState } from './state.ts'
 
 /** Other numbers count, or none for now: what was reserved by the old ones waits again, and is dispatched by the new ones. */
-export function* revokeAndDispatch(storage: Storage, id: LimiterId, { endsCooldown }: { endsCooldown: boolean }): Procedure<Dispatched> {
+export function* revokeAndDispatch(
+  storage: Storage,
+  id: LimiterId,
+  { endsCooldown }: { endsCooldown: boolean },
+): Procedure<Dispatched> {
   const { spec } = yield* limitOf(storage, id)
   const wakes: Wake[] = []
   for (;;) {
@@ -21,8 +25,12 @@ export function* revokeAndDispatch(storage: Storage, id: LimiterId, { endsCooldo
     const { restUntil, ...rest } = state
     const { promised } = rest
     if (!found || (!promised && !(endsCooldown && restUntil))) break
-    const waiting = promised !== undefined && promised.at > storage.now() ? yield* queueAgain(storage, id, promised) : undefined
-    const next = { ...withoutReservation(spec, rest, waiting !== undefined), ...(restUntil !== undefined && !endsCooldown && { restUntil }) }
+    const waiting =
+      promised !== undefined && promised.at > storage.now() ? yield* queueAgain(storage, id, promised) : undefined
+    const next = {
+      ...withoutReservation(spec, rest, waiting !== undefined),
+      ...(restUntil !== undefined && !endsCooldown && { restUntil }),
+    }
     wakes.push(...(waiting ?? []))
     if (yield* writeState(storage, id, next, found)) break
   }
@@ -32,10 +40,16 @@ export function* revokeAndDispatch(storage: Storage, id: LimiterId, { endsCooldo
 
 /** The wakes of an owner that waits in the queue again; undefined if it has begun, or is gone. */
 function* queueAgain(storage: Storage, id: LimiterId, reserved: Reservation): Procedure<Wake[] | undefined> {
-  return isOfStep(reserved.to) ? yield* queueStepAgain(storage, id, reserved) : yield* queueRunAgain(storage, id, reserved.to)
+  return isOfStep(reserved.to)
+    ? yield* queueStepAgain(storage, id, reserved)
+    : yield* queueRunAgain(storage, id, reserved.to)
 }
 
-function* queueStepAgain(storage: Storage, id: LimiterId, { to: holder, order = 0 }: Reservation): Procedure<Wake[] | undefined> {
+function* queueStepAgain(
+  storage: Storage,
+  id: LimiterId,
+  { to: holder, order = 0 }: Reservation,
+): Procedure<Wake[] | undefined> {
   const run = yield* ask(storage.find(runOf(holder)))
   const queued = yield* findEntry(storage, id, { holder, order, lane: '' })
   // Its entry is gone once it has begun.
@@ -64,7 +78,9 @@ function* queueRunAgain(storage: Storage, id: LimiterId, runId: string): Procedu
   // The entry first: a run that waits is in the queue.
   yield* putEntry(storage, id, entry)
   const when = { status: ['pending' as const], passed: passed + 1, stimulus: run.stimulus }
-  const updated = yield* ask(storage.update(run, { when, set: { status: 'queued', passed, wakeAt: undefined, admission }, bump: ['epoch'] }))
+  const updated = yield* ask(
+    storage.update(run, { when, set: { status: 'queued', passed, wakeAt: undefined, admission }, bump: ['epoch'] }),
+  )
   if (!updated.ok) yield* removeEntry(storage, id, entryKey(entry))
   return updated.ok ? [] : undefined
 }

@@ -1,8 +1,18 @@
-import type { Json } from '../../engine/json.ts'
-import { type LimiterId, slotsOf } from '../../flow/limiter.ts'
-import type { QueueEntry } from '../../flow/queue.ts'
-import { averageHeld, blockOf, blocksOf, FREE_SLOT_KEPT_MS, SLOTS_PER_BLOCK, type Slot, type SlotState, slotKey, spread } from '../../flow/slots.ts'
-import type { Document } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import { type LimiterId, slotsOf } from '../../flow/limiter/limiter.ts'
+import type { QueueEntry } from '../../flow/limiter/queue.ts'
+import {
+  averageHeld,
+  blockOf,
+  blocksOf,
+  FREE_SLOT_KEPT_MS,
+  SLOTS_PER_BLOCK,
+  type Slot,
+  type SlotState,
+  slotKey,
+  spread,
+} from '../../flow/limiter/slots.ts'
+import type { Document } from '../../ports/documents.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import type { InForce } from './record.ts'
@@ -36,21 +46,39 @@ export function* readSlot(storage: Storage, id: LimiterId, index: number): Proce
 }
 
 /** The slot of this holder. `index`: where it was last known to be; a lowered limit may have moved it. */
-export function* slotOf(storage: Storage, id: LimiterId, holder: string, widest: number, index?: number): Procedure<Slot | undefined> {
+export function* slotOf(
+  storage: Storage,
+  id: LimiterId,
+  holder: string,
+  widest: number,
+  index?: number,
+): Procedure<Slot | undefined> {
   const known = index === undefined ? undefined : yield* readSlot(storage, id, index)
   if (known?.holder === holder) return known
   return (yield* readSlots(storage, id, widest)).find((slot) => slot.holder === holder)
 }
 
 /** Undefined where the slot is not as it was read. */
-export function* writeSlot(storage: Storage, id: LimiterId, { index, version }: Slot, next: SlotState): Procedure<Slot | undefined> {
+export function* writeSlot(
+  storage: Storage,
+  id: LimiterId,
+  { index, version }: Slot,
+  next: SlotState,
+): Procedure<Slot | undefined> {
   const options = { ifVersion: version, ...(!isHeld(next) && { expiresAt: storage.now() + FREE_SLOT_KEPT_MS }) }
-  const written = yield* ask(storage.documents.put(slotsOf(id, blockOf(index)), slotKey(index), next as unknown as Json, options))
+  const written = yield* ask(
+    storage.documents.put(slotsOf(id, blockOf(index)), slotKey(index), next as unknown as Json, options),
+  )
   return written && { ...next, index, version: written.version }
 }
 
 /** The slot with its next holder. One that the request has already is written too: no other process passes it on then. */
-export function* passOn(storage: Storage, id: LimiterId, slot: Slot, entry: Pick<QueueEntry, 'holder' | 'lane'>): Procedure<Slot | undefined> {
+export function* passOn(
+  storage: Storage,
+  id: LimiterId,
+  slot: Slot,
+  entry: Pick<QueueEntry, 'holder' | 'lane'>,
+): Procedure<Slot | undefined> {
   const now = storage.now()
   const heldMs = slot.holder === entry.holder ? slot.heldMs : heldUntil(slot, now)
   return yield* writeSlot(storage, id, slot, stay(entry, now, heldMs))
@@ -64,14 +92,24 @@ export function* free(storage: Storage, id: LimiterId, slot: Slot): Procedure<bo
   return (yield* writeSlot(storage, id, slot, next)) !== undefined
 }
 
-const heldUntil = (slot: Slot, now: number): number | undefined => (isHeld(slot) ? averageHeld(slot.heldMs, slot.since, now) : slot.heldMs)
+const heldUntil = (slot: Slot, now: number): number | undefined =>
+  isHeld(slot) ? averageHeld(slot.heldMs, slot.since, now) : slot.heldMs
 
-function stay({ holder, lane }: Pick<QueueEntry, 'holder' | 'lane'>, since: number, heldMs: number | undefined): SlotState {
+function stay(
+  { holder, lane }: Pick<QueueEntry, 'holder' | 'lane'>,
+  since: number,
+  heldMs: number | undefined,
+): SlotState {
   return { holder, since, ...(lane !== '' && { lane }), ...(heldMs !== undefined && { heldMs }) }
 }
 
 /** Takes a free slot for this request; the one that it has already, where it asks again. Undefined: none is free. */
-export function* takeFree(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry): Procedure<TakenSlot | undefined> {
+export function* takeFree(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  entry: QueueEntry,
+): Procedure<TakenSlot | undefined> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const found = yield* findFree(storage, id, limit, entry, tries)
     if (!found) return undefined
@@ -89,7 +127,13 @@ export interface TakenSlot {
 }
 
 /** A free slot for this request, as it is; or the one that it has already. Undefined: none is free. */
-export function* findFree(storage: Storage, id: LimiterId, limit: InForce, entry: QueueEntry, tries = 0): Procedure<Slot | undefined> {
+export function* findFree(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  entry: QueueEntry,
+  tries = 0,
+): Procedure<Slot | undefined> {
   const concurrency = limit.spec.concurrency!
   if (limit.widest > concurrency && (yield* hasSurplus(storage, id, limit))) return undefined
   const blocks = blocksOf(concurrency)
@@ -138,7 +182,12 @@ export function* hasSurplus(storage: Storage, id: LimiterId, limit: InForce): Pr
   return left > 0
 }
 
-function* moveTo(storage: Storage, id: LimiterId, places: Slot[], { holder, since, lane, heldMs }: Slot): Procedure<boolean> {
+function* moveTo(
+  storage: Storage,
+  id: LimiterId,
+  places: Slot[],
+  { holder, since, lane, heldMs }: Slot,
+): Procedure<boolean> {
   for (let place = places.shift(); place; place = places.shift()) {
     const moved = { holder, since, ...(lane !== undefined && { lane }), ...(heldMs !== undefined && { heldMs }) }
     if (yield* writeSlot(storage, id, place, moved)) return true
@@ -146,4 +195,8 @@ function* moveTo(storage: Storage, id: LimiterId, places: Slot[], { holder, sinc
   return false
 }
 
-const toSlot = ({ key, value, version }: Document): Slot => ({ ...(value as unknown as SlotState), index: Number(key), version })
+const toSlot = ({ key, value, version }: Document): Slot => ({
+  ...(value as unknown as SlotState),
+  index: Number(key),
+  version,
+})

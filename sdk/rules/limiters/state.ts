@@ -1,7 +1,14 @@
-import type { Json } from '../../engine/json.ts'
-import { LIMITS, type LimitRecord } from '../../flow/limit-record.ts'
-import { CHECK_EVERY_MS, CHECK_IDLE_EVERY_MS, type LimiterId, type LimiterState, limiterKey, limitersOf } from '../../flow/limiter.ts'
-import type { Document } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import { LIMITS, type LimitRecord } from '../../flow/limiter/limit-record.ts'
+import {
+  CHECK_EVERY_MS,
+  CHECK_IDLE_EVERY_MS,
+  type LimiterId,
+  type LimiterState,
+  limiterKey,
+  limitersOf,
+} from '../../flow/limiter/limiter.ts'
+import type { Document } from '../../ports/documents.ts'
 import { ask, type Procedure } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 import { type InForce, limitOf } from './record.ts'
@@ -22,7 +29,13 @@ export function* readState(storage: Storage, id: LimiterId): Procedure<Seen> {
  * Undefined where the state is not as it was read. I10: while a limiter is in use it is due at some time; `dueAt` for another
  * one than before.
  */
-export function* writeState(storage: Storage, id: LimiterId, next: LimiterState, found: Document | undefined, dueAt?: number): Procedure<Document | undefined> {
+export function* writeState(
+  storage: Storage,
+  id: LimiterId,
+  next: LimiterState,
+  found: Document | undefined,
+  dueAt?: number,
+): Procedure<Document | undefined> {
   if (found?.unreadable) return yield* keepDue(storage, id, found, dueAt)
   const due = dueAt ?? found?.dueAt ?? storage.now() + CHECK_IDLE_EVERY_MS
   const options = { ifVersion: found?.version ?? 0, dueAt: due }
@@ -30,7 +43,12 @@ export function* writeState(storage: Storage, id: LimiterId, next: LimiterState,
 }
 
 /** A state that cannot be read stays as it is stored, for a person to look at. Only the time of its next check moves. */
-function* keepDue(storage: Storage, id: LimiterId, found: Document, dueAt: number | undefined): Procedure<Document | undefined> {
+function* keepDue(
+  storage: Storage,
+  id: LimiterId,
+  found: Document,
+  dueAt: number | undefined,
+): Procedure<Document | undefined> {
   const due = dueAt ?? found.dueAt ?? storage.now() + CHECK_EVERY_MS
   if (due === found.dueAt) return found
   const options = { ifVersion: found.version, dueAt: due }
@@ -55,7 +73,12 @@ export function* moveHolders(storage: Storage, id: LimiterId, seen: Seen): Proce
   yield* writeState(storage, id, state, seen.found)
 }
 
-function* intoSlots(storage: Storage, id: LimiterId, limit: InForce, holders: readonly [string, number][]): Procedure<void> {
+function* intoSlots(
+  storage: Storage,
+  id: LimiterId,
+  limit: InForce,
+  holders: readonly [string, number][],
+): Procedure<void> {
   const widest = Math.max(limit.widest, holders.length)
   if (widest > limit.widest) yield* widen(storage, id.limit, widest)
   const slots = yield* readSlots(storage, id, widest)

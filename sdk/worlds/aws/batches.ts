@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/world.ts'
 
 /** A batch call succeeds even if DynamoDB was too busy for part of it; the SDK does not repeat that part. */
 
@@ -6,7 +6,11 @@ const FIRST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 2_000
 
 /** Sends what is left until nothing is, with a pause that grows. */
-export async function untilNothingIsLeft<T extends object>(clock: Clock, all: T, send: (part: T) => Promise<T | undefined>): Promise<void> {
+export async function untilNothingIsLeft<T extends object>(
+  clock: Clock,
+  all: T,
+  send: (part: T) => Promise<T | undefined>,
+): Promise<void> {
   let left: T | undefined = all
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     left = await send(left)

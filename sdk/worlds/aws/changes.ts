@@ -16,11 +16,17 @@ import { obsoleteSchedule, scheduledFor } from './wakeups.ts'
 type Attributes = Partial<Record<keyof RunItem | 'dueShard' | 'dueKey', unknown>>
 
 /** A change of a run that nobody has looked at: it can say nothing that depends on what is there. */
-export async function changeBlindly(aws: Aws, runId: string, { when, set = {}, bump = [], setOnce }: Change): Promise<Updated> {
+export async function changeBlindly(
+  aws: Aws,
+  runId: string,
+  { when, set = {}, bump = [], setOnce }: Change,
+): Promise<Updated> {
   const token = newToken()
   const isClaim = bump.includes('claims')
   const { owner: _, ...attributes } = set
-  const once = setOnce ? [{ text: '#startedAt = if_not_exists(#startedAt, :started)', values: { ':started': setOnce.startedAt } }] : []
+  const once = setOnce
+    ? [{ text: '#startedAt = if_not_exists(#startedAt, :started)', values: { ':started': setOnce.startedAt } }]
+    : []
   const update = changing({ ...attributes, ...(isClaim && { claim: token }) }, ...bumps(bump), ...once)
   const written = await updateIf<RunItem>(aws, runKey(runId), update, conditionOf(when))
   if (written.ok) return { ok: true, run: toRun(written.item) }
@@ -38,7 +44,12 @@ export async function changeRun(aws: Aws, run: AwsRun, change: Change): Promise<
   if (set.status !== undefined) attributes.commit = token
   if (set.endedAt !== undefined) await planRemoval(aws, item, set.endedAt)
   const unchanged = run.written.length > 0 ? [keptAsSeen(item.keepUntil)] : []
-  const written = await updateIf<RunItem>(aws, runKey(run.id), changing(attributes, ...bumps(bump)), all(conditionOf(when), ...unchanged))
+  const written = await updateIf<RunItem>(
+    aws,
+    runKey(run.id),
+    changing(attributes, ...bumps(bump)),
+    all(conditionOf(when), ...unchanged),
+  )
   if (written.ok || written.old?.commit === token) {
     await tidyUp(aws, item, set, now)
     return { ok: true, run: toRun(written.ok ? written.item : written.old!) }
@@ -56,7 +67,19 @@ export async function changeRun(aws: Aws, run: AwsRun, change: Change): Promise<
 async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change, now: number): Promise<Attributes> {
   const runId = runIdOf(item.pk)
   const attributes: Attributes = {}
-  for (const name of ['status', 'leaseUntil', 'claims', 'spared', 'attempt', 'baseSeq', 'parent', 'reparse', 'trace', 'admission', 'passed'] as const)
+  for (const name of [
+    'status',
+    'leaseUntil',
+    'claims',
+    'spared',
+    'attempt',
+    'baseSeq',
+    'parent',
+    'reparse',
+    'trace',
+    'admission',
+    'passed',
+  ] as const)
     if (name in set) attributes[name] = set[name]
   // The token of a claim goes with its lease.
   if ('leaseUntil' in set && set.leaseUntil === undefined) attributes.claim = undefined
@@ -69,8 +92,10 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
   }
   const ttl = ttlNow({ ...item, ...(keepUntil !== undefined && { keepUntil }) }, now)
   const stored = (value: unknown) => aws.payloads.storeBeside({ id: runId, createdAt: item.createdAt }, value, ttl)
-  const inFrame = (value: unknown) => (value === undefined ? undefined : (inlineOrInFrame(value, frame) ?? stored(value)))
-  for (const name of ['input', 'parsed', 'progress', 'heartbeat'] as const) if (name in set) attributes[name] = await stored(set[name])
+  const inFrame = (value: unknown) =>
+    value === undefined ? undefined : (inlineOrInFrame(value, frame) ?? stored(value))
+  for (const name of ['input', 'parsed', 'progress', 'heartbeat'] as const)
+    if (name in set) attributes[name] = await stored(set[name])
   for (const name of ['output', 'error'] as const)
     if (name in set) attributes[name] = await (set.endedAt === undefined ? stored(set[name]) : inFrame(set[name]))
   if ('error' in set) attributes.why = set.error && inShort(item.workflow, set.error)
@@ -78,7 +103,11 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
   // Before the end, which says how the run is to go.
   if (Object.values(attributes).some(isObject)) item.objects = true
   if (item.objects) attributes.objects = true
-  if ('endedAt' in set) Object.assign(attributes, { endedAt: set.endedAt, ttl: set.endedAt === undefined ? undefined : ttlAfterEnd(item, set.endedAt) })
+  if ('endedAt' in set)
+    Object.assign(attributes, {
+      endedAt: set.endedAt,
+      ttl: set.endedAt === undefined ? undefined : ttlAfterEnd(item, set.endedAt),
+    })
   if (frame !== undefined) attributes.lastSeq = frame
   return attributes
 }
@@ -94,20 +123,44 @@ function inlineOrInFrame(value: unknown, frame: number | undefined): Stored | un
 function wakePlan(aws: Aws, { pk, createdAt }: RunItem, { wakeAt, status }: RunFields, now: number): Attributes {
   const runId = runIdOf(pk)
   // A message only brings the time forward: the schedule that is armed stays on record, so that the next commit takes it back.
-  const armed = status === undefined ? {} : { armedAt: wakeAt === undefined ? undefined : scheduledFor(aws.thresholds, wakeAt, now) }
-  if (wakeAt !== undefined) return { wakeAt, untimed: undefined, told: undefined, ...armed, ...dueIndex(runId, wakeAt + aws.thresholds.graceMs) }
+  const armed =
+    status === undefined
+      ? {}
+      : { armedAt: wakeAt === undefined ? undefined : scheduledFor(aws.thresholds, wakeAt, now) }
+  if (wakeAt !== undefined)
+    return {
+      wakeAt,
+      untimed: undefined,
+      told: undefined,
+      ...armed,
+      ...dueIndex(runId, wakeAt + aws.thresholds.graceMs),
+    }
   if (status === 'stuck' || status === 'failed') return { ...NO_WAKE, ...troubleIndex(runId, status, createdAt) }
   if (status !== 'waiting' && status !== 'sleeping' && status !== 'queued') return NO_WAKE
   // Only a message, or its turn, is to wake it. Nobody is told of the upkeep; the sweeper finds it when it is time.
   const upkeepAt = now + (status === 'queued' ? IN_LINE_MS : UPKEEP_MS)
-  return { wakeAt: upkeepAt, untimed: true, told: undefined, armedAt: undefined, ...dueIndex(runId, upkeepAt + aws.thresholds.graceMs) }
+  return {
+    wakeAt: upkeepAt,
+    untimed: true,
+    told: undefined,
+    armedAt: undefined,
+    ...dueIndex(runId, upkeepAt + aws.thresholds.graceMs),
+  }
 }
 
-const NO_WAKE: Attributes = { wakeAt: undefined, untimed: undefined, told: undefined, armedAt: undefined, dueShard: undefined, dueKey: undefined }
+const NO_WAKE: Attributes = {
+  wakeAt: undefined,
+  untimed: undefined,
+  told: undefined,
+  armedAt: undefined,
+  dueShard: undefined,
+  dueKey: undefined,
+}
 
 /** What a change leaves behind that is not wanted any more. */
 async function tidyUp(aws: Aws, before: RunItem, set: RunFields, now: number): Promise<void> {
-  if ('wakeAt' in set && set.status !== undefined) await aws.disarm(obsoleteSchedule(aws.thresholds, before, set.wakeAt, now))
+  if ('wakeAt' in set && set.status !== undefined)
+    await aws.disarm(obsoleteSchedule(aws.thresholds, before, set.wakeAt, now))
   if (set.endedAt === undefined) return
   const keepUntil = neededKeepUntil(before, set, undefined)
   if (keepUntil === undefined) return
@@ -120,5 +173,8 @@ async function prolong(aws: Aws, keys: readonly Key[], ttl: number | undefined):
 }
 
 function bumps(counters: readonly string[]): Expression[] {
-  return counters.map((name) => ({ text: `#${name} = if_not_exists(#${name}, :zero) + :one`, values: { ':zero': 0, ':one': 1 } }))
+  return counters.map((name) => ({
+    text: `#${name} = if_not_exists(#${name}, :zero) + :one`,
+    values: { ':zero': 0, ':one': 1 },
+  }))
 }

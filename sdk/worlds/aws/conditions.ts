@@ -9,14 +9,28 @@ export function conditionOf(guard: Guard): Expression {
   if (guard.notStatus) parts.push(negated(statusIn(guard.notStatus, 'not')))
   if (guard.due !== undefined) parts.push({ text: '#wakeAt <= :due', values: { ':due': guard.due } })
   if (guard.free !== undefined)
-    parts.push(any({ text: 'attribute_not_exists(#leaseUntil)' }, { text: '#leaseUntil <= :free', values: { ':free': guard.free } }))
+    parts.push(
+      any(
+        { text: 'attribute_not_exists(#leaseUntil)' },
+        { text: '#leaseUntil <= :free', values: { ':free': guard.free } },
+      ),
+    )
   if (guard.leased !== undefined) parts.push({ text: '#leaseUntil > :leased', values: { ':leased': guard.leased } })
-  if (guard.heldBy !== undefined) parts.push({ text: '#epoch = :held AND #status = :running', values: { ':held': guard.heldBy, ':running': 'running' } })
+  if (guard.heldBy !== undefined)
+    parts.push({
+      text: '#epoch = :held AND #status = :running',
+      values: { ':held': guard.heldBy, ':running': 'running' },
+    })
   if (guard.epoch !== undefined) parts.push({ text: '#epoch = :epoch', values: { ':epoch': guard.epoch } })
   if (guard.stimulus !== undefined) parts.push({ text: '#stimulus = :seen', values: { ':seen': guard.stimulus } })
   if (guard.passed !== undefined) parts.push(passedSo(guard.passed))
   if (guard.format !== undefined)
-    parts.push(any({ text: 'attribute_not_exists(#format)' }, { text: '#format <= :format', values: { ':format': guard.format } }))
+    parts.push(
+      any(
+        { text: 'attribute_not_exists(#format)' },
+        { text: '#format <= :format', values: { ':format': guard.format } },
+      ),
+    )
   return all(...parts)
 }
 
@@ -27,13 +41,19 @@ function passedSo(passed: number): Expression {
 
 function statusIn(statuses: readonly string[], prefix: string): Expression {
   const names = statuses.map((status) => `:${prefix}_${status}`)
-  return { text: `#status IN (${names.join(', ')})`, values: Object.fromEntries(statuses.map((status, i) => [names[i]!, status])) }
+  return {
+    text: `#status IN (${names.join(', ')})`,
+    values: Object.fromEntries(statuses.map((status, i) => [names[i]!, status])),
+  }
 }
 
 const negated = ({ text, values }: Expression): Expression => ({ text: `NOT (${text})`, values })
 
 /** Past its retention: DynamoDB may take days to remove it, but it counts as gone. */
-const expired = (now: number): Expression => ({ text: '#ttl <= :nowSeconds', values: { ':nowSeconds': Math.floor(now / 1000) } })
+const expired = (now: number): Expression => ({
+  text: '#ttl <= :nowSeconds',
+  values: { ':nowSeconds': Math.floor(now / 1000) },
+})
 export const freeId = (now: number): Expression => any(absent, expired(now))
 
 /** Nothing there, or what an earlier run of the same id left behind: its slots and message ids are free again. */
@@ -41,5 +61,7 @@ export const freeSlot = (life: string): Expression => any(absent, { text: '#life
 
 /** Nobody has prolonged the life of what the run owns since it was read. */
 export function keptAsSeen(keepUntil: number | undefined): Expression {
-  return keepUntil === undefined ? { text: 'attribute_not_exists(#keepUntil)' } : { text: '#keepUntil = :keepUntil', values: { ':keepUntil': keepUntil } }
+  return keepUntil === undefined
+    ? { text: 'attribute_not_exists(#keepUntil)' }
+    : { text: '#keepUntil = :keepUntil', values: { ':keepUntil': keepUntil } }
 }

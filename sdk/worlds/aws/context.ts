@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import type { Clock, Wake } from '../../ports.ts'
+import type { Clock, Wake } from '../../ports/world.ts'
 import type { Payloads } from './payloads.ts'
 import type { TaskQueues } from './task-queues.ts'
 
@@ -29,7 +29,12 @@ export interface Thresholds {
   pollMs: { first: number; most: number }
 }
 
-export const THRESHOLDS: Thresholds = { longWaitMs: 900_000, leadMs: 60_000, graceMs: 90_000, pollMs: { first: 250, most: 2_000 } }
+export const THRESHOLDS: Thresholds = {
+  longWaitMs: 900_000,
+  leadMs: 60_000,
+  graceMs: 90_000,
+  pollMs: { first: 250, most: 2_000 },
+}
 
 /** Marks a write as one's own. Short, because it is stored again and again. */
 export const newToken = (): string => randomBytes(9).toString('base64url')

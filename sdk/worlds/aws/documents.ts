@@ -1,7 +1,7 @@
 import { DeleteCommand, QueryCommand } from '#aws/documents'
-import type { Json } from '../../engine/json.ts'
-import { isOfLimiters, parsed, readable } from '../../flow/readable.ts'
-import type { Document, DocumentRange, DocumentStore, PutOptions } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import { isOfLimiters, parsed, readable } from '../../flow/limiter/readable.ts'
+import type { Document, DocumentRange, DocumentStore, PutOptions } from '../../ports/documents.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { type Aws, newToken } from './context.ts'
 import { absent, all, any, change, type Expression, exists } from './expressions.ts'
@@ -54,7 +54,13 @@ export class DynamoDocuments implements DocumentStore {
       const now = this.aws.clock.now()
       const next = { value: stored, version: before + 1, expiresAt, ttl: ttlOf(expiresAt), ...due }
       if (await this.write(collection, key, next, before === 0 ? isGone(now) : all(isAlive(now), isAt(before)))) {
-        return { key, value, version: next.version, ...(expiresAt !== undefined && { expiresAt }), ...(dueAt !== undefined && { dueAt }) }
+        return {
+          key,
+          value,
+          version: next.version,
+          ...(expiresAt !== undefined && { expiresAt }),
+          ...(dueAt !== undefined && { dueAt }),
+        }
       }
       if (ifVersion !== undefined) return undefined
     }
@@ -72,7 +78,12 @@ export class DynamoDocuments implements DocumentStore {
     const ttl = ttlOf(expiresAt)
     for (;;) {
       const update = change({ expiresAt, ttl }, { text: '#version = #version + :one', values: { ':one': 1 } })
-      const counted = await updateIf<DocumentItem>(this.aws, documentKey(collection, key), update, isAlive(this.aws.clock.now()))
+      const counted = await updateIf<DocumentItem>(
+        this.aws,
+        documentKey(collection, key),
+        update,
+        isAlive(this.aws.clock.now()),
+      )
       if (counted.ok) return this.toDocument(collection, counted.item)
       const first = await this.put(collection, key, ifNew, { ifVersion: 0, expiresAt })
       if (first) return first
@@ -97,7 +108,10 @@ export class DynamoDocuments implements DocumentStore {
     condition: Expression,
   ): Promise<boolean> {
     const writer = newToken()
-    const update = change({ ...attributes, writer }, { text: '#writerBefore = if_not_exists(#writer, :nobody)', values: { ':nobody': '' } })
+    const update = change(
+      { ...attributes, writer },
+      { text: '#writerBefore = if_not_exists(#writer, :nobody)', values: { ':nobody': '' } },
+    )
     const written = await updateIf<DocumentItem>(this.aws, documentKey(collection, key), update, condition)
     return written.ok || written.old?.writer === writer || written.old?.writerBefore === writer
   }
@@ -107,7 +121,10 @@ export class DynamoDocuments implements DocumentStore {
     return item && this.lives(item) ? item : undefined
   }
 
-  private async query(collection: string, { after, limit = Number.POSITIVE_INFINITY, backwards = false }: DocumentRange): Promise<DocumentItem[]> {
+  private async query(
+    collection: string,
+    { after, limit = Number.POSITIVE_INFINITY, backwards = false }: DocumentRange,
+  ): Promise<DocumentItem[]> {
     const items: DocumentItem[] = []
     let start: Record<string, unknown> | undefined
     do {
@@ -115,7 +132,10 @@ export class DynamoDocuments implements DocumentStore {
         new QueryCommand({
           TableName: this.aws.table,
           KeyConditionExpression: after === undefined ? 'pk = :pk' : `pk = :pk AND sk ${backwards ? '<' : '>'} :after`,
-          ExpressionAttributeValues: { ':pk': documentKey(collection, '').pk, ...(after !== undefined && { ':after': after }) },
+          ExpressionAttributeValues: {
+            ':pk': documentKey(collection, '').pk,
+            ...(after !== undefined && { ':after': after }),
+          },
           ScanIndexForward: !backwards,
           ConsistentRead: true,
           ExclusiveStartKey: start,
@@ -132,10 +152,15 @@ export class DynamoDocuments implements DocumentStore {
     return expiresAt === undefined || expiresAt > this.aws.clock.now()
   }
 
-  private async toDocument(collection: string, { sk, value, version, expiresAt, dueKey }: DocumentItem): Promise<Document> {
+  private async toDocument(
+    collection: string,
+    { sk, value, version, expiresAt, dueKey }: DocumentItem,
+  ): Promise<Document> {
     return readable(collection, {
       key: sk,
-      value: isOfLimiters(collection) ? await this.anyValue(collection, value) : await this.aws.payloads.load('', value),
+      value: isOfLimiters(collection)
+        ? await this.anyValue(collection, value)
+        : await this.aws.payloads.load('', value),
       version,
       ...(expiresAt !== undefined && { expiresAt }),
       ...(dueKey !== undefined && { dueAt: timeOf(dueKey) }),
@@ -145,7 +170,14 @@ export class DynamoDocuments implements DocumentStore {
   /** Of a limiter: somebody may have put anything there. What is no JSON is read as a text, which no limiter has for a value. */
   private async anyValue(collection: string, stored: unknown): Promise<Json> {
     if (isObject(stored)) return this.aws.payloads.load('', stored)
-    return parsed(collection, typeof stored === 'string' ? stored : stored instanceof Uint8Array ? textOf(stored) : String(JSON.stringify(stored)))
+    return parsed(
+      collection,
+      typeof stored === 'string'
+        ? stored
+        : stored instanceof Uint8Array
+          ? textOf(stored)
+          : String(JSON.stringify(stored)),
+    )
   }
 }
 
@@ -160,4 +192,5 @@ function textOf(stored: Uint8Array): string {
 const NOT_DUE = { dueShard: undefined, dueKey: undefined }
 /** Expired for every clock, also one that is behind. */
 const GONE = { value: 'null', expiresAt: 0, ...NOT_DUE }
-const ttlOf = (expiresAt: number | undefined): number | undefined => (expiresAt === undefined ? undefined : Math.ceil(expiresAt / 1_000))
+const ttlOf = (expiresAt: number | undefined): number | undefined =>
+  expiresAt === undefined ? undefined : Math.ceil(expiresAt / 1_000)

@@ -13,7 +13,11 @@ const PAGE = 100
  * Runs with a tag that are past their retention are in no list any more, and what they left behind goes by its time to live, within two months. Their tags still
  * lead to them.
  */
-export async function eraseFormer(aws: Aws, tag: string, cursor: string | undefined): Promise<{ erased: number; cursor?: string }> {
+export async function eraseFormer(
+  aws: Aws,
+  tag: string,
+  cursor: string | undefined,
+): Promise<{ erased: number; cursor?: string }> {
   const range = { from: '0', to: cursor ?? ':', newestFirst: true, pageSize: PAGE }
   const partitions = [{ index: 'table' as const, value: tagPartition(tag) }]
   for await (const entries of inChunks(merge(aws, partitions, range, { left: Number.POSITIVE_INFINITY }), PAGE)) {

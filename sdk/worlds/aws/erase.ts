@@ -34,7 +34,9 @@ export async function eraseOwned(aws: Aws, former: Former): Promise<void> {
   const run = items.find(({ sk }) => sk === RUN) as RunItem | undefined
   const isLater = run !== undefined && run.createdAt > createdAt
   const isPayload = ({ sk }: Key) => sk.startsWith(FIRST_DATA)
-  const payloads = items.filter((item) => isPayload(item) && (createdAtOf(item) <= createdAt || (!isLater && createdAtOf(item) === 0)))
+  const payloads = items.filter(
+    (item) => isPayload(item) && (createdAtOf(item) <= createdAt || (!isLater && createdAtOf(item) === 0)),
+  )
   await deleteItems(aws, payloads)
   const others = items.filter((item) => !isPayload(item) && item.sk !== RUN && !(isLater && item.life === run.life))
   const [hints, rest] = [others.filter(isRemoval), others.filter((item) => !isRemoval(item))]
@@ -51,7 +53,13 @@ export async function eraseRemains(aws: Aws, id: string): Promise<boolean> {
   if (run && !isGone(run, now)) return false
   const items = await queryRange<Owned>(aws, id, FIRST_DATA, RUN)
   if (items.length === 0) return false
-  await eraseOwned(aws, { id, createdAt: run?.createdAt ?? now - JUST_NOW_MS, tags: run?.tags, inAll: run?.inAll, hasObjects: true })
+  await eraseOwned(aws, {
+    id,
+    createdAt: run?.createdAt ?? now - JUST_NOW_MS,
+    tags: run?.tags,
+    inAll: run?.inAll,
+    hasObjects: true,
+  })
   if (run) await deleteIf(aws, [runKey(id)], ofLife(run.life))
   return true
 }
@@ -60,6 +68,7 @@ export async function eraseRemains(aws: Aws, id: string): Promise<boolean> {
 const JUST_NOW_MS = 3_600_000
 
 /** Its name begins with when its run was created; 0 for one of 0.1.0. */
-const createdAtOf = ({ sk }: Key): number => (sk.includes('.') ? Number(sk.slice(FIRST_DATA.length, sk.indexOf('.'))) : 0)
+const createdAtOf = ({ sk }: Key): number =>
+  sk.includes('.') ? Number(sk.slice(FIRST_DATA.length, sk.indexOf('.'))) : 0
 
 const ofLife = (life: string) => ({ text: '#life = :life', values: { ':life': life } })

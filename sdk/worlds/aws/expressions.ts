@@ -22,9 +22,14 @@ export const exists: Expression = { text: 'attribute_exists(#pk)' }
 /** Sets the attributes that have a value and removes those that are undefined; `computed` are further SET clauses. */
 export function change(attributes: Record<string, unknown>, ...computed: Expression[]): Expression {
   const names = Object.keys(attributes)
-  const set = [...names.filter((name) => attributes[name] !== undefined).map((name) => `#${name} = :set_${name}`), ...computed.map(({ text }) => text)]
+  const set = [
+    ...names.filter((name) => attributes[name] !== undefined).map((name) => `#${name} = :set_${name}`),
+    ...computed.map(({ text }) => text),
+  ]
   const remove = names.filter((name) => attributes[name] === undefined).map((name) => `#${name}`)
-  const values = Object.fromEntries(names.filter((name) => attributes[name] !== undefined).map((name) => [`:set_${name}`, attributes[name]]))
+  const values = Object.fromEntries(
+    names.filter((name) => attributes[name] !== undefined).map((name) => [`:set_${name}`, attributes[name]]),
+  )
   const text = `${set.length > 0 ? `SET ${set.join(', ')}` : ''}${remove.length > 0 ? ` REMOVE ${remove.join(', ')}` : ''}`
   return { text, values: Object.assign(values, ...computed.map((part) => part.values)) }
 }
@@ -35,7 +40,8 @@ export function namesAndValues(...parts: (Expression | undefined)[]): {
   ExpressionAttributeValues?: Record<string, unknown>
 } {
   const names: Record<string, string> = {}
-  for (const part of parts) for (const [placeholder] of part?.text.matchAll(/#\w+/g) ?? []) names[placeholder] = placeholder.slice(1)
+  for (const part of parts)
+    for (const [placeholder] of part?.text.matchAll(/#\w+/g) ?? []) names[placeholder] = placeholder.slice(1)
   const values: Record<string, unknown> = Object.assign({}, ...parts.map((part) => part?.values))
   return {
     ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
@@ -44,5 +50,8 @@ export function namesAndValues(...parts: (Expression | undefined)[]): {
 }
 
 function join(parts: Expression[], word: string): Expression {
-  return { text: parts.map(({ text }) => `(${text})`).join(word), values: Object.assign({}, ...parts.map(({ values }) => values)) }
+  return {
+    text: parts.map(({ text }) => `(${text})`).join(word),
+    values: Object.assign({}, ...parts.map(({ values }) => values)),
+  }
 }

@@ -1,5 +1,5 @@
-import type { Frame, JournalEvent } from '../../engine/events.ts'
-import { FORMAT } from '../../engine/names.ts'
+import type { Frame, JournalEvent } from '../../base/events.ts'
+import { FORMAT } from '../../base/names.ts'
 import { LOOK_FOR_WHAT_IS_GONE, refuseNewer, UnreadableRunError } from '../../rules/limits.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { freeSlot } from './conditions.ts'
@@ -43,7 +43,12 @@ export async function appendFrame(aws: Aws, { id, item: run }: AwsRun, frame: Fr
 }
 
 /** Those of this run, and none of an earlier one with its id. */
-export async function toFrames(aws: Aws, { id, item }: AwsRun, items: readonly FrameItem[], onBytes?: (bytes: number) => void): Promise<Frame[]> {
+export async function toFrames(
+  aws: Aws,
+  { id, item }: AwsRun,
+  items: readonly FrameItem[],
+  onBytes?: (bytes: number) => void,
+): Promise<Frame[]> {
   return inParallel(
     items.filter(({ life }) => life === item.life),
     async (frame) => {
@@ -58,7 +63,10 @@ export async function toFrames(aws: Aws, { id, item }: AwsRun, items: readonly F
 
 export async function readFrame(aws: Aws, runId: string, seq: number): Promise<Frame> {
   const item = await getItem<FrameItem>(aws, { pk: partition(runId), sk: frameKey(seq) })
-  if (!item) throw new UnreadableRunError(`part ${seq} of the history of run '${runId}' is missing from the table. ${LOOK_FOR_WHAT_IS_GONE}`)
+  if (!item)
+    throw new UnreadableRunError(
+      `part ${seq} of the history of run '${runId}' is missing from the table. ${LOOK_FOR_WHAT_IS_GONE}`,
+    )
   return toFrame(runId, item, await aws.payloads.loadText(runId, item.events))
 }
 
@@ -70,7 +78,10 @@ function toFrame(runId: string, { sk, at, epoch, format = 1 }: FrameItem, events
 /** Better no run at all than one that takes journaled steps again because somebody deleted their frames. */
 export function refuseHoles({ id, baseSeq, item }: AwsRun, frames: readonly Frame[]): void {
   let expected = baseSeq + 1
-  const missing = () => new UnreadableRunError(`part ${expected} of the history of run '${id}' is missing from the table. ${LOOK_FOR_WHAT_IS_GONE}`)
+  const missing = () =>
+    new UnreadableRunError(
+      `part ${expected} of the history of run '${id}' is missing from the table. ${LOOK_FOR_WHAT_IS_GONE}`,
+    )
   for (const { seq } of frames) {
     if (seq !== expected) throw missing()
     expected++
@@ -80,7 +91,9 @@ export function refuseHoles({ id, baseSeq, item }: AwsRun, frames: readonly Fram
 
 /** My own earlier attempt at this write, whose answer got lost. */
 function isSameFrame(old: FrameItem | undefined, mine: FrameItem): boolean {
-  return old !== undefined && old.life === mine.life && old.writer === mine.writer && sameContent(old.events, mine.events)
+  return (
+    old !== undefined && old.life === mine.life && old.writer === mine.writer && sameContent(old.events, mine.events)
+  )
 }
 
 function sameContent(a: FrameItem['events'], b: FrameItem['events']): boolean {

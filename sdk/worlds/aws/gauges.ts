@@ -39,6 +39,9 @@ async function countStuck(aws: Aws): Promise<number> {
 
 async function oldestRemoval(aws: Aws): Promise<number | undefined> {
   const range = { from: '0', to: `${timeText(aws.clock.now())}$`, newestFirst: false, pageSize: 1 }
-  for await (const { at } of merge(aws, shardsOf('due', REMOVALS, undefined, REMOVAL_SHARDS), range, { left: REMOVAL_SHARDS })) return timeOf(at)
+  for await (const { at } of merge(aws, shardsOf('due', REMOVALS, undefined, REMOVAL_SHARDS), range, {
+    left: REMOVAL_SHARDS,
+  }))
+    return timeOf(at)
   return undefined
 }

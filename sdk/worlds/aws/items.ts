@@ -27,17 +27,25 @@ export async function getItem<T extends Key>(aws: Aws, key: Key): Promise<T | un
 const GET_BATCH = 100
 
 /** Many items, in the order asked for; undefined for one that is not there. A look that may be a second old costs half. */
-export async function getItems<T extends Key>(aws: Aws, keys: readonly Key[], ConsistentRead = true): Promise<(T | undefined)[]> {
+export async function getItems<T extends Key>(
+  aws: Aws,
+  keys: readonly Key[],
+  ConsistentRead = true,
+): Promise<(T | undefined)[]> {
   const found = new Map<string, T>()
   // DynamoDB refuses to be asked for the same twice.
   const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()]
   await inParallel(inBatchesOf(GET_BATCH, distinct), async (batch) => {
     const requests = { [aws.table]: { Keys: [...batch], ConsistentRead } }
-    await untilNothingIsLeft<NonNullable<BatchGetCommandInput['RequestItems']>>(aws.clock, requests, async (RequestItems) => {
-      const { Responses, UnprocessedKeys } = await aws.db.send(new BatchGetCommand({ RequestItems }))
-      for (const item of (Responses?.[aws.table] ?? []) as T[]) found.set(`${item.pk} ${item.sk}`, item)
-      return UnprocessedKeys
-    })
+    await untilNothingIsLeft<NonNullable<BatchGetCommandInput['RequestItems']>>(
+      aws.clock,
+      requests,
+      async (RequestItems) => {
+        const { Responses, UnprocessedKeys } = await aws.db.send(new BatchGetCommand({ RequestItems }))
+        for (const item of (Responses?.[aws.table] ?? []) as T[]) found.set(`${item.pk} ${item.sk}`, item)
+        return UnprocessedKeys
+      },
+    )
   })
   return keys.map(({ pk, sk }) => found.get(`${pk} ${sk}`))
 }
@@ -47,9 +55,13 @@ const WRITE_BATCH = 25
 export async function deleteItems(aws: Aws, keys: readonly Key[]): Promise<void> {
   await inParallel(inBatchesOf(WRITE_BATCH, keys), async (batch) => {
     const requests = { [aws.table]: batch.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })) }
-    await untilNothingIsLeft<NonNullable<BatchWriteCommandInput['RequestItems']>>(aws.clock, requests, async (RequestItems) => {
-      return (await aws.db.send(new BatchWriteCommand({ RequestItems }))).UnprocessedItems
-    })
+    await untilNothingIsLeft<NonNullable<BatchWriteCommandInput['RequestItems']>>(
+      aws.clock,
+      requests,
+      async (RequestItems) => {
+        return (await aws.db.send(new BatchWriteCommand({ RequestItems }))).UnprocessedItems
+      },
+    )
   })
 }
 
@@ -57,12 +69,17 @@ export async function deleteItems(aws: Aws, keys: readonly Key[]): Promise<void>
 export async function deleteIf(aws: Aws, keys: readonly Key[], condition: Expression): Promise<void> {
   await inParallel(keys, async ({ pk, sk }) => {
     const { text: ConditionExpression } = condition
-    await refusalAsValue(() => aws.db.send(new DeleteCommand({ TableName: aws.table, Key: { pk, sk }, ConditionExpression, ...namesAndValues(condition) })))
+    await refusalAsValue(() =>
+      aws.db.send(
+        new DeleteCommand({ TableName: aws.table, Key: { pk, sk }, ConditionExpression, ...namesAndValues(condition) }),
+      ),
+    )
   })
 }
 
 /** All items of a run from one sort key to another. */
-export const queryRange = <T extends Key>(aws: Aws, runId: string, from: string, to: string): Promise<T[]> => queryPartition<T>(aws, partition(runId), from, to)
+export const queryRange = <T extends Key>(aws: Aws, runId: string, from: string, to: string): Promise<T[]> =>
+  queryPartition<T>(aws, partition(runId), from, to)
 
 /** All items of a partition from one sort key to another, page by page. */
 export async function queryPartition<T extends Key>(aws: Aws, pk: string, from: string, to: string): Promise<T[]> {

@@ -75,7 +75,11 @@ export const CHECK_SHARDS = 2
 export const collectionOf = (pk: string): string => pk.slice('DOC#'.length)
 
 /** Runs that need people share the due index, so that listing them is cheap. Sorted by creation, as every list is. */
-export function troubleIndex(runId: string, status: 'stuck' | 'failed', createdAt: number): { dueShard: string; dueKey: string } {
+export function troubleIndex(
+  runId: string,
+  status: 'stuck' | 'failed',
+  createdAt: number,
+): { dueShard: string; dueKey: string } {
   return { dueShard: `${trouble(status)}${shardOf(runId)}`, dueKey: timeKey(createdAt, runId) }
 }
 
@@ -87,15 +91,31 @@ export function listIndex(runId: string, workflow: string, createdAt: number): {
 /** Where a run stands in every list. */
 export const createdKey = (runId: string, createdAt: number): string => timeKey(createdAt, runId)
 
-export const tagKey = (tag: string, runId: string, createdAt: number): Key => ({ pk: tagPartition(tag), sk: createdKey(runId, createdAt) })
+export const tagKey = (tag: string, runId: string, createdAt: number): Key => ({
+  pk: tagPartition(tag),
+  sk: createdKey(runId, createdAt),
+})
 export const tagPartition = (tag: string): string => `TAG#${tag}`
 
 /** For runs of workflows that are not listed: the runs of all of them, by their creation. */
-export const allKey = (runId: string, createdAt: number): Key => ({ pk: `${ALL}${shardOf(runId)}`, sk: createdKey(runId, createdAt) })
+export const allKey = (runId: string, createdAt: number): Key => ({
+  pk: `${ALL}${shardOf(runId)}`,
+  sk: createdKey(runId, createdAt),
+})
 export const ALL = 'ALL#'
 
 /** Entries in lists that are items of their own. */
-export function entryKeys({ id, createdAt, tags = [], inAll }: { id: string; createdAt: number; tags?: readonly string[]; inAll?: boolean }): Key[] {
+export function entryKeys({
+  id,
+  createdAt,
+  tags = [],
+  inAll,
+}: {
+  id: string
+  createdAt: number
+  tags?: readonly string[]
+  inAll?: boolean
+}): Key[] {
   return [...tags.map((tag) => tagKey(tag, id, createdAt)), ...(inAll ? [allKey(id, createdAt)] : [])]
 }
 

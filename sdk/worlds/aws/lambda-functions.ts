@@ -1,6 +1,6 @@
-import { FatalError } from '../../engine/errors.ts'
-import type { Json } from '../../engine/json.ts'
-import type { Functions } from '../../ports.ts'
+import { FatalError } from '../../base/errors.ts'
+import type { Json } from '../../base/json.ts'
+import type { Functions } from '../../ports/world.ts'
 import type { SignedFetch } from './signed-fetch.ts'
 
 /** These will not go away by asking again. */
@@ -18,7 +18,11 @@ export class LambdaFunctions implements Functions {
     this.aws = aws
   }
 
-  async invoke(name: string, payload: Json | undefined, { idempotencyKey, signal }: { idempotencyKey: string; signal: AbortSignal }): Promise<unknown> {
+  async invoke(
+    name: string,
+    payload: Json | undefined,
+    { idempotencyKey, signal }: { idempotencyKey: string; signal: AbortSignal },
+  ): Promise<unknown> {
     const path = `/2015-03-31/functions/${encodeURIComponent(name)}/invocations`
     const response = await this.aws.send({
       service: 'lambda',
@@ -26,7 +30,9 @@ export class LambdaFunctions implements Functions {
       path: { aws: path, standIn: path },
       method: 'POST',
       body: payload === undefined ? '' : JSON.stringify(payload),
-      headers: { 'x-amz-client-context': Buffer.from(JSON.stringify({ custom: { idempotencyKey } })).toString('base64') },
+      headers: {
+        'x-amz-client-context': Buffer.from(JSON.stringify({ custom: { idempotencyKey } })).toString('base64'),
+      },
       signal,
       // The step's own retry policy decides about another attempt.
       attempts: 1,

@@ -59,10 +59,19 @@ export const goesOnTime = ({ retentionMs, objects }: Pick<RunItem, 'retentionMs'
   retentionMs !== undefined && (objects === true || retentionMs < DAY)
 
 /** Nobody has looked at the run for so long after it was due that what it owns may be gone, in part or whole. */
-export const mayHaveExpired = (run: Kept, now: number): boolean => run.retentionMs !== undefined && now >= keptUntil(run)
+export const mayHaveExpired = (run: Kept, now: number): boolean =>
+  run.retentionMs !== undefined && now >= keptUntil(run)
 
 /** The first `keepUntil` of a run that starts later: its input, and what is sent to it before, must be there then. */
-export function keepUntilStart({ createdAt, wakeAt, retentionMs }: { createdAt: number; wakeAt: number; retentionMs?: number }): number | undefined {
+export function keepUntilStart({
+  createdAt,
+  wakeAt,
+  retentionMs,
+}: {
+  createdAt: number
+  wakeAt: number
+  retentionMs?: number
+}): number | undefined {
   return retentionMs === undefined || wakeAt <= createdAt ? undefined : wakeAt + AHEAD + retentionMs
 }
 
@@ -90,7 +99,8 @@ export async function keep(aws: Aws, run: RunItem, keepUntil: number): Promise<P
     const moved = await aws.payloads.renew(item[name], folder)
     await updateIf(aws, { pk, sk }, change({ ttl: seconds(keepUntil), ...(moved && { [name]: moved }) }), exists)
   })
-  for (const key of entryKeys({ ...run, id: runIdOf(run.pk) })) await updateIf(aws, key, change({ ttl: seconds(keepUntil) }), exists)
+  for (const key of entryKeys({ ...run, id: runIdOf(run.pk) }))
+    await updateIf(aws, key, change({ ttl: seconds(keepUntil) }), exists)
   const pointers: Partial<RunItem> = {}
   for (const name of ['input', 'parsed', 'progress', 'seed', 'error', 'heartbeat'] as const) {
     const moved = await aws.payloads.renew(run[name], folder)

@@ -1,5 +1,7 @@
-import { InvalidInputError } from '../../engine/errors.ts'
-import type { RunCounts, RunFilter, RunPage, RunStatus, RunSummary, Waiting, Wake } from '../../ports.ts'
+import { InvalidInputError } from '../../base/errors.ts'
+import type { RunStatus, Waiting } from '../../ports/run.ts'
+import type { RunCounts, RunFilter, RunPage, RunSummary } from '../../ports/run-lists.ts'
+import type { Wake } from '../../ports/world.ts'
 import { isGone, isLeased } from '../../rules/guard.ts'
 import { inShort, summaryOf } from '../../rules/summary.ts'
 import type { Aws } from './context.ts'
@@ -64,7 +66,8 @@ export async function countTrouble(aws: Aws): Promise<RunCounts> {
   const counted = (['failed', 'stuck'] as const).map(async (status) => {
     const range: Range = { from: FIRST, to: LAST, newestFirst: true, pageSize: 100 }
     let count = 0
-    for await (const _ of merge(aws, shardsOf('due', trouble(status)), range, { left: Number.POSITIVE_INFINITY })) if (++count > MOST_COUNTED) break
+    for await (const _ of merge(aws, shardsOf('due', trouble(status)), range, { left: Number.POSITIVE_INFINITY }))
+      if (++count > MOST_COUNTED) break
     return [status, count > MOST_COUNTED ? { count: MOST_COUNTED, isMore: true } : { count }] as const
   })
   return Object.fromEntries(await Promise.all(counted))
@@ -85,7 +88,10 @@ export interface Overdue extends Wake {
 export async function overdueRuns(aws: Aws, before: number, limit: number): Promise<Overdue[]> {
   const overdue: Overdue[] = []
   const range: Range = { from: '0', to: `${timeText(before)}$`, newestFirst: false, pageSize: Math.min(1_000, limit) }
-  for await (const entries of inChunks(merge(aws, shardsOf('due', DUE), range, { left: Number.POSITIVE_INFINITY }), 100)) {
+  for await (const entries of inChunks(
+    merge(aws, shardsOf('due', DUE), range, { left: Number.POSITIVE_INFINITY }),
+    100,
+  )) {
     const now = aws.clock.now()
     for (const [i, item] of (await runItems(aws, entries)).entries()) {
       if (item?.wakeAt === undefined || item.wakeAt > before || isLeased(item, now)) continue
@@ -98,7 +104,11 @@ export async function overdueRuns(aws: Aws, before: number, limit: number): Prom
 }
 
 /** Documents that are due, earliest first. The index may be late; whoever looks at a document decides by the document. */
-export async function dueDocuments(aws: Aws, before: number, limit: number): Promise<{ collection: string; key: string }[]> {
+export async function dueDocuments(
+  aws: Aws,
+  before: number,
+  limit: number,
+): Promise<{ collection: string; key: string }[]> {
   const found: { collection: string; key: string }[] = []
   const range: Range = { from: '0', to: `${timeText(before)}$`, newestFirst: false, pageSize: Math.min(1_000, limit) }
   for await (const { pk, sk } of merge(aws, shardsOf('due', CHECKS, undefined, CHECK_SHARDS), range, { left: limit })) {
@@ -117,7 +127,8 @@ const runItems = (aws: Aws, entries: readonly IndexEntry[]): Promise<(RunItem | 
   )
 
 function rangeOf({ from, to, cursor, limit }: RunFilter): Range {
-  if (cursor !== undefined && !CURSOR.test(cursor)) throw new InvalidInputError(`'${cursor}' is not a cursor; pass the cursor of the page before, unchanged`)
+  if (cursor !== undefined && !CURSOR.test(cursor))
+    throw new InvalidInputError(`'${cursor}' is not a cursor; pass the cursor of the page before, unchanged`)
   const upTo = to === undefined ? LAST : timeText(to)
   return {
     from: from === undefined ? FIRST : timeText(from),
@@ -129,7 +140,13 @@ function rangeOf({ from, to, cursor, limit }: RunFilter): Range {
 
 /** The candidates, newest first. The partitions of former workflows may be many, and are asked only for what can be nowhere else. */
 async function* entriesOf(aws: Aws, filter: RunFilter, range: Range, budget: Budget): AsyncGenerator<IndexEntry> {
-  if (isTrouble(filter.status)) return yield* merge(aws, shardsOf('due', trouble(filter.status), idStartsWith('pk', filter.idPrefix)), range, budget)
+  if (isTrouble(filter.status))
+    return yield* merge(
+      aws,
+      shardsOf('due', trouble(filter.status), idStartsWith('pk', filter.idPrefix)),
+      range,
+      budget,
+    )
   const hasPlace = filter.workflow !== undefined && filter.tag === undefined
   const { listed, isFull, formerUntil } = hasPlace ? OF_ONE : await listing(aws)
   const partitions = partitionsOf(filter, listed, isFull)
@@ -150,7 +167,8 @@ const OF_ONE = { listed: [], isFull: false, formerUntil: 0 }
  */
 function partitionsOf(filter: RunFilter, listed: readonly Listed[], isFull: boolean): Partition[] {
   const { workflow, tag, idPrefix } = filter
-  const ofWorkflow: Expression | undefined = workflow === undefined ? undefined : { text: '#workflow = :workflow', values: { ':workflow': workflow } }
+  const ofWorkflow: Expression | undefined =
+    workflow === undefined ? undefined : { text: '#workflow = :workflow', values: { ':workflow': workflow } }
   return [
     ...workflowPartitions(filter, listed),
     ...(isFull ? shardsOf('table', ALL, both(idStartsWith('runId', idPrefix), hasTag(tag))) : []),
@@ -162,12 +180,16 @@ function partitionsOf(filter: RunFilter, listed: readonly Listed[], isFull: bool
 
 /** Of the workflow in question; or of these, of which only those count all whose runs have the tag. */
 function workflowPartitions({ workflow, tag, idPrefix }: RunFilter, listed: readonly Listed[]): Partition[] {
-  const asked = tag === undefined && workflow !== undefined ? [{ name: workflow }] : listed.filter((each) => each.tag === tag)
+  const asked =
+    tag === undefined && workflow !== undefined ? [{ name: workflow }] : listed.filter((each) => each.tag === tag)
   const names = new Set(asked.map(({ name }) => name).filter((name) => name === (workflow ?? name)))
-  return [...names].flatMap((name) => shardsOf('list', listOf(name), both(idStartsWith('pk', idPrefix), hasTag(tag)), LIST_SHARDS))
+  return [...names].flatMap((name) =>
+    shardsOf('list', listOf(name), both(idStartsWith('pk', idPrefix), hasTag(tag)), LIST_SHARDS),
+  )
 }
 
-const hasTag = (tag: string | undefined): Expression | undefined => (tag === undefined ? undefined : { text: 'contains(#tags, :tag)', values: { ':tag': tag } })
+const hasTag = (tag: string | undefined): Expression | undefined =>
+  tag === undefined ? undefined : { text: 'contains(#tags, :tag)', values: { ':tag': tag } }
 
 /** By the partition of the run itself, or by what an entry says. */
 function idStartsWith(name: 'pk' | 'runId', prefix: string | undefined): Expression | undefined {
@@ -183,13 +205,20 @@ function both(...conditions: (Expression | undefined)[]): Expression | undefined
 function matches(aws: Aws, item: RunItem, { workflow, tag, status, isOpen, idPrefix }: RunFilter): boolean {
   if (isGone(item, aws.clock.now()) || (isOpen && item.endedAt !== undefined)) return false
   if (idPrefix !== undefined && !runIdOf(item.pk).startsWith(idPrefix)) return false
-  return (status ?? item.status) === item.status && (workflow ?? item.workflow) === item.workflow && (tag === undefined || (item.tags ?? []).includes(tag))
+  return (
+    (status ?? item.status) === item.status &&
+    (workflow ?? item.workflow) === item.workflow &&
+    (tag === undefined || (item.tags ?? []).includes(tag))
+  )
 }
 
 function toSummary(item: RunItem): RunSummary {
   const { attempt = 1, generation = 0, tags = [] } = item
   const waitingFor = item.waitingFor === undefined ? undefined : (unpack(item.waitingFor) as unknown as Waiting[])
-  return summaryOf({ ...item, id: runIdOf(item.pk), attempt, generation, tags, wakeAt: shownWakeAt(item), waitingFor }, shortError(item))
+  return summaryOf(
+    { ...item, id: runIdOf(item.pk), attempt, generation, tags, wakeAt: shownWakeAt(item), waitingFor },
+    shortError(item),
+  )
 }
 
 /** Runs of before are kept without what their errors have in common with others. */
@@ -199,4 +228,5 @@ const CURSOR = /^\d{13}#[\w-]{8}$/
 const FIRST = '0'
 const LAST = ':'
 
-const isTrouble = (status: RunStatus | undefined): status is 'stuck' | 'failed' => status === 'stuck' || status === 'failed'
+const isTrouble = (status: RunStatus | undefined): status is 'stuck' | 'failed' =>
+  status === 'stuck' || status === 'failed'

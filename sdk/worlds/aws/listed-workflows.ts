@@ -75,7 +75,9 @@ async function begin(aws: Aws): Promise<Listing> {
   const former = await formerWorkflows(aws)
   const isFew = namesIn(former) <= MOST_LISTED
   const listed = isFew ? former : []
-  await Promise.all(listed.map(({ name, tag }) => put(aws, { pk: LISTED, sk: tag === undefined ? name : `${name}\n${tag}` })))
+  await Promise.all(
+    listed.map(({ name, tag }) => put(aws, { pk: LISTED, sk: tag === undefined ? name : `${name}\n${tag}` })),
+  )
   const formerUntil = isFew ? 0 : aws.clock.now() + DEPLOYING_MS
   await put(aws, { pk: LISTED, sk: MARK, ...(formerUntil > 0 && { until: formerUntil }) })
   return { listed, isFull: namesIn(listed) >= MOST_LISTED, formerUntil }

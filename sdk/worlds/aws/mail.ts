@@ -1,5 +1,5 @@
-import { isKeyed } from '../../engine/names.ts'
-import type { Reply } from '../../ports.ts'
+import { isKeyed } from '../../base/names.ts'
+import type { Reply } from '../../ports/run.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import type { Forgotten, Mail } from '../../rules/storage.ts'
 import { freeSlot } from './conditions.ts'
@@ -76,7 +76,9 @@ export async function removeMessages(aws: Aws, runId: string, messageIds: readon
 
 export async function consume(aws: Aws, runId: string, messageIds: readonly string[]): Promise<void> {
   // Only where there is one: the engine also names messages that it made up itself.
-  await inParallel(messageIds, (id) => updateIf(aws, { pk: partition(runId), sk: messageKey(id) }, change({ body: undefined }), exists))
+  await inParallel(messageIds, (id) =>
+    updateIf(aws, { pk: partition(runId), sk: messageKey(id) }, change({ body: undefined }), exists),
+  )
 }
 
 export async function putReply(aws: Aws, run: AwsRun, messageId: string, reply: Reply): Promise<void> {
@@ -85,16 +87,30 @@ export async function putReply(aws: Aws, run: AwsRun, messageId: string, reply: 
   const { life } = run.item
   const isFirst = all(exists, { text: '#life = :life AND attribute_not_exists(#reply)', values: { ':life': life } })
   // The journal has what it asked. An item has room for one of the two.
-  await updateIf(aws, { pk: partition(run.id), sk: messageKey(messageId) }, change({ reply: stored, at: aws.clock.now(), body: undefined }), isFirst)
+  await updateIf(
+    aws,
+    { pk: partition(run.id), sk: messageKey(messageId) },
+    change({ reply: stored, at: aws.clock.now(), body: undefined }),
+    isFirst,
+  )
 }
 
 export async function findReply(aws: Aws, { id, item }: AwsRun, messageId: string): Promise<Reply | undefined> {
   const found = await getItem<MessageItem>(aws, { pk: partition(id), sk: messageKey(messageId) })
-  return found?.reply === undefined || found.life !== item.life ? undefined : ((await aws.payloads.load(id, found.reply)) as Reply)
+  return found?.reply === undefined || found.life !== item.life
+    ? undefined
+    : ((await aws.payloads.load(id, found.reply)) as Reply)
 }
 
-export async function forgetConsumed(aws: Aws, { id }: AwsRun, { keyedBefore, othersBefore }: Forgotten): Promise<void> {
+export async function forgetConsumed(
+  aws: Aws,
+  { id }: AwsRun,
+  { keyedBefore, othersBefore }: Forgotten,
+): Promise<void> {
   const messages = await queryRange<MessageItem>(aws, id, FIRST_MESSAGE, AFTER_MESSAGES)
-  const old = messages.filter(({ sk, body, at }) => body === undefined && at < (isKeyed(sk.slice(FIRST_MESSAGE.length)) ? keyedBefore : othersBefore))
+  const old = messages.filter(
+    ({ sk, body, at }) =>
+      body === undefined && at < (isKeyed(sk.slice(FIRST_MESSAGE.length)) ? keyedBefore : othersBefore),
+  )
   await deleteItems(aws, old)
 }

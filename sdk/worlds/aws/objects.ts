@@ -43,7 +43,12 @@ export class Objects implements ObjectStore {
     } while (after !== '')
   }
 
-  private async request(method: 'GET' | 'PUT' | 'DELETE', key: string, body?: Uint8Array, query = ''): Promise<Response> {
+  private async request(
+    method: 'GET' | 'PUT' | 'DELETE',
+    key: string,
+    body?: Uint8Array,
+    query = '',
+  ): Promise<Response> {
     const path = `${key.split('/').map(encodeURIComponent).join('/')}${query}`
     const response = await this.aws.send({
       service: 's3',
@@ -56,7 +61,9 @@ export class Objects implements ObjectStore {
     })
     if (response.ok) return response
     const text = (await response.text()).slice(0, 500)
-    const error = new Error(`S3 answered ${method} of '${key}' in bucket '${this.bucket}' with ${response.status}: ${text}`)
+    const error = new Error(
+      `S3 answered ${method} of '${key}' in bucket '${this.bucket}' with ${response.status}: ${text}`,
+    )
     throw Object.assign(error, { name: nameOf(response.status, text) })
   }
 }

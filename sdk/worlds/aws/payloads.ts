@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { GetCommand, PutCommand } from '#aws/documents'
-import type { Json } from '../../engine/json.ts'
+import type { Json } from '../../base/json.ts'
 import { LOOK_FOR_WHAT_IS_GONE, UnreadableRunError } from '../../rules/limits.ts'
 import { dataKey, partition } from './keys.ts'
 import type { ObjectStore } from './objects.ts'
@@ -30,7 +30,8 @@ export function pack(value: unknown): Packed {
   return deflated.length < Buffer.byteLength(text) ? deflated : text
 }
 
-export const unpackText = (packed: Packed): string => (typeof packed === 'string' ? packed : inflateRawSync(packed).toString())
+export const unpackText = (packed: Packed): string =>
+  typeof packed === 'string' ? packed : inflateRawSync(packed).toString()
 export const unpack = (packed: Packed): Json => JSON.parse(unpackText(packed)) as Json
 
 /** Whose payload it is. An id may be used again; when the run was created tells one from the other. */
@@ -40,7 +41,8 @@ export interface Owner {
 }
 
 /** Whether a payload is in S3, which has to be told when it is to go. */
-export const isObject = (stored: unknown): stored is { s3: string } => typeof stored === 'object' && stored !== null && 's3' in stored
+export const isObject = (stored: unknown): stored is { s3: string } =>
+  typeof stored === 'object' && stored !== null && 's3' in stored
 
 /** Payloads that are too large for where they belong. They are written before anything that points at them. */
 export class Payloads {
@@ -88,7 +90,10 @@ export class Payloads {
     if ('s3' in stored) return unpackText(await this.objects.get(stored.s3))
     const Key = { pk: partition(runId), sk: dataKey(stored.item) }
     const { Item } = await this.db.send(new GetCommand({ TableName: this.table, Key, ConsistentRead: true }))
-    if (!Item) throw new UnreadableRunError(`a payload of run '${runId}' is missing from the table: ${Key.sk}. ${LOOK_FOR_WHAT_IS_GONE}`)
+    if (!Item)
+      throw new UnreadableRunError(
+        `a payload of run '${runId}' is missing from the table: ${Key.sk}. ${LOOK_FOR_WHAT_IS_GONE}`,
+      )
     return unpackText(Item.data as Packed)
   }
 

@@ -33,7 +33,16 @@ export async function planRemoval(aws: Aws, run: RunItem, endedAt: number): Prom
   const { life, createdAt, tags, inAll, objects } = run
   const expiry = expiryOf(endedAt, run.retentionMs)!
   const ttl = Math.ceil((expiry + HINT_KEPT_MS) / 1_000)
-  await put(aws, { ...removalKey(runId, life), life, createdAt, tags, inAll, objects, ...removalIndex(runId, expiry), ttl })
+  await put(aws, {
+    ...removalKey(runId, life),
+    life,
+    createdAt,
+    tags,
+    inAll,
+    objects,
+    ...removalIndex(runId, expiry),
+    ttl,
+  })
 }
 
 /** `erase` takes everything that is stored of a run, the hint included. One that fails leaves its hint, and the others go. */
@@ -53,7 +62,12 @@ export async function removeOnTime(
   )
 }
 
-async function removeOne(aws: Aws, hint: RemovalItem, run: RunItem | undefined, erase: (run: AwsRun) => Promise<unknown>): Promise<void> {
+async function removeOne(
+  aws: Aws,
+  hint: RemovalItem,
+  run: RunItem | undefined,
+  erase: (run: AwsRun) => Promise<unknown>,
+): Promise<void> {
   const { pk, sk } = hint
   const id = runIdOf(pk)
   const now = aws.clock.now()

@@ -1,7 +1,8 @@
-import type { ErrorRecord } from '../../engine/events.ts'
-import type { Json } from '../../engine/json.ts'
+import type { ErrorRecord } from '../../base/events.ts'
+import type { Json } from '../../base/json.ts'
 import type { Admission } from '../../flow/admission.ts'
-import type { ParentLink, RunRecord, RunStatus, ShortError, Waiting } from '../../ports.ts'
+import type { ParentLink, RunRecord, RunStatus, Waiting } from '../../ports/run.ts'
+import type { ShortError } from '../../ports/run-lists.ts'
 import type { StoredRun } from '../../rules/storage.ts'
 import { type Key, runIdOf } from './keys.ts'
 import { type Packed, type Stored, unpack } from './payloads.ts'
@@ -80,7 +81,20 @@ export interface AwsRun extends StoredRun {
 }
 
 export function toRun(item: RunItem): AwsRun {
-  const { format = 1, workflow, version, status, epoch, stimulus, createdAt, wakeAt, leaseUntil, endedAt, retentionMs, parent } = item
+  const {
+    format = 1,
+    workflow,
+    version,
+    status,
+    epoch,
+    stimulus,
+    createdAt,
+    wakeAt,
+    leaseUntil,
+    endedAt,
+    retentionMs,
+    parent,
+  } = item
   const id = runIdOf(item.pk)
   return {
     id,
@@ -113,7 +127,10 @@ export function shownWakeAt({ status, leaseUntil, untimed, wakeAt }: RunItem): n
 }
 
 /** `load` finds a payload, wherever it is. */
-export async function toRecord(item: RunItem, load: (stored: Stored | undefined) => Promise<Json | undefined>): Promise<RunRecord> {
+export async function toRecord(
+  item: RunItem,
+  load: (stored: Stored | undefined) => Promise<Json | undefined>,
+): Promise<RunRecord> {
   const id = runIdOf(item.pk)
   const [input, parsed, output, error, progress, heartbeat] = await Promise.all([
     load(item.input),

@@ -12,7 +12,11 @@ export interface Partition {
 
 /** The shards of something that is spread over several partitions. */
 export function shardsOf(index: Partition['index'], prefix: string, filter?: Expression, shards = SHARDS): Partition[] {
-  return Array.from({ length: shards }, (_, shard) => ({ index, value: `${prefix}${shard}`, ...(filter && { filter }) }))
+  return Array.from({ length: shards }, (_, shard) => ({
+    index,
+    value: `${prefix}${shard}`,
+    ...(filter && { filter }),
+  }))
 }
 
 export interface Range {
@@ -39,7 +43,12 @@ export interface IndexEntry {
 }
 
 /** The entries of all these partitions as one sequence, read as far as the reader goes or the budget lasts. */
-export async function* merge(aws: Aws, partitions: readonly Partition[], range: Range, budget: Budget): AsyncGenerator<IndexEntry> {
+export async function* merge(
+  aws: Aws,
+  partitions: readonly Partition[],
+  range: Range,
+  budget: Budget,
+): AsyncGenerator<IndexEntry> {
   const readers = partitions.map((partition) => new Reader(aws, partition, range))
   for (;;) {
     const hungry = readers.filter((reader) => reader.wantsPage)
@@ -48,9 +57,11 @@ export async function* merge(aws: Aws, partitions: readonly Partition[], range: 
       continue
     }
     // Up to here all of them were looked through. What others have in hand on this side of it is still shown, or it would be in no page.
-    if (hungry.length > 0) budget.stoppedAt = hungry.map(({ readTo }) => readTo).reduce((a, b) => (comesBefore(a, b, range) ? a : b))
+    if (hungry.length > 0)
+      budget.stoppedAt = hungry.map(({ readTo }) => readTo).reduce((a, b) => (comesBefore(a, b, range) ? a : b))
     let first: Reader | undefined
-    for (const reader of readers) if (reader.head && (!first || comesBefore(reader.head.at, first.head!.at, range))) first = reader
+    for (const reader of readers)
+      if (reader.head && (!first || comesBefore(reader.head.at, first.head!.at, range))) first = reader
     if (!first || (budget.stoppedAt !== undefined && comesBefore(budget.stoppedAt, first.head!.at, range))) return
     const entry = first.take()
     // A run may be in two of them.

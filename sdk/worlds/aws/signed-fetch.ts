@@ -44,13 +44,32 @@ export class SignedFetch {
     }
   }
 
-  private async attempt({ service, host, path, method, body, headers, signal, timeoutMs }: SignedRequest): Promise<Response> {
+  private async attempt({
+    service,
+    host,
+    path,
+    method,
+    body,
+    headers,
+    signal,
+    timeoutMs,
+  }: SignedRequest): Promise<Response> {
     const [region, credentials] = await Promise.all([this.config.region(), this.config.credentials()])
     // S3 alone takes paths as they are.
-    const signer = new SignatureV4({ service, region, credentials, sha256: this.config.sha256, uriEscapePath: service !== 's3' })
+    const signer = new SignatureV4({
+      service,
+      region,
+      credentials,
+      sha256: this.config.sha256,
+      uriEscapePath: service !== 's3',
+    })
     const standIn = process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ?? process.env.AWS_ENDPOINT_URL
-    const url = standIn ? new URL(path.standIn, standIn) : new URL(path.aws, `https://${host}.${region}.${dnsSuffix(region)}`)
-    const limits = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter((limit) => limit !== undefined)
+    const url = standIn
+      ? new URL(path.standIn, standIn)
+      : new URL(path.aws, `https://${host}.${region}.${dnsSuffix(region)}`)
+    const limits = [signal, timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)].filter(
+      (limit) => limit !== undefined,
+    )
     const { protocol, hostname, pathname, searchParams } = url
     const signed = await signer.sign({
       method,
@@ -61,7 +80,12 @@ export class SignedFetch {
       headers: { ...headers, host: url.host },
       body,
     })
-    return fetch(url, { method, body, headers: signed.headers, ...(limits.length > 0 && { signal: AbortSignal.any(limits) }) })
+    return fetch(url, {
+      method,
+      body,
+      headers: signed.headers,
+      ...(limits.length > 0 && { signal: AbortSignal.any(limits) }),
+    })
   }
 }
 

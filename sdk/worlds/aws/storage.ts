@@ -1,7 +1,9 @@
+import type { Frame, TerminalEvent } from '../../base/events.ts'
+import type { Json } from '../../base/json.ts'
 import { outcomeOf } from '../../engine/ending.ts'
-import type { Frame, TerminalEvent } from '../../engine/events.ts'
-import type { Json } from '../../engine/json.ts'
-import type { NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { NewRun, Reply, RunRecord } from '../../ports/run.ts'
+import type { RunCounts, RunFilter, RunPage } from '../../ports/run-lists.ts'
+import type { Wake } from '../../ports/world.ts'
 import { isGone } from '../../rules/guard.ts'
 import { refuseTooLarge, UnreadableRunError } from '../../rules/limits.ts'
 import { callByCall, type Procedure } from '../../rules/procedure.ts'
@@ -16,11 +18,32 @@ import { eraseRemains, eraseRun } from './erase.ts'
 import { eraseFormer } from './erase-former.ts'
 import { appendFrame, type FrameItem, readFrame, refuseHoles, toFrames } from './frames.ts'
 import { getItem, put, putIf, queryRange } from './items.ts'
-import { AFTER_FRAMES, AFTER_MESSAGES, allKey, dueIndex, frameKey, type Key, listIndex, runKey, tagKey } from './keys.ts'
+import {
+  AFTER_FRAMES,
+  AFTER_MESSAGES,
+  allKey,
+  dueIndex,
+  frameKey,
+  type Key,
+  listIndex,
+  runKey,
+  tagKey,
+} from './keys.ts'
 import { IN_LINE_MS, keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
 import { countTrouble, dueDocuments, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
-import { consume, findMessage, findReply, forgetConsumed, loadMessages, type MessageItem, putMessage, putReply, removeMessages, toMessages } from './mail.ts'
+import {
+  consume,
+  findMessage,
+  findReply,
+  forgetConsumed,
+  loadMessages,
+  type MessageItem,
+  putMessage,
+  putReply,
+  removeMessages,
+  toMessages,
+} from './mail.ts'
 import { isObject, type Stored } from './payloads.ts'
 import { type AwsRun, type RunItem, toRecord, toRun } from './run-item.ts'
 import { findTask, putTask, toTask, writeTask } from './task-items.ts'
@@ -71,7 +94,9 @@ export class DynamoStorage implements Storage {
   /** The claim of that epoch, also if another process made it; undefined if there is a newer one. */
   held(runId: string, epoch: number): AwsRun | undefined | Promise<AwsRun | undefined> {
     const known = this.claims.find(runId, epoch)
-    return known ? toRun(known) : this.find(runId).then((run) => (run?.epoch === epoch && run.item.claim !== undefined ? run : undefined))
+    return known
+      ? toRun(known)
+      : this.find(runId).then((run) => (run?.epoch === epoch && run.item.claim !== undefined ? run : undefined))
   }
 
   record({ id, item }: AwsRun): Promise<RunRecord> {
@@ -90,7 +115,10 @@ export class DynamoStorage implements Storage {
     const epoch = change.when.heldBy
     const known = typeof run === 'string' && epoch !== undefined ? await this.held(run, epoch) : run
     if (known === undefined) return { ok: false, run: undefined }
-    const updated = typeof known === 'string' ? await changeBlindly(this.aws, known, change) : await changeRun(this.aws, known, change)
+    const updated =
+      typeof known === 'string'
+        ? await changeBlindly(this.aws, known, change)
+        : await changeRun(this.aws, known, change)
     if (updated.ok && change.bump?.includes('claims')) this.claims.remember((updated.run as AwsRun).item)
     const isStillHeld = updated.run?.epoch === epoch && updated.run?.status === 'running'
     if (epoch !== undefined && !isStillHeld) this.claims.forget(typeof run === 'string' ? run : run.id, epoch)
@@ -102,7 +130,11 @@ export class DynamoStorage implements Storage {
   }
 
   async frames(run: AwsRun, fromSeq: number): Promise<Frame[]> {
-    const frames = await toFrames(this.aws, run, await queryRange<FrameItem>(this.aws, run.id, frameKey(fromSeq), AFTER_FRAMES))
+    const frames = await toFrames(
+      this.aws,
+      run,
+      await queryRange<FrameItem>(this.aws, run.id, frameKey(fromSeq), AFTER_FRAMES),
+    )
     const seed = fromSeq <= 1 ? await this.seedOf(run) : undefined
     return seed ? [seed, ...frames] : frames
   }
@@ -119,7 +151,10 @@ export class DynamoStorage implements Storage {
     const items = await queryRange(aws, run.id, frameKey(Math.max(1, run.baseSeq)), AFTER_MESSAGES)
     let bytes = 0
     const count = (more: number) => refuseTooLarge(run.id, (bytes += more))
-    const [found, inbox] = await Promise.all([toFrames(aws, run, items.filter(isFrame), count), toMessages(aws, run, items.filter(isMessage))])
+    const [found, inbox] = await Promise.all([
+      toFrames(aws, run, items.filter(isFrame), count),
+      toMessages(aws, run, items.filter(isMessage)),
+    ])
     const heading = found[0]?.seq === run.baseSeq ? found.shift() : undefined
     const seed = await this.seedOf(run)
     const frames = seed ? [seed, ...found] : found
@@ -167,7 +202,11 @@ export class DynamoStorage implements Storage {
     return item && toTask(this.aws, item)
   }
 
-  putTask(run: AwsRun, task: NewTask, older?: Task): Promise<{ ok: true; task: Task } | { ok: false; there: Task | undefined }> {
+  putTask(
+    run: AwsRun,
+    task: NewTask,
+    older?: Task,
+  ): Promise<{ ok: true; task: Task } | { ok: false; there: Task | undefined }> {
     return putTask(this.aws, run, task, older)
   }
 
@@ -235,7 +274,9 @@ export class DynamoStorage implements Storage {
       stimulus: 0,
       secret: run.secret,
       createdAt: run.createdAt,
-      ...(run.status === 'queued' ? { wakeAt: lookAt, untimed: true } : { wakeAt: lookAt, armedAt: scheduledFor(thresholds, lookAt, now) }),
+      ...(run.status === 'queued'
+        ? { wakeAt: lookAt, untimed: true }
+        : { wakeAt: lookAt, armedAt: scheduledFor(thresholds, lookAt, now) }),
       input,
       parsed,
       reparse: run.reparse,
@@ -254,7 +295,10 @@ export class DynamoStorage implements Storage {
   }
 
   /** For lists. An entry that stands for no run, because the id was taken or the run is gone, is passed over there. */
-  private async putEntries({ id, tags, commonTags = [] }: NewRun, { createdAt, inAll, ...item }: RunItem): Promise<void> {
+  private async putEntries(
+    { id, tags, commonTags = [] }: NewRun,
+    { createdAt, inAll, ...item }: RunItem,
+  ): Promise<void> {
     const ttl = ttlNow({ ...item, createdAt }, this.now())
     const entry = { runId: id, ...(ttl !== undefined && { ttl }) }
     const own = tags.filter((tag) => !commonTags.includes(tag))
@@ -272,7 +316,8 @@ export class DynamoStorage implements Storage {
 
   private async payload(runId: string, stored: Stored | undefined): Promise<Json | undefined> {
     if (stored === undefined) return undefined
-    if (typeof stored === 'string' || stored instanceof Uint8Array || !('frame' in stored)) return this.aws.payloads.load(runId, stored)
+    if (typeof stored === 'string' || stored instanceof Uint8Array || !('frame' in stored))
+      return this.aws.payloads.load(runId, stored)
     const frame = await readFrame(this.aws, runId, stored.frame)
     const { output, error } = outcomeOf(frame.events.at(-1) as TerminalEvent)
     return output ?? (error as unknown as Json)

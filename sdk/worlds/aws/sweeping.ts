@@ -1,4 +1,4 @@
-import type { LogSink } from '../../ports.ts'
+import type { LogSink } from '../../ports/world.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import type { Aws } from './context.ts'
 import { change } from './expressions.ts'
@@ -32,7 +32,11 @@ export interface Sweeping {
  *
  * Runs that have to go by now are removed on the way.
  */
-export async function sweep(aws: Aws, { tell, checkLimiters, erase, log }: Sweeping, limit: number): Promise<Overdue[]> {
+export async function sweep(
+  aws: Aws,
+  { tell, checkLimiters, erase, log }: Sweeping,
+  limit: number,
+): Promise<Overdue[]> {
   const now = aws.clock.now()
   const overdue = await overdueRuns(aws, now, limit)
   await tell(overdue)
@@ -51,13 +55,17 @@ export async function sweep(aws: Aws, { tell, checkLimiters, erase, log }: Sweep
 /** Runs that have to go, oldest first, as far as there is time: the next sweep goes on. */
 async function removeWhatIsDue(aws: Aws, erase: Sweeping['erase'], log: LogSink, now: number): Promise<void> {
   const range = { from: '0', to: `${timeText(now)}$`, newestFirst: false, pageSize: 100 }
-  for await (const entries of inChunks(merge(aws, REMOVAL_PARTITIONS, range, { left: Number.POSITIVE_INFINITY }), 100)) {
+  for await (const entries of inChunks(
+    merge(aws, REMOVAL_PARTITIONS, range, { left: Number.POSITIVE_INFINITY }),
+    100,
+  )) {
     await removeOnTime(
       aws,
       entries.map(({ runId, sk }) => ({ ...runKey(runId), sk })),
       erase,
       // It is due again in a minute, and must not keep the others from going.
-      (runId, error) => log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId }),
+      (runId, error) =>
+        log('error', `run '${runId}' is past its retention and could not be removed: ${error}`, { runId }),
     )
     if (aws.clock.now() - now > REMOVING_MS) return
   }

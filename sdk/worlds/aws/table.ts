@@ -25,7 +25,9 @@ export function createTableInput(tableName: string) {
     GlobalSecondaryIndexes: TABLE.indexes.map((index) => ({
       IndexName: index.name,
       KeySchema: keySchema(index),
-      Projection: index.include ? { ProjectionType: 'INCLUDE' as const, NonKeyAttributes: [...index.include] } : { ProjectionType: 'KEYS_ONLY' as const },
+      Projection: index.include
+        ? { ProjectionType: 'INCLUDE' as const, NonKeyAttributes: [...index.include] }
+        : { ProjectionType: 'KEYS_ONLY' as const },
     })),
   }
 }

@@ -1,4 +1,4 @@
-import type { Json } from '../../engine/json.ts'
+import type { Json } from '../../base/json.ts'
 import { asWaiting, type NewTask, type Task } from '../../tasks/task.ts'
 import { type Aws, newToken } from './context.ts'
 import { absent, change, type Expression, exists } from './expressions.ts'
@@ -22,7 +22,8 @@ export interface TaskItem extends Key {
   ttl?: number
 }
 
-export const findTask = (aws: Aws, taskId: string): Promise<TaskItem | undefined> => getItem<TaskItem>(aws, taskKey(taskId))
+export const findTask = (aws: Aws, taskId: string): Promise<TaskItem | undefined> =>
+  getItem<TaskItem>(aws, taskKey(taskId))
 
 export async function toTask(aws: Aws, { body, version }: TaskItem): Promise<Task> {
   return { ...((await aws.payloads.load('', body)) as unknown as Task), version }

@@ -7,8 +7,9 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
 } from '#aws/sqs'
-import type { Json } from '../../engine/json.ts'
-import type { Clock, TaskNotice } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import type { TaskNotice } from '../../ports/tasks.ts'
+import type { Clock } from '../../ports/world.ts'
 import type { Task } from '../../tasks/task.ts'
 import { payloadOf, type TaskPayload } from '../../tasks/wire.ts'
 
@@ -65,14 +66,20 @@ export class TaskQueues {
       body.checkpoint_omitted = true
     }
     const DelaySeconds = Math.min(LONGEST_DELAY_S, Math.max(0, Math.ceil(left / 1_000)))
-    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.urlOf(task.type), MessageBody: asMessage(body), DelaySeconds }))
+    await this.sqs.send(
+      new SendMessageCommand({ QueueUrl: this.urlOf(task.type), MessageBody: asMessage(body), DelaySeconds }),
+    )
   }
 
   /**
    * One type is waited for as SQS does it best, in one long call. Several are asked together and briefly: what arrives
    * for one must not wait for the others.
    */
-  async receive(types: readonly string[], most: number, { until, signal }: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]> {
+  async receive(
+    types: readonly string[],
+    most: number,
+    { until, signal }: { until: number; signal?: AbortSignal },
+  ): Promise<TaskNotice[]> {
     const known = types.filter((type) => this.has(type))
     const longest = known.length === 1 ? LONGEST_POLL_S : 1
     for (;;) {
@@ -93,7 +100,9 @@ export class TaskQueues {
   }
 
   async remove({ type, receipt }: TaskNotice): Promise<void> {
-    await this.ofMessage(type, receipt, (QueueUrl, ReceiptHandle) => this.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle })))
+    await this.ofMessage(type, receipt, (QueueUrl, ReceiptHandle) =>
+      this.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle })),
+    )
   }
 
   private async hide({ type, receipt }: TaskNotice, VisibilityTimeout: number): Promise<void> {
@@ -103,18 +112,30 @@ export class TaskQueues {
   }
 
   /** The message may be gone or in other hands by now. That is no matter: the table knows. */
-  private async ofMessage(type: string, receipt: string | undefined, act: (queueUrl: string, receipt: string) => Promise<unknown>): Promise<void> {
+  private async ofMessage(
+    type: string,
+    receipt: string | undefined,
+    act: (queueUrl: string, receipt: string) => Promise<unknown>,
+  ): Promise<void> {
     const url = this.urls.get(type)
     if (receipt === undefined || url === undefined) return
     try {
       await act(url, receipt)
     } catch (error) {
-      const isGone = error instanceof ReceiptHandleIsInvalid || error instanceof MessageNotInflight || (error as Error).name === 'InvalidParameterValue'
+      const isGone =
+        error instanceof ReceiptHandleIsInvalid ||
+        error instanceof MessageNotInflight ||
+        (error as Error).name === 'InvalidParameterValue'
       if (!isGone) throw error
     }
   }
 
-  private async receiveOf(type: string, most: number, WaitTimeSeconds: number, signal: AbortSignal | undefined): Promise<TaskNotice[]> {
+  private async receiveOf(
+    type: string,
+    most: number,
+    WaitTimeSeconds: number,
+    signal: AbortSignal | undefined,
+  ): Promise<TaskNotice[]> {
     const request = {
       QueueUrl: this.urlOf(type),
       MaxNumberOfMessages: Math.min(most, MOST_MESSAGES),

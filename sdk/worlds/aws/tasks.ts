@@ -1,5 +1,7 @@
-import type { Json } from '../../engine/json.ts'
-import type { DeliverResult, TaskNotice, TaskStore, Wake } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import type { DeliverResult } from '../../ports/run-store.ts'
+import type { TaskNotice, TaskStore } from '../../ports/tasks.ts'
+import type { Wake } from '../../ports/world.ts'
 import { settleTask } from '../../rules/tasks.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { Aws } from './context.ts'
@@ -37,7 +39,11 @@ export class DynamoTaskStore implements TaskStore {
     return item && inputOf(this.aws, runId, item)
   }
 
-  receive(types: readonly string[], most: number, options: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]> {
+  receive(
+    types: readonly string[],
+    most: number,
+    options: { until: number; signal?: AbortSignal },
+  ): Promise<TaskNotice[]> {
     return this.aws.queues.receive(types, most, options)
   }
 
@@ -62,4 +68,8 @@ export class DynamoTaskStore implements TaskStore {
   }
 }
 
-const noticeOf = ({ id, type, receipt }: Task): TaskNotice => ({ taskId: id, type, ...(receipt !== undefined && { receipt }) })
+const noticeOf = ({ id, type, receipt }: Task): TaskNotice => ({
+  taskId: id,
+  type,
+  ...(receipt !== undefined && { receipt }),
+})

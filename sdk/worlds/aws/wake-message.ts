@@ -1,4 +1,4 @@
-import type { Wake } from '../../ports.ts'
+import type { Wake } from '../../ports/world.ts'
 
 /** What travels through the queue, sent by us or by a schedule. */
 export function writeWake({ runId, at }: Wake): string {

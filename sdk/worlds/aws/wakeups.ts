@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { SchedulerClient } from '@aws-sdk/client-scheduler'
 import type { SQSClient } from '@aws-sdk/client-sqs'
-import { ConflictException, CreateScheduleCommand, DeleteScheduleCommand, ResourceNotFoundException } from '#aws/scheduler'
+import {
+  ConflictException,
+  CreateScheduleCommand,
+  DeleteScheduleCommand,
+  ResourceNotFoundException,
+} from '#aws/scheduler'
 import { SendMessageBatchCommand, SendMessageCommand } from '#aws/sqs'
-import type { Clock, Functions, LogSink, Wake, Wakeups } from '../../ports.ts'
+import type { Clock, Functions, LogSink, Wake, Wakeups } from '../../ports/world.ts'
 import { inParallel } from '../../rules/procedure.ts'
 import { inBatchesOf } from './batches.ts'
 import type { Thresholds } from './context.ts'
@@ -39,7 +44,15 @@ export class AwsWakeups implements Wakeups {
   private readonly functions: Functions
   private readonly log: LogSink
 
-  constructor(sqs: SQSClient, scheduler: SchedulerClient, functions: Functions, targets: WakeupTargets, clock: Clock, thresholds: Thresholds, log: LogSink) {
+  constructor(
+    sqs: SQSClient,
+    scheduler: SchedulerClient,
+    functions: Functions,
+    targets: WakeupTargets,
+    clock: Clock,
+    thresholds: Thresholds,
+    log: LogSink,
+  ) {
     this.functions = functions
     this.log = log
     this.sqs = sqs
@@ -56,7 +69,9 @@ export class AwsWakeups implements Wakeups {
     const isLong = (wake: Wake) => remaining(wake, now) >= this.thresholds.longWaitMs
     const short = wakes.filter((wake) => !isLong(wake))
     await Promise.all([
-      inParallel(inBatchesOf(BATCH, short), (batch) => (batch.length === 1 ? this.sendOne(batch[0]!) : this.sendBatch(batch))),
+      inParallel(inBatchesOf(BATCH, short), (batch) =>
+        batch.length === 1 ? this.sendOne(batch[0]!) : this.sendBatch(batch),
+      ),
       inParallel(wakes.filter(isLong), (wake) => this.arm(wake)),
     ])
   }
@@ -75,7 +90,9 @@ export class AwsWakeups implements Wakeups {
   async cancel(wakes: Wake[]): Promise<void> {
     await inParallel(wakes, async (wake) => {
       try {
-        await this.scheduler.send(new DeleteScheduleCommand({ Name: scheduleName(wake), GroupName: this.targets.schedulerGroup }))
+        await this.scheduler.send(
+          new DeleteScheduleCommand({ Name: scheduleName(wake), GroupName: this.targets.schedulerGroup }),
+        )
       } catch (error) {
         // One that stays fires for nothing, which does no harm (I5).
         if (!(error instanceof ResourceNotFoundException)) this.swallowRefusal(wake, error)
@@ -98,12 +115,24 @@ export class AwsWakeups implements Wakeups {
   }
 
   private async sendOne(wake: Wake): Promise<void> {
-    await this.sqs.send(new SendMessageCommand({ QueueUrl: this.targets.queueUrl, MessageBody: writeWake(wake), DelaySeconds: this.delay(wake) }))
+    await this.sqs.send(
+      new SendMessageCommand({
+        QueueUrl: this.targets.queueUrl,
+        MessageBody: writeWake(wake),
+        DelaySeconds: this.delay(wake),
+      }),
+    )
   }
 
   private async sendBatch(wakes: Wake[]): Promise<void> {
-    const entries = wakes.map((wake, i) => ({ Id: String(i), MessageBody: writeWake(wake), DelaySeconds: this.delay(wake) }))
-    const { Failed = [] } = await this.sqs.send(new SendMessageBatchCommand({ QueueUrl: this.targets.queueUrl, Entries: entries }))
+    const entries = wakes.map((wake, i) => ({
+      Id: String(i),
+      MessageBody: writeWake(wake),
+      DelaySeconds: this.delay(wake),
+    }))
+    const { Failed = [] } = await this.sqs.send(
+      new SendMessageBatchCommand({ QueueUrl: this.targets.queueUrl, Entries: entries }),
+    )
     // One by one the rest gets the SDK's retries, and an error that says what is wrong.
     await inParallel(Failed, ({ Id }) => this.sendOne(wakes[Number(Id)]!))
   }
@@ -142,7 +171,11 @@ export class AwsWakeups implements Wakeups {
   private swallowRefusal(wake: Wake, error: unknown): void {
     if (!REFUSALS.has((error as Error).name)) throw error
     const { runId, at } = wake
-    this.log('warn', `EventBridge Scheduler refused a schedule of run '${runId}'; the sweeper wakes the run instead, a little late. ${error}`, { runId, at })
+    this.log(
+      'warn',
+      `EventBridge Scheduler refused a schedule of run '${runId}'; the sweeper wakes the run instead, a little late. ${error}`,
+      { runId, at },
+    )
     this.targets.onRefusedSchedule?.(wake, error as Error)
   }
 }
@@ -161,7 +194,12 @@ export function scheduledFor({ longWaitMs }: Thresholds, wakeAt: number, now: nu
 }
 
 /** The schedule that was armed for the run and will not be needed; one that has fired by now is gone by itself. */
-export function obsoleteSchedule({ leadMs }: Thresholds, { pk, armedAt }: RunItem, wanted: number | undefined, now: number): Wake[] {
+export function obsoleteSchedule(
+  { leadMs }: Thresholds,
+  { pk, armedAt }: RunItem,
+  wanted: number | undefined,
+  now: number,
+): Wake[] {
   if (armedAt === undefined || armedAt === wanted || armedAt - leadMs <= now) return []
   return [{ runId: runIdOf(pk), at: armedAt }]
 }

@@ -1,5 +1,5 @@
 import { GetCommand } from '#aws/documents'
-import type { RunRecord } from '../../ports.ts'
+import type { RunRecord } from '../../ports/run.ts'
 import type { Aws } from './context.ts'
 import { runKey } from './keys.ts'
 
@@ -50,7 +50,12 @@ async function fingerprint(aws: Aws, runId: string, isHolder: boolean): Promise<
       TableName: aws.table,
       Key: runKey(runId),
       ProjectionExpression: '#epoch, #stimulus, #status, #commit',
-      ExpressionAttributeNames: { '#epoch': 'epoch', '#stimulus': 'stimulus', '#status': 'status', '#commit': 'commit' },
+      ExpressionAttributeNames: {
+        '#epoch': 'epoch',
+        '#stimulus': 'stimulus',
+        '#status': 'status',
+        '#commit': 'commit',
+      },
     }),
   )
   if (Item && isHolder) return forHolder(Item as Seen)

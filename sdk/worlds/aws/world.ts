@@ -1,6 +1,7 @@
 import { DynamoDBDocumentClient } from '#aws/documents'
 import { flowControl } from '../../flow/control.ts'
-import type { Clock, Ids, LogSink, RunStore, Wake, World } from '../../ports.ts'
+import type { RunStore } from '../../ports/run-store.ts'
+import type { Clock, Ids, LogSink, Wake, World } from '../../ports/world.ts'
 import { eraseEnded } from '../../rules/erase.ts'
 import { cannotCheck } from '../../rules/limiters/failed-check.ts'
 import { callByCall } from '../../rules/procedure.ts'
@@ -95,7 +96,11 @@ export class AwsWorld implements World {
   sweep(limit: number, onUnchecked?: (limiters: number) => void): Promise<Wake[]> {
     const { aws, storage, wakeups, log } = this
     const erase = (run: AwsRun) => callByCall(eraseEnded(storage, run))
-    return sweep(aws, { tell: (overdue) => wakeups.send(overdue), checkLimiters: () => this.checkLimiters(onUnchecked), erase, log }, limit)
+    return sweep(
+      aws,
+      { tell: (overdue) => wakeups.send(overdue), checkLimiters: () => this.checkLimiters(onUnchecked), erase, log },
+      limit,
+    )
   }
 
   /** I10: checks the limiters that are due. */

@@ -49,12 +49,16 @@ export class Bulletin {
     const replied = new Set(news.flatMap(([runId, messageId]) => (messageId === undefined ? [] : [runId])))
     if (replied.size === 0) return
     for (const listener of this.listeners) listener([...replied])
-    for (const runId of replied) for (const onChange of [...(this.watchers.get(runId) ?? [])]) if (!this.holders.has(onChange)) onChange()
+    for (const runId of replied)
+      for (const onChange of [...(this.watchers.get(runId) ?? [])]) if (!this.holders.has(onChange)) onChange()
   }
 
   private tellAskers(runId: string, messageId?: string): void {
     const ofRun = this.askers.get(runId)
-    const concerned = messageId === undefined ? [...(ofRun?.values() ?? [])].flatMap((each) => [...each]) : [...(ofRun?.get(messageId) ?? [])]
+    const concerned =
+      messageId === undefined
+        ? [...(ofRun?.values() ?? [])].flatMap((each) => [...each])
+        : [...(ofRun?.get(messageId) ?? [])]
     for (const onChange of concerned) onChange()
   }
 

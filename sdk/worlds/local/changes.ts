@@ -54,12 +54,21 @@ export function write(db: Database, row: Row, change: Change, unlessTouched = fa
   }
   if (clauses.length > 0) {
     const untouched = unlessTouched ? ` AND id = ? AND epoch = 0 AND stimulus = 0 AND status = 'pending'` : ''
-    const changed = db.run(`UPDATE runs SET ${clauses.join(', ')} WHERE key = ?${untouched}`, ...values, row.key, ...(unlessTouched ? [row.id] : []))
+    const changed = db.run(
+      `UPDATE runs SET ${clauses.join(', ')} WHERE key = ?${untouched}`,
+      ...values,
+      row.key,
+      ...(unlessTouched ? [row.id] : []),
+    )
     if (changed === 0) return false
   }
   const payloads = IN_PAYLOADS.filter((field) => field in set)
   if (payloads.length > 0) {
-    db.run(`UPDATE payloads SET ${payloads.map((field) => `${field} = ?`).join(', ')} WHERE run = ?`, ...payloads.map((field) => text(set[field])), row.key)
+    db.run(
+      `UPDATE payloads SET ${payloads.map((field) => `${field} = ?`).join(', ')} WHERE run = ?`,
+      ...payloads.map((field) => text(set[field])),
+      row.key,
+    )
   }
   return true
 }

@@ -86,7 +86,13 @@ export class Database {
    */
   write<T>(operation: () => T, durability?: 'mayBeLost', whenDone?: () => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.queue.push({ operation, mayBeLost: durability === 'mayBeLost', whenDone, resolve: resolve as (value: unknown) => void, reject })
+      this.queue.push({
+        operation,
+        mayBeLost: durability === 'mayBeLost',
+        whenDone,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      })
       if (this.flushIsDue) return
       this.flushIsDue = true
       if (this.isInMemory) return queueMicrotask(this.flush)

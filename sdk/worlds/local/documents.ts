@@ -1,6 +1,7 @@
-import type { Json } from '../../engine/json.ts'
-import { parsed, readable } from '../../flow/readable.ts'
-import type { Clock, Document, DocumentRange, DocumentStore, PutOptions } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import { parsed, readable } from '../../flow/limiter/readable.ts'
+import type { Document, DocumentRange, DocumentStore, PutOptions } from '../../ports/documents.ts'
+import type { Clock } from '../../ports/world.ts'
 import type { StoredDocuments } from '../../rules/storage.ts'
 import { BOUND, type Database, type Value } from './database.ts'
 
@@ -20,7 +21,12 @@ export class DocumentRows implements StoredDocuments {
   }
 
   get(collection: string, key: string): Document | undefined {
-    const values = this.db.values(`SELECT ${COLUMNS} FROM documents WHERE collection = ? AND key = ? AND ${ALIVE}`, collection, key, this.clock.now())
+    const values = this.db.values(
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND key = ? AND ${ALIVE}`,
+      collection,
+      key,
+      this.clock.now(),
+    )
     return values && toDocument(collection, values)
   }
 
@@ -29,14 +35,22 @@ export class DocumentRows implements StoredDocuments {
     const behind = after === undefined ? { sql: '', values: [] } : { sql: ` AND key ${beyond} ?`, values: [after] }
     const most = limit === undefined ? { sql: '', values: [] } : { sql: ` LIMIT ${BOUND}`, values: [limit] }
     const sql = `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE}${behind.sql} ORDER BY key ${order}${most.sql}`
-    return this.db.allValues(sql, collection, this.clock.now(), ...behind.values, ...most.values).map((values) => toDocument(collection, values))
+    return this.db
+      .allValues(sql, collection, this.clock.now(), ...behind.values, ...most.values)
+      .map((values) => toDocument(collection, values))
   }
 
-  put(collection: string, key: string, value: Json, { ifVersion, expiresAt, dueAt }: PutOptions = {}): Document | undefined {
+  put(
+    collection: string,
+    key: string,
+    value: Json,
+    { ifVersion, expiresAt, dueAt }: PutOptions = {},
+  ): Document | undefined {
     const there = this.versionOf(collection, key)
     if (ifVersion !== undefined && ifVersion !== there) return undefined
     const version = there + 1
-    const sql = 'INSERT OR REPLACE INTO documents (collection, key, value, version, expires_at, due_at) VALUES (?, ?, ?, ?, ?, ?)'
+    const sql =
+      'INSERT OR REPLACE INTO documents (collection, key, value, version, expires_at, due_at) VALUES (?, ?, ?, ?, ?, ?)'
     this.db.run(sql, collection, key, JSON.stringify(value), version, expiresAt ?? null, dueAt ?? null)
     if (dueAt !== undefined) this.onDue?.(dueAt)
     return { key, value, version, ...(expiresAt !== undefined && { expiresAt }), ...(dueAt !== undefined && { dueAt }) }
@@ -54,14 +68,22 @@ export class DocumentRows implements StoredDocuments {
 
   due(before: number, limit: number): { collection: string; key: string }[] {
     const sql = `SELECT collection, key FROM documents WHERE due_at <= ? AND ${ALIVE} ORDER BY due_at LIMIT ${BOUND}`
-    return this.db.allValues(sql, before, this.clock.now(), limit).map(([collection, key]) => ({ collection: collection as string, key: key as string }))
+    return this.db
+      .allValues(sql, before, this.clock.now(), limit)
+      .map(([collection, key]) => ({ collection: collection as string, key: key as string }))
   }
 
   countUp(collection: string, key: string, ifNew: Json, expiresAt: number): Document {
     const found = this.get(collection, key)
     if (!found) return this.put(collection, key, ifNew, { ifVersion: 0, expiresAt })!
     const version = found.version + 1
-    this.db.run('UPDATE documents SET version = ?, expires_at = ? WHERE collection = ? AND key = ?', version, expiresAt, collection, key)
+    this.db.run(
+      'UPDATE documents SET version = ?, expires_at = ? WHERE collection = ? AND key = ?',
+      version,
+      expiresAt,
+      collection,
+      key,
+    )
     return { ...found, version, expiresAt }
   }
 

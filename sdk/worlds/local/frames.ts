@@ -1,5 +1,5 @@
-import type { Frame, JournalEvent } from '../../engine/events.ts'
-import { FORMAT } from '../../engine/names.ts'
+import type { Frame, JournalEvent } from '../../base/events.ts'
+import { FORMAT } from '../../base/names.ts'
 import { refuseNewer } from '../../rules/limits.ts'
 import type { Database } from './database.ts'
 import type { Row } from './rows.ts'
@@ -7,7 +7,17 @@ import type { Row } from './rows.ts'
 /** I1: false when the slot is taken. */
 export function insertFrame(db: Database, run: number, { seq, at, epoch, events }: Frame): boolean {
   const inner = JSON.stringify(events).slice(1, -1)
-  return db.run('INSERT OR IGNORE INTO frames (run, seq, at, epoch, events, format) VALUES (?, ?, ?, ?, ?, ?)', run, seq, at, epoch, inner, FORMAT) === 1
+  return (
+    db.run(
+      'INSERT OR IGNORE INTO frames (run, seq, at, epoch, events, format) VALUES (?, ?, ?, ?, ?, ?)',
+      run,
+      seq,
+      at,
+      epoch,
+      inner,
+      FORMAT,
+    ) === 1
+  )
 }
 
 /**
@@ -15,10 +25,23 @@ export function insertFrame(db: Database, run: number, { seq, at, epoch, events 
  * because one large JSON.parse is several times faster than a row and a parse for each frame. Slots have no gaps, so
  * the first one tells the others.
  */
-export function selectFrames(db: Database, row: Row, fromSeq: number, toSeq = Number.MAX_SAFE_INTEGER, onBytes?: (bytes: number) => void): Frame[] {
+export function selectFrames(
+  db: Database,
+  row: Row,
+  fromSeq: number,
+  toSeq = Number.MAX_SAFE_INTEGER,
+  onBytes?: (bytes: number) => void,
+): Frame[] {
   const range = [row.key, fromSeq, toSeq]
   // Most of what is loaded is short, and one statement does for it.
-  const [first, count, bytes, largest, format, joined] = db.values(SHORT_JOURNAL, ...range)! as [number | null, number, number, number, number, string]
+  const [first, count, bytes, largest, format, joined] = db.values(SHORT_JOURNAL, ...range)! as [
+    number | null,
+    number,
+    number,
+    number,
+    number,
+    string,
+  ]
   if (first === null) return []
   if (count === SHORT || largest > SMALL) return selectLong(db, row, range, onBytes)
   if (format > FORMAT) refuseNewer(`the history of run '${row.id}'`, format)
@@ -28,7 +51,10 @@ export function selectFrames(db: Database, row: Row, fromSeq: number, toSeq = Nu
 
 /** Measured before it is put together: it may be longer than anybody can hold. */
 function selectLong(db: Database, row: Row, range: number[], onBytes?: (bytes: number) => void): Frame[] {
-  const size = db.values(`SELECT min(seq), max(seq), sum(octet_length(events)), max(format) FROM frames WHERE ${RANGE}`, ...range)!
+  const size = db.values(
+    `SELECT min(seq), max(seq), sum(octet_length(events)), max(format) FROM frames WHERE ${RANGE}`,
+    ...range,
+  )!
   const [first, last, bytes, format] = size as [number, number, number, number]
   if (format > FORMAT) refuseNewer(`the history of run '${row.id}'`, format)
   onBytes?.(bytes)
@@ -37,7 +63,10 @@ function selectLong(db: Database, row: Row, range: number[], onBytes?: (bytes: n
     return [...selectFrames(db, row, first, middle), ...selectFrames(db, row, middle + 1, last)]
   }
   return inFrames(
-    db.values(`SELECT group_concat(${JOINED}, ',') FROM (SELECT at, epoch, events FROM frames WHERE ${RANGE} ORDER BY seq)`, ...range)![0] as string,
+    db.values(
+      `SELECT group_concat(${JOINED}, ',') FROM (SELECT at, epoch, events FROM frames WHERE ${RANGE} ORDER BY seq)`,
+      ...range,
+    )![0] as string,
     first,
   )
 }

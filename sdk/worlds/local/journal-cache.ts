@@ -1,4 +1,4 @@
-import type { Frame } from '../../engine/events.ts'
+import type { Frame } from '../../base/events.ts'
 import { refuseTooLarge } from '../../rules/limits.ts'
 import type { Database } from './database.ts'
 import { selectFrames } from './frames.ts'

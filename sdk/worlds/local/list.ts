@@ -1,5 +1,6 @@
-import { InvalidInputError } from '../../engine/errors.ts'
-import { hasEnded, type RunCounts, type RunFilter, type RunPage, type RunStatus, type RunSummary } from '../../ports.ts'
+import { InvalidInputError } from '../../base/errors.ts'
+import { hasEnded, type RunStatus } from '../../ports/run.ts'
+import type { RunCounts, RunFilter, RunPage, RunSummary } from '../../ports/run-lists.ts'
 import type { Database, Value } from './database.ts'
 import { selectSummaries } from './rows.ts'
 import { FOUND_BY_STATUS } from './schema.ts'
@@ -40,7 +41,12 @@ export function listRuns(db: Database, filter: RunFilter, now: number): RunPage 
   if (isByTime) where('(r.created_at, r.key) < (?, ?)', cursor?.createdAt, cursor?.key)
   else where('r.key < ?', cursor?.key)
   const order = isByTime ? 'r.created_at DESC, r.key DESC' : 'r.key DESC'
-  const found = selectSummaries(db, `WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ?`, ...values, filter.limit + 1)
+  const found = selectSummaries(
+    db,
+    `WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ?`,
+    ...values,
+    filter.limit + 1,
+  )
   const shown = found.slice(0, filter.limit)
   const page: RunPage = { runs: shown.map(({ run }) => run) }
   if (found.length > filter.limit) page.cursor = cursorAfter(shown.at(-1)!)
@@ -51,7 +57,9 @@ export function listRuns(db: Database, filter: RunFilter, now: number): RunPage 
 function keysOfFew(db: Database, status: RunStatus | undefined): string | undefined {
   if (status === undefined || hasEnded(status) || status === 'stuck') return undefined
   const among = (condition: string) => `SELECT key FROM runs WHERE ${condition} AND status = '${status}'`
-  const keys = db.allValues(`${among('wake_at IS NOT NULL')} UNION ALL ${among('wake_at IS NULL AND ended_at IS NULL')} LIMIT ${FEW + 1}`)
+  const keys = db.allValues(
+    `${among('wake_at IS NOT NULL')} UNION ALL ${among('wake_at IS NULL AND ended_at IS NULL')} LIMIT ${FEW + 1}`,
+  )
   return keys.length > FEW ? undefined : JSON.stringify(keys.flat())
 }
 
@@ -65,6 +73,7 @@ const cursorAfter = ({ key, run }: { key: number; run: RunSummary }): string => 
 
 function readCursor(cursor: string): { createdAt: number; key: number } {
   const [, createdAt, key] = /^(\d{1,15})-(\d{1,15})$/.exec(cursor) ?? []
-  if (key === undefined) throw new InvalidInputError(`'${cursor}' is not a cursor; pass the cursor of the page before, unchanged`)
+  if (key === undefined)
+    throw new InvalidInputError(`'${cursor}' is not a cursor; pass the cursor of the page before, unchanged`)
   return { createdAt: Number(createdAt), key: Number(key) }
 }

@@ -41,8 +41,14 @@ const TROUBLE: Record<number, { code: string; what: string } | undefined> = {
       'it is damaged: its content was overwritten or cut off, not by Overwinter. Stop what uses it, copy it with the files beside it (-wal, -shm), and put a backup in ' +
       'its place, or save what is readable: sqlite3 <file> .recover | sqlite3 <new file>',
   },
-  [FULL]: { code: 'SQLITE_FULL', what: 'its disk is full. What was acknowledged is kept. Make room: runs then go on by themselves.' },
-  14: { code: 'SQLITE_CANTOPEN', what: 'it cannot be opened. See that it is a file, not a folder, and that this user may read and write it and its folder.' },
+  [FULL]: {
+    code: 'SQLITE_FULL',
+    what: 'its disk is full. What was acknowledged is kept. Make room: runs then go on by themselves.',
+  },
+  14: {
+    code: 'SQLITE_CANTOPEN',
+    what: 'it cannot be opened. See that it is a file, not a folder, and that this user may read and write it and its folder.',
+  },
   26: {
     code: 'SQLITE_NOTADB',
     what: 'it is not a database of Overwinter, or its beginning was overwritten. Give the path of another file, or put a backup in its place.',
@@ -54,10 +60,14 @@ export function explained(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof LocalFileError) return error
   const { errcode, code, syscall } = error as Error & { errcode?: number; code?: string; syscall?: string }
   if (errcode === undefined)
-    return syscall === undefined ? error : new LocalFileError(path, code ?? 'UNKNOWN', adviceFor(error, code, syscall), { cause: error })
+    return syscall === undefined
+      ? error
+      : new LocalFileError(path, code ?? 'UNKNOWN', adviceFor(error, code, syscall), { cause: error })
   const primary = primaryCode(errcode)
   const trouble = TROUBLE[primary === DISK_ERROR && !hasRoom(path) ? FULL : primary]
-  return trouble ? new LocalFileError(path, trouble.code, `${trouble.what} (SQLite: ${error.message}, ${errcode})`, { cause: error }) : error
+  return trouble
+    ? new LocalFileError(path, trouble.code, `${trouble.what} (SQLite: ${error.message}, ${errcode})`, { cause: error })
+    : error
 }
 
 /** Somebody else has the lock. */

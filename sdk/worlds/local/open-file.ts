@@ -31,7 +31,9 @@ export function openFile(path: string): DatabaseSync {
     // Several processes that switch a new file to WAL at once get in each other's way, and SQLite does not wait for that by itself.
     patiently(() => opened.exec('PRAGMA journal_mode = WAL'))
     // The log is folded into the file every 16 MB instead of every 4: each time costs several fsyncs.
-    opened.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}; PRAGMA cache_size = ${CACHE_SIZE}`)
+    opened.exec(
+      `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}; PRAGMA cache_size = ${CACHE_SIZE}`,
+    )
     patiently(() => migrate(opened, path))
     if (!isInMemory) stretchLog(opened, path)
     return opened

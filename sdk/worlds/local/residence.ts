@@ -1,4 +1,6 @@
-import type { Agenda, Clock, Hint, LogSink, Residence, RunRecord, Wake } from '../../ports.ts'
+import type { Agenda, Hint, Residence } from '../../ports/residence.ts'
+import type { RunRecord } from '../../ports/run.ts'
+import type { Clock, LogSink, Wake } from '../../ports/world.ts'
 import type { Bulletin } from './bulletin.ts'
 import type { Database } from './database.ts'
 import type { SqliteDocuments } from './documents.ts'
@@ -69,7 +71,11 @@ export class SqliteResidence implements Residence {
 
   stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[] {
     const rows = this.parts.db.rows(`SELECT id, workflow, version FROM runs WHERE status = 'stuck'`)
-    return rows.map(({ id, workflow, version }) => ({ id: id as string, workflow: workflow as string, version: version as number }))
+    return rows.map(({ id, workflow, version }) => ({
+      id: id as string,
+      workflow: workflow as string,
+      version: version as number,
+    }))
   }
 
   /** Something else than a run is to be looked at then. The truth is in the file. */

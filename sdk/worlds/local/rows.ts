@@ -1,6 +1,7 @@
-import type { ErrorRecord } from '../../engine/events.ts'
-import type { Json } from '../../engine/json.ts'
-import type { RunRecord, RunStatus, RunSummary } from '../../ports.ts'
+import type { ErrorRecord } from '../../base/events.ts'
+import type { Json } from '../../base/json.ts'
+import type { RunRecord, RunStatus } from '../../ports/run.ts'
+import type { RunSummary } from '../../ports/run-lists.ts'
 import type { StoredRun } from '../../rules/storage.ts'
 import { inShort, summaryOf } from '../../rules/summary.ts'
 import type { Database, Value } from './database.ts'
@@ -12,7 +13,8 @@ const STATE = `r.key, r.id, r.workflow, r.version, r.format, r.status, r.generat
   r.lease_until, r.created_at, r.ended_at, r.retention_ms, r.parent_id, r.parent_op, r.parent_generation, r.admission, r.passed, r.spared`
 const STATE_COLUMNS = STATE.split(',').length
 /** What only readers want. */
-const REST = 'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error, p.trace'
+const REST =
+  'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error, p.trace'
 const SELECT_WHOLE = `SELECT ${STATE}, ${REST} FROM runs r JOIN payloads p ON p.run = r.key`
 
 /** A run and what only this world knows of it. */
@@ -39,22 +41,24 @@ export function selectRecord(db: Database, row: Row): RunRecord {
 /** `where` may speak of `runs r` and `payloads p`. */
 export function selectSummaries(db: Database, where: string, ...values: Value[]): { key: number; run: RunSummary }[] {
   const columns = `${STATE}, r.attempt, r.waiting, r.tags, r.started_at, p.error`
-  return db.allValues(`SELECT ${columns} FROM runs r JOIN payloads p ON p.run = r.key ${where}`, ...values).map((all) => {
-    const row = toRow(all)
-    const [attempt, waiting, tags, startedAt, error] = all.slice(STATE_COLUMNS)
-    const run = summaryOf(
-      {
-        ...row,
-        attempt: attempt as number,
-        tags: (parse(tags) as string[] | undefined) ?? [],
-        startedAt: (startedAt as number | null) ?? undefined,
-        wakeAt: row.leaseUntil ?? row.wakeAt,
-        waitingFor: parse(waiting) as unknown as RunRecord['waitingFor'],
-      },
-      error === null ? undefined : inShort(row.workflow, parse(error) as unknown as ErrorRecord),
-    )
-    return { key: row.key, run }
-  })
+  return db
+    .allValues(`SELECT ${columns} FROM runs r JOIN payloads p ON p.run = r.key ${where}`, ...values)
+    .map((all) => {
+      const row = toRow(all)
+      const [attempt, waiting, tags, startedAt, error] = all.slice(STATE_COLUMNS)
+      const run = summaryOf(
+        {
+          ...row,
+          attempt: attempt as number,
+          tags: (parse(tags) as string[] | undefined) ?? [],
+          startedAt: (startedAt as number | null) ?? undefined,
+          wakeAt: row.leaseUntil ?? row.wakeAt,
+          waitingFor: parse(waiting) as unknown as RunRecord['waitingFor'],
+        },
+        error === null ? undefined : inShort(row.workflow, parse(error) as unknown as ErrorRecord),
+      )
+      return { key: row.key, run }
+    })
 }
 
 /** Every field is always there, and in this order: rows that differ in shape make everything that reads them slow. */
@@ -80,7 +84,11 @@ function toRow(values: Value[]): Row {
     parent:
       values[16] === null
         ? undefined
-        : { runId: values[16] as string, op: values[17] as string, ...(parentGeneration !== null && { generation: parentGeneration }) },
+        : {
+            runId: values[16] as string,
+            op: values[17] as string,
+            ...(parentGeneration !== null && { generation: parentGeneration }),
+          },
     admission: parse(values[19]) as unknown as Row['admission'],
     passed: (values[20] as number | null) ?? undefined,
     spared: (values[21] as number | null) ?? undefined,
@@ -122,7 +130,8 @@ function toWholeRow(values: Value[]): Row {
 }
 
 function toRecord(row: Row, values: Value[]): RunRecord {
-  const [attempt, waiting, secret, tags, progress, heartbeat, startedAt, reparse, input, parsed, output, error, trace] = values.slice(STATE_COLUMNS)
+  const [attempt, waiting, secret, tags, progress, heartbeat, startedAt, reparse, input, parsed, output, error, trace] =
+    values.slice(STATE_COLUMNS)
   const record: RunRecord = {
     id: row.id,
     workflow: row.workflow,

@@ -1,5 +1,5 @@
 import type { DatabaseSync as Connection } from 'node:sqlite'
-import { tooOld } from '../../node-version.ts'
+import { tooOld } from '../../base/node-version.ts'
 
 // An import of node:sqlite would fail before any sentence of ours, in words that say nothing of versions.
 const refusal = tooOld(process.versions.node)

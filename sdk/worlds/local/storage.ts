@@ -1,6 +1,8 @@
-import type { Frame } from '../../engine/events.ts'
-import { KEYED_BEGIN } from '../../engine/names.ts'
-import type { Clock, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, Wake } from '../../ports.ts'
+import type { Frame } from '../../base/events.ts'
+import { KEYED_BEGIN } from '../../base/names.ts'
+import type { NewRun, Reply, RunRecord } from '../../ports/run.ts'
+import type { RunCounts, RunFilter, RunPage } from '../../ports/run-lists.ts'
+import type { Clock, Wake } from '../../ports/world.ts'
 import { changed, holds, isGone } from '../../rules/guard.ts'
 import { inOneGo, type Procedure } from '../../rules/procedure.ts'
 import { known, newRecord } from '../../rules/run-store.ts'
@@ -103,7 +105,11 @@ export class SqliteStorage implements Storage {
   held(runId: string, epoch: number): Row | undefined {
     const known = this.claimed.get(runId)
     if (known?.epoch !== epoch) return this.heldBySomebody(runId, epoch)
-    const now = this.db.values(`SELECT stimulus FROM runs WHERE key = ? AND epoch = ? AND status = 'running'`, known.key, epoch)
+    const now = this.db.values(
+      `SELECT stimulus FROM runs WHERE key = ? AND epoch = ? AND status = 'running'`,
+      known.key,
+      epoch,
+    )
     if (!now) return undefined
     const row = now[0] === known.stimulus ? known : { ...known, stimulus: now[0] as number }
     this.seen.set(runId, row)
@@ -124,12 +130,19 @@ export class SqliteStorage implements Storage {
       this.seen.delete(run.id)
       return this.insert(run)
     }
-    this.db.run('INSERT INTO payloads (run, input, parsed, trace) VALUES (?, ?, ?, ?)', key, text(run.input), text(run.parsed), text(run.trace))
+    this.db.run(
+      'INSERT INTO payloads (run, input, parsed, trace) VALUES (?, ?, ?, ?)',
+      key,
+      text(run.input),
+      text(run.parsed),
+      text(run.trace),
+    )
     for (const tag of run.tags) this.db.run('INSERT OR IGNORE INTO tags (tag, run) VALUES (?, ?)', tag, key)
     if (run.journal) insertFrame(this.db, key, run.journal)
     const { wakeAt: _, ...waiting } = newRecord(run)
     const row = rowOf(key, run.status === 'queued' ? waiting : newRecord(run))
-    if (!run.journal && run.status !== 'queued' && this.fresh.size < MOST_FRESH && run.wakeAt <= this.now()) this.fresh.set(run.id, row)
+    if (!run.journal && run.status !== 'queued' && this.fresh.size < MOST_FRESH && run.wakeAt <= this.now())
+      this.fresh.set(run.id, row)
     return { inserted: true, run: row }
   }
 
@@ -165,11 +178,21 @@ export class SqliteStorage implements Storage {
 
   putMessage(row: Row, message: Mail): 'new' | 'waiting' | 'consumed' {
     const { db } = this
-    if (db.run('INSERT OR IGNORE INTO inbox (run, id, body, at) VALUES (?, ?, ?, ?)', row.key, message.id, JSON.stringify(message), this.now()) === 1) {
+    if (
+      db.run(
+        'INSERT OR IGNORE INTO inbox (run, id, body, at) VALUES (?, ?, ?, ?)',
+        row.key,
+        message.id,
+        JSON.stringify(message),
+        this.now(),
+      ) === 1
+    ) {
       this.tell(row.id)
       return 'new'
     }
-    return db.row('SELECT body FROM inbox WHERE run = ? AND id = ?', row.key, message.id)!.body === null ? 'consumed' : 'waiting'
+    return db.row('SELECT body FROM inbox WHERE run = ? AND id = ?', row.key, message.id)!.body === null
+      ? 'consumed'
+      : 'waiting'
   }
 
   messages(row: Row): Mail[] {
@@ -178,7 +201,8 @@ export class SqliteStorage implements Storage {
   }
 
   messagesAfter(row: Row, after: number): { messages: Mail[]; last: number } {
-    const last = (this.db.values("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'")?.[0] as number | undefined) ?? 0
+    const last =
+      (this.db.values("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'")?.[0] as number | undefined) ?? 0
     if (after === 0) return { messages: this.messages(row), last }
     // By place (`+run`): what has come since is short, what the run has not consumed may be long.
     const sql = 'SELECT body FROM inbox WHERE position > ? AND +run = ? AND body IS NOT NULL ORDER BY position'
@@ -200,7 +224,8 @@ export class SqliteStorage implements Storage {
 
   putReply(row: Row, messageId: string, reply: Reply): void {
     const sql = 'UPDATE inbox SET reply = ?, at = ? WHERE run = ? AND id = ? AND reply IS NULL'
-    if (this.db.run(sql, JSON.stringify(reply), this.now(), row.key, messageId) === 1) this.tellAskers(row.id, messageId)
+    if (this.db.run(sql, JSON.stringify(reply), this.now(), row.key, messageId) === 1)
+      this.tellAskers(row.id, messageId)
   }
 
   findReply(row: Row, messageId: string): Reply | undefined {
@@ -342,7 +367,8 @@ export class SqliteStorage implements Storage {
     const fresh = this.fresh.get(runId)
     if (fresh) {
       this.fresh.delete(runId)
-      if (holds(change.when, fresh) && write(this.db, fresh, change, true)) return { ok: true, run: this.note(afterClaim(fresh, change)) }
+      if (holds(change.when, fresh) && write(this.db, fresh, change, true))
+        return { ok: true, run: this.note(afterClaim(fresh, change)) }
     }
     const row = this.row(runId, 'whole')
     if (!row || !holds(change.when, row)) return { ok: false, run: row }

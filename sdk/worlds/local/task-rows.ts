@@ -1,5 +1,5 @@
-import type { Json } from '../../engine/json.ts'
-import type { TaskNotice } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import type { TaskNotice } from '../../ports/tasks.ts'
 import { asWaiting, type NewTask, type Task } from '../../tasks/task.ts'
 import { BOUND, type Database, type Value } from './database.ts'
 import { text } from './rows.ts'
@@ -58,6 +58,10 @@ export function tasksToLookAt(db: Database, types: readonly string[], most: numb
 
 /** When there will be one that is not there yet. */
 export function nextLook(db: Database, types: readonly string[], now: number): number | undefined {
-  const row = db.row(`SELECT min(look_at) AS at FROM tasks WHERE look_at > ? AND type IN (${types.map(() => '?').join(', ')})`, now, ...types)
+  const row = db.row(
+    `SELECT min(look_at) AS at FROM tasks WHERE look_at > ? AND type IN (${types.map(() => '?').join(', ')})`,
+    now,
+    ...types,
+  )
   return (row?.at as number | null) ?? undefined
 }

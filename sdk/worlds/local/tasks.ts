@@ -1,5 +1,7 @@
-import type { Json } from '../../engine/json.ts'
-import type { Clock, DeliverResult, TaskNotice, TaskStore, Wake } from '../../ports.ts'
+import type { Json } from '../../base/json.ts'
+import type { DeliverResult } from '../../ports/run-store.ts'
+import type { TaskNotice, TaskStore } from '../../ports/tasks.ts'
+import type { Clock, Wake } from '../../ports/world.ts'
 import { settleTask } from '../../rules/tasks.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { Database } from './database.ts'
@@ -38,7 +40,11 @@ export class SqliteTaskStore implements TaskStore {
     return selectInput(this.db, id)
   }
 
-  async receive(types: readonly string[], most: number, { until, signal }: { until: number; signal?: AbortSignal }): Promise<TaskNotice[]> {
+  async receive(
+    types: readonly string[],
+    most: number,
+    { until, signal }: { until: number; signal?: AbortSignal },
+  ): Promise<TaskNotice[]> {
     while (!signal?.aborted) {
       const now = this.clock.now()
       for (const [taskId, expiry] of this.told) if (expiry <= now) this.told.delete(taskId)
@@ -46,7 +52,10 @@ export class SqliteTaskStore implements TaskStore {
       const ours = found.filter(({ taskId }) => !this.told.has(taskId)).slice(0, most)
       for (const { taskId } of ours) this.told.set(taskId, now + ACT_WITHIN_MS)
       if (ours.length > 0 || now >= until) return ours
-      await this.somethingHappens(Math.min(until, nextLook(this.db, types, now) ?? until, ...this.told.values()), signal)
+      await this.somethingHappens(
+        Math.min(until, nextLook(this.db, types, now) ?? until, ...this.told.values()),
+        signal,
+      )
     }
     return []
   }

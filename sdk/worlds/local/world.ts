@@ -1,7 +1,8 @@
 import { flowControl } from '../../flow/control.ts'
-import { type LocalFunction, localFunctions } from '../../local-function.ts'
-import type { Clock, Functions, Ids, LogSink, RunStore, Wakeups, World } from '../../ports.ts'
+import type { RunStore } from '../../ports/run-store.ts'
+import type { Clock, Functions, Ids, LogSink, Wakeups, World } from '../../ports/world.ts'
 import { Runs } from '../../rules/run-store.ts'
+import { type LocalFunction, localFunctions } from '../../runner/local-function.ts'
 import { checkPublicUrl } from '../public-url.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
 import { Bulletin } from './bulletin.ts'
@@ -60,7 +61,15 @@ export class LocalWorld implements World {
     this.store = new Runs(storage)
     this.documents = new SqliteDocuments(db, documents)
     this.tasks = new SqliteTaskStore(db, this.clock, storage)
-    this.residence = new SqliteResidence({ path: options.path, db, storage, documents: this.documents, bulletin, clock: this.clock, log: this.log })
+    this.residence = new SqliteResidence({
+      path: options.path,
+      db,
+      storage,
+      documents: this.documents,
+      bulletin,
+      clock: this.clock,
+      log: this.log,
+    })
     this.wakeups = { send: async (wakes) => this.residence.hint(wakes) }
     documents.onDue = (at) => this.residence.lookAt(at)
     bulletin.onDispatch = () => this.tasks.lookAgain()

@@ -1,6 +1,7 @@
-import type { Json } from '../../../sdk/engine/json.ts'
-import { readable } from '../../../sdk/flow/readable.ts'
-import type { Clock, Document, DocumentRange, DocumentStore, PutOptions } from '../../../sdk/ports.ts'
+import type { Json } from '../../../sdk/base/json.ts'
+import { readable } from '../../../sdk/flow/limiter/readable.ts'
+import type { Document, DocumentRange, DocumentStore, PutOptions } from '../../../sdk/ports/documents.ts'
+import type { Clock } from '../../../sdk/ports/world.ts'
 import type { StoredDocuments } from '../../../sdk/rules/storage.ts'
 
 const copy = <T>(value: T): T => structuredClone(value)
@@ -50,7 +51,9 @@ export class MemoryRows implements StoredDocuments {
   }
 
   due(before: number, limit: number): { collection: string; key: string }[] {
-    const due = [...this.all.values()].filter(({ collection, key, dueAt }) => dueAt !== undefined && dueAt <= before && this.get(collection, key))
+    const due = [...this.all.values()].filter(
+      ({ collection, key, dueAt }) => dueAt !== undefined && dueAt <= before && this.get(collection, key),
+    )
     return due
       .sort((a, b) => a.dueAt! - b.dueAt!)
       .slice(0, limit)

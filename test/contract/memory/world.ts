@@ -1,8 +1,11 @@
-import type { Frame } from '../../../sdk/engine/events.ts'
-import type { Json } from '../../../sdk/engine/json.ts'
-import { isKeyed } from '../../../sdk/engine/names.ts'
+import type { Frame } from '../../../sdk/base/events.ts'
+import type { Json } from '../../../sdk/base/json.ts'
+import { isKeyed } from '../../../sdk/base/names.ts'
 import { flowControl } from '../../../sdk/flow/control.ts'
-import type { Clock, NewRun, Reply, RunCounts, RunFilter, RunPage, RunRecord, TaskNotice, TaskStore, Wake, World } from '../../../sdk/ports.ts'
+import type { NewRun, Reply, RunRecord } from '../../../sdk/ports/run.ts'
+import type { RunCounts, RunFilter, RunPage } from '../../../sdk/ports/run-lists.ts'
+import type { TaskNotice, TaskStore } from '../../../sdk/ports/tasks.ts'
+import type { Clock, Wake, World } from '../../../sdk/ports/world.ts'
 import { changed, holds, isGone, isLeased } from '../../../sdk/rules/guard.ts'
 import { inOneGo, type Procedure } from '../../../sdk/rules/procedure.ts'
 import { newRecord, Runs } from '../../../sdk/rules/run-store.ts'
@@ -140,7 +143,8 @@ export class MemoryStorage implements Storage {
     return copy([...this.runs.get(id)!.mail.values()].flatMap(({ body }) => body ?? []))
   }
 
-  findMessage = ({ id }: StoredRun, messageId: string): Mail | undefined => copy(this.runs.get(id)!.mail.get(messageId)?.body)
+  findMessage = ({ id }: StoredRun, messageId: string): Mail | undefined =>
+    copy(this.runs.get(id)!.mail.get(messageId)?.body)
   removeMessages({ id }: StoredRun, ids: readonly string[]): void {
     for (const each of ids) this.runs.get(id)!.mail.delete(each)
   }
@@ -210,18 +214,24 @@ export class MemoryStorage implements Storage {
         run.createdAt < (to ?? Number.POSITIVE_INFINITY),
     )
     const begin = cursor === undefined ? 0 : found.findIndex(({ id }) => id === cursor) + 1
-    const runs = found.slice(begin, begin + limit).map((run) => summaryOf(run, run.error && inShort(run.workflow, run.error)))
+    const runs = found
+      .slice(begin, begin + limit)
+      .map((run) => summaryOf(run, run.error && inShort(run.workflow, run.error)))
     return { runs, ...(begin + limit < found.length && { cursor: runs.at(-1)!.runId }) }
   }
 
   async counts(): Promise<RunCounts> {
     const counts: RunCounts = {}
-    for (const id of this.runs.keys()) for (const { status } of [this.find(id)!].filter(Boolean)) counts[status] = { count: (counts[status]?.count ?? 0) + 1 }
+    for (const id of this.runs.keys())
+      for (const { status } of [this.find(id)!].filter(Boolean))
+        counts[status] = { count: (counts[status]?.count ?? 0) + 1 }
     return counts
   }
 
   async overdue(before: number, limit: number): Promise<Wake[]> {
-    const due = [...this.runs.values()].filter(({ state }) => state.wakeAt !== undefined && state.wakeAt <= before && !isLeased(state, before))
+    const due = [...this.runs.values()].filter(
+      ({ state }) => state.wakeAt !== undefined && state.wakeAt <= before && !isLeased(state, before),
+    )
     return due.slice(0, limit).map(({ state }) => ({ runId: state.id, at: state.leaseUntil ?? state.wakeAt! }))
   }
 
@@ -248,7 +258,10 @@ export function memoryWorld(clock: Clock, storage = new MemoryStorage(clock)): W
     async receive(types, most) {
       const now = clock.now()
       const open = [...storage.tasks.values()].filter(
-        ({ task }) => types.includes(task.type) && (task.lookAt ?? Number.POSITIVE_INFINITY) <= now && !((told.get(task.id) ?? 0) > now),
+        ({ task }) =>
+          types.includes(task.type) &&
+          (task.lookAt ?? Number.POSITIVE_INFINITY) <= now &&
+          !((told.get(task.id) ?? 0) > now),
       )
       const notices: TaskNotice[] = open.slice(0, most).map(({ task }) => ({ taskId: task.id, type: task.type }))
       for (const { taskId } of notices) told.set(taskId, now + 10_000)

@@ -17,7 +17,11 @@ const OPTIONS: Record<Door, () => Partial<OverwinterProps>> = {
   'http-token': () => ({ auth: token() }),
   'http-jwt': () => ({ auth: { jwt: { issuer: told<string>('issuer'), jwtAudience: [AUDIENCE], scopes: true } } }),
 }
-const workflows = new Overwinter(stack, 'Workflows', { entry: 'test/e2e/workflows.ts', removalPolicy: RemovalPolicy.DESTROY, ...OPTIONS[door]() })
+const workflows = new Overwinter(stack, 'Workflows', {
+  entry: 'test/e2e/workflows.ts',
+  removalPolicy: RemovalPolicy.DESTROY,
+  ...OPTIONS[door](),
+})
 suitStandIn(stack)
 const output = (name: string, value: string) => new CfnOutput(stack, name, { value })
 output('ApiId', workflows.api.apiId)

@@ -53,7 +53,8 @@ describe('a stack with auth: { jwt }', () => {
     }
     const nothing = await door.get('/runs')
     expect(nothing.status).toBe(401)
-    for (const [what, token] of Object.entries(shown)) expect(await door.get('/runs', `Bearer ${token}`), what).toEqual(nothing)
+    for (const [what, token] of Object.entries(shown))
+      expect(await door.get('/runs', `Bearer ${token}`), what).toEqual(nothing)
     expect((await door.get('/runs', `Bearer ${issuer.token(good)}`)).status).toBe(200)
   })
 

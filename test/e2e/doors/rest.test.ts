@@ -25,13 +25,20 @@ describe("a stack with api: 'rest'", () => {
   })
 
   it('points to runs with the stage before their path', async () => {
-    const request = new Request(`${door.url}/workflows/echo/runs`, { method: 'POST', body: '{"id":"echo-2","input":{"text":"x"}}' })
+    const request = new Request(`${door.url}/workflows/echo/runs`, {
+      method: 'POST',
+      body: '{"id":"echo-2","input":{"text":"x"}}',
+    })
     const response = await fetch(await sigv4({ region, credentials: ownCredentials() })(request))
-    expect([response.status, response.headers.get('location')]).toEqual([201, `${new URL(door.outputs.ApiUrl).pathname}/runs/echo-2`])
+    expect([response.status, response.headers.get('location')]).toEqual([
+      201,
+      `${new URL(door.outputs.ApiUrl).pathname}/runs/echo-2`,
+    ])
   })
 
   it('lets nobody in who has not signed, except to callbacks', async () => {
-    for (const path of ['/runs', '/workflows', '/healthz', '/openapi.json', '/callbacks', '/nowhere']) expect((await door.get(path)).status, path).toBe(403)
+    for (const path of ['/runs', '/workflows', '/healthz', '/openapi.json', '/callbacks', '/nowhere'])
+      expect((await door.get(path)).status, path).toBe(403)
     expect((await door.get('/callbacks/nonsense')).status).toBe(400)
   })
 
@@ -71,7 +78,10 @@ describe("a stack with api: 'rest'", () => {
       const page = await fetch(link)
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
       expect(await page.text()).toContain('<h1>Shall we pay Ada?</h1>')
-      const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ '.page': '1', approved: 'true', note: 'go' }) })
+      const answer = await fetch(link, {
+        method: 'POST',
+        body: new URLSearchParams({ '.page': '1', approved: 'true', note: 'go' }),
+      })
       expect(answer.status).toBe(202)
       expect(await owner.result(runId, { timeout: PATIENCE_MS })).toEqual({ approved: true, note: 'go' })
       expect((await fetch(link)).status).toBe(410)
@@ -86,12 +96,20 @@ describe("a stack with api: 'rest'", () => {
       const link = await linkOf(runId)
       const arrives = body.toString(encoding)
       const signature = createHmac('sha256', SHARED_SECRET).update(arrives).digest('hex')
-      expect((await fetch(link, { method: 'POST', body, headers: { 'content-type': type, 'X-Signature': signature } })).status).toBe(202)
+      expect(
+        (await fetch(link, { method: 'POST', body, headers: { 'content-type': type, 'X-Signature': signature } }))
+          .status,
+      ).toBe(202)
       expect(await owner.result(runId, { timeout: PATIENCE_MS })).toEqual({ isGenuine: true, body: arrives })
     })
 
     it('opens no other door', async () => {
-      for (const path of ['/callbacks/..%5Cruns', '/callbacks/..%2Fruns', '/callbacks/%2e%2e%2Fruns', '/callbacks/x/runs'])
+      for (const path of [
+        '/callbacks/..%5Cruns',
+        '/callbacks/..%2Fruns',
+        '/callbacks/%2e%2e%2Fruns',
+        '/callbacks/x/runs',
+      ])
         expect((await door.get(path)).status, path).toBeGreaterThanOrEqual(400)
     })
   })

@@ -35,7 +35,9 @@ describe.each(['http-token', 'rest-token'] as const)('a stack with auth: { token
   })
 
   it('opens one part to whoever was granted that', async () => {
-    const { SecretString } = await new SecretsManagerClient().send(new GetSecretValueCommand({ SecretId: door.outputs.StartToken }))
+    const { SecretString } = await new SecretsManagerClient().send(
+      new GetSecretValueCommand({ SecretId: door.outputs.StartToken }),
+    )
     expect(await reach(SecretString!)).toEqual({ ...NOTHING, start: 200, 'start another': 200 })
   })
 
@@ -53,7 +55,15 @@ describe.each(['http-token', 'rest-token'] as const)('a stack with auth: { token
     const revoked = await owner.createToken({ name: 'revoked', scopes: ['read'] })
     await owner.revokeToken(revoked.id)
     const known = await owner.createToken({ name: 'known', scopes: ['read'] })
-    const shown = [expired.token, revoked.token, `${known.token}x`, known.token.replace(/.$/, '_'), 'nonsense', `${MASTER}x`, MASTER.slice(1)]
+    const shown = [
+      expired.token,
+      revoked.token,
+      `${known.token}x`,
+      known.token.replace(/.$/, '_'),
+      'nonsense',
+      `${MASTER}x`,
+      MASTER.slice(1),
+    ]
     const answers = await Promise.all(shown.map((token) => door.get('/runs', `Bearer ${token}`)))
     expect(answers[0]!.status).toBe(403)
     for (const [i, answer] of answers.entries()) expect(answer, shown[i]).toEqual(answers[0])
@@ -65,7 +75,8 @@ describe.each(['http-token', 'rest-token'] as const)('a stack with auth: { token
   it('refuses who shows nothing, whatever they ask for, except callbacks', async () => {
     const first = await door.get('/runs')
     expect(first.status).toBe(401)
-    for (const path of ['/runs/nope', '/workflows', '/healthz', '/v1/tokens', '/nowhere']) expect(await door.get(path), path).toEqual(first)
+    for (const path of ['/runs/nope', '/workflows', '/healthz', '/v1/tokens', '/nowhere'])
+      expect(await door.get(path), path).toEqual(first)
     expect((await door.get('/callbacks/nonsense')).status).toBe(400)
   })
 })

@@ -41,7 +41,11 @@ describe('the dashboard of a deployed stack, through overwinter ui', () => {
   let stage: Stage
 
   beforeAll(async () => {
-    outputs = deploy<Outputs>({ app: 'ui/app.ts', stack: 'OverwinterUi', context: { api: (await standIn()) === 'localstack' ? 'rest' : 'http' } })
+    outputs = deploy<Outputs>({
+      app: 'ui/app.ts',
+      stack: 'OverwinterUi',
+      context: { api: (await standIn()) === 'localstack' ? 'rest' : 'http' },
+    })
     url = urlOnStandIn(outputs)
     browser = await openBrowser()
     ui = await openUi(browser, url, ownCredentials())
@@ -51,7 +55,12 @@ describe('the dashboard of a deployed stack, through overwinter ui', () => {
       api: ui.api,
       name: (what) => `deployed-${what}`,
       async setGateway(isDown) {
-        await awsClients().dynamodb.send(new PutItemCommand({ TableName: outputs.GatewayTable, Item: { id: { S: 'gateway' }, isDown: { BOOL: isDown } } }))
+        await awsClients().dynamodb.send(
+          new PutItemCommand({
+            TableName: outputs.GatewayTable,
+            Item: { id: { S: 'gateway' }, isDown: { BOOL: isDown } },
+          }),
+        )
       },
     }
   })

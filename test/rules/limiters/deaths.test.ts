@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { runOnce } from '../../../sdk/engine/run-loop.ts'
 import { limit, workflow } from '../../../sdk/index.ts'
-import { hasEnded, type World } from '../../../sdk/ports.ts'
+import { hasEnded } from '../../../sdk/ports/run.ts'
+import type { World } from '../../../sdk/ports/world.ts'
 import { Registry } from '../../../sdk/workflow.ts'
 import { LEASE, LIMIT, LimiterWorld, ProcessDied, settled } from './limiter-world.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../../sdk/engine/json.ts'
-import { CHECK_EVERY_MS } from '../../../sdk/flow/limiter.ts'
-import { Limits } from '../../../sdk/flow/limits.ts'
+import type { Json } from '../../../sdk/base/json.ts'
+import { CHECK_EVERY_MS } from '../../../sdk/flow/limiter/limiter.ts'
+import { releasesOfRun } from '../../../sdk/flow/limiter/releases.ts'
+import { Limits } from '../../../sdk/flow/operating/limits.ts'
 import { listPauses, resume } from '../../../sdk/flow/pauses.ts'
-import { releasesOfRun } from '../../../sdk/flow/releases.ts'
 import { repair } from '../../../sdk/rules/limiters/repair.ts'
 import { LEASE, LIMIT, LimiterWorld, START } from './limiter-world.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { LIMITS } from '../../../sdk/flow/limit-record.ts'
-import { blockOf, FREE_SLOT_KEPT_MS } from '../../../sdk/flow/slots.ts'
+import { LIMITS } from '../../../sdk/flow/limiter/limit-record.ts'
+import { blockOf, FREE_SLOT_KEPT_MS } from '../../../sdk/flow/limiter/slots.ts'
 import { dispatch } from '../../../sdk/rules/limiters/dispatch.ts'
 import { limitOf } from '../../../sdk/rules/limiters/record.ts'
 import { free, hasSurplus, passOn, readSlot, slotOf, takeFree, writeSlot } from '../../../sdk/rules/limiters/slots.ts'

@@ -1,6 +1,6 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb'
-import { SeededRandom } from '../../../sdk/engine/random.ts'
-import type { Clock } from '../../../sdk/ports.ts'
+import { SeededRandom } from '../../../sdk/base/random.ts'
+import type { Clock } from '../../../sdk/ports/world.ts'
 import type { AwsClients } from '../../../sdk/worlds/aws/clients.ts'
 import type { ObjectStore as Objects } from '../../../sdk/worlds/aws/objects.ts'
 import { Chance } from './chance.ts'
@@ -65,19 +65,41 @@ export class AwsInMemory {
   }
 
   clientsOf(network: Network): AwsClients {
-    return { dynamodb: dynamoDbClient(this.dynamodb, network), sqs: sqsClient(this.sqs, network), scheduler: schedulerClient(this.scheduler, network) }
+    return {
+      dynamodb: dynamoDbClient(this.dynamodb, network),
+      sqs: sqsClient(this.sqs, network),
+      scheduler: schedulerClient(this.scheduler, network),
+    }
   }
 
   /** The bucket, as a process reaches it. */
   objectsOf(network: Network): Objects {
     const throttled = () => Object.assign(new Error('Please reduce your request rate.'), { name: 'SlowDown' })
     return {
-      put: (key, body) => network.call({ service: 's3', command: 'PutObjectCommand', input: { key } }, () => this.objects.put(key, body), throttled),
-      get: (key) => network.call({ service: 's3', command: 'GetObjectCommand', input: { key } }, () => this.objects.get(key), throttled),
+      put: (key, body) =>
+        network.call(
+          { service: 's3', command: 'PutObjectCommand', input: { key } },
+          () => this.objects.put(key, body),
+          throttled,
+        ),
+      get: (key) =>
+        network.call(
+          { service: 's3', command: 'GetObjectCommand', input: { key } },
+          () => this.objects.get(key),
+          throttled,
+        ),
       removeAll: async (prefix, isMeant = () => true) => {
         const list = () => this.objects.list(prefix).filter(({ key }) => isMeant(key))
-        for (const { key } of await network.call({ service: 's3', command: 'ListObjectsV2Command', input: { prefix } }, list, throttled))
-          await network.call({ service: 's3', command: 'DeleteObjectCommand', input: { key } }, () => this.objects.delete(key), throttled)
+        for (const { key } of await network.call(
+          { service: 's3', command: 'ListObjectsV2Command', input: { prefix } },
+          list,
+          throttled,
+        ))
+          await network.call(
+            { service: 's3', command: 'DeleteObjectCommand', input: { key } },
+            () => this.objects.delete(key),
+            throttled,
+          )
       },
     }
   }

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../sdk/engine/random.ts'
+import type { SeededRandom } from '../../../sdk/base/random.ts'
 
 /** From the one to the other, evenly. */
 export type Range = readonly [least: number, most: number]

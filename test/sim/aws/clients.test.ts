@@ -1,4 +1,9 @@
-import { ConditionalCheckFailedException, DynamoDBClient, ResourceNotFoundException, TransactionCanceledException } from '@aws-sdk/client-dynamodb'
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  ResourceNotFoundException,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb'
 import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import {
   ChangeMessageVisibilityCommand,
@@ -53,12 +58,24 @@ const values = {
 }
 const COMMANDS = [
   new GetCommand({ TableName, Key }),
-  new PutCommand({ TableName, Item: { ...Key, ...values }, ConditionExpression: 'a = :a', ExpressionAttributeValues: { ':a': values } }),
-  new UpdateCommand({ TableName, Key, UpdateExpression: 'SET a = :a', ExpressionAttributeValues: { ':a': [values], ':b': undefined } }),
+  new PutCommand({
+    TableName,
+    Item: { ...Key, ...values },
+    ConditionExpression: 'a = :a',
+    ExpressionAttributeValues: { ':a': values },
+  }),
+  new UpdateCommand({
+    TableName,
+    Key,
+    UpdateExpression: 'SET a = :a',
+    ExpressionAttributeValues: { ':a': [values], ':b': undefined },
+  }),
   new DeleteCommand({ TableName, Key, ExpressionAttributeValues: { ':a': null } }),
   new QueryCommand({ TableName, ExclusiveStartKey: Key, ExpressionAttributeValues: { ':a': 'x' } }),
   new BatchGetCommand({ RequestItems: { [TableName]: { Keys: [Key, Key], ConsistentRead: true } } }),
-  new BatchWriteCommand({ RequestItems: { [TableName]: [{ PutRequest: { Item: { ...Key, ...values } } }, { DeleteRequest: { Key } }] } }),
+  new BatchWriteCommand({
+    RequestItems: { [TableName]: [{ PutRequest: { Item: { ...Key, ...values } } }, { DeleteRequest: { Key } }] },
+  }),
   new TransactGetCommand({ TransactItems: [{ Get: { TableName, Key } }] }),
   new TransactWriteCommand({
     TransactItems: [
@@ -81,8 +98,15 @@ const OUTPUT = {
 }
 
 /** What the SDK itself makes of a document command: the client is real up to where an answer would be read from the wire. */
-async function throughTheSdk(command: (typeof COMMANDS)[number], answer: object): Promise<{ input: unknown; output: unknown }> {
-  const client = new DynamoDBClient({ region: 'memory-1', endpoint: 'http://in.memory', credentials: { accessKeyId: 'none', secretAccessKey: 'none' } })
+async function throughTheSdk(
+  command: (typeof COMMANDS)[number],
+  answer: object,
+): Promise<{ input: unknown; output: unknown }> {
+  const client = new DynamoDBClient({
+    region: 'memory-1',
+    endpoint: 'http://in.memory',
+    credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
+  })
   let input: unknown
   const see = (next: (args: never) => unknown) => (args: never) => {
     input = (args as { input: unknown }).input
@@ -130,14 +154,17 @@ describe('a client', () => {
 })
 
 describe('document commands', () => {
-  it.each(COMMANDS.map((command) => [command.constructor.name, command] as const))('%s is marshalled as the SDK does it', async (_, command) => {
-    const name = (command as unknown as { clientCommand: object }).clientCommand.constructor.name
-    const given = structuredClone({ ...command.input })
-    const answer = name === 'TransactGetItemsCommand' ? { Responses: [{ Item: item }] } : OUTPUT
-    const { input, output } = await throughTheSdk(command, answer)
-    expect(marshallInput(name, given, options())).toEqual(input)
-    expect(unmarshallOutput(name, answer, options())).toEqual(output)
-  })
+  it.each(COMMANDS.map((command) => [command.constructor.name, command] as const))(
+    '%s is marshalled as the SDK does it',
+    async (_, command) => {
+      const name = (command as unknown as { clientCommand: object }).clientCommand.constructor.name
+      const given = structuredClone({ ...command.input })
+      const answer = name === 'TransactGetItemsCommand' ? { Responses: [{ Item: item }] } : OUTPUT
+      const { input, output } = await throughTheSdk(command, answer)
+      expect(marshallInput(name, given, options())).toEqual(input)
+      expect(unmarshallOutput(name, answer, options())).toEqual(output)
+    },
+  )
 })
 
 describe('errors', () => {
@@ -145,26 +172,43 @@ describe('errors', () => {
     const { db } = setUp()
     const put = { TableName, Item: { ...Key, n: 1 } }
     await db.send(new PutCommand(put))
-    const again = { ...put, ConditionExpression: 'attribute_not_exists(pk)', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }
+    const again = {
+      ...put,
+      ConditionExpression: 'attribute_not_exists(pk)',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    }
     const refused = await db.send(new PutCommand(again)).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(ConditionalCheckFailedException)
     expect(unmarshall((refused as ConditionalCheckFailedException).Item!)).toEqual(put.Item)
-    const unasked = await db.send(new PutCommand({ ...again, ReturnValuesOnConditionCheckFailure: 'NONE' })).catch((error: unknown) => error)
+    const unasked = await db
+      .send(new PutCommand({ ...again, ReturnValuesOnConditionCheckFailure: 'NONE' }))
+      .catch((error: unknown) => error)
     expect((unasked as ConditionalCheckFailedException).Item).toBeUndefined()
-    await expect(db.send(new TransactWriteCommand({ TransactItems: [{ Put: again }] }))).rejects.toBeInstanceOf(TransactionCanceledException)
-    await expect(db.send(new GetCommand({ TableName: 'nowhere', Key }))).rejects.toBeInstanceOf(ResourceNotFoundException)
-    await expect(db.send(new GetCommand({ TableName, Key: { pk: 1 } }))).rejects.toMatchObject({ name: 'ValidationException', $fault: 'client' })
+    await expect(db.send(new TransactWriteCommand({ TransactItems: [{ Put: again }] }))).rejects.toBeInstanceOf(
+      TransactionCanceledException,
+    )
+    await expect(db.send(new GetCommand({ TableName: 'nowhere', Key }))).rejects.toBeInstanceOf(
+      ResourceNotFoundException,
+    )
+    await expect(db.send(new GetCommand({ TableName, Key: { pk: 1 } }))).rejects.toMatchObject({
+      name: 'ValidationException',
+      $fault: 'client',
+    })
   })
 
   it("of SQS are the SDK's", async () => {
     const { clock, sqs, queue } = setUp()
     const QueueUrl = queue.url
-    await expect(sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: 'x' }))).rejects.toBeInstanceOf(ReceiptHandleIsInvalid)
+    await expect(sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: 'x' }))).rejects.toBeInstanceOf(
+      ReceiptHandleIsInvalid,
+    )
     await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'a' }))
     const { Messages } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 1 }))
     const { ReceiptHandle } = Messages![0]!
     clock.moveTo(1_000)
-    await expect(sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 5 }))).rejects.toBeInstanceOf(MessageNotInflight)
+    await expect(
+      sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 5 })),
+    ).rejects.toBeInstanceOf(MessageNotInflight)
   })
 })
 
@@ -176,14 +220,22 @@ describe('a batch of messages', () => {
       { Id: 'late', MessageBody: 'b', DelaySeconds: 901 },
     ]
     const answer = await sqs.send(new SendMessageBatchCommand({ QueueUrl: queue.url, Entries }))
-    expect(answer).toMatchObject({ Successful: [{ Id: 'good' }], Failed: [{ Id: 'late', SenderFault: true, Code: 'InvalidParameterValue' }] })
+    expect(answer).toMatchObject({
+      Successful: [{ Id: 'good' }],
+      Failed: [{ Id: 'late', SenderFault: true, Code: 'InvalidParameterValue' }],
+    })
     expect(queue.contents.map(({ body }) => body)).toEqual(['a'])
   })
 
   it('has at most ten of them, each with an id of its own', async () => {
     const { sqs, queue } = setUp()
-    const send = (ids: string[]) => sqs.send(new SendMessageBatchCommand({ QueueUrl: queue.url, Entries: ids.map((Id) => ({ Id, MessageBody: 'a' })) }))
-    await expect(send(Array.from({ length: 11 }, (_, i) => `${i}`))).rejects.toMatchObject({ name: 'TooManyEntriesInBatchRequest' })
+    const send = (ids: string[]) =>
+      sqs.send(
+        new SendMessageBatchCommand({ QueueUrl: queue.url, Entries: ids.map((Id) => ({ Id, MessageBody: 'a' })) }),
+      )
+    await expect(send(Array.from({ length: 11 }, (_, i) => `${i}`))).rejects.toMatchObject({
+      name: 'TooManyEntriesInBatchRequest',
+    })
     await expect(send(['1', '1'])).rejects.toMatchObject({ name: 'BatchEntryIdsNotDistinct' })
     await expect(send([])).rejects.toMatchObject({ name: 'EmptyBatchRequest' })
   })

@@ -11,7 +11,12 @@ import type { Scheduler } from './scheduler.ts'
 import type { Sqs } from './sqs/service.ts'
 
 /** Nothing of it is used, but without it a client looks for its own in files. */
-const NOWHERE = { region: 'memory-1', endpoint: 'http://in.memory', credentials: { accessKeyId: 'none', secretAccessKey: 'none' }, maxAttempts: 1 }
+const NOWHERE = {
+  region: 'memory-1',
+  endpoint: 'http://in.memory',
+  credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
+  maxAttempts: 1,
+}
 
 const DYNAMODB = stripped(new DynamoDBClient(NOWHERE))
 const SQS = stripped(new SQSClient(NOWHERE))
@@ -24,9 +29,14 @@ export function dynamoDbClient(dynamodb: DynamoDb, network: Network): DynamoDBCl
   answerFromMemory(client, async ({ name, input, command }) => {
     const isDocument = isDocumentCommand(command)
     const marshalled = isDocument ? marshallInput(name, input, config.translateConfig) : input
-    const request = name === 'TransactWriteItemsCommand' ? { ClientRequestToken: network.token(), ...marshalled } : marshalled
+    const request =
+      name === 'TransactWriteItemsCommand' ? { ClientRequestToken: network.token(), ...marshalled } : marshalled
     const carryOut = commandOf<object>(dynamodb.commands, 'dynamodb', name)
-    const output = await network.call({ service: 'dynamodb', command: name, input: request }, () => carryOut(request), throttledDynamoDb)
+    const output = await network.call(
+      { service: 'dynamodb', command: name, input: request },
+      () => carryOut(request),
+      throttledDynamoDb,
+    )
     return isDocument ? unmarshallOutput(name, output, config.translateConfig) : output
   })
   return client
@@ -46,7 +56,11 @@ export function schedulerClient(scheduler: Scheduler, network: Network): Schedul
   answerFromMemory(client, ({ name, input }) => {
     const request = name === 'CreateScheduleCommand' ? { ClientToken: network.token(), ...input } : input
     const carryOut = commandOf<object>(scheduler.commands, 'scheduler', name)
-    return network.call({ service: 'scheduler', command: name, input: request }, () => carryOut(request), throttledScheduler)
+    return network.call(
+      { service: 'scheduler', command: name, input: request },
+      () => carryOut(request),
+      throttledScheduler,
+    )
   })
   return client
 }
@@ -60,8 +74,12 @@ function commandOf<I>(commands: Record<string, unknown>, service: ServiceName, n
 }
 
 const throttledDynamoDb = () =>
-  new ProvisionedThroughputExceededException({ message: 'The level of configured provisioned throughput for the table was exceeded.', $metadata: METADATA })
+  new ProvisionedThroughputExceededException({
+    message: 'The level of configured provisioned throughput for the table was exceeded.',
+    $metadata: METADATA,
+  })
 
 const throttledSqs = () => new RequestThrottled({ message: 'Rate exceeded.', $metadata: METADATA })
 
-const throttledScheduler = () => new ThrottlingException({ Message: 'Rate exceeded', message: 'Rate exceeded', $metadata: METADATA })
+const throttledScheduler = () =>
+  new ThrottlingException({ Message: 'Rate exceeded', message: 'Rate exceeded', $metadata: METADATA })

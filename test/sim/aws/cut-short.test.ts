@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Client } from '../../../sdk/client.ts'
+import { Client } from '../../../sdk/client/client.ts'
 import { runOnce } from '../../../sdk/engine/run-loop.ts'
 import { FatalError, Registry, workflow } from '../../../sdk/index.ts'
 import { VirtualClock } from '../../../sdk/testing/virtual-clock.ts'
@@ -34,7 +34,14 @@ function setUp() {
     const network = aws.network(name, fateOf)
     const targets = { queueUrl: wakes.url, queueArn: wakes.arn, schedulerGroup: 'group', schedulerRoleArn: 'role' }
     const clients = { clients: aws.clientsOf(network), objects: aws.objectsOf(network) }
-    return new AwsWorld({ table: 'runs', bucket: 'payloads', ...targets, ...clients, clock: network.clock(), log: () => {} })
+    return new AwsWorld({
+      table: 'runs',
+      bucket: 'payloads',
+      ...targets,
+      ...clients,
+      clock: network.clock(),
+      log: () => {},
+    })
   }
   return { clock, process }
 }
@@ -74,7 +81,9 @@ describe('a request whose process dies half-way', () => {
     const run = () => runOnce(world, registry, 'r', { lease: { owner: 'test', ms: 30_000 } })
     await client.start(ask, undefined, { id: 'r' })
     expect(await run()).toEqual({ status: 'suspended' })
-    void new Client(process('mortal', diesAfter('M#callback')), registry).completeCallback(token, 42, { idempotencyKey: 'once' })
+    void new Client(process('mortal', diesAfter('M#callback')), registry).completeCallback(token, 42, {
+      idempotencyKey: 'once',
+    })
     await passTime(clock, 1_000)
     expect(await run()).toEqual({ status: 'skipped' })
 

@@ -2,7 +2,7 @@ import { CreateScheduleCommand } from '@aws-sdk/client-scheduler'
 import { SendMessageCommand } from '@aws-sdk/client-sqs'
 import { DynamoDBDocumentClient, GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import { SeededRandom } from '../../../sdk/engine/random.ts'
+import { SeededRandom } from '../../../sdk/base/random.ts'
 import { VirtualClock } from '../../../sdk/testing/virtual-clock.ts'
 import { createTableInput, TABLE } from '../../../sdk/worlds/aws/table.ts'
 import { AwsInMemory, MOODY } from './aws-in-memory.ts'
@@ -32,7 +32,12 @@ async function play(seed: string): Promise<string[]> {
     const db = DynamoDBDocumentClient.from(dynamodb)
     const say = (what: unknown) => seen.push(`${clock.now()} ${name} ${work} ${JSON.stringify(what)}`)
     const Key = { pk: `p${processes % 3}`, sk: 's' }
-    const ExpressionAttributeValues = { ':one': 1, ':shard': 'LIST#0', ':key': name, ':ttl': Math.ceil(clock.now() / 1_000) + 60 }
+    const ExpressionAttributeValues = {
+      ':one': 1,
+      ':shard': 'LIST#0',
+      ':key': name,
+      ':ttl': Math.ceil(clock.now() / 1_000) + 60,
+    }
     const UpdateExpression = 'SET listShard = :shard, listKey = :key, #ttl = :ttl ADD n :one'
     const update = {
       TableName,
@@ -44,13 +49,27 @@ async function play(seed: string): Promise<string[]> {
     }
     say((await db.send(new UpdateCommand(update))).Attributes)
     say((await db.send(new GetCommand({ TableName, Key }))).Item)
-    const list = { TableName, IndexName: 'list', KeyConditionExpression: 'listShard = :s', ExpressionAttributeValues: { ':s': 'LIST#0' } }
+    const list = {
+      TableName,
+      IndexName: 'list',
+      KeyConditionExpression: 'listShard = :s',
+      ExpressionAttributeValues: { ':s': 'LIST#0' },
+    }
     say((await db.send(new QueryCommand(list))).Items)
     if (processes > 60) return
-    await sqs.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: `from ${name}`, DelaySeconds: processes % 5 }))
+    await sqs.send(
+      new SendMessageCommand({ QueueUrl: queue.url, MessageBody: `from ${name}`, DelaySeconds: processes % 5 }),
+    )
     const ScheduleExpression = `at(${new Date(clock.now() + 900_000).toISOString().slice(0, 19)})`
     const Target = { Arn: queue.arn, RoleArn: 'role', Input: `scheduled by ${name}` }
-    await scheduler.send(new CreateScheduleCommand({ Name: name.replace(' ', '-'), ScheduleExpression, FlexibleTimeWindow: { Mode: 'OFF' }, Target }))
+    await scheduler.send(
+      new CreateScheduleCommand({
+        Name: name.replace(' ', '-'),
+        ScheduleExpression,
+        FlexibleTimeWindow: { Mode: 'OFF' },
+        Target,
+      }),
+    )
   }
   aws.eventSource(queue, {
     batchSize: 3,

@@ -26,7 +26,8 @@ interface Nodes {
   outputKeyNodes: KeyNodes
 }
 
-const nodesOf = (command: DynamoDBDocumentClientCommand<never, never, never, never, never>): Nodes => command as unknown as Nodes
+const nodesOf = (command: DynamoDBDocumentClientCommand<never, never, never, never, never>): Nodes =>
+  command as unknown as Nodes
 const Key = { pk: '' }
 const one = { TableName: '', Key }
 
@@ -67,7 +68,8 @@ function translate(value: unknown, nodes: KeyNodes, convert: (value: unknown) =>
   const everywhere = members.length === 0 ? null : members.length === 1 && members[0] === '*' ? nodes['*']! : undefined
   if (everywhere === undefined) {
     const copy: Record<string, unknown> = { ...(value as object) }
-    for (const member of members) if (copy[member] !== undefined) copy[member] = translate(copy[member], nodes[member]!, convert)
+    for (const member of members)
+      if (copy[member] !== undefined) copy[member] = translate(copy[member], nodes[member]!, convert)
     return copy
   }
   if (Array.isArray(value)) return value.map((member) => translate(member, everywhere, convert))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { SeededRandom } from '../../../sdk/engine/random.ts'
+import { SeededRandom } from '../../../sdk/base/random.ts'
 import { VirtualClock } from '../../../sdk/testing/virtual-clock.ts'
 import { createTableInput, TABLE } from '../../../sdk/worlds/aws/table.ts'
 import { CASES } from './cases/index.ts'
@@ -11,7 +11,8 @@ import { DynamoDb } from './dynamodb/service.ts'
 import { Network } from './network.ts'
 
 /** DynamoDB's own answers, recorded by record.ts. */
-const recorded = (file: string): Record<string, Answer> => JSON.parse(readFileSync(new URL(`./recorded/${file}.json`, import.meta.url), 'utf8'))
+const recorded = (file: string): Record<string, Answer> =>
+  JSON.parse(readFileSync(new URL(`./recorded/${file}.json`, import.meta.url), 'utf8'))
 
 const clock = new VirtualClock(0)
 const chance = new Chance(new SeededRandom('expressions'))
@@ -27,7 +28,8 @@ describe.each(Object.entries(CASES))('as DynamoDB answers, %s:', (file, cases) =
     const answer = await play(client, 'recording', one)
     const { why: _, ...ofAws } = one.differs ?? { why: '' }
     if (one.differs) expect(answer).toMatchObject(ofAws)
-    else if (file === 'random' && expected.error) expect(answer).toMatchObject({ error: { ...expected.error, message: expect.anything() } })
+    else if (file === 'random' && expected.error)
+      expect(answer).toMatchObject({ error: { ...expected.error, message: expect.anything() } })
     else expect(answer).toEqual(expected)
   })
 })

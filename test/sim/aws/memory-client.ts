@@ -42,7 +42,10 @@ export function likeness<C extends Client>(client: C): C {
 
 /** Puts the answer at the very beginning of the stack, where no serializer, signer, retry or timer has been reached yet. */
 export function answerFromMemory(client: Client, answer: (call: Call) => Promise<object>): void {
-  const middleware = (_next: unknown, context: { commandName: string; __smithy_context: { commandInstance: Call['command']; abortSignal?: AbortSignal } }) => {
+  const middleware = (
+    _next: unknown,
+    context: { commandName: string; __smithy_context: { commandInstance: Call['command']; abortSignal?: AbortSignal } },
+  ) => {
     const { commandInstance: command, abortSignal } = context.__smithy_context
     return async ({ input }: { input: object }) => {
       const output = await answer({ name: context.commandName, input, command, abortSignal })

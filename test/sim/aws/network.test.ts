@@ -24,7 +24,10 @@ function setUp(fateOf: (attempt: Attempt) => Fate) {
   })
   const { dynamodb, sqs, scheduler } = aws.clientsOf(network)
   const db = DynamoDBDocumentClient.from(dynamodb)
-  const count = () => db.send(new UpdateCommand({ TableName, Key, UpdateExpression: 'ADD n :one', ExpressionAttributeValues: { ':one': 1 } }))
+  const count = () =>
+    db.send(
+      new UpdateCommand({ TableName, Key, UpdateExpression: 'ADD n :one', ExpressionAttributeValues: { ':one': 1 } }),
+    )
   const counted = () => Number([...table.items()][0]?.item.n?.N ?? 0)
   return { clock, aws, queue, attempts, network, db, sqs, scheduler, count, counted }
 }
@@ -95,7 +98,14 @@ describe('an attempt', () => {
     const transaction = outcomeOf(db.send(new TransactWriteCommand({ TransactItems: [{ Update: add }] })))
     const Target = { Arn: queue.arn, RoleArn: 'role', Input: 'x' }
     const schedule = outcomeOf(
-      scheduler.send(new CreateScheduleCommand({ Name: 'a', ScheduleExpression: 'at(1970-01-02T00:00:00)', FlexibleTimeWindow: { Mode: 'OFF' }, Target })),
+      scheduler.send(
+        new CreateScheduleCommand({
+          Name: 'a',
+          ScheduleExpression: 'at(1970-01-02T00:00:00)',
+          FlexibleTimeWindow: { Mode: 'OFF' },
+          Target,
+        }),
+      ),
     )
     await passTime(clock, 60_000)
     expect([transaction.state, schedule.state]).toEqual(['fulfilled', 'fulfilled'])
@@ -123,7 +133,12 @@ describe('a call', () => {
       outcomeOf(sqs.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: 'x' }))),
       outcomeOf(
         scheduler.send(
-          new CreateScheduleCommand({ Name: 'a', ScheduleExpression: 'at(1970-01-02T00:00:00)', FlexibleTimeWindow: undefined, Target: undefined }),
+          new CreateScheduleCommand({
+            Name: 'a',
+            ScheduleExpression: 'at(1970-01-02T00:00:00)',
+            FlexibleTimeWindow: undefined,
+            Target: undefined,
+          }),
         ),
       ),
     ]

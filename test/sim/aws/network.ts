@@ -1,4 +1,4 @@
-import type { Clock } from '../../../sdk/ports.ts'
+import type { Clock } from '../../../sdk/ports/world.ts'
 import type { Chance } from './chance.ts'
 
 export type ServiceName = 'dynamodb' | 'sqs' | 'scheduler' | 's3'
@@ -77,7 +77,11 @@ export class Network {
   }
 
   /** What the SDK does with a call: again and again, as long as that may help. `throttled` makes the service's own error. */
-  async call<T>(what: Pick<Attempt, 'service' | 'command' | 'input'>, carryOut: () => T | Promise<T>, throttled: () => Error): Promise<T> {
+  async call<T>(
+    what: Pick<Attempt, 'service' | 'command' | 'input'>,
+    carryOut: () => T | Promise<T>,
+    throttled: () => Error,
+  ): Promise<T> {
     const call = ++this.calls
     for (let attempt = 1; ; attempt++) {
       if (!this.isAlive) return forever()
@@ -159,9 +163,12 @@ async function settled(carryOut: () => unknown): Promise<void> {
 }
 
 function timedOut(command: string): Error {
-  return Object.assign(new Error(`the answer to ${command} did not come within ${REQUEST_TIMEOUT_MS} ms, in ${MOST_ATTEMPTS} attempts`), {
-    name: 'TimeoutError',
-  })
+  return Object.assign(
+    new Error(`the answer to ${command} did not come within ${REQUEST_TIMEOUT_MS} ms, in ${MOST_ATTEMPTS} attempts`),
+    {
+      name: 'TimeoutError',
+    },
+  )
 }
 
 /** A new one each time: what waits for a promise is kept as long as the promise is. */

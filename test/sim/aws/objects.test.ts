@@ -7,7 +7,11 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 
 function setUp() {
   const clock = new VirtualClock(0)
-  const aws = new AwsInMemory({ seed: 'objects', clock, lifecycle: [{ prefix: 'runs/', afterMs: 30 * DAY, lagMs: [0, 2 * DAY] }] })
+  const aws = new AwsInMemory({
+    seed: 'objects',
+    clock,
+    lifecycle: [{ prefix: 'runs/', afterMs: 30 * DAY, lagMs: [0, 2 * DAY] }],
+  })
   return { clock, aws, bucket: aws.objectsOf(aws.network('test')) }
 }
 

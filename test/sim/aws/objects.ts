@@ -1,4 +1,4 @@
-import type { Clock } from '../../../sdk/ports.ts'
+import type { Clock } from '../../../sdk/ports/world.ts'
 import type { Chance, Range } from './chance.ts'
 
 /** A rule of the bucket: objects under a prefix go away by their age. */
@@ -30,14 +30,19 @@ export class ObjectStore {
 
   put(key: string, body: Uint8Array): void {
     const putAt = this.clock.now()
-    const ends = this.rules.filter(({ prefix }) => key.startsWith(prefix)).map(({ afterMs, lagMs }) => putAt + afterMs + this.chance.within(lagMs))
+    const ends = this.rules
+      .filter(({ prefix }) => key.startsWith(prefix))
+      .map(({ afterMs, lagMs }) => putAt + afterMs + this.chance.within(lagMs))
     this.objects.set(key, { body: Uint8Array.from(body), putAt, goesAt: Math.min(Number.POSITIVE_INFINITY, ...ends) })
   }
 
   get(key: string): Uint8Array {
     const object = this.find(key)
     if (object) return Uint8Array.from(object.body)
-    throw Object.assign(new Error(`The specified key does not exist: '${key}'`), { name: 'NoSuchKey', $metadata: { httpStatusCode: 404 } })
+    throw Object.assign(new Error(`The specified key does not exist: '${key}'`), {
+      name: 'NoSuchKey',
+      $metadata: { httpStatusCode: 404 },
+    })
   }
 
   delete(key: string): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SeededRandom } from '../../../sdk/engine/random.ts'
+import { SeededRandom } from '../../../sdk/base/random.ts'
 import { VirtualClock } from '../../../sdk/testing/virtual-clock.ts'
 import { Chance } from './chance.ts'
 import { passTime, quiescence } from './pass-time.ts'
@@ -20,7 +20,8 @@ describe('sending', () => {
   it('takes a delay of up to 900 seconds, and no other', async () => {
     const { clock, queue, bodies } = setUp()
     queue.send('late', 900)
-    for (const delay of [901, -1, 0.5]) expect(() => queue.send('x', delay)).toThrow(expect.objectContaining({ name: 'InvalidParameterValue' }))
+    for (const delay of [901, -1, 0.5])
+      expect(() => queue.send('x', delay)).toThrow(expect.objectContaining({ name: 'InvalidParameterValue' }))
     clock.moveTo(899_999)
     expect(await bodies()).toEqual([])
     clock.moveTo(900_000)
@@ -106,7 +107,9 @@ describe('receipts', () => {
   it('that were never given are invalid', () => {
     const { queue } = setUp()
     expect(() => queue.delete('receipt-1')).toThrow(expect.objectContaining({ name: 'ReceiptHandleIsInvalid' }))
-    expect(() => queue.changeVisibility('nonsense', 1)).toThrow(expect.objectContaining({ name: 'ReceiptHandleIsInvalid' }))
+    expect(() => queue.changeVisibility('nonsense', 1)).toThrow(
+      expect.objectContaining({ name: 'ReceiptHandleIsInvalid' }),
+    )
   })
 
   it('change the visibility of a message in flight, and of no other', async () => {
@@ -119,7 +122,9 @@ describe('receipts', () => {
     clock.moveTo(30_000)
     const [again] = await queue.receive()
     clock.moveTo(60_000)
-    expect(() => queue.changeVisibility(again!.receipt, 1)).toThrow(expect.objectContaining({ name: 'MessageNotInflight' }))
+    expect(() => queue.changeVisibility(again!.receipt, 1)).toThrow(
+      expect.objectContaining({ name: 'MessageNotInflight' }),
+    )
   })
 })
 

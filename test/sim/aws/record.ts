@@ -21,7 +21,11 @@ const [endpoint] = positionals
 if (!endpoint) throw new Error('say which endpoint is to be asked, as in: record.ts http://localhost:8000')
 
 const TABLE = 'recording'
-const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials: { accessKeyId: 'recording', secretAccessKey: 'recording' } })
+const client = new DynamoDBClient({
+  endpoint,
+  region: 'us-east-1',
+  credentials: { accessKeyId: 'recording', secretAccessKey: 'recording' },
+})
 await client.send(new DeleteTableCommand({ TableName: TABLE })).catch(() => {})
 await client.send(new CreateTableCommand(createTableInput(TABLE)))
 for (const [file, cases] of Object.entries(CASES)) {

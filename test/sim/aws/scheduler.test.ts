@@ -53,7 +53,10 @@ describe('a schedule', () => {
     const { clock, scheduler, create } = setUp()
     await create('a', { ActionAfterCompletion: 'NONE' })
     await passTime(clock, HOUR)
-    expect(await scheduler.send(new GetScheduleCommand({ Name: 'a' }))).toMatchObject({ Name: 'a', ScheduleExpression: 'at(2026-01-01T01:00:00)' })
+    expect(await scheduler.send(new GetScheduleCommand({ Name: 'a' }))).toMatchObject({
+      Name: 'a',
+      ScheduleExpression: 'at(2026-01-01T01:00:00)',
+    })
   })
 
   it('has a name of its own within its group', async () => {
@@ -65,9 +68,16 @@ describe('a schedule', () => {
 
   it('is refused with a name, a time or a target that AWS does not take', async () => {
     const { create } = setUp()
-    for (const name of ['', 'a b', 'ä', 'x'.repeat(65)]) await expect(create(name)).rejects.toBeInstanceOf(ValidationException)
+    for (const name of ['', 'a b', 'ä', 'x'.repeat(65)])
+      await expect(create(name)).rejects.toBeInstanceOf(ValidationException)
     await create('x'.repeat(64))
-    for (const ScheduleExpression of ['at(2026-01-01T00:00:00)', 'at(2025-12-31T23:59:59)', 'at(tomorrow)', 'at(2026-13-01T00:00:00)', 'rate(1 hour)']) {
+    for (const ScheduleExpression of [
+      'at(2026-01-01T00:00:00)',
+      'at(2025-12-31T23:59:59)',
+      'at(tomorrow)',
+      'at(2026-13-01T00:00:00)',
+      'rate(1 hour)',
+    ]) {
       await expect(create('b', { ScheduleExpression })).rejects.toBeInstanceOf(ValidationException)
     }
     await expect(create('b', { Target: undefined })).rejects.toBeInstanceOf(ValidationException)

@@ -6,7 +6,7 @@ import {
   ResourceNotFoundException,
   ValidationException,
 } from '@aws-sdk/client-scheduler'
-import type { Clock } from '../../../sdk/ports.ts'
+import type { Clock } from '../../../sdk/ports/world.ts'
 import { type Chance, NEVER, type Range } from './chance.ts'
 import { METADATA } from './errors.ts'
 import type { Sqs } from './sqs/service.ts'
@@ -71,7 +71,11 @@ export class Scheduler {
     const taken = this.schedules.get(keyOf(input))
     // A repeated attempt of the same call brings the same token, and is answered as the first one was.
     if (taken && (input.ClientToken === undefined || taken.input.ClientToken !== input.ClientToken)) {
-      throw new ConflictException({ Message: `Schedule ${input.Name} already exists.`, message: `Schedule ${input.Name} already exists.`, $metadata: METADATA })
+      throw new ConflictException({
+        Message: `Schedule ${input.Name} already exists.`,
+        message: `Schedule ${input.Name} already exists.`,
+        $metadata: METADATA,
+      })
     }
     if (!taken) {
       if (at <= now) throw refused(`Invalid Schedule Expression ${input.ScheduleExpression}: the time has passed.`)
@@ -102,7 +106,8 @@ export class Scheduler {
 
   private complete(schedule: Schedule): void {
     const key = keyOf(schedule.input)
-    if (schedule.input.ActionAfterCompletion === 'DELETE' && this.schedules.get(key) === schedule) this.schedules.delete(key)
+    if (schedule.input.ActionAfterCompletion === 'DELETE' && this.schedules.get(key) === schedule)
+      this.schedules.delete(key)
   }
 
   private find(input: DeleteScheduleInput): Schedule {
@@ -113,12 +118,22 @@ export class Scheduler {
   }
 }
 
-function timeOf({ Name = '', ScheduleExpression = '', ScheduleExpressionTimezone = 'UTC', FlexibleTimeWindow, Target }: CreateScheduleInput): number {
-  if (!NAME.test(Name)) throw refused(`Value '${Name}' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: ${NAME.source}`)
+function timeOf({
+  Name = '',
+  ScheduleExpression = '',
+  ScheduleExpressionTimezone = 'UTC',
+  FlexibleTimeWindow,
+  Target,
+}: CreateScheduleInput): number {
+  if (!NAME.test(Name))
+    throw refused(
+      `Value '${Name}' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: ${NAME.source}`,
+    )
   const [, time] = AT.exec(ScheduleExpression) ?? []
   const at = time === undefined ? Number.NaN : Date.parse(`${time}Z`)
   if (Number.isNaN(at)) throw refused(`Invalid Schedule Expression ${ScheduleExpression}.`)
-  if (ScheduleExpressionTimezone !== 'UTC') throw refused(`the scheduler in memory knows UTC only, not ${ScheduleExpressionTimezone}`)
+  if (ScheduleExpressionTimezone !== 'UTC')
+    throw refused(`the scheduler in memory knows UTC only, not ${ScheduleExpressionTimezone}`)
   if (FlexibleTimeWindow?.Mode !== 'OFF') throw refused('the scheduler in memory knows FlexibleTimeWindow OFF only')
   if (!Target?.Arn || !Target.RoleArn) throw refused('A schedule needs a target with its Arn and a RoleArn.')
   return at
@@ -128,5 +143,7 @@ function refused(message: string): ValidationException {
   return new ValidationException({ Message: message, message, $metadata: METADATA })
 }
 
-const keyOf = ({ GroupName = 'default', Name }: { GroupName?: string | undefined; Name: string | undefined }): string => `${GroupName}/${Name}`
-const arnOf = (input: Parameters<typeof keyOf>[0]): string => `arn:aws:scheduler:memory-1:000000000000:schedule/${keyOf(input)}`
+const keyOf = ({ GroupName = 'default', Name }: { GroupName?: string | undefined; Name: string | undefined }): string =>
+  `${GroupName}/${Name}`
+const arnOf = (input: Parameters<typeof keyOf>[0]): string =>
+  `arn:aws:scheduler:memory-1:000000000000:schedule/${keyOf(input)}`

@@ -6,7 +6,9 @@ import { AwsInMemory } from './aws-in-memory.ts'
 /** The processor time of a simulated call, the SDK's own part included: node --conditions=overwinter-source test/sim/aws/speed.ts */
 const aws = new AwsInMemory({ seed: 'speed', clock: new VirtualClock(0) })
 aws.createTable(createTableInput('runs'), { timeToLive: TABLE.timeToLive })
-const db = DynamoDBDocumentClient.from(aws.clientsOf(aws.network('speed')).dynamodb, { marshallOptions: { removeUndefinedValues: true } })
+const db = DynamoDBDocumentClient.from(aws.clientsOf(aws.network('speed')).dynamodb, {
+  marshallOptions: { removeUndefinedValues: true },
+})
 const TableName = 'runs'
 const key = (i: number) => ({ pk: `RUN#${i % 500}`, sk: 'RUN' })
 const run = {
@@ -25,7 +27,14 @@ const CALLS: Record<string, (i: number) => Promise<unknown>> = {
     db.send(
       new PutCommand({
         TableName,
-        Item: { ...key(i), ...run, dueShard: 'DUE#1', dueKey: `${i % 500}`, listShard: 'LIST#1', listKey: `${i % 500}` },
+        Item: {
+          ...key(i),
+          ...run,
+          dueShard: 'DUE#1',
+          dueKey: `${i % 500}`,
+          listShard: 'LIST#1',
+          listKey: `${i % 500}`,
+        },
         ConditionExpression: '(attribute_not_exists(#pk)) OR (#ttl <= :now) OR (#epoch >= :zero)',
         ExpressionAttributeNames: { '#pk': 'pk', '#ttl': 'ttl', '#epoch': 'epoch' },
         ExpressionAttributeValues: { ':now': 5, ':zero': 0 },
@@ -37,7 +46,8 @@ const CALLS: Record<string, (i: number) => Promise<unknown>> = {
       new UpdateCommand({
         TableName,
         Key: key(i),
-        UpdateExpression: 'SET #status = :running, #epoch = #epoch + :one, #claims = if_not_exists(#claims, :zero) + :one REMOVE #waitingFor',
+        UpdateExpression:
+          'SET #status = :running, #epoch = #epoch + :one, #claims = if_not_exists(#claims, :zero) + :one REMOVE #waitingFor',
         ConditionExpression: '(attribute_exists(#pk)) AND (attribute_not_exists(#endedAt)) AND (#wakeAt <= :now)',
         ExpressionAttributeNames: {
           '#pk': 'pk',

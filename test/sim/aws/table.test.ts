@@ -22,14 +22,29 @@ function setUp(habits: Partial<DynamoDbHabits> = {}, seed = 'table') {
   const clock = new VirtualClock(START)
   const aws = new AwsInMemory({ seed, clock, habits: { dynamodb: habits } })
   const table = aws.createTable(createTableInput(TableName), { timeToLive: TABLE.timeToLive })
-  const db = DynamoDBDocumentClient.from(aws.clientsOf(aws.network('test')).dynamodb, { marshallOptions: { removeUndefinedValues: true } })
+  const db = DynamoDBDocumentClient.from(aws.clientsOf(aws.network('test')).dynamodb, {
+    marshallOptions: { removeUndefinedValues: true },
+  })
   const put = (sk: string, rest: object = {}) => db.send(new PutCommand({ TableName, Item: { pk: 'p', sk, ...rest } }))
-  const get = async (sk: string, ConsistentRead = true) => (await db.send(new GetCommand({ TableName, Key: { pk: 'p', sk }, ConsistentRead }))).Item
+  const get = async (sk: string, ConsistentRead = true) =>
+    (await db.send(new GetCommand({ TableName, Key: { pk: 'p', sk }, ConsistentRead }))).Item
   const query = (rest: object = {}) =>
-    db.send(new QueryCommand({ TableName, KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': 'p' }, ...rest }))
+    db.send(
+      new QueryCommand({
+        TableName,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': 'p' },
+        ...rest,
+      }),
+    )
   const inIndex = async () => {
     const { Items } = await db.send(
-      new QueryCommand({ TableName, IndexName: 'list', KeyConditionExpression: 'listShard = :s', ExpressionAttributeValues: { ':s': 'LIST#0' } }),
+      new QueryCommand({
+        TableName,
+        IndexName: 'list',
+        KeyConditionExpression: 'listShard = :s',
+        ExpressionAttributeValues: { ':s': 'LIST#0' },
+      }),
     )
     return Items!.map(({ sk }) => sk as string)
   }
@@ -50,7 +65,11 @@ describe('a query', () => {
   it('counts its limit before the filter, so that a page can be empty and still not the last', async () => {
     const { put, query } = setUp()
     for (const sk of ['1', '2', '3']) await put(sk, { n: Number(sk) })
-    const page = await query({ Limit: 2, FilterExpression: 'n > :n', ExpressionAttributeValues: { ':pk': 'p', ':n': 2 } })
+    const page = await query({
+      Limit: 2,
+      FilterExpression: 'n > :n',
+      ExpressionAttributeValues: { ':pk': 'p', ':n': 2 },
+    })
     expect(page).toMatchObject({ Items: [], Count: 0, ScannedCount: 2, LastEvaluatedKey: { sk: '2' } })
   })
 })
@@ -86,7 +105,14 @@ describe('time to live', () => {
     await put('1', { ttl: seconds(START + 1_000) })
     const key = { TableName, Key: { pk: 'p', sk: '1' } }
     const names = { ExpressionAttributeNames: { '#ttl': 'ttl' } }
-    await db.send(new UpdateCommand({ ...key, ...names, UpdateExpression: 'SET #ttl = :t', ExpressionAttributeValues: { ':t': seconds(START + 9_000) } }))
+    await db.send(
+      new UpdateCommand({
+        ...key,
+        ...names,
+        UpdateExpression: 'SET #ttl = :t',
+        ExpressionAttributeValues: { ':t': seconds(START + 9_000) },
+      }),
+    )
     clock.moveTo(START + 8_999)
     expect(await get('1')).toBeDefined()
     await db.send(new UpdateCommand({ ...key, ...names, UpdateExpression: 'REMOVE #ttl' }))
@@ -130,7 +156,12 @@ describe('an index', () => {
       await put('1', { listShard: 'LIST#0', listKey: '1', tags: n })
       clock.moveTo(clock.now() + 300)
       const { Items } = await db.send(
-        new QueryCommand({ TableName, IndexName: 'list', KeyConditionExpression: 'listShard = :s', ExpressionAttributeValues: { ':s': 'LIST#0' } }),
+        new QueryCommand({
+          TableName,
+          IndexName: 'list',
+          KeyConditionExpression: 'listShard = :s',
+          ExpressionAttributeValues: { ':s': 'LIST#0' },
+        }),
       )
       shown.push((Items![0]?.tags as number | undefined) ?? 0)
     }
@@ -141,7 +172,12 @@ describe('an index', () => {
     const { put, db } = setUp()
     await put('1', { listShard: 'LIST#0', listKey: '1', workflow: 'order', status: 'open' })
     const { Items } = await db.send(
-      new QueryCommand({ TableName, IndexName: 'list', KeyConditionExpression: 'listShard = :s', ExpressionAttributeValues: { ':s': 'LIST#0' } }),
+      new QueryCommand({
+        TableName,
+        IndexName: 'list',
+        KeyConditionExpression: 'listShard = :s',
+        ExpressionAttributeValues: { ':s': 'LIST#0' },
+      }),
     )
     expect(Items).toEqual([{ pk: 'p', sk: '1', listShard: 'LIST#0', listKey: '1', workflow: 'order' }])
   })
@@ -166,9 +202,16 @@ describe('batches', () => {
   it('take 25 writes and no repeats', async () => {
     const { db } = setUp()
     const write = (...sks: string[]) =>
-      db.send(new BatchWriteCommand({ RequestItems: { [TableName]: sks.map((sk) => ({ PutRequest: { Item: { pk: 'p', sk } } })) } }))
+      db.send(
+        new BatchWriteCommand({
+          RequestItems: { [TableName]: sks.map((sk) => ({ PutRequest: { Item: { pk: 'p', sk } } })) },
+        }),
+      )
     await write(...Array.from({ length: 25 }, (_, i) => `${i}`))
-    await expect(write(...Array.from({ length: 26 }, (_, i) => `${i}`))).rejects.toMatchObject({ name: 'ValidationException', message: /Too many items/ })
+    await expect(write(...Array.from({ length: 26 }, (_, i) => `${i}`))).rejects.toMatchObject({
+      name: 'ValidationException',
+      message: /Too many items/,
+    })
     await expect(write('1', '1')).rejects.toMatchObject({ message: /duplicates/ })
   })
 
@@ -176,14 +219,18 @@ describe('batches', () => {
     const { put, db } = setUp()
     for (let i = 0; i < 45; i++) await put(`${i}`, { data: 'x'.repeat(399_980) })
     const Keys = Array.from({ length: 45 }, (_, i) => ({ pk: 'p', sk: `${i}` }))
-    const { Responses, UnprocessedKeys } = await db.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys } } }))
+    const { Responses, UnprocessedKeys } = await db.send(
+      new BatchGetCommand({ RequestItems: { [TableName]: { Keys } } }),
+    )
     expect(Responses![TableName]).toHaveLength(41)
     expect(UnprocessedKeys![TableName]!.Keys).toEqual(Keys.slice(41))
   })
 
   it('may leave a part undone, and get somewhere each time', async () => {
     const { db, table } = setUp({ unprocessed: 0.9 })
-    let left: Record<string, object[]> | undefined = { [TableName]: Array.from({ length: 10 }, (_, i) => ({ PutRequest: { Item: { pk: 'p', sk: `${i}` } } })) }
+    let left: Record<string, object[]> | undefined = {
+      [TableName]: Array.from({ length: 10 }, (_, i) => ({ PutRequest: { Item: { pk: 'p', sk: `${i}` } } })),
+    }
     let calls = 0
     while (left && Object.keys(left).length > 0) {
       left = (await db.send(new BatchWriteCommand({ RequestItems: left }))).UnprocessedItems
@@ -200,7 +247,10 @@ describe('a transaction', () => {
   it('writes all or nothing, and says which part was refused, with the item as it stood', async () => {
     const { db, get, put: putNow } = setUp()
     await putNow('1', { n: 1 })
-    const refused = put('1', { ConditionExpression: 'attribute_not_exists(pk)', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })
+    const refused = put('1', {
+      ConditionExpression: 'attribute_not_exists(pk)',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    })
     await expect(db.send(new TransactWriteCommand({ TransactItems: [put('2'), refused] }))).rejects.toMatchObject({
       name: 'TransactionCanceledException',
       message: expect.stringContaining('[None, ConditionalCheckFailed]'),
@@ -211,9 +261,13 @@ describe('a transaction', () => {
 
   it('has limits: 100 parts, one per item, 4 MB', async () => {
     const { db } = setUp()
-    const transact = (TransactItems: object[]) => db.send(new TransactWriteCommand({ TransactItems: TransactItems as never }))
+    const transact = (TransactItems: object[]) =>
+      db.send(new TransactWriteCommand({ TransactItems: TransactItems as never }))
     await transact(Array.from({ length: 100 }, (_, i) => put(`${i}`)))
-    await expect(transact(Array.from({ length: 101 }, (_, i) => put(`${i}`)))).rejects.toMatchObject({ name: 'ValidationException', message: /100/ })
+    await expect(transact(Array.from({ length: 101 }, (_, i) => put(`${i}`)))).rejects.toMatchObject({
+      name: 'ValidationException',
+      message: /100/,
+    })
     await expect(transact([put('1'), put('1')])).rejects.toMatchObject({ message: /multiple operations on one item/ })
     const large = (i: number) => ({ Put: { TableName, Item: { pk: 'p', sk: `${i}`, data: 'x'.repeat(390_000) } } })
     await expect(transact(Array.from({ length: 11 }, (_, i) => large(i)))).rejects.toMatchObject({ message: /4MB/ })

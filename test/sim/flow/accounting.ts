@@ -1,4 +1,4 @@
-import { hasEnded } from '../../../sdk/ports.ts'
+import { hasEnded } from '../../../sdk/ports/run.ts'
 import type { AcceptedStart, FlowOutside } from './outside.ts'
 import type { FlowWitness, SeenRun } from './witness.ts'
 

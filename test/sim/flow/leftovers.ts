@@ -1,4 +1,4 @@
-import { Client } from '../../../sdk/client.ts'
+import { Client } from '../../../sdk/client/client.ts'
 import type { Cloud } from '../cloud.ts'
 import type { FlowOutside } from './outside.ts'
 import { mayStay } from './stored.ts'

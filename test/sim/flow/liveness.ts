@@ -1,4 +1,4 @@
-import { hasEnded } from '../../../sdk/ports.ts'
+import { hasEnded } from '../../../sdk/ports/run.ts'
 import type { WorldName } from '../simulate.ts'
 import { type FlowWitness, type Gate, gateText, type SeenRun, type SeenStep } from './witness.ts'
 

@@ -1,5 +1,5 @@
-import type { Json } from '../../../sdk/engine/json.ts'
-import type { Document, DocumentStore } from '../../../sdk/ports.ts'
+import type { Json } from '../../../sdk/base/json.ts'
+import type { Document, DocumentStore } from '../../../sdk/ports/documents.ts'
 import type { Storage, StoredDocuments } from '../../../sdk/rules/storage.ts'
 import type { Mutant } from '../mutants.ts'
 import type { WorldName } from '../simulate.ts'

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../sdk/engine/random.ts'
+import type { SeededRandom } from '../../../sdk/base/random.ts'
 import { MOODY } from '../aws/aws-in-memory.ts'
 import { NO_TROUBLE, type Trouble } from '../trouble.ts'
 

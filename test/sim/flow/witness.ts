@@ -1,5 +1,5 @@
-import { isTerminal } from '../../../sdk/engine/events.ts'
-import { hasEnded } from '../../../sdk/ports.ts'
+import { isTerminal } from '../../../sdk/base/events.ts'
+import { hasEnded } from '../../../sdk/ports/run.ts'
 import type { TaskPayload } from '../../../sdk/tasks/wire.ts'
 import { type Cloud, currentProcess, delay, type Process } from '../cloud.ts'
 import type { Trouble } from '../trouble.ts'

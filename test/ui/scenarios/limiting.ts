@@ -19,7 +19,9 @@ export const limiting: Scenarios = {
     await open(stage, '/runs?status=queued&workflow=packing')
     await page.getByRole('link', { name: ids[2]! }).click()
     await shows(page, 'queued')
-    await page.getByText(`It waits for its turn at limit 'packing:concurrency' for '${name('north')}' (place 2`).waitFor()
+    await page
+      .getByText(`It waits for its turn at limit 'packing:concurrency' for '${name('north')}' (place 2`)
+      .waitFor()
     await page.getByRole('link', { name: 'raise the limit' }).click()
     const line = page.getByRole('row', { name: name('north') })
     await line.getByRole('link', { name: ids[2]! }).waitFor()

@@ -15,7 +15,9 @@ test.concurrent('our own server keeps to the protocol, and nothing of the suite 
   expect(stdout.match(/^✓ /gm)).toHaveLength(14)
   const { runs } = await server.local.list({ limit: 1_000 })
   expect(runs.filter(({ endedAt }) => endedAt === undefined)).toEqual([])
-  expect(await (await fetch(`${server.url}/v1/tokens`)).json()).toMatchObject({ tokens: [{ name: 'conformance', state: 'revoked' }] })
+  expect(await (await fetch(`${server.url}/v1/tokens`)).json()).toMatchObject({
+    tokens: [{ name: 'conformance', state: 'revoked' }],
+  })
 })
 
 test.concurrent('a server that does not is told what is wrong, by exit code 1', async () => {
@@ -36,7 +38,9 @@ test.concurrent('a server that does not is told what is wrong, by exit code 1', 
     const url = `http://127.0.0.1:${(odd.address() as AddressInfo).port}`
     const { code, stdout } = await overwinterProcess(['conformance', '--url', url, '--worker-token', 'ours'])
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^✗ a task has the fields of the protocol and no others: the task should be .*, and is .*"type":"conformance"/m)
+    expect(stdout).toMatch(
+      /^✗ a task has the fields of the protocol and no others: the task should be .*, and is .*"type":"conformance"/m,
+    )
     expect(stdout).toMatch(/^✗ a worker that falls silent .*should be answered with 409, and was with 200$/m)
     expect(stdout).toMatch(/^✓ complete gives the run its output$/m)
   } finally {

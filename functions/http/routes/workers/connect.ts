@@ -17,7 +17,9 @@ export const connect: WorkerRoute = {
   needs: 'work',
   summary: 'Registers a worker for as long as the connection lasts, and sends it a heartbeat every 25 seconds.',
   body: ref('ConnectRequest'),
-  responses: { 200: { description: 'Server-sent events: `heartbeat`.', type: 'text/event-stream', schema: { type: 'string' } } },
+  responses: {
+    200: { description: 'Server-sent events: `heartbeat`.', type: 'text/event-stream', schema: { type: 'string' } },
+  },
   problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers, clock, longestConnectionMs }) {
     const scope = await scopeOf(c, workers)
@@ -41,9 +43,13 @@ function readRegistration(body: unknown): WorkerRegistration {
   checkId(checks, '$.worker_id', fields.worker_id)
   checkTypes(checks, fields.task_types)
   checkMost(checks, fields.max_tasks)
-  for (const name of ['language', 'transport'] as const) if (fields[name] !== undefined) checkId(checks, `$.${name}`, fields[name])
+  for (const name of ['language', 'transport'] as const)
+    if (fields[name] !== undefined) checkId(checks, `$.${name}`, fields[name])
   const { metadata } = fields
-  const isMetadata = typeof metadata === 'object' && metadata !== null && Object.values(metadata).every((value) => typeof value === 'string')
+  const isMetadata =
+    typeof metadata === 'object' &&
+    metadata !== null &&
+    Object.values(metadata).every((value) => typeof value === 'string')
   checks.require('$.metadata', metadata === undefined || isMetadata, 'must be an object of strings')
   checks.throwIfAny()
   return { language: 'unknown', transport: 'bridge', ...(fields as Omit<WorkerRegistration, 'language' | 'transport'>) }
@@ -82,4 +88,5 @@ function heartbeats({ clock, until, beat, end, signal }: Heartbeats): ReadableSt
 }
 
 const encoder = new TextEncoder()
-const event = (name: string, data: unknown): Uint8Array => encoder.encode(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+const event = (name: string, data: unknown): Uint8Array =>
+  encoder.encode(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)

@@ -1,4 +1,4 @@
-import { checkName } from '../../../../sdk/engine/names.ts'
+import { checkName } from '../../../../sdk/base/names.ts'
 import type { Checks } from '../../checks.ts'
 
 /** What a request may have around it. */

@@ -29,7 +29,14 @@ export const poll: WorkerRoute = {
   problems: ['invalid-input', 'malformed-json', 'unauthorized', 'forbidden', 'too-large', 'unsupported-media-type'],
   async handle(c, { workers }) {
     const scope = await scopeOf(c, workers)
-    const { task_types: types, max_tasks: most, timeout_ms: timeoutMs, worker_id: worker, in_hand, poll_id } = readPoll(await readJson(c, ENVELOPE_BYTES))
+    const {
+      task_types: types,
+      max_tasks: most,
+      timeout_ms: timeoutMs,
+      worker_id: worker,
+      in_hand,
+      poll_id,
+    } = readPoll(await readJson(c, ENVELOPE_BYTES))
     requireTypes(scope, types)
     const { signal } = c.req.raw
     const missed = await givenBefore()
@@ -62,19 +69,34 @@ export const poll: WorkerRoute = {
     }
     async function tell(load: number): Promise<void> {
       if (worker === undefined) return
-      await workers.directory.seen({ worker_id: worker, task_types: types, max_tasks: most, language: 'unknown', transport: 'bridge' }, load)
+      await workers.directory.seen(
+        { worker_id: worker, task_types: types, max_tasks: most, language: 'unknown', transport: 'bridge' },
+        load,
+      )
     }
   },
 }
 
 function readPoll(body: unknown): Poll {
   const checks = new Checks()
-  const fields = readFields(body ?? {}, ['task_types', 'max_tasks', 'timeout_ms', 'worker_id', 'in_hand', 'poll_id'], checks)
+  const fields = readFields(
+    body ?? {},
+    ['task_types', 'max_tasks', 'timeout_ms', 'worker_id', 'in_hand', 'poll_id'],
+    checks,
+  )
   checkTypes(checks, fields.task_types)
   checkMost(checks, fields.max_tasks)
-  checks.require('$.timeout_ms', isWhole(fields.timeout_ms, 0, LONGEST_POLL_MS), `must be a whole number from 0 to ${LONGEST_POLL_MS}`)
+  checks.require(
+    '$.timeout_ms',
+    isWhole(fields.timeout_ms, 0, LONGEST_POLL_MS),
+    `must be a whole number from 0 to ${LONGEST_POLL_MS}`,
+  )
   if (fields.worker_id !== undefined) checkId(checks, '$.worker_id', fields.worker_id)
-  checks.require('$.in_hand', fields.in_hand === undefined || isWhole(fields.in_hand, 0, MOST_IN_HAND), `must be a whole number from 0 to ${MOST_IN_HAND}`)
+  checks.require(
+    '$.in_hand',
+    fields.in_hand === undefined || isWhole(fields.in_hand, 0, MOST_IN_HAND),
+    `must be a whole number from 0 to ${MOST_IN_HAND}`,
+  )
   if (fields.poll_id !== undefined) checkId(checks, '$.poll_id', fields.poll_id)
   checks.throwIfAny()
   return fields as unknown as Poll

@@ -44,14 +44,35 @@ export const list = (...members: AttributeValue[]): AttributeValue => ({ L: memb
 export const map = (members: Attributes): AttributeValue => ({ M: members })
 export const ss = (...members: string[]): AttributeValue => ({ SS: members })
 export const ns = (...members: (number | string)[]): AttributeValue => ({ NS: members.map(String) })
-export const bs = (...members: string[]): AttributeValue => ({ BS: members.map((text) => new TextEncoder().encode(text)) })
+export const bs = (...members: string[]): AttributeValue => ({
+  BS: members.map((text) => new TextEncoder().encode(text)),
+})
 
 /** A deletion that says whether its condition holds. */
-export function condition(name: string, item: Attributes | undefined, text: string, values?: Attributes, names?: Record<string, string>): Case {
-  return { name: `${name}: ${text}`, call: 'delete', ...(item && { item }), condition: text, ...(values && { values }), ...(names && { names }) }
+export function condition(
+  name: string,
+  item: Attributes | undefined,
+  text: string,
+  values?: Attributes,
+  names?: Record<string, string>,
+): Case {
+  return {
+    name: `${name}: ${text}`,
+    call: 'delete',
+    ...(item && { item }),
+    condition: text,
+    ...(values && { values }),
+    ...(names && { names }),
+  }
 }
 
-export function update(name: string, item: Attributes | undefined, text: string, values?: Attributes, names?: Record<string, string>): Case {
+export function update(
+  name: string,
+  item: Attributes | undefined,
+  text: string,
+  values?: Attributes,
+  names?: Record<string, string>,
+): Case {
   return {
     name: `${name}: ${text}`,
     call: 'update',

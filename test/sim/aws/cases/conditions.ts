@@ -66,7 +66,10 @@ const functions: Case[] = [
   condition('type not a string', { a: n(1) }, 'attribute_type(a, :t)', { ':t': n(1) }),
   {
     ...condition('type from a path', { a: n(1), b: s('N') }, 'attribute_type(a, b)'),
-    differs: { why: 'DynamoDB Local lists the types of another database in its words', error: { name: 'ValidationException' } },
+    differs: {
+      why: 'DynamoDB Local lists the types of another database in its words',
+      error: { name: 'ValidationException' },
+    },
   },
   condition('of a value', { a: n(1) }, 'attribute_type(:v, :t)', { ':v': n(1), ':t': s('N') }),
   condition('prefix', { a: s('apple pie') }, 'begins_with(a, :v)', { ':v': s('apple') }),
@@ -86,7 +89,9 @@ const functions: Case[] = [
   condition('number in a set of numbers', { a: ns(1, 2) }, 'contains(a, :v)', { ':v': n('2.0') }),
   condition('number in a set of strings', { a: ss('1') }, 'contains(a, :v)', { ':v': n(1) }),
   condition('set in a set', { a: ss('1', '2') }, 'contains(a, :v)', { ':v': ss('1') }),
-  condition('member of a list', { a: list(n(1), s('x'), map({ b: n(1) })) }, 'contains(a, :v)', { ':v': map({ b: n('1.0') }) }),
+  condition('member of a list', { a: list(n(1), s('x'), map({ b: n(1) })) }, 'contains(a, :v)', {
+    ':v': map({ b: n('1.0') }),
+  }),
   condition('not a member of a list', { a: list(n(1), s('x')) }, 'contains(a, :v)', { ':v': n(2) }),
   condition('part of a member of a list', { a: list(s('xyz')) }, 'contains(a, :v)', { ':v': s('y') }),
   condition('contains in a number', { a: n(11) }, 'contains(a, :v)', { ':v': n(1) }),
@@ -169,9 +174,13 @@ const numbers: Case[] = [
   condition('1e2 is 100', { a: n('1e2') }, 'a = :v', { ':v': n(100) }),
   condition('-0 is 0', { a: n('-0') }, 'a = :v', { ':v': n(0) }),
   condition('beyond doubles', { a: n('9007199254740993') }, 'a > :v', { ':v': n('9007199254740992') }),
-  condition('38 digits', { a: n('12345678901234567890123456789012345678') }, 'a < :v', { ':v': n('12345678901234567890123456789012345679') }),
+  condition('38 digits', { a: n('12345678901234567890123456789012345678') }, 'a < :v', {
+    ':v': n('12345678901234567890123456789012345679'),
+  }),
   condition('39 digits', { a: n(1) }, 'a < :v', { ':v': n('123456789012345678901234567890123456789') }),
-  condition('small against large', { a: n('1e-130') }, 'a < :v', { ':v': n('9.9999999999999999999999999999999999999e+125') }),
+  condition('small against large', { a: n('1e-130') }, 'a < :v', {
+    ':v': n('9.9999999999999999999999999999999999999e+125'),
+  }),
   condition('too large', { a: n(1) }, 'a < :v', { ':v': n('1e126') }),
   condition('too small', { a: n(1) }, 'a < :v', { ':v': n('1e-131') }),
   condition('not a number', { a: n(1) }, 'a < :v', { ':v': n('one') }),
@@ -180,7 +189,17 @@ const numbers: Case[] = [
   condition('sets of numbers', { a: ns(1, 2) }, 'a = :v', { ':v': ns('2.0', '1e0') }),
   condition('texts sort by their bytes', { a: s('Z') }, 'a < :v', { ':v': s('a') }),
   condition('texts sort by UTF-8, not by UTF-16', { a: s('\uffee') }, 'a < :v', { ':v': s('😀') }),
-  condition('binary sorts unsigned', { a: { B: new Uint8Array([0x7f]) } }, 'a < :v', { ':v': { B: new Uint8Array([0x80]) } }),
+  condition('binary sorts unsigned', { a: { B: new Uint8Array([0x7f]) } }, 'a < :v', {
+    ':v': { B: new Uint8Array([0x80]) },
+  }),
 ]
 
-export const CONDITIONS: Case[] = [...sameType, ...otherTypes, ...functions, ...between, ...inList, ...logic, ...numbers]
+export const CONDITIONS: Case[] = [
+  ...sameType,
+  ...otherTypes,
+  ...functions,
+  ...between,
+  ...inList,
+  ...logic,
+  ...numbers,
+]

@@ -21,7 +21,11 @@ export interface Answer {
 /** Plays a case on whatever is behind the client: DynamoDB Local when it is recorded, the table in memory ever after. */
 export async function play(client: DynamoDBClient, table: string, one: Case): Promise<Answer> {
   await clear(client, table)
-  const before = one.items ? Object.entries(one.items).map(([sk, rest]) => ({ ...KEY, sk: { S: sk }, ...rest })) : one.item ? [{ ...KEY, ...one.item }] : []
+  const before = one.items
+    ? Object.entries(one.items).map(([sk, rest]) => ({ ...KEY, sk: { S: sk }, ...rest }))
+    : one.item
+      ? [{ ...KEY, ...one.item }]
+      : []
   for (const Item of before) await client.send(new PutItemCommand({ TableName: table, Item }))
   const stood = await partition(client, table)
   const answer: Answer = {}
@@ -38,7 +42,11 @@ export async function play(client: DynamoDBClient, table: string, one: Case): Pr
   return answer
 }
 
-function send(client: DynamoDBClient, table: string, one: Case): Promise<{ $metadata: object; ConsumedCapacity?: unknown }> {
+function send(
+  client: DynamoDBClient,
+  table: string,
+  one: Case,
+): Promise<{ $metadata: object; ConsumedCapacity?: unknown }> {
   const common = {
     TableName: table,
     ...(one.names && { ExpressionAttributeNames: one.names }),
@@ -47,7 +55,10 @@ function send(client: DynamoDBClient, table: string, one: Case): Promise<{ $meta
   }
   const write = {
     ...common,
-    ...(one.condition !== undefined && { ConditionExpression: one.condition, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }),
+    ...(one.condition !== undefined && {
+      ConditionExpression: one.condition,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    }),
     ...(one.returns && { ReturnValues: one.returns }),
   }
   const projection = one.projection !== undefined && { ProjectionExpression: one.projection }
@@ -57,7 +68,13 @@ function send(client: DynamoDBClient, table: string, one: Case): Promise<{ $meta
     case 'put':
       return client.send(new PutItemCommand({ Item: { ...KEY, ...one.put }, ...write }))
     case 'update':
-      return client.send(new UpdateItemCommand({ Key: KEY, ...(one.update !== undefined && { UpdateExpression: one.update }), ...write }))
+      return client.send(
+        new UpdateItemCommand({
+          Key: KEY,
+          ...(one.update !== undefined && { UpdateExpression: one.update }),
+          ...write,
+        }),
+      )
     case 'delete':
       return client.send(new DeleteItemCommand({ Key: KEY, ...write }))
     case 'query':
@@ -74,13 +91,19 @@ function send(client: DynamoDBClient, table: string, one: Case): Promise<{ $meta
 
 async function partition(client: DynamoDBClient, table: string): Promise<Attributes[]> {
   const { Items = [] } = await client.send(
-    new QueryCommand({ TableName: table, KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': { S: PARTITION } }, ConsistentRead: true }),
+    new QueryCommand({
+      TableName: table,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: PARTITION } },
+      ConsistentRead: true,
+    }),
   )
   return Items
 }
 
 async function clear(client: DynamoDBClient, table: string): Promise<void> {
-  for (const { pk, sk } of await partition(client, table)) await client.send(new DeleteItemCommand({ TableName: table, Key: { pk: pk!, sk: sk! } }))
+  for (const { pk, sk } of await partition(client, table))
+    await client.send(new DeleteItemCommand({ TableName: table, Key: { pk: pk!, sk: sk! } }))
 }
 
 /** Long texts by their length, bytes as text, sets and maps sorted: their order means nothing. */
@@ -92,5 +115,7 @@ function plain(value: unknown): unknown {
   const sorted = Object.entries(value as Record<string, AttributeValue>)
     .filter(([, member]) => member !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(sorted.map(([name, member]) => [name, /^[SNB]S$/.test(name) ? (plain(member) as string[]).sort() : plain(member)]))
+  return Object.fromEntries(
+    sorted.map(([name, member]) => [name, /^[SNB]S$/.test(name) ? (plain(member) as string[]).sort() : plain(member)]),
+  )
 }

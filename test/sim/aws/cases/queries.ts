@@ -81,9 +81,24 @@ const further: Case[] = [
   query('a filter with bad syntax', 'pk = :pk', { ':f': s('J') }, { filter: 'begins_with(sk :f)' }),
   query('a start', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#2') } } }),
   query('a start that is not there', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#2x') } } }),
-  query('a start backwards', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#3') }, ScanIndexForward: false } }),
-  query('a start in another partition', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('q'), sk: s('J#3') } } }),
-  query('a start outside of the range', 'pk = :pk AND sk > :v', { ':v': s('M') }, { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#3') } } }),
+  query(
+    'a start backwards',
+    'pk = :pk',
+    {},
+    { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#3') }, ScanIndexForward: false } },
+  ),
+  query(
+    'a start in another partition',
+    'pk = :pk',
+    {},
+    { request: { ExclusiveStartKey: { pk: s('q'), sk: s('J#3') } } },
+  ),
+  query(
+    'a start outside of the range',
+    'pk = :pk AND sk > :v',
+    { ':v': s('M') },
+    { request: { ExclusiveStartKey: { pk: s('p'), sk: s('J#3') } } },
+  ),
   query('half a start', 'pk = :pk', {}, { request: { ExclusiveStartKey: { pk: s('p') } } }),
   query('count', 'pk = :pk', { ':f': n(3) }, { filter: 'a >= :f', request: { Select: 'COUNT' } }),
   query('no such index', 'pk = :pk', {}, { request: { IndexName: 'nowhere' } }),
@@ -135,13 +150,27 @@ const projections: Case[] = [
 
 /** Index entries, as an index of the world has them. */
 const indexed: Record<string, Attributes> = {
-  r1: { listShard: s('LIST#0'), listKey: s('0001'), workflow: s('order'), tags: list(s('vip')), status: s('open'), dueShard: s('DUE#0'), dueKey: s('9') },
+  r1: {
+    listShard: s('LIST#0'),
+    listKey: s('0001'),
+    workflow: s('order'),
+    tags: list(s('vip')),
+    status: s('open'),
+    dueShard: s('DUE#0'),
+    dueKey: s('9'),
+  },
   r2: { listShard: s('LIST#0'), listKey: s('0003'), workflow: s('order'), dueShard: s('DUE#0'), dueKey: s('8') },
   r3: { listShard: s('LIST#0'), listKey: s('0002'), workflow: s('other'), tags: list(s('vip')) },
   r4: { listShard: s('LIST#1'), listKey: s('0004'), workflow: s('order') },
   r5: { listShard: s('LIST#0'), workflow: s('half a key') },
 }
-const indexQuery = (name: string, index: 'list' | 'due', keys: string, values: Attributes, rest: Partial<Case> = {}): Case => ({
+const indexQuery = (
+  name: string,
+  index: 'list' | 'due',
+  keys: string,
+  values: Attributes,
+  rest: Partial<Case> = {},
+): Case => ({
   name: `index ${index}, ${name}`,
   call: 'query',
   items: indexed,
@@ -159,12 +188,29 @@ const indexes: Case[] = [
   indexQuery('started', 'list', 'listShard = :s', S0, {
     request: { ExclusiveStartKey: { ...KEY, sk: s('r1'), listShard: s('LIST#0'), listKey: s('0001') } },
   }),
-  indexQuery('started with half a key', 'list', 'listShard = :s', S0, { request: { ExclusiveStartKey: { ...KEY, sk: s('r1') } } }),
+  indexQuery('started with half a key', 'list', 'listShard = :s', S0, {
+    request: { ExclusiveStartKey: { ...KEY, sk: s('r1') } },
+  }),
   indexQuery('filtered', 'list', 'listShard = :s', { ...S0, ':f': s('vip') }, { filter: 'contains(tags, :f)' }),
-  indexQuery('filtered by what is not projected', 'list', 'listShard = :s', { ...S0, ':f': s('open') }, { filter: '#s = :f', names: { '#s': 'status' } }),
-  indexQuery('asked for what is not projected', 'list', 'listShard = :s', S0, { projection: 'listKey, #s', names: { '#s': 'status' } }),
+  indexQuery(
+    'filtered by what is not projected',
+    'list',
+    'listShard = :s',
+    { ...S0, ':f': s('open') },
+    { filter: '#s = :f', names: { '#s': 'status' } },
+  ),
+  indexQuery('asked for what is not projected', 'list', 'listShard = :s', S0, {
+    projection: 'listKey, #s',
+    names: { '#s': 'status' },
+  }),
   indexQuery('asked for all attributes', 'list', 'listShard = :s', S0, { request: { Select: 'ALL_ATTRIBUTES' } }),
-  indexQuery('filtered by the key of the index', 'list', 'listShard = :s', { ...S0, ':f': s('x') }, { filter: 'listKey = :f' }),
+  indexQuery(
+    'filtered by the key of the index',
+    'list',
+    'listShard = :s',
+    { ...S0, ':f': s('x') },
+    { filter: 'listKey = :f' },
+  ),
 ]
 
 export const QUERIES: Case[] = [...keyConditions, ...further, ...projections, ...indexes]

@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
-import { SeededRandom } from '../../../../sdk/engine/random.ts'
+import { SeededRandom } from '../../../../sdk/base/random.ts'
 import { type Attributes, b, bs, type Case, list, map, n, nil, no, ns, s, ss, yes } from './case.ts'
 
 /**
@@ -56,7 +56,10 @@ class Generator {
       ])()
     }
     const operand = () => this.operand()
-    const ordered = () => (this.chance(0.1) ? operand() : this.value(this.pick([n(this.pick(NUMBERS)), s(this.pick(TEXTS)), b(this.pick(TEXTS))])))
+    const ordered = () =>
+      this.chance(0.1)
+        ? operand()
+        : this.value(this.pick([n(this.pick(NUMBERS)), s(this.pick(TEXTS)), b(this.pick(TEXTS))]))
     const text = () => (this.chance(0.1) ? operand() : this.value(s(this.pick(TEXTS))))
     return this.pick([
       () => `${this.path()} ${this.pick(['=', '<>'])} ${operand()}`,
@@ -67,7 +70,8 @@ class Generator {
       () => `${this.path()} IN (${operand()}, ${operand()})`,
       () => `attribute_exists(${this.path()})`,
       () => `attribute_not_exists(${this.path()})`,
-      () => `attribute_type(${this.path()}, ${this.value(s(this.pick(['S', 'N', 'L', 'M', 'SS', 'NS', 'B', 'BOOL', 'NULL'])))})`,
+      () =>
+        `attribute_type(${this.path()}, ${this.value(s(this.pick(['S', 'N', 'L', 'M', 'SS', 'NS', 'B', 'BOOL', 'NULL'])))})`,
       () => `begins_with(${this.path()}, ${text()})`,
       () => `contains(${this.path()}, ${operand()})`,
       () => `size(${this.path()}) ${this.pick(['=', '<', '>='])} ${this.value(n(this.below(4)))}`,
@@ -77,7 +81,11 @@ class Generator {
   private update(): string {
     const sections = ['SET', 'REMOVE', 'ADD', 'DELETE'].filter(() => this.chance(0.4))
     if (sections.length === 0) sections.push('SET')
-    return sections.map((section) => `${section} ${Array.from({ length: this.below(2) + 1 }, () => this.action(section)).join(', ')}`).join(' ')
+    return sections
+      .map(
+        (section) => `${section} ${Array.from({ length: this.below(2) + 1 }, () => this.action(section)).join(', ')}`,
+      )
+      .join(' ')
   }
 
   private action(section: string): string {
@@ -135,7 +143,13 @@ class Generator {
   }
 
   private scalarOrList(): AttributeValue {
-    return this.pick([n(this.pick(NUMBERS)), n(this.pick(NUMBERS)), s(this.pick(TEXTS)), list(n(1), s('x')), map({ a: n(1) })])
+    return this.pick([
+      n(this.pick(NUMBERS)),
+      n(this.pick(NUMBERS)),
+      s(this.pick(TEXTS)),
+      list(n(1), s('x')),
+      map({ a: n(1) }),
+    ])
   }
 
   private anyValue(depth: number): AttributeValue {
@@ -153,7 +167,9 @@ class Generator {
       bs('x'),
     ]
     if (depth === 0 || this.chance(0.5)) return this.pick(flat)
-    return this.chance(0.5) ? list(...Array.from({ length: this.below(3) }, () => this.anyValue(depth - 1))) : map(this.attributes(depth - 1))
+    return this.chance(0.5)
+      ? list(...Array.from({ length: this.below(3) }, () => this.anyValue(depth - 1)))
+      : map(this.attributes(depth - 1))
   }
 
   private pick<T>(from: readonly T[]): T {

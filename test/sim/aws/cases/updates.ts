@@ -1,6 +1,13 @@
 import { b, type Case, inOtherWords, list, map, n, nil, ns, s, ss, update, yes } from './case.ts'
 
-const item = { a: n(1), b: s('x'), l: list(n(1), n(2), n(3)), m: map({ x: n(1), deep: map({ y: n(2) }) }), tags: ss('p', 'q'), nums: ns(1, 2) }
+const item = {
+  a: n(1),
+  b: s('x'),
+  l: list(n(1), n(2), n(3)),
+  m: map({ x: n(1), deep: map({ y: n(2) }) }),
+  tags: ss('p', 'q'),
+  nums: ns(1, 2),
+}
 
 const set: Case[] = [
   update('a value', item, 'SET a = :v', { ':v': n(5) }),
@@ -45,7 +52,10 @@ const set: Case[] = [
   update('list_append', item, 'SET l = list_append(l, :v)', { ':v': list(n(4)) }),
   update('list_append in front', item, 'SET l = list_append(:v, l)', { ':v': list(n(0)) }),
   update('list_append to a missing one', item, 'SET z = list_append(z, :v)', { ':v': list(n(4)) }),
-  update('list_append to if_not_exists', item, 'SET z = list_append(if_not_exists(z, :e), :v)', { ':v': list(n(4)), ':e': list() }),
+  update('list_append to if_not_exists', item, 'SET z = list_append(if_not_exists(z, :e), :v)', {
+    ':v': list(n(4)),
+    ':e': list(),
+  }),
   update('list_append of a number', item, 'SET l = list_append(l, :v)', { ':v': n(4) }),
   update('list_append to a text', item, 'SET b = list_append(b, :v)', { ':v': list(n(4)) }),
   update('list_append of one', item, 'SET l = list_append(l)'),
@@ -123,7 +133,11 @@ const deletions: Case[] = [
   update('from a number', item, 'DELETE a :v', { ':v': ns(1) }),
   update('a text', item, 'DELETE tags :v', { ':v': s('q') }),
   update('a number', item, 'DELETE a :v', { ':v': n(1) }),
-  update('all four', item, 'SET a = :n REMOVE b ADD nums :ns DELETE tags :ss', { ':n': n(1), ':ns': ns(9), ':ss': ss('p') }),
+  update('all four', item, 'SET a = :n REMOVE b ADD nums :ns DELETE tags :ss', {
+    ':n': n(1),
+    ':ns': ns(9),
+    ':ss': ss('p'),
+  }),
 ]
 
 const conflicts: Case[] = [
@@ -144,7 +158,10 @@ const conflicts: Case[] = [
     ...update('the key of an index with a number', item, 'SET dueShard = :v', { ':v': n(1) }),
     differs: {
       why: 'DynamoDB Local lets it pass, and the item is not in the index',
-      error: { name: 'ValidationException', message: 'The update expression attempted to update the secondary index key to unsupported type' },
+      error: {
+        name: 'ValidationException',
+        message: 'The update expression attempted to update the secondary index key to unsupported type',
+      },
     },
   },
   update('the key of an index with an empty text', item, 'SET dueShard = :v', { ':v': s('') }),
@@ -169,7 +186,9 @@ const returning: Case[] = (['NONE', 'ALL_OLD', 'UPDATED_OLD', 'ALL_NEW', 'UPDATE
   [
     update(`returning ${returns}`, item, 'SET a = :v, z = :v, m.x = :v, l[1] = :v REMOVE b', { ':v': n(5) }),
     update(`returning ${returns}, on no item`, undefined, 'SET a = :v REMOVE b', { ':v': n(5) }),
-    update(`returning ${returns}, of several elements`, item, 'SET l[2] = :v, l[0] = :v, l[7] = :v, m.deep.y = :v', { ':v': n(5) }),
+    update(`returning ${returns}, of several elements`, item, 'SET l[2] = :v, l[0] = :v, l[7] = :v, m.deep.y = :v', {
+      ':v': n(5),
+    }),
     update(`returning ${returns}, of what was removed`, item, 'REMOVE l[0], m.x ADD a :v', { ':v': n(5) }),
   ].map((one) => ({ ...one, returns })),
 )
@@ -179,7 +198,14 @@ const refused: Case[] = [
   { ...update('refused, on no item', undefined, 'SET a = :v', { ':v': n(5) }), condition: 'a = :v' },
   { ...update('accepted by its condition', item, 'SET a = :v', { ':v': n(5) }), condition: 'attribute_exists(pk)' },
   { name: 'a put that is refused', call: 'put', item, put: { a: n(9) }, condition: 'attribute_not_exists(pk)' },
-  { name: 'a put that is accepted replaces everything', call: 'put', item, put: { z: n(9) }, condition: 'attribute_exists(pk)', returns: 'ALL_OLD' },
+  {
+    name: 'a put that is accepted replaces everything',
+    call: 'put',
+    item,
+    put: { z: n(9) },
+    condition: 'attribute_exists(pk)',
+    returns: 'ALL_OLD',
+  },
   { name: 'a put returns nothing new', call: 'put', item, put: { z: n(9) }, returns: 'ALL_NEW' },
   { name: 'a put that returns nothing', call: 'put', item, put: { z: n(9) } },
   { name: 'a deletion returns the old item', call: 'delete', item, returns: 'ALL_OLD' },

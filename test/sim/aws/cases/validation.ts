@@ -108,14 +108,18 @@ const keys: Case[] = [
     name: 'a partition key of 2049 bytes',
     call: 'get',
     ...key({ pk: s('x'.repeat(2049)) }),
-    ...inOtherWords('One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes'),
+    ...inOtherWords(
+      'One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes',
+    ),
   },
   { name: 'a sort key of 1024 bytes', call: 'get', ...key({ sk: s('é'.repeat(512)) }) },
   {
     name: 'a sort key of 1025 bytes',
     call: 'get',
     ...key({ sk: s(`${'é'.repeat(512)}x`) }),
-    ...inOtherWords('One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes'),
+    ...inOtherWords(
+      'One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes',
+    ),
   },
   {
     name: 'a put without its sort key',
@@ -134,7 +138,9 @@ const keys: Case[] = [
     name: 'a put with a number as the key of an index',
     call: 'put',
     put: { dueShard: n(1), dueKey: s('x') },
-    ...inOtherWords('One or more parameter values were invalid: Type mismatch for Index Key dueShard Expected: S Actual: N IndexName: due'),
+    ...inOtherWords(
+      'One or more parameter values were invalid: Type mismatch for Index Key dueShard Expected: S Actual: N IndexName: due',
+    ),
   },
   { name: 'a put with an empty key of an index', call: 'put', put: { dueShard: s('x'), dueKey: s('') } },
   { name: 'a put with half a key of an index', call: 'put', put: { dueShard: s('x') } },
@@ -150,10 +156,30 @@ const keys: Case[] = [
   { name: 'an item of just under 400 KB', call: 'put', put: { a: s('x'.repeat(409_590)) } },
   { name: 'an item of 400 KB', call: 'put', put: { a: s('x'.repeat(409_593)) } },
   { name: 'an item of 400 KB in two-byte letters', call: 'put', put: { a: s('é'.repeat(204_797)) } },
-  { name: 'an item with lists and maps of just 400 KB', call: 'put', put: { l: containers, a: s('x'.repeat(409_600 - 79)) } },
-  { name: 'an item with lists and maps of 400 KB and a byte', call: 'put', put: { l: containers, a: s('x'.repeat(409_600 - 78)) } },
-  { ...update('an update that makes the item too large', { a: s('x'.repeat(400_000)) }, 'SET b = :v', { ':v': s('x'.repeat(10_000)) }), returns: 'NONE' },
-  { ...update('an update that makes a list too large', { a: list(s('x'.repeat(250_000))) }, 'SET a = list_append(a, a)'), returns: 'NONE' },
+  {
+    name: 'an item with lists and maps of just 400 KB',
+    call: 'put',
+    put: { l: containers, a: s('x'.repeat(409_600 - 79)) },
+  },
+  {
+    name: 'an item with lists and maps of 400 KB and a byte',
+    call: 'put',
+    put: { l: containers, a: s('x'.repeat(409_600 - 78)) },
+  },
+  {
+    ...update('an update that makes the item too large', { a: s('x'.repeat(400_000)) }, 'SET b = :v', {
+      ':v': s('x'.repeat(10_000)),
+    }),
+    returns: 'NONE',
+  },
+  {
+    ...update(
+      'an update that makes a list too large',
+      { a: list(s('x'.repeat(250_000))) },
+      'SET a = list_append(a, a)',
+    ),
+    returns: 'NONE',
+  },
 ]
 
 function nested(depth: number): ReturnType<typeof list> {

@@ -3,8 +3,17 @@ import { type Attributes, type Case, map, n, s } from './case.ts'
 /** The expressions that the AWS world makes, each on the states it may meet. As texts: what is recorded stays what it was. */
 
 const NOW = 1_767_225_600_000
-const run = { life: s('life-1'), epoch: n(3), stimulus: n(7), status: s('running'), leaseUntil: n(NOW + 5), wakeAt: n(NOW - 5), createdAt: n(NOW - 9) }
-const without = (item: Attributes, ...names: string[]): Attributes => Object.fromEntries(Object.entries(item).filter(([name]) => !names.includes(name)))
+const run = {
+  life: s('life-1'),
+  epoch: n(3),
+  stimulus: n(7),
+  status: s('running'),
+  leaseUntil: n(NOW + 5),
+  wakeAt: n(NOW - 5),
+  createdAt: n(NOW - 9),
+}
+const without = (item: Attributes, ...names: string[]): Attributes =>
+  Object.fromEntries(Object.entries(item).filter(([name]) => !names.includes(name)))
 
 const STATES: Record<string, Attributes | undefined> = {
   'no run': undefined,
@@ -13,8 +22,18 @@ const STATES: Record<string, Attributes | undefined> = {
   'a free run that is due': { ...without(run, 'leaseUntil'), status: s('sleeping') },
   'a free run that is not due': { ...without(run, 'leaseUntil'), status: s('sleeping'), wakeAt: n(NOW + 1) },
   'a run that waits': { ...without(run, 'leaseUntil', 'wakeAt'), status: s('waiting') },
-  'a run that has ended': { ...without(run, 'leaseUntil', 'wakeAt'), status: s('completed'), endedAt: n(NOW - 1), ttl: n(NOW / 1000 + 60) },
-  'a run past its retention': { ...without(run, 'leaseUntil', 'wakeAt'), status: s('completed'), endedAt: n(NOW - 1), ttl: n(NOW / 1000) },
+  'a run that has ended': {
+    ...without(run, 'leaseUntil', 'wakeAt'),
+    status: s('completed'),
+    endedAt: n(NOW - 1),
+    ttl: n(NOW / 1000 + 60),
+  },
+  'a run past its retention': {
+    ...without(run, 'leaseUntil', 'wakeAt'),
+    status: s('completed'),
+    endedAt: n(NOW - 1),
+    ttl: n(NOW / 1000),
+  },
 }
 
 /** `#name` stands for `name`, as in the world. */
@@ -65,10 +84,15 @@ const runs: Case[] = [
       ':started': n(NOW),
     },
   ),
-  ...write('a mark on', 'SET #stimulus = #stimulus + :one', '((attribute_exists(#pk)) AND (attribute_not_exists(#endedAt))) AND (#leaseUntil > :now)', {
-    ...now,
-    ':one': n(1),
-  }),
+  ...write(
+    'a mark on',
+    'SET #stimulus = #stimulus + :one',
+    '((attribute_exists(#pk)) AND (attribute_not_exists(#endedAt))) AND (#leaseUntil > :now)',
+    {
+      ...now,
+      ':one': n(1),
+    },
+  ),
   ...write(
     'waking',
     'SET #wakeAt = :set_wakeAt, #dueShard = :set_dueShard, #dueKey = :set_dueKey, #stimulus = #stimulus + :one',
@@ -87,7 +111,13 @@ const runs: Case[] = [
     'suspending',
     'SET #status = :set_status, #waitingFor = :set_waitingFor, #lastSeq = :set_lastSeq REMOVE #leaseUntil, #leftBehind, #claims, #claim, #wakeAt, #dueShard, #dueKey',
     '(#epoch = :heldEpoch AND #status = :running) AND (#stimulus = :seen)',
-    { ...running, ':seen': n(7), ':set_status': s('waiting'), ':set_waitingFor': { L: [map({ kind: s('signal') })] }, ':set_lastSeq': n(4) },
+    {
+      ...running,
+      ':seen': n(7),
+      ':set_status': s('waiting'),
+      ':set_waitingFor': { L: [map({ kind: s('signal') })] },
+      ':set_lastSeq': n(4),
+    },
   ),
   ...write(
     'the next generation of',
@@ -101,13 +131,26 @@ const runs: Case[] = [
 const documentStates: Record<string, Attributes | undefined> = {
   'no document': undefined,
   'a document': { version: n(2), writer: s('one'), writerBefore: s(''), value: s('1') },
-  'a document that will expire': { version: n(2), writer: s('one'), writerBefore: s(''), value: s('1'), expiresAt: n(NOW + 1) },
-  'a document that has expired': { version: n(2), writer: s('one'), writerBefore: s(''), value: s('1'), expiresAt: n(NOW) },
+  'a document that will expire': {
+    version: n(2),
+    writer: s('one'),
+    writerBefore: s(''),
+    value: s('1'),
+    expiresAt: n(NOW + 1),
+  },
+  'a document that has expired': {
+    version: n(2),
+    writer: s('one'),
+    writerBefore: s(''),
+    value: s('1'),
+    expiresAt: n(NOW),
+  },
 }
 const documentWrite =
   'SET #value = :set_value, #version = :set_version, #writer = :set_writer, #writerBefore = if_not_exists(#writer, :nobody) REMOVE #expiresAt, #ttl'
 const IS_GONE = '(attribute_not_exists(#pk)) OR (#expiresAt <= :now)'
-const IS_AT = '((attribute_exists(#pk)) AND ((attribute_not_exists(#expiresAt)) OR (#expiresAt > :now))) AND (#version = :version)'
+const IS_AT =
+  '((attribute_exists(#pk)) AND ((attribute_not_exists(#expiresAt)) OR (#expiresAt > :now))) AND (#version = :version)'
 const documents: Case[] = Object.entries(documentStates).flatMap(([state, item]) =>
   [IS_GONE, IS_AT].map(
     (text): Case => ({

@@ -21,7 +21,11 @@ type TableOf = (name: string | undefined) => Table
 type IsLeft = () => boolean
 
 /** Each part stands for itself; `isLeft` says which of them DynamoDB was too busy for. */
-export function batchGet({ RequestItems = {} }: BatchGetItemInput, tableOf: TableOf, isLeft: IsLeft): BatchGetItemOutput {
+export function batchGet(
+  { RequestItems = {} }: BatchGetItemInput,
+  tableOf: TableOf,
+  isLeft: IsLeft,
+): BatchGetItemOutput {
   const requests = Object.entries(RequestItems)
   const asked = requests.reduce((sum, [, { Keys = [] }]) => sum + Keys.length, 0)
   if (asked === 0) throw invalid('The batch get request list for a table cannot be null or empty')
@@ -52,7 +56,11 @@ export function batchGet({ RequestItems = {} }: BatchGetItemInput, tableOf: Tabl
   return { Responses, UnprocessedKeys }
 }
 
-export function batchWrite({ RequestItems = {} }: BatchWriteItemInput, tableOf: TableOf, isLeft: IsLeft): BatchWriteItemOutput {
+export function batchWrite(
+  { RequestItems = {} }: BatchWriteItemInput,
+  tableOf: TableOf,
+  isLeft: IsLeft,
+): BatchWriteItemOutput {
   const requests = Object.entries(RequestItems)
   const asked = requests.reduce((sum, [, parts]) => sum + parts.length, 0)
   if (asked === 0) throw invalid('The batch write request list for a table cannot be null or empty')
@@ -82,7 +90,9 @@ export function batchWrite({ RequestItems = {} }: BatchWriteItemInput, tableOf: 
 function planPart(table: Table, { PutRequest, DeleteRequest }: WriteRequest) {
   if (PutRequest) return planPut(table, { Item: PutRequest.Item })
   if (DeleteRequest) return planDelete(table, { Key: DeleteRequest.Key })
-  throw invalid('Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes')
+  throw invalid(
+    'Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes',
+  )
 }
 
 function refuseRepeats({ schema }: Table, keys: Attributes[]): void {

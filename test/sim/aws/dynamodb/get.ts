@@ -13,7 +13,9 @@ export function getItem(table: Table, input: GetItemInput): GetItemOutput {
 }
 
 /** What a request wants to see of each item. */
-export function projector(input: Placeholders & { ProjectionExpression?: string | undefined }): (item: Attributes) => Attributes {
+export function projector(
+  input: Placeholders & { ProjectionExpression?: string | undefined },
+): (item: Attributes) => Attributes {
   if (input.ProjectionExpression === undefined) {
     refusePlaceholders(input, ['ProjectionExpression'])
     return (item) => item

@@ -24,7 +24,10 @@ export function checkedItem(schema: TableSchema, item: Attributes): Attributes {
     const value = normal[name]
     if (!value) throw invalid(`One or more parameter values were invalid: Missing the key ${name} in the item`)
     const [expected, actual] = [schema.types[name], typeOf(value)]
-    if (actual !== expected) throw invalid(`One or more parameter values were invalid: Type mismatch for key ${name} expected: ${expected} actual: ${actual}`)
+    if (actual !== expected)
+      throw invalid(
+        `One or more parameter values were invalid: Type mismatch for key ${name} expected: ${expected} actual: ${actual}`,
+      )
   }
   checkKeyValues(schema, normal)
   for (const index of schema.indexes) checkIndexKeys(index, normal)
@@ -68,15 +71,20 @@ function checkIndexKeys(index: TableSchema['indexes'][number], item: Attributes)
 function checkKeyValues({ partition, sort }: KeySchema, key: Attributes): void {
   for (const name of [partition, sort]) if (isEmpty(key[name]!)) throw emptyKey(name)
   if (bytesOf(key[partition]!) > MOST_PARTITION_KEY_BYTES) {
-    throw invalid('One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes')
+    throw invalid(
+      'One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes',
+    )
   }
   if (bytesOf(key[sort]!) > MOST_SORT_KEY_BYTES) {
-    throw invalid('One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes')
+    throw invalid(
+      'One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes',
+    )
   }
 }
 
 const isEmpty = (value: Attributes[string]): boolean => value.S === '' || value.B?.length === 0
-const bytesOf = (value: Attributes[string]): number => (value.S !== undefined ? Buffer.byteLength(value.S) : (value.B?.length ?? 0))
+const bytesOf = (value: Attributes[string]): number =>
+  value.S !== undefined ? Buffer.byteLength(value.S) : (value.B?.length ?? 0)
 
 function mismatch() {
   return invalid('The provided key element does not match the schema')

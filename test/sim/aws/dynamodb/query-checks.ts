@@ -6,7 +6,8 @@ import type { IndexSchema } from './schema.ts'
 
 export function refuseFilterOnKeys(filter: BoundCondition, { partition, sort }: KeySchema): void {
   for (const name of namesIn(filter)) {
-    if (name === partition || name === sort) throw invalid(`Filter Expression can only contain non-primary key attributes: Primary key attribute: ${name}`)
+    if (name === partition || name === sort)
+      throw invalid(`Filter Expression can only contain non-primary key attributes: Primary key attribute: ${name}`)
   }
 }
 
@@ -26,11 +27,15 @@ export function refuseUnprojected(
   const missing = (names: string[]) => [...new Set(names)].filter((one) => !attributes.has(one))
   const ofFilter = missing(filter ? namesIn(filter) : [])
   if (ofFilter.length > 0) {
-    throw invalid(`One or more parameter values were invalid: Secondary index ${name} does not project one or more filter attributes: [${ofFilter.join(', ')}]`)
+    throw invalid(
+      `One or more parameter values were invalid: Secondary index ${name} does not project one or more filter attributes: [${ofFilter.join(', ')}]`,
+    )
   }
   const ofProjection = missing((projection ?? []).map((path) => path[0] as string))
   if (ofProjection.length > 0) {
-    throw invalid(`One or more parameter values were invalid: Global secondary index ${name} does not project [${ofProjection.join(', ')}]`)
+    throw invalid(
+      `One or more parameter values were invalid: Global secondary index ${name} does not project [${ofProjection.join(', ')}]`,
+    )
   }
 }
 

@@ -25,8 +25,10 @@ export function query(table: Table, input: QueryCommandInput): Output {
     throw invalid('Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.')
   }
   const scope = new Scope(input)
-  const filter = input.FilterExpression === undefined ? undefined : bindCondition('FilterExpression', input.FilterExpression, scope)
-  const projection = input.ProjectionExpression === undefined ? undefined : bindProjection(input.ProjectionExpression, scope)
+  const filter =
+    input.FilterExpression === undefined ? undefined : bindCondition('FilterExpression', input.FilterExpression, scope)
+  const projection =
+    input.ProjectionExpression === undefined ? undefined : bindProjection(input.ProjectionExpression, scope)
   const range = bindKeyCondition(input.KeyConditionExpression, scope, schema)
   scope.refuseUnused()
   if (filter) refuseFilterOnKeys(filter, schema)
@@ -93,8 +95,16 @@ function startOf(
   return start
 }
 
-function isBehind(item: Attributes, start: Attributes, table: Table, index: LateIndex | undefined, isForward: boolean): boolean {
-  const order = index ? index.order({ item, size: 0 }, { item: start, size: 0 }) : compareValues(item[table.schema.sort]!, start[table.schema.sort]!)
+function isBehind(
+  item: Attributes,
+  start: Attributes,
+  table: Table,
+  index: LateIndex | undefined,
+  isForward: boolean,
+): boolean {
+  const order = index
+    ? index.order({ item, size: 0 }, { item: start, size: 0 })
+    : compareValues(item[table.schema.sort]!, start[table.schema.sort]!)
   return isForward ? order > 0 : order < 0
 }
 

@@ -14,7 +14,9 @@ export interface IndexSchema extends KeySchema {
 
 /** What CreateTable makes of its input. Every table and index here has a sort key. */
 export function schemaOf(input: CreateTableCommandInput): TableSchema {
-  const types = Object.fromEntries((input.AttributeDefinitions ?? []).map((one) => [one.AttributeName!, one.AttributeType!]))
+  const types = Object.fromEntries(
+    (input.AttributeDefinitions ?? []).map((one) => [one.AttributeName!, one.AttributeType!]),
+  )
   const keys = keysOf(input.KeySchema!, types)
   const indexes = (input.GlobalSecondaryIndexes ?? []).map((index): IndexSchema => {
     const own = keysOf(index.KeySchema!, types)

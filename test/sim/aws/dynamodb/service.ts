@@ -12,7 +12,7 @@ import {
   type TransactWriteItemsInput,
   type UpdateItemInput,
 } from '@aws-sdk/client-dynamodb'
-import type { Clock } from '../../../../sdk/ports.ts'
+import type { Clock } from '../../../../sdk/ports/world.ts'
 import type { Chance } from '../chance.ts'
 import { METADATA } from '../errors.ts'
 import { batchGet, batchWrite } from './batches.ts'
@@ -58,8 +58,10 @@ export class DynamoDb {
   readonly commands = {
     GetItemCommand: (input: GetItemInput) => getItem(this.table(input.TableName), input),
     PutItemCommand: (input: PutItemInput) => this.write(this.table(input.TableName), (table) => planPut(table, input)),
-    UpdateItemCommand: (input: UpdateItemInput) => this.write(this.table(input.TableName), (table) => planUpdate(table, input)),
-    DeleteItemCommand: (input: DeleteItemInput) => this.write(this.table(input.TableName), (table) => planDelete(table, input)),
+    UpdateItemCommand: (input: UpdateItemInput) =>
+      this.write(this.table(input.TableName), (table) => planUpdate(table, input)),
+    DeleteItemCommand: (input: DeleteItemInput) =>
+      this.write(this.table(input.TableName), (table) => planDelete(table, input)),
     QueryCommand: (input: QueryCommandInput) => query(this.table(input.TableName), input),
     BatchGetItemCommand: (input: BatchGetItemInput) => batchGet(input, (name) => this.table(name), this.isLeft),
     BatchWriteItemCommand: (input: BatchWriteItemInput) => batchWrite(input, (name) => this.table(name), this.isLeft),
@@ -74,7 +76,11 @@ export class DynamoDb {
     const old = table.read(write.key, 0)?.item
     if (!write.accepts(old)) {
       const Item = write.showsOld && old ? { Item: old } : {}
-      throw new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: METADATA, ...Item })
+      throw new ConditionalCheckFailedException({
+        message: 'The conditional request failed',
+        $metadata: METADATA,
+        ...Item,
+      })
     }
     const next = write.next(old)
     if (next !== old) table.write(write.key, next)

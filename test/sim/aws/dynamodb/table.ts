@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
-import type { Clock } from '../../../../sdk/ports.ts'
+import type { Clock } from '../../../../sdk/ports/world.ts'
 import type { Chance } from '../chance.ts'
 import { DueHeap } from '../due-heap.ts'
 import type { Attributes } from '../values/attribute-value.ts'
@@ -123,7 +123,10 @@ export class Table {
     if (ttl === undefined) slot.expires = undefined
     else if (slot.expires?.ttl !== ttl) {
       const due = Number(ttl) * 1_000
-      const at = due < now - TTL_HORIZON_MS ? Number.POSITIVE_INFINITY : Math.max(now + 1, due + this.chance.within(this.habits.ttlLagMs))
+      const at =
+        due < now - TTL_HORIZON_MS
+          ? Number.POSITIVE_INFINITY
+          : Math.max(now + 1, due + this.chance.within(this.habits.ttlLagMs))
       slot.expires = { ttl, at }
       if (at < Number.POSITIVE_INFINITY) this.expiring.push(at, { slot, at })
     }
@@ -145,7 +148,11 @@ export class Table {
     }
     let slot = partition.slots.get(keyText(sort))
     if (!slot) {
-      slot = { sort, version: { item: undefined, size: 0, since: Number.NEGATIVE_INFINITY, before: undefined }, expires: undefined }
+      slot = {
+        sort,
+        version: { item: undefined, size: 0, since: Number.NEGATIVE_INFINITY, before: undefined },
+        expires: undefined,
+      }
       partition.slots.set(keyText(sort), slot)
       partition.sorted.add(slot)
     }

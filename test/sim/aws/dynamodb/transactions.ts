@@ -7,7 +7,7 @@ import {
   type TransactWriteItem,
   type TransactWriteItemsInput,
 } from '@aws-sdk/client-dynamodb'
-import type { Clock } from '../../../../sdk/ports.ts'
+import type { Clock } from '../../../../sdk/ports/world.ts'
 import { invalid, METADATA } from '../errors.ts'
 import type { Attributes } from '../values/attribute-value.ts'
 import { itemSize } from '../values/size.ts'
@@ -47,11 +47,13 @@ export class Transactions {
     const states = parts.map(({ table, write }) => ({ table, write, old: table.read(write.key, 0)?.item }))
     const outcomes = states.map(({ write, old }) => outcomeOf(write, old))
     // One of them is in other hands.
-    if (this.conflicts()) outcomes[0] = { reason: { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } }
+    if (this.conflicts())
+      outcomes[0] = { reason: { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } }
     if (outcomes.some(({ reason }) => reason)) throw cancelled(outcomes.map(({ reason }) => reason ?? { Code: 'None' }))
     const bytes = outcomes.reduce((sum, { next }) => sum + (next ? itemSize(next) : 0), 0)
     if (bytes > MOST_BYTES) throw invalid(`Transaction payload size cannot exceed 4MB. Payload Size: ${bytes}`)
-    for (const [i, { table, write, old }] of states.entries()) if (outcomes[i]!.next !== old) table.write(write.key, outcomes[i]!.next)
+    for (const [i, { table, write, old }] of states.entries())
+      if (outcomes[i]!.next !== old) table.write(write.key, outcomes[i]!.next)
     if (token !== undefined) this.done.set(token, { at: this.clock.now(), request })
     return {}
   }
@@ -60,17 +62,26 @@ export class Transactions {
     refuseNumber(TransactItems.length)
     if (this.conflicts()) {
       throw cancelled(
-        TransactItems.map((_, i) => (i === 0 ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' })),
+        TransactItems.map((_, i) =>
+          i === 0 ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' },
+        ),
       )
     }
-    return { Responses: TransactItems.map(({ Get }) => getItem(this.tableOf(Get!.TableName), { ...Get!, ConsistentRead: true })) }
+    return {
+      Responses: TransactItems.map(({ Get }) =>
+        getItem(this.tableOf(Get!.TableName), { ...Get!, ConsistentRead: true }),
+      ),
+    }
   }
 
   private isDone(token: string, request: string): boolean {
     const before = this.done.get(token)
     if (!before || before.at + TOKEN_LASTS_MS < this.clock.now()) return false
     if (before.request === request) return true
-    throw new IdempotentParameterMismatchException({ message: 'The same token was used for another transaction', $metadata: METADATA })
+    throw new IdempotentParameterMismatchException({
+      message: 'The same token was used for another transaction',
+      $metadata: METADATA,
+    })
   }
 
   private plan({ Put, Update, Delete, ConditionCheck }: TransactWriteItem): Part {
@@ -83,9 +94,18 @@ export class Transactions {
   }
 }
 
-function outcomeOf(write: PlannedWrite, old: Attributes | undefined): { next?: Attributes | undefined; reason?: CancellationReason } {
+function outcomeOf(
+  write: PlannedWrite,
+  old: Attributes | undefined,
+): { next?: Attributes | undefined; reason?: CancellationReason } {
   if (!write.accepts(old)) {
-    return { reason: { Code: 'ConditionalCheckFailed', Message: 'The conditional request failed', ...(write.showsOld && old && { Item: old }) } }
+    return {
+      reason: {
+        Code: 'ConditionalCheckFailed',
+        Message: 'The conditional request failed',
+        ...(write.showsOld && old && { Item: old }),
+      },
+    }
   }
   try {
     return { next: write.next(old) }
@@ -105,10 +125,17 @@ function cancelled(CancellationReasons: CancellationReason[]): TransactionCancel
 
 function refuseNumber(count: number): void {
   if (count > MOST_ITEMS) throw invalid(`Member must have length less than or equal to ${MOST_ITEMS}`)
-  if (count < 1) throw invalid("Value [] at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1")
+  if (count < 1)
+    throw invalid(
+      "Value [] at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1",
+    )
 }
 
 function refuseSameItem(parts: Part[]): void {
-  const keys = parts.map(({ table: { schema }, write: { key } }) => `${schema.name}\n${keyText(key[schema.partition]!)}\n${keyText(key[schema.sort]!)}`)
-  if (new Set(keys).size < keys.length) throw invalid('Transaction request cannot include multiple operations on one item')
+  const keys = parts.map(
+    ({ table: { schema }, write: { key } }) =>
+      `${schema.name}\n${keyText(key[schema.partition]!)}\n${keyText(key[schema.sort]!)}`,
+  )
+  if (new Set(keys).size < keys.length)
+    throw invalid('Transaction request cannot include multiple operations on one item')
 }

@@ -51,10 +51,13 @@ export function planCheck(table: Table, input: KeyedInput): PlannedWrite {
 export function planUpdate(table: Table, input: UpdateInput): PlannedWrite {
   const { schema } = table
   const { UpdateExpression, ConditionExpression } = input
-  if (UpdateExpression === undefined && ConditionExpression === undefined) refusePlaceholders(input, ['UpdateExpression', 'ConditionExpression'])
+  if (UpdateExpression === undefined && ConditionExpression === undefined)
+    refusePlaceholders(input, ['UpdateExpression', 'ConditionExpression'])
   const scope = new Scope(input)
-  const update = UpdateExpression === undefined ? undefined : bindUpdate(UpdateExpression, scope, [schema.partition, schema.sort])
-  const condition = ConditionExpression === undefined ? undefined : bindCondition('ConditionExpression', ConditionExpression, scope)
+  const update =
+    UpdateExpression === undefined ? undefined : bindUpdate(UpdateExpression, scope, [schema.partition, schema.sort])
+  const condition =
+    ConditionExpression === undefined ? undefined : bindCondition('ConditionExpression', ConditionExpression, scope)
   scope.refuseUnused()
   const key = checkedKey(schema, input.Key)
   const names = update ? touched(update) : new Set<string>()
@@ -77,7 +80,12 @@ function plan(
   }
 }
 
-function updated(table: Table, update: BoundUpdate | undefined, names: ReadonlySet<string>, old: Attributes): Attributes {
+function updated(
+  table: Table,
+  update: BoundUpdate | undefined,
+  names: ReadonlySet<string>,
+  old: Attributes,
+): Attributes {
   if (!update) return old
   const next = applyUpdate(update, old)
   checkUpdatedIndexKeys(table.schema, next, names)

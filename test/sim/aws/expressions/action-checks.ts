@@ -8,7 +8,14 @@ import type { BoundTerm } from './update.ts'
 
 const KIND = 'UpdateExpression'
 const OPERANDS: Record<string, number> = { if_not_exists: 2, list_append: 2 }
-const OF_CONDITIONS: readonly string[] = ['attribute_exists', 'attribute_not_exists', 'attribute_type', 'begins_with', 'contains', 'size']
+const OF_CONDITIONS: readonly string[] = [
+  'attribute_exists',
+  'attribute_not_exists',
+  'attribute_type',
+  'begins_with',
+  'contains',
+  'size',
+]
 const SETS: readonly Type[] = ['SS', 'NS', 'BS']
 
 /** In these two errors DynamoDB calls its types by other names. */
@@ -26,10 +33,14 @@ const LONG_NAMES: Record<Type, string> = {
 }
 
 export function checkUpdateFunction(name: string, operands: Operand[]): void {
-  if (OF_CONDITIONS.includes(name)) throw error(KIND, `The function is not allowed in an update expression; function: ${name}`)
+  if (OF_CONDITIONS.includes(name))
+    throw error(KIND, `The function is not allowed in an update expression; function: ${name}`)
   if (OPERANDS[name] === undefined) throw error(KIND, `Invalid function name; function: ${name}`)
   if (operands.length !== OPERANDS[name]) {
-    throw error(KIND, `Incorrect number of operands for operator or function; operator or function: ${name}, number of operands: ${operands.length}`)
+    throw error(
+      KIND,
+      `Incorrect number of operands for operator or function; operator or function: ${name}, number of operands: ${operands.length}`,
+    )
   }
 }
 
@@ -37,7 +48,8 @@ export function checkTerm(term: BoundTerm): BoundTerm {
   if (term.kind === 'path' || term.kind === 'value') return term
   if (term.kind === 'if_not_exists') {
     const { left, right } = term
-    if (left.kind !== 'path') throw error(KIND, `Operator or function requires a document path; operator or function: ${term.kind}`)
+    if (left.kind !== 'path')
+      throw error(KIND, `Operator or function requires a document path; operator or function: ${term.kind}`)
     if (right.kind === 'path' && isSamePath(left.path, right.path)) {
       throw error(
         KIND,
@@ -49,7 +61,10 @@ export function checkTerm(term: BoundTerm): BoundTerm {
   const wanted: Type = term.kind === 'list_append' ? 'L' : 'N'
   for (const operand of [term.left, term.right]) {
     if (operand.kind !== 'value' || typeOf(operand.value) === wanted) continue
-    throw error(KIND, `Incorrect operand type for operator or function; operator or function: ${term.kind}, operand type: ${typeOf(operand.value)}`)
+    throw error(
+      KIND,
+      `Incorrect operand type for operator or function; operator or function: ${term.kind}, operand type: ${typeOf(operand.value)}`,
+    )
   }
   return term
 }

@@ -18,7 +18,10 @@ export type BoundCondition =
   | { kind: 'in'; of: BoundOperand; list: BoundOperand[] }
   | { kind: 'call'; name: string; operands: BoundOperand[] }
 
-export type BoundOperand = { kind: 'path'; path: PathElement[] } | { kind: 'value'; value: AttributeValue } | { kind: 'size'; of: BoundOperand }
+export type BoundOperand =
+  | { kind: 'path'; path: PathElement[] }
+  | { kind: 'value'; value: AttributeValue }
+  | { kind: 'size'; of: BoundOperand }
 
 const parsed = new Map<string, Condition>()
 
@@ -36,7 +39,11 @@ function bind(kind: ExpressionKind, condition: Condition, scope: Scope): BoundCo
   switch (condition.kind) {
     case 'and':
     case 'or':
-      return { kind: condition.kind, left: bind(kind, condition.left, scope), right: bind(kind, condition.right, scope) }
+      return {
+        kind: condition.kind,
+        left: bind(kind, condition.left, scope),
+        right: bind(kind, condition.right, scope),
+      }
     case 'not':
       return { kind: 'not', of: bind(kind, condition.of, scope) }
     case 'compare': {
@@ -47,11 +54,9 @@ function bind(kind: ExpressionKind, condition: Condition, scope: Scope): BoundCo
       return { kind: 'compare', comparator, left, right }
     }
     case 'between': {
-      const [of, low, high] = [condition.of, condition.low, condition.high].map((operand) => bindOperand(kind, operand, scope)) as [
-        BoundOperand,
-        BoundOperand,
-        BoundOperand,
-      ]
+      const [of, low, high] = [condition.of, condition.low, condition.high].map((operand) =>
+        bindOperand(kind, operand, scope),
+      ) as [BoundOperand, BoundOperand, BoundOperand]
       checkDistinct(kind, 'BETWEEN', of, [low, high])
       checkOrdered(kind, 'BETWEEN', of, low, high)
       checkBetween(kind, low, high)
@@ -81,7 +86,9 @@ export function holds(condition: BoundCondition, item: Attributes | undefined): 
       return compares(condition.comparator, operandIn(condition.left, item), operandIn(condition.right, item))
     case 'between': {
       const value = operandIn(condition.of, item)
-      return compares('>=', value, operandIn(condition.low, item)) && compares('<=', value, operandIn(condition.high, item))
+      return (
+        compares('>=', value, operandIn(condition.low, item)) && compares('<=', value, operandIn(condition.high, item))
+      )
     }
     case 'in': {
       const value = operandIn(condition.of, item)
@@ -92,7 +99,11 @@ export function holds(condition: BoundCondition, item: Attributes | undefined): 
   }
 }
 
-function compares(comparator: Comparator, left: AttributeValue | undefined, right: AttributeValue | undefined): boolean {
+function compares(
+  comparator: Comparator,
+  left: AttributeValue | undefined,
+  right: AttributeValue | undefined,
+): boolean {
   if (comparator === '<>') return !compares('=', left, right)
   if (!left || !right) return false
   if (comparator === '=') return isEqual(left, right)
@@ -116,7 +127,11 @@ function answers(name: string, [first, second]: BoundOperand[], item: Attributes
 
 function beginsWith(value: AttributeValue, prefix: AttributeValue): boolean {
   if (value.S !== undefined && prefix.S !== undefined) return value.S.startsWith(prefix.S)
-  return value.B !== undefined && prefix.B !== undefined && Buffer.compare(value.B.subarray(0, prefix.B.length), prefix.B) === 0
+  return (
+    value.B !== undefined &&
+    prefix.B !== undefined &&
+    Buffer.compare(value.B.subarray(0, prefix.B.length), prefix.B) === 0
+  )
 }
 
 function contains(value: AttributeValue, part: AttributeValue): boolean {

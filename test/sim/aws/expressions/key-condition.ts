@@ -54,7 +54,11 @@ function conditionOnKey(condition: BoundCondition): OnKey {
       const isMirrored = condition.left.kind === 'value'
       const [path, value] = isMirrored ? [condition.right, condition.left] : [condition.left, condition.right]
       const comparator = isMirrored ? MIRRORED[condition.comparator] : condition.comparator
-      return { ...onKey(path, [value]), isEquality: comparator === '=', condition: { kind: 'compare', comparator, left: path, right: value } }
+      return {
+        ...onKey(path, [value]),
+        isEquality: comparator === '=',
+        condition: { kind: 'compare', comparator, left: path, right: value },
+      }
     }
     case 'between':
       return { ...onKey(condition.of, [condition.low, condition.high]), isEquality: false, condition }
@@ -69,24 +73,31 @@ function conditionOnKey(condition: BoundCondition): OnKey {
 }
 
 function onKey(path: BoundOperand, operands: BoundOperand[]): Pick<OnKey, 'key' | 'values'> {
-  if (path.kind === 'size' || operands.some(({ kind }) => kind === 'size')) throw invalid('KeyConditionExpressions cannot contain nested operations')
+  if (path.kind === 'size' || operands.some(({ kind }) => kind === 'size'))
+    throw invalid('KeyConditionExpressions cannot contain nested operations')
   const values = operands.map((operand) => (operand.kind === 'value' ? operand.value : undefined))
   if (path.kind !== 'path' || values.includes(undefined))
     throw invalid('Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition')
   const key = path.path[0] as string
-  if (path.path.length > 1) throw invalid(`Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: ${key}`)
+  if (path.path.length > 1)
+    throw invalid(
+      `Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: ${key}`,
+    )
   return { key, values: values as AttributeValue[] }
 }
 
 function checkValues({ key, values }: OnKey, { types }: KeySchema): void {
   for (const value of values) {
-    if (typeOf(value) !== types[key]) throw invalid('One or more parameter values were invalid: Condition parameter type does not match schema type')
+    if (typeOf(value) !== types[key])
+      throw invalid('One or more parameter values were invalid: Condition parameter type does not match schema type')
     if (value.S === '' || value.B?.length === 0) throw emptyKey(key)
   }
 }
 
 export function emptyKey(key: string) {
-  return invalid(`One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: ${key}`)
+  return invalid(
+    `One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: ${key}`,
+  )
 }
 
 function notHere(operator: string) {

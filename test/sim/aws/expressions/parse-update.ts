@@ -39,7 +39,8 @@ function parseAction(tokens: Tokens, section: (typeof SECTIONS)[number]): Action
 
 function parseSum(tokens: Tokens): Operand {
   const left = parseTerm(tokens)
-  for (const operator of ['+', '-'] as const) if (tokens.takeIf(operator)) return { kind: 'sum', operator, left, right: parseTerm(tokens) }
+  for (const operator of ['+', '-'] as const)
+    if (tokens.takeIf(operator)) return { kind: 'sum', operator, left, right: parseTerm(tokens) }
   return left
 }
 

@@ -30,7 +30,11 @@ export class Scope {
 
   value(kind: ExpressionKind, placeholder: string): Attributes[string] {
     const value = this.values[placeholder]
-    if (!value) throw error(kind, `An expression attribute value used in expression is not defined; attribute value: ${placeholder}`)
+    if (!value)
+      throw error(
+        kind,
+        `An expression attribute value used in expression is not defined; attribute value: ${placeholder}`,
+      )
     this.usedValues.add(placeholder)
     return value
   }
@@ -41,7 +45,11 @@ export class Scope {
       return element
     }
     const name = this.names[element]
-    if (name === undefined) throw error(kind, `An expression attribute name used in the document path is not defined; attribute name: ${element}`)
+    if (name === undefined)
+      throw error(
+        kind,
+        `An expression attribute name used in the document path is not defined; attribute name: ${element}`,
+      )
     this.usedNames.add(element)
     return name
   }
@@ -59,9 +67,12 @@ export function error(kind: ExpressionKind, reason: string): DynamoDBServiceExce
 
 /** A request without expressions may bring none. `expressions` are those it could have had. */
 export function refusePlaceholders(placeholders: Placeholders, expressions: readonly ExpressionKind[]): void {
-  if (placeholders.ExpressionAttributeNames) throw invalid('ExpressionAttributeNames can only be specified when using expressions')
+  if (placeholders.ExpressionAttributeNames)
+    throw invalid('ExpressionAttributeNames can only be specified when using expressions')
   if (!placeholders.ExpressionAttributeValues) return
-  throw invalid(`ExpressionAttributeValues can only be specified when using expressions: ${expressions.map((one) => `${one} is null`).join(', ')}`)
+  throw invalid(
+    `ExpressionAttributeValues can only be specified when using expressions: ${expressions.map((one) => `${one} is null`).join(', ')}`,
+  )
 }
 
 function refuseUnused(member: string, given: object, used: Set<string>): void {
@@ -75,7 +86,8 @@ function checkNames(names: Record<string, string>): void {
   if (Object.keys(names).length === 0) throw invalid('ExpressionAttributeNames must not be empty')
   for (const key in names) {
     if (!/^#\w+$/.test(key)) throw invalid(`ExpressionAttributeNames contains invalid key: Syntax error; key: "${key}"`)
-    if (names[key] === '') throw invalid(`ExpressionAttributeNames contains invalid value: Empty attribute name for key ${key}`)
+    if (names[key] === '')
+      throw invalid(`ExpressionAttributeNames contains invalid value: Empty attribute name for key ${key}`)
   }
 }
 
@@ -83,7 +95,8 @@ function normalValues(values: Attributes): Attributes {
   if (Object.keys(values).length === 0) throw invalid('ExpressionAttributeValues must not be empty')
   const normal: Attributes = {}
   for (const key in values) {
-    if (!/^:\w+$/.test(key)) throw invalid(`ExpressionAttributeValues contains invalid key: Syntax error; key: "${key}"`)
+    if (!/^:\w+$/.test(key))
+      throw invalid(`ExpressionAttributeValues contains invalid key: Syntax error; key: "${key}"`)
     try {
       normal[key] = normalize(values[key]!)
     } catch (reason) {

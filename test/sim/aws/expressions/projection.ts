@@ -34,7 +34,9 @@ function project1(value: AttributeValue, paths: readonly (readonly PathElement[]
       paths.filter((path) => path[0] === element).map((path) => path.slice(1)),
     )
   if (value.M) {
-    const found = elements.map((element) => [element, inside(element, value.M![element])] as const).filter(([, member]) => member)
+    const found = elements
+      .map((element) => [element, inside(element, value.M![element])] as const)
+      .filter(([, member]) => member)
     return found.length === 0 ? undefined : { M: Object.fromEntries(found) as Attributes }
   }
   if (!value.L) return undefined

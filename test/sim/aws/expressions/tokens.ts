@@ -2,7 +2,12 @@ import type { DynamoDBServiceException } from '@aws-sdk/client-dynamodb'
 import { invalid } from '../errors.ts'
 
 /** Which member of a request an expression is; errors name it. */
-export type ExpressionKind = 'ConditionExpression' | 'FilterExpression' | 'KeyConditionExpression' | 'UpdateExpression' | 'ProjectionExpression'
+export type ExpressionKind =
+  | 'ConditionExpression'
+  | 'FilterExpression'
+  | 'KeyConditionExpression'
+  | 'UpdateExpression'
+  | 'ProjectionExpression'
 
 export interface Token {
   kind: 'identifier' | 'keyword' | 'name' | 'value' | 'number' | 'symbol' | 'end'
@@ -68,7 +73,8 @@ export class Tokens {
     const before = all[position - 1]
     const behind = all[position + 1]
     const from = before?.start ?? (next.kind === 'end' ? 0 : next.start)
-    const to = next.kind === 'end' ? (before?.end ?? text.length) : behind && behind.kind !== 'end' ? behind.end : next.end
+    const to =
+      next.kind === 'end' ? (before?.end ?? text.length) : behind && behind.kind !== 'end' ? behind.end : next.end
     const token = next.kind === 'end' ? next.text : text.slice(next.start, next.end)
     return this.error(`Syntax error; token: "${token}", near: "${text.slice(from, to)}"`)
   }

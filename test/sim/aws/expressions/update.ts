@@ -42,7 +42,10 @@ export function bindUpdate(text: string, scope: Scope, keys: readonly string[]):
     bound.map(({ path }) => path),
   )
   const key = bound.map(({ path }) => path[0] as string).find((name) => keys.includes(name))
-  if (key !== undefined) throw invalid(`One or more parameter values were invalid: Cannot update attribute ${key}. This attribute is part of the key`)
+  if (key !== undefined)
+    throw invalid(
+      `One or more parameter values were invalid: Cannot update attribute ${key}. This attribute is part of the key`,
+    )
   return { actions: bound }
 }
 
@@ -65,7 +68,10 @@ export function applyUpdate(update: BoundUpdate, item: Attributes): Attributes {
     if (kind === 'REMOVE') editor.remove(path)
     else if (kind === 'SET') editor.set(path, evaluate(value!, item))
     else {
-      const changed = kind === 'ADD' ? added(valueAt(item, path), evaluate(value!, item)) : without(valueAt(item, path), evaluate(value!, item))
+      const changed =
+        kind === 'ADD'
+          ? added(valueAt(item, path), evaluate(value!, item))
+          : without(valueAt(item, path), evaluate(value!, item))
       if (changed) editor.set(path, changed)
       else editor.remove(path)
     }
@@ -76,7 +82,12 @@ export function applyUpdate(update: BoundUpdate, item: Attributes): Attributes {
 function bindTerm(operand: Operand, scope: Scope): BoundTerm {
   if (operand.kind === 'path') return { kind: 'path', path: scope.path(KIND, operand.elements) }
   if (operand.kind === 'value') return { kind: 'value', value: scope.value(KIND, operand.name) }
-  if (operand.kind === 'sum') return checkTerm({ kind: operand.operator, left: bindTerm(operand.left, scope), right: bindTerm(operand.right, scope) })
+  if (operand.kind === 'sum')
+    return checkTerm({
+      kind: operand.operator,
+      left: bindTerm(operand.left, scope),
+      right: bindTerm(operand.right, scope),
+    })
   checkUpdateFunction(operand.name, operand.operands)
   const [left, right] = operand.operands.map((one) => bindTerm(one, scope)) as [BoundTerm, BoundTerm]
   return checkTerm({ kind: operand.name as 'if_not_exists' | 'list_append', left, right })
@@ -109,7 +120,10 @@ function added(present: AttributeValue | undefined, value: AttributeValue): Attr
   if (type !== typeOf(value)) throw wrongData()
   if (type === 'N') return { N: addNumbers(present.N!, value.N!) }
   const members = membersOf(present)
-  return setOf(type as 'SS', [...members, ...membersOf(value).filter((one) => !members.some((member) => isEqual(member, one)))])!
+  return setOf(type as 'SS', [
+    ...members,
+    ...membersOf(value).filter((one) => !members.some((member) => isEqual(member, one))),
+  ])!
 }
 
 function without(present: AttributeValue | undefined, value: AttributeValue): AttributeValue | undefined {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../../sdk/ports.ts'
+import type { Clock } from '../../../../sdk/ports/world.ts'
 
 /** Who wants to know when a queue changes. */
 export class Changes {

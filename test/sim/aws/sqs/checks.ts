@@ -15,9 +15,11 @@ const REFUSED = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u
 export function checkedBody(body: string | undefined): string {
   if (!body) throw failure('MissingParameter', 'The request must contain the parameter MessageBody.')
   const sent = body.toWellFormed()
-  if (Buffer.byteLength(sent) > MOST_BYTES) throw invalidValue(`One or more parameters are invalid. Reason: Message must be shorter than ${MOST_BYTES} bytes.`)
+  if (Buffer.byteLength(sent) > MOST_BYTES)
+    throw invalidValue(`One or more parameters are invalid. Reason: Message must be shorter than ${MOST_BYTES} bytes.`)
   if (REFUSED.test(sent)) {
-    const message = 'Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF'
+    const message =
+      'Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF'
     throw new InvalidMessageContents({ message, $metadata: METADATA })
   }
   return sent
@@ -29,7 +31,9 @@ export function checkedDelay(seconds: number): number {
 
 export function checkedNumber(parameter: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value
-  throw invalidValue(`Value ${value} for parameter ${parameter} is invalid. Reason: Must be between ${least} and ${most}, if provided.`)
+  throw invalidValue(
+    `Value ${value} for parameter ${parameter} is invalid. Reason: Must be between ${least} and ${most}, if provided.`,
+  )
 }
 
 export function invalidValue(message: string): SQSServiceException {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../../sdk/ports.ts'
+import type { Clock } from '../../../../sdk/ports/world.ts'
 import type { Chance } from '../chance.ts'
 import type { Received } from './message.ts'
 import type { Queue } from './queue.ts'

@@ -1,9 +1,17 @@
 import { MessageNotInflight, ReceiptHandleIsInvalid } from '@aws-sdk/client-sqs'
-import type { Clock } from '../../../../sdk/ports.ts'
+import type { Clock } from '../../../../sdk/ports/world.ts'
 import type { Chance } from '../chance.ts'
 import { METADATA } from '../errors.ts'
 import { Changes } from './changes.ts'
-import { checkedBody, checkedDelay, checkedNumber, invalidValue, LONGEST_HIDING_S, LONGEST_WAIT_S, MOST_RECEIVED } from './checks.ts'
+import {
+  checkedBody,
+  checkedDelay,
+  checkedNumber,
+  invalidValue,
+  LONGEST_HIDING_S,
+  LONGEST_WAIT_S,
+  MOST_RECEIVED,
+} from './checks.ts'
 import { PROMPT_QUEUE, type QueueHabits } from './habits.ts'
 import type { Received, Stored } from './message.ts'
 
@@ -54,13 +62,22 @@ export class Queue {
     const copies = this.chance.strikes(this.habits.twice) ? 2 : 1
     for (let copy = 0; copy < copies; copy++) {
       const now = this.clock.now()
-      this.accept({ id, body: sent, sentAt: now, visibleAt: now + delayMs + this.chance.within(this.habits.lateMs), receiveCount: 0, receipt: undefined })
+      this.accept({
+        id,
+        body: sent,
+        sentAt: now,
+        visibleAt: now + delayMs + this.chance.within(this.habits.lateMs),
+        receiveCount: 0,
+        receipt: undefined,
+      })
     }
     return { id }
   }
 
   /** Waits for up to `waitS` until there is something. */
-  async receive(options: { most?: number; visibilityTimeoutS?: number; waitS?: number; signal?: AbortSignal | undefined } = {}): Promise<Received[]> {
+  async receive(
+    options: { most?: number; visibilityTimeoutS?: number; waitS?: number; signal?: AbortSignal | undefined } = {},
+  ): Promise<Received[]> {
     const { most = 1, visibilityTimeoutS = this.visibilityTimeoutS, waitS = 0, signal } = options
     checkedNumber('MaxNumberOfMessages', most, 1, MOST_RECEIVED)
     checkedNumber('VisibilityTimeout', visibilityTimeoutS, 0, LONGEST_HIDING_S)
@@ -106,14 +123,17 @@ export class Queue {
         `Value ${receipt} for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.`,
       )
     }
-    if (message.visibleAt <= now) throw new MessageNotInflight({ message: 'The specified message is not in flight.', $metadata: METADATA })
+    if (message.visibleAt <= now)
+      throw new MessageNotInflight({ message: 'The specified message is not in flight.', $metadata: METADATA })
     message.visibleAt = now + seconds * 1_000
     this.changes.notify()
   }
 
   /** When the next message can be received, in flight ones included. */
   get nextVisibleAt(): number | undefined {
-    return this.messages.length === 0 ? undefined : this.messages.reduce((least, { visibleAt }) => Math.min(least, visibleAt), Number.POSITIVE_INFINITY)
+    return this.messages.length === 0
+      ? undefined
+      : this.messages.reduce((least, { visibleAt }) => Math.min(least, visibleAt), Number.POSITIVE_INFINITY)
   }
 
   /** Calls back whenever a message has come or may become visible at another time. */
@@ -152,6 +172,9 @@ export class Queue {
   private checkReceipt(receipt: string): void {
     const serial = Number(RECEIPT.exec(receipt)?.[1] ?? Number.NaN)
     if (serial >= 1 && serial <= this.receipts) return
-    throw new ReceiptHandleIsInvalid({ message: `The input receipt handle "${receipt}" is not a valid receipt handle.`, $metadata: METADATA })
+    throw new ReceiptHandleIsInvalid({
+      message: `The input receipt handle "${receipt}" is not a valid receipt handle.`,
+      $metadata: METADATA,
+    })
   }
 }

@@ -11,7 +11,7 @@ import {
   type SendMessageRequest,
   TooManyEntriesInBatchRequest,
 } from '@aws-sdk/client-sqs'
-import type { Clock } from '../../../../sdk/ports.ts'
+import type { Clock } from '../../../../sdk/ports/world.ts'
 import type { Chance } from '../chance.ts'
 import { METADATA } from '../errors.ts'
 import { MOST_BYTES } from './checks.ts'
@@ -35,7 +35,10 @@ export class Sqs {
   }
 
   createQueue(name: string, options: QueueOptions = {}): Queue {
-    const queue = new Queue(name, this.clock, this.chance, { ...options, habits: { ...this.habits, ...options.habits } })
+    const queue = new Queue(name, this.clock, this.chance, {
+      ...options,
+      habits: { ...this.habits, ...options.habits },
+    })
     this.queues.set(queue.url, queue)
     this.queues.set(queue.arn, queue)
     return queue
@@ -66,7 +69,11 @@ export class Sqs {
       this.queue(QueueUrl).delete(ReceiptHandle!)
       return {}
     },
-    ChangeMessageVisibilityCommand: ({ QueueUrl, ReceiptHandle, VisibilityTimeout }: ChangeMessageVisibilityRequest) => {
+    ChangeMessageVisibilityCommand: ({
+      QueueUrl,
+      ReceiptHandle,
+      VisibilityTimeout,
+    }: ChangeMessageVisibilityRequest) => {
       this.queue(QueueUrl).changeVisibility(ReceiptHandle!, VisibilityTimeout!)
       return {}
     },
@@ -75,7 +82,10 @@ export class Sqs {
   private sendBatch({ QueueUrl, Entries = [] }: SendMessageBatchRequest): object {
     const queue = this.queue(QueueUrl)
     if (Entries.length === 0)
-      throw new EmptyBatchRequest({ message: 'There should be at least one SendMessageBatchRequestEntry in the request.', $metadata: METADATA })
+      throw new EmptyBatchRequest({
+        message: 'There should be at least one SendMessageBatchRequestEntry in the request.',
+        $metadata: METADATA,
+      })
     if (Entries.length > MOST_ENTRIES) {
       throw new TooManyEntriesInBatchRequest({
         message: `Maximum number of entries per request are ${MOST_ENTRIES}. You have sent ${Entries.length}.`,
@@ -85,13 +95,17 @@ export class Sqs {
     if (new Set(Entries.map(({ Id }) => Id)).size < Entries.length)
       throw new BatchEntryIdsNotDistinct({ message: 'Two entries have the same Id.', $metadata: METADATA })
     if (Entries.reduce((sum, { MessageBody = '' }) => sum + Buffer.byteLength(MessageBody), 0) > MOST_BYTES) {
-      throw new BatchRequestTooLong({ message: `Batch requests cannot be longer than ${MOST_BYTES} bytes.`, $metadata: METADATA })
+      throw new BatchRequestTooLong({
+        message: `Batch requests cannot be longer than ${MOST_BYTES} bytes.`,
+        $metadata: METADATA,
+      })
     }
     const Successful: object[] = []
     const Failed: BatchResultErrorEntry[] = []
     for (const { Id, MessageBody, DelaySeconds } of Entries) {
       try {
-        if (this.chance.strikes(this.habits.batchEntryFails)) Failed.push({ Id, SenderFault: false, Code: 'InternalError', Message: 'made by the simulator' })
+        if (this.chance.strikes(this.habits.batchEntryFails))
+          Failed.push({ Id, SenderFault: false, Code: 'InternalError', Message: 'made by the simulator' })
         else Successful.push({ Id, MessageId: queue.send(MessageBody, DelaySeconds).id })
       } catch (error) {
         Failed.push({ Id, SenderFault: true, Code: (error as Error).name, Message: (error as Error).message })

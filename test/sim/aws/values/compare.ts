@@ -59,7 +59,9 @@ export function isEqual(a: AttributeValue, b: AttributeValue): boolean {
 export function areEqual(a: Record<string, AttributeValue>, b: Record<string, AttributeValue>): boolean {
   if (a === b) return true
   const names = Object.keys(a)
-  return names.length === Object.keys(b).length && names.every((name) => b[name] !== undefined && isEqual(a[name]!, b[name]))
+  return (
+    names.length === Object.keys(b).length && names.every((name) => b[name] !== undefined && isEqual(a[name]!, b[name]))
+  )
 }
 
 /** The members of a set, each as a value of its own. */

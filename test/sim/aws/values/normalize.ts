@@ -15,12 +15,19 @@ export function normalize(value: AttributeValue, depth = 1): AttributeValue {
   }
   if (value.L || value.M) {
     // One level more than the deepest container: its members.
-    if (depth > DEEPEST) throw invalid('Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit')
-    return value.L ? { L: value.L.map((member) => normalize(member, depth + 1)) } : { M: normalizeAll(value.M!, depth + 1) }
+    if (depth > DEEPEST)
+      throw invalid(
+        'Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit',
+      )
+    return value.L
+      ? { L: value.L.map((member) => normalize(member, depth + 1)) }
+      : { M: normalizeAll(value.M!, depth + 1) }
   }
   if (value.SS || value.NS || value.BS) return normalSet(value)
-  if (value.NULL === false) throw invalid('One or more parameter values were invalid: Null attribute value types must have the value of true')
-  if (Object.keys(value).length === 0) throw invalid('Supplied AttributeValue is empty, must contain exactly one of the supported datatypes')
+  if (value.NULL === false)
+    throw invalid('One or more parameter values were invalid: Null attribute value types must have the value of true')
+  if (Object.keys(value).length === 0)
+    throw invalid('Supplied AttributeValue is empty, must contain exactly one of the supported datatypes')
   return value
 }
 
@@ -37,7 +44,9 @@ function normalSet(value: AttributeValue): AttributeValue {
   if (members.length === 0) throw invalid(`One or more parameter values were invalid: An ${kind} set  may not be empty`)
   if (members.some((member, i) => members.slice(0, i).some((other) => isEqual(member, other)))) {
     if (set.NS) throw invalid('Input collection contains duplicates')
-    throw invalid(`One or more parameter values were invalid: Input collection [${(set.SS ?? []).join(', ')}] contains duplicates`)
+    throw invalid(
+      `One or more parameter values were invalid: Input collection [${(set.SS ?? []).join(', ')}] contains duplicates`,
+    )
   }
   return set
 }

@@ -62,15 +62,21 @@ function checked(decimal: Decimal): Decimal {
   const digits = digitsOf(decimal).length
   const magnitude = decimal.exponent + digits - 1
   if (decimal.mantissa === 0n) return decimal
-  if (magnitude > LARGEST_EXPONENT) throw invalid('Number overflow. Attempting to store a number with magnitude larger than supported range')
-  if (magnitude < SMALLEST_EXPONENT) throw invalid('Number underflow. Attempting to store a number with magnitude smaller than supported range')
+  if (magnitude > LARGEST_EXPONENT)
+    throw invalid('Number overflow. Attempting to store a number with magnitude larger than supported range')
+  if (magnitude < SMALLEST_EXPONENT)
+    throw invalid('Number underflow. Attempting to store a number with magnitude smaller than supported range')
   if (digits > MOST_DIGITS) throw invalid('DynamoDB only supports precision up to 38 digits')
   return decimal
 }
 
 function aligned(a: Decimal, b: Decimal): [bigint, bigint, number] {
   const exponent = Math.min(a.exponent, b.exponent)
-  return [a.mantissa * 10n ** BigInt(a.exponent - exponent), b.mantissa * 10n ** BigInt(b.exponent - exponent), exponent]
+  return [
+    a.mantissa * 10n ** BigInt(a.exponent - exponent),
+    b.mantissa * 10n ** BigInt(b.exponent - exponent),
+    exponent,
+  ]
 }
 
 function write(decimal: Decimal): string {

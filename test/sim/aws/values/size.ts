@@ -20,7 +20,11 @@ function valueSize(value: AttributeValue): number {
   if (value.N !== undefined) return numberSize(value.N)
   if (value.B !== undefined) return value.B.byteLength
   if (value.L) return value.L.reduce((sum, member) => sum + valueSize(member) + MEMBER, CONTAINER)
-  if (value.M) return Object.entries(value.M).reduce((sum, [name, member]) => sum + Buffer.byteLength(name) + valueSize(member) + MEMBER, CONTAINER)
+  if (value.M)
+    return Object.entries(value.M).reduce(
+      (sum, [name, member]) => sum + Buffer.byteLength(name) + valueSize(member) + MEMBER,
+      CONTAINER,
+    )
   if (value.SS) return value.SS.reduce((sum, member) => sum + Buffer.byteLength(member), 0)
   if (value.NS) return value.NS.reduce((sum, member) => sum + numberSize(member), 0)
   if (value.BS) return value.BS.reduce((sum, member) => sum + member.byteLength, 0)

@@ -1,0 +1,48 @@
+import type { LimitSpec } from './limit.ts'
+import type { LimiterState } from './limiter.ts'
+import type { QueueEntry } from './queue.ts'
+import { roomFor } from './rate.ts'
+
+/** A limiter as an estimate needs it. `since`: when its slots were taken. */
+export interface Occupied extends LimiterState {
+  since: readonly number[]
+}
+
+/** When the last of these is likely to be let in, who are let in in this order; undefined where nothing is known of how long others stay. */
+export function expectedAt(
+  spec: LimitSpec,
+  state: Occupied,
+  line: readonly Pick<QueueEntry, 'cost'>[],
+  now: number,
+): number | undefined {
+  const byRate = roomForAll(spec, state, line, now)
+  const bySlot = slotFor(spec, state, line.length, now)
+  return bySlot === undefined ? undefined : Math.round(Math.max(byRate, bySlot))
+}
+
+/** Whole rates take whole periods; what is left goes by what the rate has room for. */
+function roomForAll(spec: LimitSpec, state: Occupied, line: readonly Pick<QueueEntry, 'cost'>[], now: number): number {
+  const { rate, perMs } = spec
+  if (rate === undefined) return roomFor(spec, state, 0, now)
+  const needed = line.reduce((sum, { cost }) => sum + Math.min(cost, rate), 0)
+  const periods = Math.max(0, Math.ceil(needed / rate) - 1)
+  return roomFor(spec, state, needed - periods * rate, now) + periods * perMs!
+}
+
+/** Slots are free when those inside are likely to have left, and again as often as others have been in them. */
+function slotFor(
+  { concurrency }: LimitSpec,
+  { since, heldMs, restUntil = 0 }: Occupied,
+  place: number,
+  now: number,
+): number | undefined {
+  const from = Math.max(now, restUntil)
+  const inside = since
+  if (concurrency === undefined || inside.length + place <= concurrency) return from
+  if (heldMs === undefined) return undefined
+  const leaving = inside.map((at) => Math.max(from, at + heldMs)).toSorted((a, b) => a - b)
+  // More may be inside than a lower limit allows: nobody comes for the first of them.
+  const tooMany = Math.max(0, inside.length - concurrency)
+  const slots = [...Array<number>(concurrency - (inside.length - tooMany)).fill(from), ...leaving.slice(tooMany)]
+  return slots[(place - 1) % concurrency]! + Math.floor((place - 1) / concurrency) * heldMs
+}
