@@ -34,7 +34,7 @@ import { Steps } from './steps.ts'
 import { Turns } from './turns.ts'
 import { Visit } from './visit.ts'
 import { Waits } from './waits.ts'
-import { type BodyState, runBody, sharedWith } from './workflow-body.ts'
+import { type BodyState, runBody, sharedWith } from './workflow-code.ts'
 
 export interface RunnerOptions {
   lease: { owner: string; ms: number }

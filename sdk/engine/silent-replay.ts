@@ -5,7 +5,7 @@ import type { AnyWorkflow } from '../workflow.ts'
 import { inputOf } from './input-of.ts'
 import { beginOf, Journal } from './journal.ts'
 import { Replay } from './replay.ts'
-import { runBody, runInfo } from './workflow-body.ts'
+import { runBody, runInfo } from './workflow-code.ts'
 
 const silent = () => {}
 

@@ -16,7 +16,7 @@ import { changeKey } from './journal.ts'
 import { Mailbox, type SignalMessage } from './mailbox.ts'
 import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
-import { refusalOfTask, taskOf } from './task-dispatch.ts'
+import { refusalOfTask, taskOf } from './tasks.ts'
 import type { Visit } from './visit.ts'
 
 type RequestOf<K extends Request['kind']> = Extract<Request, { kind: K }>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
-import { oneInside } from './one-inside.ts'
+import { oneInside } from './one-holder.ts'
 
 test.each(['terminate', 'cancel'] as const)(
   'a run whose step was let in, and that is told to %s before it has heard of it, gives the place to the next',

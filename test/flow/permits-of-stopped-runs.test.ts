@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { limit, Registry, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
-import { oneInside } from './one-inside.ts'
+import { oneInside } from './one-holder.ts'
 
 /** One is inside; behind it stand a few steps of one run, and behind those the step of another. The one inside leaves, and something happens to the run before it has heard of its turn. */
 test.each(['terminated', 'paused'] as const)(
