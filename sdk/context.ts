@@ -31,16 +31,13 @@ export interface Context<I = any> {
   sleepUntil(name: string, date: Date | string | number): Promise<void>
 
   /** The next request of this name, in the order they were asked. Whoever asked waits for `reply`; `undefined` when the timeout passes first. */
-  waitFor<P, R>(
-    request: AnyRequest<P, R>,
-    options: WaitOptions & { timeout: Duration },
-  ): Promise<Asked<P, R> | undefined>
+  waitFor<P, R>(request: AnyRequest<P, R>, options: WaitOptions & Deadline): Promise<Asked<P, R> | undefined>
   waitFor<P, R>(request: AnyRequest<P, R>, options?: WaitOptions): Promise<Asked<P, R>>
   /**
    * The payload of the oldest signal of this name that was not consumed, also of one sent before the wait. It is `true` for a signal
    * that carries nothing, and `undefined` only when the timeout passes first.
    */
-  waitFor<T>(signal: AnySignal<T>, options: WaitOptions & { timeout: Duration }): Promise<Received<T> | undefined>
+  waitFor<T>(signal: AnySignal<T>, options: WaitOptions & Deadline): Promise<Received<T> | undefined>
   waitFor<T>(signal: AnySignal<T>, options?: WaitOptions): Promise<Received<T>>
 
   /**
@@ -175,8 +172,14 @@ export interface TaskOptions {
 }
 
 export interface WaitOptions {
+  /** How long to wait. */
   timeout?: Duration
+  /** Until when to wait, as a Date or milliseconds since 1970: instead of `timeout`. The wait ends at once if it has passed. */
+  until?: Date | number
 }
+
+/** A wait that ends without its signal, and then gives `undefined`. */
+type Deadline = { timeout: Duration } | { until: Date | number }
 
 /** What a wait for a signal gives. A signal that carries nothing gives `true`, because `undefined` means the timeout. */
 export type Received<T> = undefined extends T ? Exclude<T, undefined> | true : T

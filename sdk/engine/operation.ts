@@ -12,10 +12,13 @@ export type Request =
   | StepRequest
   /** `until` for a point in time, `ms` for a duration. */
   | { kind: 'sleep'; until?: number; ms?: number }
-  | { kind: 'wait'; signal: AnySignal | AnyRequest; ms?: number }
+  /** The same for its timeout, if it has one. */
+  | { kind: 'wait'; signal: AnySignal | AnyRequest; until?: number | undefined; ms?: number | undefined }
   | CallbackRequest
   | { kind: 'child'; workflow: AnyWorkflow; input: unknown; options: ChildOptions }
   | { kind: 'task'; type: string; input: unknown; policy: TaskPolicy; limit?: PermitRequest | undefined }
+
+export type RequestOf<K extends Request['kind']> = Extract<Request, { kind: K }>
 
 export interface StepRequest {
   kind: 'step'

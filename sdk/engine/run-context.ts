@@ -189,11 +189,8 @@ export class RunContext implements Context {
       throw new FatalError(
         `the workflow says which signals it waits for, and '${signal.name}' is none of them: ${declared.join(', ') || 'none'}. Add it to the workflow's \`signals\``,
       )
-    const ms =
-      options.timeout === undefined
-        ? undefined
-        : milliseconds(options.timeout, `the timeout of the wait for '${signal.name}'`)
-    return this.replay.call(this.path, signal.name, { kind: 'wait', signal, ms }, false, this.branch).promise
+    const request = { kind: 'wait', signal, ...waitTimeout(signal.name, options, this.replay.now) } as const
+    return this.replay.call(this.path, signal.name, request, false, this.branch).promise
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the interface's overloads carry the types
@@ -297,6 +294,15 @@ export class RunContext implements Context {
   inside(name: string, isCleanUp = this.isCleanUp, branch = this.branch): RunContext {
     return new RunContext(this.shared, `${this.path}${escapeName(name)}/`, isCleanUp, branch)
   }
+}
+
+/** When a wait for a signal ends without one: after a duration, or at a point in time. */
+function waitTimeout(signal: string, { timeout, until }: WaitOptions, now: number): { ms?: number; until?: number } {
+  const what = `the wait for '${signal}'`
+  if (timeout !== undefined && until !== undefined)
+    throw new InvalidInputError(`${what} has a \`timeout\` and an \`until\`; give one of them`)
+  if (timeout !== undefined) return { ms: milliseconds(timeout, `the timeout of ${what}`) }
+  return until === undefined ? {} : { until: pointInTime(until, now, `the \`until\` of ${what}`) }
 }
 
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : typeof value)
