@@ -65,6 +65,7 @@ describe('types are inferred end to end', () => {
       expectTypeOf(await ctx.step('b', async () => ({ x: 'y' }))).toEqualTypeOf<{ x: string }>()
       expectTypeOf(await ctx.waitFor(approved)).toEqualTypeOf<{ by: string }>()
       expectTypeOf(await ctx.waitFor(approved, { timeout: '1h' })).toEqualTypeOf<{ by: string } | undefined>()
+      expectTypeOf(await ctx.waitFor(approved, { until: new Date() })).toEqualTypeOf<{ by: string } | undefined>()
       expectTypeOf(await ctx.until('u', () => 'x' as string | undefined, { every: '1m' })).toEqualTypeOf<string>()
       expectTypeOf(await ctx.until('u', async () => true as boolean, { every: '1m', timeout: '1h' })).toEqualTypeOf<
         true | undefined
@@ -86,6 +87,7 @@ describe('types are inferred end to end', () => {
       expectTypeOf(asked.payload).toEqualTypeOf<{ since: Date }>()
       expectTypeOf(asked.reply).parameters.toEqualTypeOf<[value: { cents: string }]>()
       expectTypeOf(await ctx.waitFor(price, { timeout: '1h' })).toEqualTypeOf<typeof asked | undefined>()
+      expectTypeOf(await ctx.waitFor(price, { until: 0 })).toEqualTypeOf<typeof asked | undefined>()
       expectTypeOf((await ctx.waitFor(plain)).payload).toEqualTypeOf<string>()
       ;(await ctx.waitFor(ping)).reply()
       // @ts-expect-error a reply that does not fit does not compile
