@@ -4,7 +4,7 @@ import { escapeName } from '../base/names.ts'
 import { Journal } from '../engine/journal.ts'
 import type { Operation } from '../engine/operation.ts'
 import { Replay } from '../engine/replay.ts'
-import { runBody } from '../engine/workflow-code.ts'
+import { startCode } from '../engine/workflow-code.ts'
 import { hasEnded, type RunRecord } from '../ports/run.ts'
 import { workflow } from '../workflow.ts'
 import { type Node, nodesOf } from './graph.ts'
@@ -54,7 +54,7 @@ async function watch(definition: Definition, run: RunRecord, replay: Replay, tra
   const silent = () => {}
   const { id, workflow: name, version, tags, attempt, generation } = run
   const watched = workflow(definition.name, (ctx, input) => interpret(ctx, definition, input, parts, trace))
-  await runBody(watched, run.input, replay, {
+  await startCode(watched, run.input, replay, {
     info: { runId: id, workflow: name, version, tags, attempt, generation },
     log: { debug: silent, info: silent, warn: silent, error: silent },
     compensations: [],

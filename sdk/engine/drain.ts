@@ -4,16 +4,16 @@ import type { Starts } from './starts.ts'
 import type { Steps } from './steps.ts'
 import type { Visit } from './visit.ts'
 
-/** No step is started in the last seconds before the deadline, and none is waited for in the very last. */
+/** In the last seconds before its deadline a runner begins no step; in the very last second it waits for none. */
 const STOP_STARTING_MS = 5_000
 const LET_GO_MS = 1_000
 
-/** Why nothing new begins in this visit, and when it is over. */
+/** Why nothing new begins in this visit, and when the visit is over. */
 export interface Stop {
-  /** What the code asks for from now on waits for the next visit. */
-  readonly opensNothing: boolean
-  /** Where the run has to queue; otherwise another runner goes on with it. */
-  readonly place?: QueuePlace
+  /** False: what the code asks for from now on is opened by the next visit. */
+  readonly mayOpen: boolean
+  /** Where the run has to queue. Without it another runner goes on with the run. */
+  readonly queueAt?: QueuePlace
   /** All bodies have ended, or there is no time left for them. */
   isOver(): boolean
 }
@@ -32,28 +32,28 @@ export class Drain {
     this.starts = starts
   }
 
-  /** Looks whether the run was paused, unless this process has looked a moment ago. */
-  look(): Promise<void> | undefined {
-    return this.pauses.look()
+  /** Reads whether the run was paused, unless this process has read it within the last seconds. */
+  refresh(): Promise<void> | undefined {
+    return this.pauses.refresh()
   }
 
-  /** Why the visit has to stop, if it has to. A run that is paused leaves the queues of its steps to others. */
+  /** Why the visit has to stop, if it has to. The steps of a paused run leave their queues. */
   check(): Stop | undefined {
     const { visit, steps, starts } = this
-    const place = this.pauses.placeOf(visit)
-    if (place) {
-      starts.stepBack()
-      return { opensNothing: true, place, isOver: () => (steps.areRunning ? this.mustLetGo : !steps.haveReported) }
+    const queueAt = this.pauses.placeOf(visit)
+    if (queueAt) {
+      starts.leaveQueues()
+      return { mayOpen: false, queueAt, isOver: () => (steps.areRunning ? this.mustLetGo : !steps.haveReported) }
     }
     if (visit.options.deadline === undefined || visit.timeLeft() > STOP_STARTING_MS) return undefined
-    return { opensNothing: false, isOver: () => (steps.areRunning ? this.mustLetGo : starts.any || starts.areToAsk) }
+    return { mayOpen: true, isOver: () => (steps.areRunning ? this.mustLetGo : starts.any || starts.hasRequests) }
   }
 
-  /** A timer that is this close is waited for here. */
+  /** The timer is so close that this runner waits for it, instead of suspending the run. */
   waitsFor(due: number | undefined, stop: Stop | undefined): boolean {
     const { world, permits } = this.visit
     if (due === undefined || due > Math.max(world.clock.now() + world.inlineWaitMs, permits.staysUntil)) return false
-    return this.visit.timeLeft() > LET_GO_MS && !stop?.opensNothing
+    return this.visit.timeLeft() > LET_GO_MS && stop?.mayOpen !== false
   }
 
   /** This process stood still past its deadline, so how long a body has run says nothing of how long it takes. */
@@ -66,7 +66,7 @@ export class Drain {
     return this.visit.timeLeft() <= LET_GO_MS
   }
 
-  /** When bodies that still run are cut off. */
+  /** When this runner cuts off the bodies that still run. */
   get lastMoment(): number {
     const { deadline } = this.visit.options
     return deadline === undefined ? Number.POSITIVE_INFINITY : deadline - LET_GO_MS

@@ -32,8 +32,8 @@ export interface FlowControl {
 }
 
 export interface KnownPauses {
-  /** Looks which pauses there are, unless this process has looked a moment ago. */
-  look(): Promise<void> | undefined
+  /** Reads the pauses in force, unless this process has read them within the last seconds. */
+  refresh(): Promise<void> | undefined
   /** Where the run has to queue, if it is paused now. */
   placeOf(visit: Visit): QueuePlace | undefined
 }
@@ -67,8 +67,8 @@ export interface Permits {
   release(operation: Operation): void
   /** All that the run may hold or wait for. `begun`: except what was begun elsewhere and goes on. */
   releaseAll(into: FrameBuffer, except?: 'begun elsewhere'): void
-  /** Nothing begins now: requests that wait are withdrawn, for others to go first, and are made again later. */
-  stepBack(): void
+  /** Nothing begins now: requests that wait are withdrawn, so that other runs go first, and are made again later. */
+  leaveQueues(): void
   /** The service behind a limit asked for a rest. */
   coolDown(operation: Operation, limit: LimitOfStep, ms: number): void
   /** What a task that ends while its run stands still gives back. */
@@ -78,12 +78,12 @@ export interface Permits {
 
   /** Until then this visit waits for a permit that it would be too late for in another one. */
   readonly staysUntil: number
-  /** Something has come from outside: it may be a grant. */
-  lookAgain(): void
+  /** A message has come, which may be a grant. */
+  checkGrants(): void
   /** Requests are to be made, or those of earlier visits to be looked up. */
-  readonly areToAsk: boolean
-  /** Looks them up, and puts new ones into the buffer. */
-  ask(): Promise<void>
+  readonly hasRequests: boolean
+  /** Looks requests of earlier visits up, and puts new ones into the buffer. */
+  sendRequests(): Promise<void>
   /** What a commit was granted. */
   granted(permits: readonly GrantedPermit[]): void
 }

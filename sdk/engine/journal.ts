@@ -119,8 +119,8 @@ export class Journal {
     this.isJustRetried = last?.events.at(-1)?.type === 'run.retried'
   }
 
-  /** See `Replay.letGo`. */
-  letGo(): void {
+  /** See `Replay.free`. */
+  free(): void {
     this.facts.clear()
     this.deliveries.length = 0
     this.times.length = 0

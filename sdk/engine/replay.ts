@@ -280,10 +280,10 @@ export class Replay {
    * Nobody looks at it any more. Until the next full collection something may still hold on to it (code that waits for ever,
    * an older one of its kind), and must not hold on to thousands of promises and events along with it.
    */
-  letGo(): void {
+  free(): void {
     this.operations.clear()
     this.fresh = []
-    this.journal.letGo()
+    this.journal.free()
   }
 
   /** The code waits and there is nothing of ours that it could wait for. */

@@ -1,8 +1,8 @@
 /**
  * The run loop. What it keeps true, and what the tests cite:
  *
- * I1 Append-once. A run's journal is a log of frames; each slot is written once. Losing a slot means that another runner
- *    moved the run on: stop.
+ * I1 Append-once. A run's journal is a log of frames; each slot is written once. Losing a slot means that another
+ *    runner moved the run on: stop.
  * I2 Deterministic replay. Code sees its input and journaled events, one per turn, in journal order. An operation is
  *    known by scope path and name, never by when it was called.
  * I3 Commit before effect. No step body, message, timer or child starts before everything the code has seen is durable.
@@ -22,33 +22,16 @@ import { InvalidInputError } from '../base/errors.ts'
 import type { CommitResult } from '../ports/commit.ts'
 import type { World } from '../ports/world.ts'
 import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
-import type { AddCaller } from './call-sites.ts'
 import { deadly, type RunOutcome } from './closing.ts'
+import { statusOf } from './described-waits.ts'
 import { Drain, type Stop } from './drain.ts'
-import { findWorkflow } from './find-workflow.ts'
-import { inputOf } from './input-of.ts'
-import type { StepBody } from './run-context.ts'
 import { running, watchStrays } from './running.ts'
 import { Starts } from './starts.ts'
 import { Steps } from './steps.ts'
 import { Turns } from './turns.ts'
-import { Visit } from './visit.ts'
+import { type RunnerOptions, Visit } from './visit.ts'
 import { Waits } from './waits.ts'
-import { type BodyState, runBody, sharedWith } from './workflow-code.ts'
-
-export interface RunnerOptions {
-  lease: { owner: string; ms: number }
-  /** When this runner must have released the run, as epoch milliseconds. */
-  deadline?: number
-  /** How many runners in a row may die of the run, or run out of time, without progress, before it is parked. Default 10. */
-  mostDeaths?: number
-  /** How long a run whose code is not here is left to other runners. Default 0. */
-  unknownDelayMs?: number
-  /** Replaces the bodies of steps, by name; for tests. */
-  stubs?: ReadonlyMap<string, StepBody>
-  /** Makes the stacks of failed steps show the lines that called `ctx.step`. */
-  traceCall?: () => AddCaller
-}
+import { type CodeState, findWorkflow, inputOf, sharedWith, startCode } from './workflow-code.ts'
 
 const MOST_DEATHS = 10
 const SUPERSEDED: RunOutcome = { status: 'superseded' }
@@ -60,43 +43,42 @@ export async function runOnce(
   runId: string,
   options: RunnerOptions,
 ): Promise<RunOutcome> {
-  const looking = world.flow.pauses(world).look()
-  const askedAt = world.clock.now()
-  const claimed = await world.store.claim(runId, options.lease)
-  if (looking) await looking
-  if (!claimed) return { status: 'skipped' }
+  const visit = await Visit.claim(world, runId, options)
+  if (!visit) return { status: 'skipped' }
   watchStrays()
-  // A runner may itself have been called from a step's body; what it runs is not inside that step.
-  const whose = { runId, workflow: claimed.run.workflow, log: world.log }
-  const visit = new Visit(world, claimed, options, askedAt)
-  const outcome = await running.run(whose, () => go(visit, workflows)).finally(() => visit.close())
-  if (outcome.status === 'superseded') await giveBack(visit)
+  // This runner may itself have been called from a step's body. The run that it takes is not inside that step.
+  const owner = { runId, workflow: visit.run.workflow, log: world.log }
+  const outcome = await running.run(owner, () => beginVisit(visit, workflows)).finally(() => visit.close())
+  if (outcome.status === 'superseded') await releaseLease(visit)
   return outcome
 }
 
-/** A visit that lost only a slot, to a runner that should have been dead, still holds the lease: it hands the run on. */
-async function giveBack({ world, run: { id, epoch } }: Visit): Promise<void> {
+/** A runner that only lost a slot, to one that should have been dead, still holds the lease: it hands the run on. */
+async function releaseLease({ world, run: { id, epoch } }: Visit): Promise<void> {
   const result = await world.store.commit({ runId: id, epoch, next: { kind: 'release', noProgress: true } })
   if (result.ok) await world.wakeups.send(result.wakes)
 }
 
-async function go(visit: Visit, workflows: WorkflowSource): Promise<RunOutcome> {
+/** What comes before the workflow code: effects of a runner that died, admission, the code itself and its input. */
+async function beginVisit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcome> {
   const { world, run, claimed, closing, options } = visit
-  // A runner before this one may have died between the last frame and closing the run.
+  // The runner before this one may have died between the last frame and closing the run.
   if (claimed.recovered) closing.resendLostEffects(claimed.lastGoodEpoch)
   if (visit.journal.terminal) return closing.end(visit.journal.terminal)
   const { deaths } = claimed
   if (deaths >= (options.mostDeaths ?? MOST_DEATHS)) return closing.park(deadly(run, deaths))
-  const refused = await world.flow.admit(visit, workflows)
-  if (refused) return refused
+  const notAdmitted = await world.flow.admit(visit, workflows)
+  if (notAdmitted) return notAdmitted
   const workflow = await findWorkflow(run, workflows)
   if (workflow instanceof Error) return closing.leaveToOthers(workflow, options.unknownDelayMs)
   const input = await inputOf(run, workflow)
   if (input.ok) return new RunLoop(visit, workflow, workflows).run(input.value)
-  const why = `the input of run '${run.id}' no longer fits the schema of workflow '${workflow.name}'. The run is stuck, and nothing is lost: let the schema accept what it accepted before, deploy, and retry the run`
-  return closing.park(new InvalidInputError(why, input.problems))
+  const why = `the input of run '${run.id}' no longer fits the schema of workflow '${workflow.name}'`
+  const what = 'let the schema accept what it accepted before, deploy, and retry the run'
+  return closing.park(new InvalidInputError(`${why}. The run is stuck, and nothing is lost: ${what}`, input.problems))
 }
 
+/** Runs the workflow code from turn to turn, until the run ends, waits, or has to leave this runner. */
 class RunLoop {
   private readonly visit: Visit
   private readonly workflow: AnyWorkflow
@@ -105,7 +87,7 @@ class RunLoop {
   private readonly steps: Steps
   private readonly turns: Turns
   private readonly drain: Drain
-  private body!: BodyState
+  private code!: CodeState
 
   constructor(visit: Visit, workflow: AnyWorkflow, workflows: WorkflowSource) {
     this.visit = visit
@@ -118,54 +100,62 @@ class RunLoop {
   }
 
   async run(input: unknown): Promise<RunOutcome> {
+    const { replay, claimed } = this.visit
     try {
-      this.body = await runBody(this.workflow, input, this.visit.replay, sharedWith(this.visit))
-      this.waits.receive([...this.visit.replay.takeReturned(), ...this.visit.claimed.inbox])
+      this.code = await startCode(this.workflow, input, replay, sharedWith(this.visit))
+      this.waits.receive([...replay.takeReturned(), ...claimed.inbox])
       return await this.loop()
     } finally {
       this.steps.abandon('the runner has let go of this run')
     }
   }
 
+  /** One time round: open what the code asks for, deliver what has happened, commit, begin step bodies, wait. */
   private async loop(): Promise<RunOutcome> {
-    const { visit, steps, starts, waits, drain } = this
+    const { visit, steps, starts, waits, turns, drain } = this
     const { replay, closing, buffer, lease } = visit
     for (;;) {
       if (replay.violation) return closing.park(replay.violation)
       if (replay.end) return this.finish()
-      const looking = drain.look()
-      if (looking) await looking
+      const refreshing = drain.refresh()
+      if (refreshing) await refreshing
+      // Whether the run has to leave this runner soon. Then no body begins, and the visit is over once all have ended.
       const stop = drain.check()
       if (stop?.isOver()) return this.handOver(stop)
-      const opening = stop?.opensNothing ? undefined : this.turns.open()
+      const mayOpen = stop?.mayOpen !== false
+      const opening = mayOpen ? turns.open() : undefined
       if (opening) await opening
       if (waits.refusal) return this.saveAndPark(waits.refusal)
-      const delivering = this.turns.deliverAll()
+      const delivering = turns.deliverAll()
       if (delivering && (await delivering)) continue
       if (lease.isLost) return SUPERSEDED
       if (replay.violation) continue
       if (replay.pending === 0) return closing.park(replay.foreignAwait())
-      if (!stop?.opensNothing) steps.queueDue()
+      if (mayOpen) steps.queueDue()
       if (stop?.isOver()) continue
       if (!stop) {
-        if (starts.areToAsk && !(await starts.ask())) return SUPERSEDED
+        // Some steps must not begin before another party agrees. `sendRequests` asks, with at most a few commits.
+        if (starts.hasRequests && !(await starts.sendRequests())) return SUPERSEDED
         steps.announce()
       }
-      // In the very last seconds this runner does not wait for a timer either: another one will.
-      const stays = steps.areRunning || drain.waitsFor(waits.nextDue(), stop)
-      // I3: everything seen is durable before the first body begins. And nothing seen is kept back while the loop waits.
-      if (buffer.isDirty && ((!stop && starts.any) || stays) && !visit.keeps(await buffer.save())) return SUPERSEDED
+      // Near the deadline this runner does not wait for a timer either: another one will.
+      const waitsHere = steps.areRunning || drain.waitsFor(waits.nextDue(), stop)
+      // I3: all that the code has seen is durable before the first body begins, and while the loop waits.
+      const mustSave = buffer.isDirty && ((!stop && starts.any) || waitsHere)
+      if (mustSave && !visit.keeps(await buffer.save())) return SUPERSEDED
       if (!stop && starts.any) {
-        // A process that stood still first makes sure that the run is still its own (I7).
+        // After standing still, this process first makes sure that the run is still its own (I7).
         if (lease.mayHaveRunOut && !(await lease.renewUntilYoung())) return SUPERSEDED
         steps.begin()
       }
-      if (!stop && starts.areToAsk) continue
-      if (steps.areRunning || stays) {
+      // A step came too late for what it was granted, and has to ask again. That takes a process that stood still, each
+      // time, and each time round commits or reads: it cannot spin.
+      if (!stop && starts.hasRequests) continue
+      if (waitsHere || steps.areRunning) {
         if (buffer.isDirty) continue
-        // Most bodies have ended by then; the others are worth a timer.
+        // Most bodies have ended when the microtasks have run. A timer is set for the others.
         if (!steps.haveReported) await microtasksAreDone()
-        if (!steps.haveReported) await this.nextEvent(stop)
+        if (!steps.haveReported) await this.nextEvent(mayOpen)
         if (lease.isLost) return SUPERSEDED
         continue
       }
@@ -176,48 +166,42 @@ class RunLoop {
     }
   }
 
-  /** Until a body reports, a timer is due, something comes from outside, or the lease wants renewing. */
-  private async nextEvent(stop: Stop | undefined): Promise<void> {
+  /** Waits until a body reports, a timer is due, a message comes, or the lease has to be renewed. */
+  private async nextEvent(watchesTimers: boolean): Promise<void> {
     const { inbox, lease, waker, replay } = this.visit
     if (replay.violation || inbox.isStale) return
-    const due = stop?.opensNothing ? undefined : this.waits.nextDue()
+    const due = watchesTimers ? this.waits.nextDue() : undefined
     await waker.sleep(Math.min(due ?? Number.POSITIVE_INFINITY, lease.renewAt, this.drain.lastMoment))
     await lease.renewIfDue()
   }
 
+  /** I6: the store refuses if something has come that this loop has not seen. */
   private async suspend(): Promise<CommitResult> {
     const waitingFor = this.waits.describe()
-    const onlyTimers = waitingFor.every(
-      ({ kind }) => kind === 'sleep' || kind === 'retry' || kind === 'pause' || kind === 'until',
-    )
-    const status = onlyTimers ? 'sleeping' : 'waiting'
-    return this.visit.buffer.commit({
-      kind: 'suspend',
-      status,
-      wakeAt: this.waits.nextDue(),
-      waitingFor,
-      seen: this.visit.inbox.seen,
-    })
+    const { buffer, inbox } = this.visit
+    const status = statusOf(waitingFor)
+    return buffer.commit({ kind: 'suspend', status, wakeAt: this.waits.nextDue(), waitingFor, seen: inbox.seen })
   }
 
   private finish(): Promise<RunOutcome> {
-    return this.visit.closing.finish(this.workflow, this.waits, this.body.compensated)
+    return this.visit.closing.finish(this.workflow, this.waits, this.code.compensated)
   }
 
-  /** What has happened stands: parking alone would forget it, and steps would run again. */
+  /** What has happened is saved: parking alone would forget it, and steps would run again. */
   private async saveAndPark(why: Error): Promise<RunOutcome> {
-    if (this.visit.buffer.isDirty && !this.visit.keeps(await this.visit.buffer.save())) return SUPERSEDED
-    return this.visit.closing.park(why)
+    const { buffer, closing } = this.visit
+    if (buffer.isDirty && !this.visit.keeps(await buffer.save())) return SUPERSEDED
+    return closing.park(why)
   }
 
   private async handOver(stop: Stop): Promise<RunOutcome> {
     const { closing, replay, world, begunAt } = this.visit
     if (!this.drain.isLate) this.steps.cutOff(world.clock.now() - begunAt)
-    // One turn each, as ever: the first may be the end of the code, and then the others were never heard of.
+    // Each report gets its own turn, as always. The first may be the end of the code; then the others do not count.
     await this.turns.deliverSettled()
     if (replay.violation) return closing.park(replay.violation)
     if (replay.end) return this.finish()
-    if (stop.place) return closing.queue(this.waits.describe(), stop.place)
+    if (stop.queueAt) return closing.queue(this.waits.describe(), stop.queueAt)
     this.steps.abandon('the runner has to stop; the step will run again elsewhere')
     return closing.release(this.waits.rounds(), this.steps.haveAsked)
   }

@@ -2,10 +2,9 @@ import type { Frame } from '../base/events.ts'
 import { decode } from '../base/values.ts'
 import type { RunRecord } from '../ports/run.ts'
 import type { AnyWorkflow } from '../workflow.ts'
-import { inputOf } from './input-of.ts'
 import { beginOf, Journal } from './journal.ts'
 import { Replay } from './replay.ts'
-import { runBody, runInfo } from './workflow-code.ts'
+import { inputOf, runInfo, startCode } from './workflow-code.ts'
 
 const silent = () => {}
 
@@ -25,7 +24,7 @@ export async function replaySilently(
   const input = await inputOf(run, workflow)
   // The input was accepted once. If today's schema refuses it, the code is still shown what came.
   const value = input.ok ? input.value : decode(run.input)
-  await runBody(workflow, value, replay, {
+  await startCode(workflow, value, replay, {
     info: runInfo(run),
     log: { debug: silent, info: silent, warn: silent, error: silent },
     compensations: [],

@@ -1,10 +1,10 @@
 import type { Operation } from './operation.ts'
 import type { Visit } from './visit.ts'
 
-/** A permit that was for a moment that has passed is asked for again, and not for ever. */
-const MOST_ROUNDS = 5
+/** A commit may grant a permit for a moment that has passed by then. It is requested again this often in one go. */
+const MOST_REQUESTS = 5
 
-/** The queue between "ready" and "begin". Limited operations get their permit here; the others pass through. */
+/** The operations between "ready" and "begin". Those with a limit get their permit here; the others pass through. */
 export class Starts {
   private readonly visit: Visit
   private ready: Operation[] = []
@@ -18,9 +18,9 @@ export class Starts {
     return this.ready.length > 0
   }
 
-  /** Operations that need a permit and have not asked. */
-  get areToAsk(): boolean {
-    return this.visit.permits.areToAsk
+  /** Some operations need a permit and have not requested it. */
+  get hasRequests(): boolean {
+    return this.visit.permits.hasRequests
   }
 
   get waiting(): readonly Operation[] {
@@ -41,21 +41,24 @@ export class Starts {
     this.ready = this.ready.filter((operation) => !isDropped(operation))
   }
 
-  /** Something has come from outside: it may be a permit. */
-  lookAgain(): void {
-    this.visit.permits.lookAgain()
+  /** A message has come, which may be a grant. */
+  checkGrants(): void {
+    this.visit.permits.checkGrants()
   }
 
-  /** Nothing begins now, and what waits for a permit leaves its place to others. */
-  stepBack(): void {
-    this.visit.permits.stepBack()
+  /** Nothing begins now. Operations that wait for a permit leave their queues, so that other runs go first. */
+  leaveQueues(): void {
+    this.visit.permits.leaveQueues()
   }
 
-  /** Asks with a commit: what the run may hold is in its journal before it holds it. False: another runner has the run. */
-  async ask(): Promise<boolean> {
+  /**
+   * Sends requests for permits, with a commit: what the run may hold is in its journal before it holds it. At most
+   * `MOST_REQUESTS` commits; requests that are left over are sent the next time. False: another runner has the run.
+   */
+  async sendRequests(): Promise<boolean> {
     const { permits, buffer } = this.visit
-    for (let round = 0; permits.areToAsk && round < MOST_ROUNDS; round++) {
-      await permits.ask()
+    for (let sent = 0; permits.hasRequests && sent < MOST_REQUESTS; sent++) {
+      await permits.sendRequests()
       if (buffer.isDirty && !this.visit.keeps(await buffer.save())) return false
     }
     return true

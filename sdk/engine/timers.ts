@@ -97,9 +97,7 @@ export class Timers {
     const opened = operation.facts?.opened as EventOf<'wait.started' | 'callback.created'> | undefined
     const deadline = opened ? opened.until : ms === undefined ? until : this.clock.now() + ms
     if (!opened)
-      this.buffer.add(
-        eventOf({ ...(deadline !== undefined && { until: deadline }), ...(ms !== undefined && { ms }) }),
-      )
+      this.buffer.add(eventOf({ ...(deadline !== undefined && { until: deadline }), ...(ms !== undefined && { ms }) }))
     else if (opened.ms !== undefined || ms !== undefined) this.changes.report(operation, 'timeout', opened.ms, ms)
     else this.changes.report(operation, 'until', opened.until, until)
     if (deadline !== undefined) this.set(operation, deadline)

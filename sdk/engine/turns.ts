@@ -94,7 +94,7 @@ export class Turns {
 
   private async readInbox(): Promise<void> {
     this.waits.receive(await this.visit.inbox.read())
-    this.starts.lookAgain()
+    this.starts.checkGrants()
   }
 
   private stop(): void {

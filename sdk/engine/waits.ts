@@ -11,7 +11,7 @@ import { Tasks } from './tasks.ts'
 import { Timers } from './timers.ts'
 import type { Visit } from './visit.ts'
 
-/** Everything a run waits for that is not a step's body: it opens waits, and turns messages and due timers into deliveries. */
+/** What a run waits for except step bodies. It opens waits, and turns messages and due timers into deliveries. */
 export class Waits {
   private readonly visit: Visit
   private readonly timers: Timers

@@ -1,25 +1,50 @@
-import { asError } from '../base/errors.ts'
+import { asError, UnknownWorkflowError } from '../base/errors.ts'
+import { type Validated, validate, validateEach } from '../base/schema.ts'
+import { decode } from '../base/values.ts'
 import type { RunInfo } from '../context.ts'
 import type { RunRecord } from '../ports/run.ts'
 import { COMPENSATIONS } from '../views/undone-work.ts'
-import type { AnyWorkflow } from '../workflow.ts'
+import type { AnyWorkflow, WorkflowSource } from '../workflow.ts'
 import type { Replay } from './replay.ts'
 import { RunContext, replayAwareLogger, type Shared } from './run-context.ts'
 import type { Visit } from './visit.ts'
 
-export interface BodyState {
-  /** Undos have begun: the steps before the failure no longer stand, so the run cannot simply go on. */
+/** The code of a run. Only a missing workflow is returned; where the store cannot answer, its error is thrown. */
+export async function findWorkflow(
+  run: RunRecord,
+  workflows: WorkflowSource,
+): Promise<AnyWorkflow | UnknownWorkflowError> {
+  try {
+    return await workflows.exact(run.workflow, run.version)
+  } catch (error) {
+    if (error instanceof UnknownWorkflowError) return error
+    throw error
+  }
+}
+
+/** The input was parsed when it was accepted, so it is the same at every visit. Runs of format 1 parse it every time. */
+export async function inputOf(
+  { format, reparse, input, parsed }: RunRecord,
+  { options }: AnyWorkflow,
+): Promise<Validated<unknown>> {
+  if (reparse && options.batch) return validateEach(options.input, decode(input) as unknown[])
+  if (format === 1 || reparse) return validate(options.input, decode(input))
+  return { ok: true, value: decode(parsed ?? input) }
+}
+
+export interface CodeState {
+  /** Compensations have begun: the steps before the failure no longer stand, so the run cannot simply go on. */
   compensated: boolean
 }
 
 /** Starts the workflow function on a fresh context and takes it through the journal. */
-export async function runBody(
+export async function startCode(
   workflow: AnyWorkflow,
   input: unknown,
   replay: Replay,
   shared: Omit<Shared, 'replay'>,
-): Promise<BodyState> {
-  const state: BodyState = { compensated: false }
+): Promise<CodeState> {
+  const state: CodeState = { compensated: false }
   const ctx = new RunContext({ ...shared, replay, signals: workflow.options.signals })
   await replay.begin(async () => {
     try {
@@ -36,7 +61,7 @@ export async function runBody(
   return state
 }
 
-/** An undo that gives up does not keep the others from running: a half-undone order is worse than a noisy one. */
+/** A compensation that fails does not keep the others from running: a half-undone order is worse than a noisy one. */
 async function compensate(ctx: RunContext, shared: Omit<Shared, 'replay'>): Promise<void> {
   const undos = ctx.inside(COMPENSATIONS, true)
   for (const { name, undo, options } of shared.compensations.toReversed()) {

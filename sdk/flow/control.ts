@@ -1,9 +1,9 @@
 import { EVENT_ROLE } from '../base/events.ts'
 import { accept } from '../base/schema.ts'
 import type { RunOutcome } from '../engine/closing.ts'
-import { findWorkflow } from '../engine/find-workflow.ts'
 import type { FlowControl, KnownPauses } from '../engine/flow-port.ts'
 import type { Visit } from '../engine/visit.ts'
+import { findWorkflow } from '../engine/workflow-code.ts'
 import type { Message } from '../ports/run.ts'
 import type { World } from '../ports/world.ts'
 import type { WorkflowSource } from '../workflow.ts'
@@ -103,7 +103,7 @@ function dispatchNext({ run, journal, world, buffer }: Visit): void {
 function pauses(world: World): KnownPauses {
   const known = pausesOf(world)
   return {
-    look: () => known.look(),
+    refresh: () => known.refresh(),
     placeOf: (visit) => {
       const pause = pauseOf(visit, known)
       return pause && withGate(visit.run, pause, true)

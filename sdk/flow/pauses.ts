@@ -33,20 +33,20 @@ const SEEN_FOR_MS = 10_000
 export class Pauses {
   private readonly world: Pick<World, 'documents' | 'clock'>
   private seen: { at: number; records: Map<string, LimitRecord> } | undefined
-  private looking: Promise<void> | undefined
+  private reading: Promise<void> | undefined
 
   constructor(world: Pick<World, 'documents' | 'clock'>) {
     this.world = world
   }
 
-  /** Looks, unless it has of late. */
-  look(): Promise<void> | undefined {
+  /** Reads the pauses, unless this process has read them within the last seconds. */
+  refresh(): Promise<void> | undefined {
     const now = this.world.clock.now()
     if (this.seen && now - this.seen.at < SEEN_FOR_MS && now >= this.seen.at) return undefined
-    this.looking ??= this.read().finally(() => {
-      this.looking = undefined
+    this.reading ??= this.read().finally(() => {
+      this.reading = undefined
     })
-    return this.looking
+    return this.reading
   }
 
   /** The gate that this run has to pass now, if any. */

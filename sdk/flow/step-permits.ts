@@ -47,7 +47,7 @@ export class StepPermits implements Permits {
     for (const release of releasesToRepeat(run, claimed.frames, claimed.lastGoodEpoch)) visit.buffer.send(release)
   }
 
-  get areToAsk(): boolean {
+  get hasRequests(): boolean {
     return this.toAsk.size > 0
   }
 
@@ -85,7 +85,7 @@ export class StepPermits implements Permits {
     return true
   }
 
-  lookAgain(): void {
+  checkGrants(): void {
     for (const operation of this.waiting.keys()) this.toAsk.add(operation)
   }
 
@@ -98,7 +98,7 @@ export class StepPermits implements Permits {
     return permit && { gate: permit.limiter, holder: permit.holder }
   }
 
-  async ask(): Promise<void> {
+  async sendRequests(): Promise<void> {
     const operations = [...this.toAsk].filter((operation) => !operation.settled && this.waiting.has(operation))
     this.toAsk = new Set()
     await Promise.all(operations.map((operation) => this.lookUp(operation)))
@@ -250,7 +250,7 @@ export class StepPermits implements Permits {
     return facts?.kind === 'task' && facts.isHandedOut === true
   }
 
-  stepBack(): void {
+  leaveQueues(): void {
     for (const operation of this.waiting.keys())
       if (this.permits.has(operation.id)) this.release(operation, 'and ask again')
   }

@@ -9,7 +9,7 @@ import type { Request } from '../../sdk/engine/operation.ts'
 import { Replay } from '../../sdk/engine/replay.ts'
 import { replayAwareLogger, type Shared } from '../../sdk/engine/run-context.ts'
 import { replaySilently } from '../../sdk/engine/silent-replay.ts'
-import { runBody } from '../../sdk/engine/workflow-code.ts'
+import { startCode } from '../../sdk/engine/workflow-code.ts'
 import type { RunRecord } from '../../sdk/ports/run.ts'
 import { signal, workflow } from '../../sdk/workflow.ts'
 
@@ -54,7 +54,7 @@ async function code(
     stubs: undefined,
     ...changes,
   }
-  const state = await runBody(
+  const state = await startCode(
     workflow('order', async (ctx) => body(ctx)),
     undefined,
     replay,

@@ -1,5 +1,6 @@
 import { FORMAT } from '../../sdk/base/names.ts'
-import { type RunnerOptions, runOnce } from '../../sdk/engine/run-loop.ts'
+import { runOnce } from '../../sdk/engine/run-loop.ts'
+import type { RunnerOptions } from '../../sdk/engine/visit.ts'
 import { type AnyWorkflow, Registry, workflow } from '../../sdk/index.ts'
 import type { NewRun } from '../../sdk/ports/run.ts'
 import type { Wake, World } from '../../sdk/ports/world.ts'

@@ -1,6 +1,6 @@
 import type { JournalEvent } from '../../sdk/base/events.ts'
 import { FORMAT } from '../../sdk/base/names.ts'
-import type { RunnerOptions } from '../../sdk/engine/run-loop.ts'
+import type { RunnerOptions } from '../../sdk/engine/visit.ts'
 import { Visit } from '../../sdk/engine/visit.ts'
 import type { Commit, CommitResult, Outgoing } from '../../sdk/ports/commit.ts'
 import type { RunRecord } from '../../sdk/ports/run.ts'

@@ -1,5 +1,5 @@
-import type { Agenda, Hint, Residence } from '../../ports/runner-registry.ts'
 import type { RunRecord } from '../../ports/run.ts'
+import type { Agenda, Hint, Residence } from '../../ports/runner-registry.ts'
 import type { Clock, LogSink, Wake } from '../../ports/world.ts'
 import type { Bulletin } from './change-notifier.ts'
 import type { Database } from './database.ts'
