@@ -67,7 +67,7 @@ type PassesBy =
   | 'overdue'
   | 'watch'
   | 'watchReply'
-  | 'standing'
+  | 'standings'
   | 'renewRate'
   | 'confirmPermits'
   | 'beginIfFull'

@@ -39,6 +39,7 @@ import { checkRetryPolicy } from './retry.ts'
 import { rhythmOf } from './rounds.ts'
 import { placeOf, running } from './running.ts'
 import { taskPolicy } from './task-policy.ts'
+import type { Timeout } from './timers.ts'
 
 export interface Compensation {
   name: string
@@ -297,12 +298,14 @@ export class RunContext implements Context {
 }
 
 /** When a wait for a signal ends without one: after a duration, or at a point in time. */
-function waitTimeout(signal: string, { timeout, until }: WaitOptions, now: number): { ms?: number; until?: number } {
+function waitTimeout(signal: string, { timeout, until }: WaitOptions, now: number): Timeout {
   const what = `the wait for '${signal}'`
   if (timeout !== undefined && until !== undefined)
     throw new InvalidInputError(`${what} has a \`timeout\` and an \`until\`; give one of them`)
-  if (timeout !== undefined) return { ms: milliseconds(timeout, `the timeout of ${what}`) }
-  return until === undefined ? {} : { until: pointInTime(until, now, `the \`until\` of ${what}`) }
+  return {
+    ms: timeout === undefined ? undefined : milliseconds(timeout, `the timeout of ${what}`),
+    until: until === undefined ? undefined : pointInTime(until, now, `the \`until\` of ${what}`),
+  }
 }
 
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : typeof value)

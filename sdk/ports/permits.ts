@@ -1,8 +1,16 @@
 import type { Admission } from '../flow/admission.ts'
 import type { LimiterId } from '../flow/limiter/limiter.ts'
+import type { QueueEntry } from '../flow/limiter/queue.ts'
 import type { Wake } from './world.ts'
 
 /** What runs, the store and limiters say to each other of permits. */
+
+/**
+ * What is known of a permit that is released. `queued`: it, or its entry, may be in the queue, and it may have a slot.
+ * `reserved`: a rate has a time for it, for which others may wait. `held`: it may have a slot. `used`: it took its part
+ * of a rate, so there is nothing to give back.
+ */
+export type ReleasedState = 'queued' | 'reserved' | 'held' | 'used'
 
 /** A permit that is given back, as part of a commit. */
 export interface ReleaseOfPermit {
@@ -11,10 +19,10 @@ export interface ReleaseOfPermit {
   holder: string
   lane: string
   order: number
+  state: ReleasedState
+  /** The slot that it has, where its holder knows. */
   slot?: number
-  isQueued?: boolean
-  mayHold?: boolean
-  isReserved?: boolean
+  /** The service behind the limit asked for a cooldown: for so long nothing is granted. */
   cooldownMs?: number
 }
 
@@ -57,5 +65,12 @@ export interface LimitersChecked {
   failures: { limiter: LimiterId; error: unknown }[]
 }
 
-/** `unknown`: it has to be asked for anew. */
+/** A request of which its run wants to know where it stands. */
+export interface PendingRequest {
+  entry: QueueEntry
+  /** A runner that died may have got a slot for it without queueing. */
+  mayHaveSlot: boolean
+}
+
+/** `unknown`: it has to be requested again. */
 export type Standing = { permit: Omit<GrantedPermit, 'holder'> } | 'queued' | 'unknown'

@@ -3,7 +3,7 @@ import type { Coalesced, CoalescingTimes, Collected, EncodeStart, NewStart } fro
 import type { LimiterId } from '../flow/limiter/limiter.ts'
 import type { QueueEntry } from '../flow/limiter/queue.ts'
 import type { Commit, CommitResult } from './commit.ts'
-import type { ConfirmedRun, GrantedPermit, LimitersChecked, Revoking, Standing } from './permits.ts'
+import type { ConfirmedRun, GrantedPermit, LimitersChecked, PendingRequest, Revoking, Standing } from './permits.ts'
 import type { Message, NewRun, Reply, RunRecord, RunState } from './run.ts'
 import type { RunCounts, RunFilter, RunPage } from './run-lists.ts'
 import type { Wake } from './world.ts'
@@ -63,8 +63,8 @@ export interface RunStore {
    * leased by somebody else; in the last case the stimulus counter is bumped, so that the holder looks again.
    */
   claim(runId: string, lease: Lease): Promise<Claimed | undefined>
-  /** Where a permit stands that an earlier visit of the run has asked for. `mayHaveSlot`: a runner that died may have got one without queueing. */
-  standing(limiter: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Promise<Standing>
+  /** Where requests of one run stand that wait at this limiter, or that an earlier visit has made. In their order. */
+  standings(limiter: LimiterId, requests: readonly PendingRequest[]): Promise<Standing[]>
   /** For a start that comes later than its part of a rate was for: another part, for the next time there is until `latest`; undefined where there is none. */
   renewRate(
     limiter: LimiterId,

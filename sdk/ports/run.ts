@@ -40,8 +40,6 @@ export interface Waiting {
   on?: string
   /** Of a limit that has keys. */
   key?: string
-  /** Of a limit: its place in line was given up when the run was paused. */
-  isLeft?: true
   until?: number
   /** Since when nobody knows the code. */
   since?: number

@@ -33,7 +33,7 @@ export type AheadOf = ReadonlyMap<Outgoing, Ahead>
 /** What the releases of a commit can read before its frame is written. Each call in a row is time in which a slot is of no use. */
 export function* lookAheadOf(storage: Storage, outgoing: readonly Outgoing[] = []): Procedure<AheadOf> {
   const isKnown = (item: Outgoing): item is Release =>
-    item.kind === 'release' && item.slot !== undefined && !item.isQueued && !item.isReserved
+    item.kind === 'release' && item.slot !== undefined && item.state === 'held'
   const releases = outgoing.filter(isKnown)
   const ahead = yield* together(releases.map((item) => lookAhead(storage, item.limiter, item)))
   return new Map(releases.map((item, i) => [item, ahead[i]!]))

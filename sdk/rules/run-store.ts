@@ -11,7 +11,14 @@ import {
 import { type LimiterId, limiterAt } from '../flow/limiter/limiter.ts'
 import type { QueueEntry } from '../flow/limiter/queue.ts'
 import type { Commit, CommitResult } from '../ports/commit.ts'
-import type { ConfirmedRun, GrantedPermit, LimitersChecked, Revoking, Standing } from '../ports/permits.ts'
+import type {
+  ConfirmedRun,
+  GrantedPermit,
+  LimitersChecked,
+  PendingRequest,
+  Revoking,
+  Standing,
+} from '../ports/permits.ts'
 import type { Message, NewRun, Reply, RunRecord, RunState } from '../ports/run.ts'
 import type { RunCounts, RunFilter, RunPage } from '../ports/run-lists.ts'
 import type { Claimed, DeliverResult, Inbox, Lease, Parked, RunStore } from '../ports/run-store.ts'
@@ -22,7 +29,7 @@ import { beginIfFull, coalesce, collect, fill, reserve } from './coalesce.ts'
 import { commit } from './commit.ts'
 import { deliver } from './deliver.ts'
 import { type Erased, erase } from './erase.ts'
-import { confirmRun, renewRate, standing } from './limiters/acquire.ts'
+import { confirmRun, renewRate, standings } from './limiters/acquire.ts'
 import { dispatch } from './limiters/dispatch.ts'
 import { dropUnreadable } from './limiters/drop-unreadable.ts'
 import { UnreadableLimiterError } from './limiters/failed-check.ts'
@@ -100,8 +107,8 @@ export class Runs implements RunStore {
     return this.storage.perform(() => commit(this.storage, said))
   }
 
-  standing(limiter: LimiterId, entry: QueueEntry, mayHaveSlot: boolean): Promise<Standing> {
-    return this.storage.perform(() => standing(this.storage, limiter, entry, mayHaveSlot))
+  standings(limiter: LimiterId, requests: readonly PendingRequest[]): Promise<Standing[]> {
+    return this.storage.perform(() => standings(this.storage, limiter, requests))
   }
 
   renewRate(

@@ -41,9 +41,8 @@ export function* settleTask(
   if (!(yield* ask(storage.writeTask(task)))) return { saved: false, wakes: [] }
   const message = messageOf(task)
   const delivered = message ? yield* deliver(storage, task.runId, message) : { wakes: [] }
-  const left = task.inside
-    ? yield* release(storage, task.inside.gate, { holder: task.inside.holder, lane: '', order: 0 })
-    : []
+  const { gate, holder } = task.inside ?? {}
+  const left = gate ? yield* release(storage, gate, { holder: holder!, lane: '', order: 0, state: 'held' }) : []
   yield* ask(storage.dismissTask(task))
   return { saved: true, ...delivered, wakes: [...delivered.wakes, ...left] }
 }

@@ -105,8 +105,10 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
     const asking = (limit: string, entry: QueueEntry): Outgoing => {
       return { kind: 'acquire', limiter: { limit }, spec: { concurrency: 1 }, entry }
     }
+    const standing = async (limit: string, entry: QueueEntry, mayHaveSlot: boolean) =>
+      (await store().standings({ limit }, [{ entry, mayHaveSlot }]))[0]
     const releasing = (limit: string, { holder, lane, order }: QueueEntry): Extract<Outgoing, { kind: 'release' }> => {
-      return { kind: 'release', limiter: { limit }, holder, lane, order }
+      return { kind: 'release', limiter: { limit }, holder, lane, order, state: 'held' }
     }
 
     it('starts that come at once fill one batch after the other, and their runner gets each of them once', async () => {
@@ -273,14 +275,14 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect((await a.send(asking(limit, ofA))).permits).toEqual(granted)
       expect((await b.send(asking(limit, ofB))).permits).toEqual([])
       expect((await b.send(asking(limit, ofB))).permits).toEqual([])
-      expect(await store().standing({ limit }, ofB, true)).toBe('queued')
+      expect(await standing(limit, ofB, true)).toBe('queued')
       await b.suspend()
       expect(await wakesOf(() => a.send({ ...releasing(limit, ofA), slot: 0 }))).toMatchObject([{ runId: b.id }])
-      expect(await store().standing({ limit }, ofB, false)).toEqual({ permit: { at: now(), slot: 0 } })
+      expect(await standing(limit, ofB, false)).toEqual({ permit: { at: now(), slot: 0 } })
       // Released twice, it is not taken from the next holder.
-      expect(await wakesOf(() => a.send({ ...releasing(limit, ofA), isQueued: true }))).toEqual([])
+      expect(await wakesOf(() => a.send({ ...releasing(limit, ofA), state: 'queued' }))).toEqual([])
       expect((await c.send(asking(limit, ofStep(c.id)))).permits).toEqual([])
-      expect(await store().standing({ limit }, ofB, false)).toEqual({ permit: { at: now(), slot: 0 } })
+      expect(await standing(limit, ofB, false)).toEqual({ permit: { at: now(), slot: 0 } })
     })
 
     it('a permit that was granted in the queue and is in use has no entry there, and keeps its slot', async () => {
@@ -294,9 +296,9 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect(await view()).toMatchObject({ inside: 1, waiting: { count: 1 } })
       await b.send({ kind: 'confirm', limiter: { limit }, entry: ofB })
       expect(await view()).toMatchObject({ inside: 1, holders: [`${b.id}/ask`], waiting: { count: 0 } })
-      expect(await store().standing({ limit }, ofB, false)).toBe('unknown')
+      expect(await standing(limit, ofB, false)).toBe('unknown')
       // Whoever recovers the run finds it by its holder.
-      expect(await store().standing({ limit }, ofB, true)).toEqual({ permit: { at: now(), slot: 0 } })
+      expect(await standing(limit, ofB, true)).toEqual({ permit: { at: now(), slot: 0 } })
     })
 
     it('a request that is withdrawn is not granted: the next one is', async () => {
@@ -307,9 +309,9 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       await b.send(asking(limit, ofB))
       await c.send(asking(limit, ofC))
       await c.suspend()
-      await b.send({ ...releasing(limit, ofB), isQueued: true })
+      await b.send({ ...releasing(limit, ofB), state: 'queued' })
       expect(await wakesOf(() => a.send(releasing(limit, ofA)))).toMatchObject([{ runId: c.id }])
-      expect(await store().standing({ limit }, ofB, true)).toBe('unknown')
+      expect(await standing(limit, ofB, true)).toBe('unknown')
     })
 
     it('nothing begins in a cooldown: the next request is granted for the time behind it', async () => {
@@ -319,7 +321,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       await a.send(asking(limit, ofA))
       await b.send(asking(limit, ofB))
       await a.send({ ...releasing(limit, ofA), cooldownMs: 30_000 })
-      expect(await store().standing({ limit }, ofB, false)).toEqual({ permit: { at: now() + 30_000, slot: 0 } })
+      expect(await standing(limit, ofB, false)).toEqual({ permit: { at: now() + 30_000, slot: 0 } })
       // And where all keys of the limit cool down, nothing of any key.
       await a.send({ kind: 'coolDown', limit, spec: { concurrency: 1 }, ms: 60_000 })
       const ofC = { ...asking(limit, ofStep(c.id)), limiter: { limit, key: 'k' } } as Outgoing

@@ -12,26 +12,28 @@ type OfRun = Pick<RunRecord, 'id' | 'format' | 'generation'> & {
   passed?: number | undefined
 }
 
-/** The limiters that the run itself has passed, and the one that it is queued at. */
+/** Of the limiters that the run itself has passed, and of the one that it is queued at. */
 export function releasesOfRun({ id, admission, passed = 0 }: Pick<OfRun, 'id' | 'admission' | 'passed'>): Releasing[] {
   if (!admission) return []
-  return admission.gates.slice(0, passed + 1).map(({ lane = '', grant, holds, ...gate }, i) => ({
-    kind: 'release',
-    limiter: limiterOf(gate),
-    holder: id,
-    lane,
-    order: admission.order,
-    isQueued: i === passed,
-    ...(grant?.slot !== undefined && { slot: grant.slot }),
-    ...(grant && grant.at > grant.by && { isReserved: true }),
+  return admission.gates.slice(0, passed + 1).flatMap(({ lane = '', grant, holds, ...gate }, i) => {
+    const slot = grant?.slot === undefined ? {} : { slot: grant.slot }
+    const release = { ...releaseOf({ limiter: limiterOf(gate), holder: id, order: admission.order }), lane, ...slot }
+    const isReserved = grant !== undefined && grant.at > grant.by
     // A slot may have been taken for it in the queue.
-    mayHold: holds === true,
-  }))
+    const state = i === passed ? 'queued' : isReserved ? 'reserved' : holds ? 'held' : 'used'
+    // It was granted a time once, and is queued here again.
+    return isReserved && i === passed
+      ? [
+          { ...release, state: 'reserved' },
+          { ...release, state },
+        ]
+      : [{ ...release, state }]
+  })
 }
 
 /** What the steps and tasks of a generation may hold, or have in queues, at its end. */
 const releasesAtEnd = (run: OfRun, events: readonly JournalEvent[]): Releasing[] =>
-  openPermits(run, events).map(released)
+  openPermits(run, events).map(releaseOf)
 
 /** Everything that a run may hold at its end. */
 export const allReleases = (run: OfRun, events: readonly JournalEvent[]): Releasing[] => [
@@ -41,9 +43,10 @@ export const allReleases = (run: OfRun, events: readonly JournalEvent[]): Releas
 
 /** What runners that died may have journaled as released, and not released. */
 export const releasesToRepeat = (run: OfRun, frames: readonly Frame[], lastGoodEpoch: number): Releasing[] =>
-  releasedSince(run, frames, lastGoodEpoch).map(released)
+  releasedSince(run, frames, lastGoodEpoch).map(releaseOf)
 
-export const released = ({
+/** Of a permit of which no more is known: it may be queued, granted or gone. */
+export const releaseOf = ({
   limiter,
   holder,
   order,
@@ -53,5 +56,5 @@ export const released = ({
   holder,
   lane: '',
   order,
-  isQueued: true,
+  state: 'queued',
 })

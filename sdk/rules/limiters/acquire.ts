@@ -4,12 +4,12 @@ import { isPause } from '../../flow/limiter/pause-scope.ts'
 import type { Grant, QueueEntry } from '../../flow/limiter/queue.ts'
 import { cooling, givenBack, roomFor, taken } from '../../flow/limiter/rate.ts'
 import type { Slot } from '../../flow/limiter/slots.ts'
-import type { ConfirmedRun, GrantedPermit, Standing } from '../../ports/permits.ts'
+import type { ConfirmedRun, GrantedPermit, PendingRequest, Standing } from '../../ports/permits.ts'
 import type { RunRecord } from '../../ports/run.ts'
 import type { Wake } from '../../ports/world.ts'
 import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
-import { findEntry, nextEntries, type Queued } from './entries.ts'
+import { findEntries, nextEntries, type Queued } from './entries.ts'
 import { validFor } from './grant.ts'
 import { entryOf, join, lookForRoom } from './queueing.ts'
 import { type InForce, limitOf, noteLimit } from './record.ts'
@@ -86,14 +86,23 @@ export function* acquireNow(
   return last ? { seen: last } : {}
 }
 
-/** `mayHaveSlot`: a runner that died may have got one without queueing. */
-export function* standing(
+/** Where requests of one run stand. One read of the queue finds all of them. */
+export function* standings(
   storage: Storage,
   id: LimiterId,
-  entry: QueueEntry,
-  mayHaveSlot: boolean,
+  requests: readonly PendingRequest[],
+): Procedure<Standing[]> {
+  const entries = requests.map(({ entry }) => entry)
+  const found = yield* findEntries(storage, id, entries)
+  return yield* together(requests.map((request, i) => standing(storage, id, request, found[i])))
+}
+
+function* standing(
+  storage: Storage,
+  id: LimiterId,
+  { entry, mayHaveSlot }: PendingRequest,
+  queued: Queued | undefined,
 ): Procedure<Standing> {
-  const queued = yield* findEntry(storage, id, entry)
   if (queued?.entry.grant === 'withdrawn') return 'unknown'
   if (queued) return queued.entry.grant ? yield* confirm(storage, id, entry, queued.entry.grant) : 'queued'
   if (!mayHaveSlot) return 'unknown'

@@ -8,7 +8,7 @@ import {
   writeEntry,
 } from '../../flow/limiter/queue.ts'
 import type { Document } from '../../ports/documents.ts'
-import { ask, type Procedure } from '../procedure.ts'
+import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
 
 /** A queue entry as it was read. */
@@ -60,6 +60,33 @@ export function* findEntry(storage: Storage, id: LimiterId, entry: Identified): 
   const found = yield* ask(storage.documents.get(queueOf(id), entryKey(entry)))
   return found && toQueued(found)
 }
+
+/** Finds entries of one run. Mostly they are next to each other in the queue, so one read has all of them. */
+export function* findEntries(
+  storage: Storage,
+  id: LimiterId,
+  entries: readonly Identified[],
+): Procedure<(Queued | undefined)[]> {
+  if (entries.length < MANY) return yield* together(entries.map((entry) => findEntry(storage, id, entry)))
+  const first = entries.map(entryKey).reduce((a, b) => (isBefore(b, a) ? b : a))
+  const limit = entries.length + PAGE
+  const page = yield* ask(storage.documents.list(queueOf(id), { after: first.slice(0, -1), limit }))
+  const found = new Map(page.map((document) => [document.key, toQueued(document)]))
+  const isAll = page.length < limit
+  return yield* together(
+    entries.map((entry) => {
+      const there = found.get(entryKey(entry))
+      // Entries of other runs may be between them, and fill the page.
+      return there || isAll ? ask(there) : findEntry(storage, id, entry)
+    }),
+  )
+}
+
+/** So many reads of one entry each cost more than one read of a page. */
+const MANY = 4
+
+/** As stores sort keys: by their UTF-8 bytes. */
+const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
 
 /** Every entry of a run in this queue: it has one for each time that it was queued, of which all but the last are left over. */
 export function* entriesOfRun(storage: Storage, id: LimiterId, entry: Identified): Procedure<Queued[]> {

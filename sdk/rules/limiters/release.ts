@@ -2,6 +2,7 @@ import type { LimiterId } from '../../flow/limiter/limiter.ts'
 import { type Identified, isOfStep } from '../../flow/limiter/queue.ts'
 import { givenBack, type Taken } from '../../flow/limiter/rate.ts'
 import type { Slot } from '../../flow/limiter/slots.ts'
+import type { ReleaseOfPermit } from '../../ports/permits.ts'
 import type { Wake } from '../../ports/world.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage } from '../storage.ts'
@@ -12,18 +13,7 @@ import { readSlot, slotOf } from './slots.ts'
 import { moveHolders, readState, writeState } from './state.ts'
 
 /** A permit that is not wanted any more: held, or still in the queue. */
-export interface Release extends Identified {
-  /** The slot that it has, where its holder knows. */
-  slot?: number
-  /** It may be in the queue, or its entry may. */
-  isQueued?: boolean
-  /** It may have a slot. */
-  mayHold?: boolean
-  /** A rate had reserved a start for it, for which others may wait. */
-  isReserved?: boolean
-  /** The service behind the limit asked for a rest: for so long nothing is granted. */
-  cooldownMs?: number
-}
+export type Release = Identified & Pick<ReleaseOfPermit, 'state' | 'slot' | 'cooldownMs'>
 
 /** What a release has to know of the limiter before it writes. */
 export interface Ahead {
@@ -43,16 +33,17 @@ export function* lookAhead(storage: Storage, id: LimiterId, permit: Release): Pr
 
 /** Gives the permit back and dispatches the next. Doing it again is harmless. */
 export function* release(storage: Storage, id: LimiterId, permit: Release, known?: Ahead): Procedure<Wake[]> {
-  if (permit.isReserved) yield* unreserve(storage, id, permit.holder)
+  const { state } = permit
+  if (state === 'reserved') yield* unreserve(storage, id, permit.holder)
   if (permit.cooldownMs !== undefined) yield* coolDownKey(storage, id, permit.cooldownMs)
-  const queued = permit.isQueued ? yield* leaveQueue(storage, id, permit) : undefined
-  if (permit.mayHold === false && !queued && !permit.isReserved && !permit.isQueued) return []
+  const queued = state === 'queued' ? yield* leaveQueue(storage, id, permit) : undefined
+  if (state === 'used') return []
   const ahead = known ?? (queued ? { limit: yield* limitOf(storage, id) } : yield* lookAhead(storage, id, permit))
   const { limit } = ahead
   const slot =
     queued ?? (ahead.slot?.holder === permit.holder ? ahead.slot : yield* heldSlot(storage, id, limit, permit))
   // Without slots there is nothing to pass on. A request that left the queue may have kept others from looking.
-  if (!slot && !permit.isQueued && !permit.isReserved) return []
+  if (!slot && state === 'held') return []
   return (yield* dispatch(storage, id, slot, { limit, ahead: queued ? undefined : ahead.look })).wakes
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../sdk/flow/limiter/limit-record.ts'
 import { limiterKey, limitersOf, queueOf, TRUSTED_MS } from '../../../sdk/flow/limiter/limiter.ts'
-import { entryKey, type Grant, writeEntry } from '../../../sdk/flow/limiter/queue.ts'
-import { confirm, confirmRun, standing } from '../../../sdk/rules/limiters/acquire.ts'
+import { entryKey, type Grant, type QueueEntry, writeEntry } from '../../../sdk/flow/limiter/queue.ts'
+import { confirm, confirmRun, standings } from '../../../sdk/rules/limiters/acquire.ts'
 import { release } from '../../../sdk/rules/limiters/release.ts'
 import { passOn, readSlot, writeSlot } from '../../../sdk/rules/limiters/slots.ts'
 import { LIMIT, LimiterWorld } from './limiter-world.ts'
@@ -58,7 +58,7 @@ describe('where a request stands', () => {
   const queue = (at: LimiterWorld, grant?: Grant | 'withdrawn') =>
     at.storage.documents.put(queueOf(LIMIT), entryKey(entry(at)), writeEntry(entry(at, grant)))
   const stands = (at: LimiterWorld, mayHaveSlot = false) =>
-    at.do((storage) => standing(storage, LIMIT, entry(at), mayHaveSlot))
+    at.do((storage) => standings(storage, LIMIT, [{ entry: entry(at), mayHaveSlot }]))[0]
 
   it('is in the queue, or granted there, or not known', () => {
     const at = slots('other')
@@ -130,13 +130,44 @@ describe('a run that is about to begin', () => {
   })
 })
 
+describe('where many requests of one run stand', () => {
+  /** `others`: so many requests of other runs are between them in the queue. */
+  const asked = (others: number) => {
+    const at = slots('other')
+    const entries = Array.from({ length: 20 }, (_, i) => at.entry('run', { holder: `run/${i}#1`, order: i * 10 }))
+    const grant = { at: at.now(), by: at.now() }
+    const put = (entry: QueueEntry) => at.storage.documents.put(queueOf(LIMIT), entryKey(entry), writeEntry(entry))
+    for (const [i, entry] of entries.entries()) if (i !== 7) put(i === 3 ? { ...entry, grant } : entry)
+    for (let i = 0; i < others; i++) put(at.entry(`other${i}`, { order: 55 }))
+    const { get, list } = at.storage.documents
+    const reads = { gets: 0, lists: 0 }
+    at.storage.documents.get = (...args) => (reads.gets++, get.apply(at.storage.documents, args))
+    at.storage.documents.list = (...args) => (reads.lists++, list.apply(at.storage.documents, args))
+    const requests = entries.map((entry) => ({ entry, mayHaveSlot: false }))
+    return { standings: at.do((storage) => standings(storage, LIMIT, requests)), reads, at }
+  }
+
+  it('is known by one read of the queue', () => {
+    const { standings, reads, at } = asked(0)
+    expect(standings[3]).toEqual({ permit: { at: at.now() } })
+    expect(standings[7]).toBe('unknown')
+    expect(standings.filter((each) => each === 'queued')).toHaveLength(18)
+    expect(reads).toEqual({ gets: 0, lists: 1 })
+  })
+
+  it('is known also where other runs have more requests in between than one read takes', () => {
+    const { standings } = asked(100)
+    expect([standings[3], standings[7], standings[19]]).toEqual([expect.anything(), 'unknown', 'queued'])
+  })
+})
+
 describe('a permit that is released', () => {
   const releasing = (at: LimiterWorld, holder: string, more = {}) =>
-    at.do((storage) => release(storage, LIMIT, { holder, lane: '', order: at.now(), ...more }))
+    at.do((storage) => release(storage, LIMIT, { holder, lane: '', order: at.now(), state: 'held', ...more }))
 
   it('is not another’s, whatever slot its holder says it has', () => {
     const at = slots('other')
-    releasing(at, 'me', { slot: 0, isQueued: true })
+    releasing(at, 'me', { slot: 0, state: 'queued' })
     expect(at.slots()).toEqual({ 0: 'other' })
   })
 
@@ -144,7 +175,7 @@ describe('a permit that is released', () => {
     const at = slots('run/a#1')
     const entry = at.entry('run', { holder: 'run/a#1', grant: granted(at) })
     at.storage.documents.put(queueOf(LIMIT), entryKey(entry), writeEntry(entry))
-    releasing(at, 'run/a#1', { isQueued: true })
+    releasing(at, 'run/a#1', { state: 'queued' })
     expect([at.slots(), at.queue()]).toEqual([{}, []])
   })
 
@@ -155,7 +186,7 @@ describe('a permit that is released', () => {
       at.storage.documents.put(queueOf(LIMIT), entryKey(entry), writeEntry(entry))
     }
     await at.create('run2', at.admission({ concurrency: 1 }))
-    releasing(at, 'run', { isQueued: true })
+    releasing(at, 'run', { state: 'queued' })
     expect(at.queue().map(({ holder }) => holder)).toEqual(['run2'])
   })
 
