@@ -12,7 +12,7 @@ import type { Replay } from './replay.ts'
 import { outgoingReply } from './requests.ts'
 
 /** As it came, or given back by the replay when an operator undid the wait that had consumed it. */
-export type SignalMessage = Extract<Message, { kind: 'signal' }> & { isGivenBack?: true }
+export type SignalMessage = Extract<Message, { kind: 'signal' }> & { isReturned?: true }
 type OtherMessage = Exclude<Message, { kind: 'signal' }>
 type Answer = Extract<Message, { op: string }>
 type Command = Exclude<OtherMessage, Answer>
@@ -235,7 +235,7 @@ export class Mailbox {
     const { signal } = operation.request as Extract<Request, { kind: 'wait' }>
     const kind = isRequest(signal) ? 'request' : 'signal'
     // The payload of a signal that is given back is what the schema made of it then.
-    const schema = message.isGivenBack ? undefined : signal.schema
+    const schema = message.isReturned ? undefined : signal.schema
     const fitted = await fitting(schema, message.payload, `${kind} '${name}'`)
     if (!fitted.ok) {
       this.setAside(operation, message, kind, fitted.reason)

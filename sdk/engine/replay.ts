@@ -7,24 +7,23 @@ import {
   MisplacedCallError,
   mismatch,
   type NonDeterminismError,
-  reviveError,
-  StepError,
   TimeoutError,
 } from '../base/errors.ts'
-import { type Delivery, describeDelivery, isDelivery, isFact, type JournalEvent, opKindOf } from '../base/events.ts'
+import { type Delivery, describeDelivery, type JournalEvent, opKindOf } from '../base/events.ts'
 import { escapeName } from '../base/names.ts'
 import { SeededRandom } from '../base/random.ts'
-import { decode } from '../base/values.ts'
 import type { RunRecord } from '../ports/run.ts'
 import type { Branch } from './branch.ts'
 import { Groups } from './groups.ts'
-import type { Forgotten, Journal } from './journal.ts'
+import type { Journal } from './journal.ts'
 import type { SignalMessage } from './mailbox.ts'
 import { type Journaled, offTheJournal } from './off-the-journal.ts'
 import { Operation, type Request } from './operation.ts'
 import { Origins } from './origins.ts'
+import { Recall } from './recall.ts'
 import { Requests } from './requests.ts'
 import { running } from './running.ts'
+import { settle } from './settlement.ts'
 
 /** How the code of a generation ended. */
 export type CodeEnd =
@@ -50,10 +49,10 @@ export class Replay {
   private draws = 0
   private fresh: Operation[] = []
   private notes: JournalEvent[] = []
-  private returned: SignalMessage[] = []
+  private recall: Recall | undefined
   private open = 0
   private ending: CodeEnd | undefined
-  /** What the code threw before it began to undo. */
+  /** What the code threw before its compensations began. */
   failure: Error | undefined
   private wrong: Error | undefined
   private time: number
@@ -63,12 +62,12 @@ export class Replay {
   private delivered = 0
   private inTurn = false
   private closed: string | undefined
-  private lastTold: Delivery | undefined
+  private lastSettledBy: Delivery | undefined
   private lastCalled = ''
   /** Operations of the journal that the code has called. */
   private reached = 0
 
-  /** `onStray` is called when the code has moved without being told anything. */
+  /** `onStray` is called when the code has moved without a delivery. */
   constructor(run: RunRecord, journal: Journal, onStray: () => void = () => {}) {
     this.run = run
     this.journal = journal
@@ -77,9 +76,9 @@ export class Replay {
     this.isReplaying = !journal.isEmpty
   }
 
-  /** Worked out when somebody asks: nearly nobody does. */
+  /** For error messages. Worked out when one is made. */
   private get lastDelivered(): string {
-    return this.lastTold ? describeDelivery(this.lastTold) : 'its start'
+    return this.lastSettledBy ? describeDelivery(this.lastSettledBy) : 'its start'
   }
 
   /** Operations called and not settled. */
@@ -106,12 +105,12 @@ export class Replay {
     return this.isReplaying
   }
 
-  /** With what the run was last asked to stop. */
+  /** The error of the last request to stop the run. */
   get stopRequested(): Error | undefined {
     return this.stops.at(-1)
   }
 
-  /** How often it was. */
+  /** How often the run was asked to stop. */
   get stopsRequested(): number {
     return this.stops.length
   }
@@ -128,18 +127,16 @@ export class Replay {
     return fresh
   }
 
-  /** What the code has decided since the last time, for the journal. Nobody has to wait for it to be there. */
+  /** What the code has decided since the last time, for the journal. */
   takeNotes(): JournalEvent[] {
     const { notes } = this
     if (notes.length > 0) this.notes = []
     return notes
   }
 
-  /** Signals whose waits an operator undid, for whoever waits for them now. */
+  /** Signals whose waits an operator undid: other waits may take them now. */
   takeReturned(): SignalMessage[] {
-    const kept = this.returned.filter(({ id }) => !this.journal.consumed.has(id))
-    this.returned = []
-    return kept
+    return this.recall?.takeReturned() ?? []
   }
 
   /** Starts the code and takes it through the whole journal. */
@@ -207,7 +204,7 @@ export class Replay {
     operation.resolve(value)
   }
 
-  /** True for code that is new at this point of the run. Once it is in force it stays so, and what lies before it stays as it was. */
+  /** True where a patch is in force at this point of the run. Once in force it stays so; earlier calls keep their answer. */
   patched(id: string): boolean {
     this.assertCallable(`ctx.patched('${id}')`)
     const since = this.journal.patches.get(id)
@@ -228,7 +225,7 @@ export class Replay {
     this.wrong ??= mismatch(this.run, expected, got, this.lastDelivered)
   }
 
-  /** Nobody waits for them any more. */
+  /** A race or map has gone on without these operations. */
   withdraw(operations: readonly Operation[]): void {
     for (const operation of operations) operation.withdraw()
     this.open -= operations.length
@@ -240,7 +237,7 @@ export class Replay {
     return new Promise(() => {})
   }
 
-  /** The same numbers on every replay. Those between two operations depend on nothing but the first of the two. */
+  /** The same numbers on every replay. Numbers drawn between two operations depend on the first of the two alone. */
   random(): SeededRandom {
     const { id, generation } = this.journal.origin ?? this.run
     const seed = `${id}/${generation}`
@@ -248,7 +245,7 @@ export class Replay {
     return new SeededRandom(`${seed}/${this.lastCalled}#${this.draws++}`)
   }
 
-  /** Asked at every operation of every replay, so the sentence is made only for those who need one. */
+  /** Read at every operation of every replay: the error message is made only where there is an error. */
   private get isCallable(): boolean {
     return this.inTurn && this.closed === undefined && running.getStore()?.step === undefined
   }
@@ -257,7 +254,8 @@ export class Replay {
     const step = running.getStore()?.step
     if (step !== undefined) {
       throw new MisplacedCallError(
-        `${what} was called inside the body of step '${step}'. Of a step only the result is recorded, so ctx cannot work inside one: call it in the workflow function, before or after the step`,
+        `${what} was called inside the body of step '${step}'. Of a step only the result is recorded, so ctx cannot ` +
+          'work inside one: call it in the workflow function, before or after the step',
       )
     }
     if (this.closed !== undefined)
@@ -277,8 +275,8 @@ export class Replay {
   }
 
   /**
-   * Nobody looks at it any more. Until the next full collection something may still hold on to it (code that waits for ever,
-   * an older one of its kind), and must not hold on to thousands of promises and events along with it.
+   * Drops promises and events. Code that waits for ever may keep this object alive until the next full garbage collection,
+   * and must not keep thousands of them with it.
    */
   free(): void {
     this.operations.clear()
@@ -286,7 +284,7 @@ export class Replay {
     this.journal.free()
   }
 
-  /** The code waits and there is nothing of ours that it could wait for. */
+  /** The code waits, and no operation of ctx is open that it could wait for. */
   foreignAwait(): ForeignAwaitError {
     return foreignAwait(this.run, this.lastDelivered)
   }
@@ -316,7 +314,7 @@ export class Replay {
   private ended(end: CodeEnd): void {
     if (this.closed !== undefined) return
     if (!this.inTurn) {
-      // Nothing of ours moved it: a foreign promise won a race.
+      // No delivery has moved the code: a foreign promise won a race.
       this.wrong ??= this.foreignAwait()
       return this.onStray()
     }
@@ -331,9 +329,9 @@ export class Replay {
       const next = () => {
         this.inTurn = false
         if (this.wrong) return resolve()
-        // A run that failed again right where it was told to go on has several of them in one place.
+        // A run that failed again in the place where it was retried has several of them in one place.
         for (; forgotten[undone]?.at === this.delivered; undone++) {
-          const recalled = this.nextRecalled(forgotten[undone]!)
+          const recalled = (this.recall ??= new Recall(this)).next(forgotten[undone]!)
           if (recalled) return deliver(recalled.event, recalled.at)
         }
         const cursor = this.delivered
@@ -354,40 +352,6 @@ export class Replay {
       const afterMicrotasks = () => process.nextTick(next)
       void SETTLED.then(afterMicrotasks)
     })
-  }
-
-  /**
-   * Replay has come to a failure that an operator undid. What followed from it is forgotten. What happened beside it
-   * stands, and is known by this: when its turn comes, the code has called for it.
-   */
-  private nextRecalled(undone: Forgotten): { event: Delivery; at: number } | undefined {
-    for (let next = undone.events.shift(); next; next = undone.events.shift()) {
-      const { event, at } = next
-      const operation = 'id' in event && !this.ending ? this.operations.get(event.id) : undefined
-      if (!operation || operation.settled) {
-        if (event.type === 'wait.completed') this.giveBack(event)
-      } else if (isDelivery(event)) {
-        this.journal.noteConsumed(event)
-        return { event, at }
-      } else if (isFact(event) && !operation.facts?.opened) {
-        operation.learn(event)
-        if (this.journal.lost.has(event.id)) operation.lose()
-      }
-    }
-    return undefined
-  }
-
-  /** I9: a signal that was consumed on the way that is forgotten was accepted all the same. */
-  private giveBack({ id, from, payload }: Extract<Delivery, { type: 'wait.completed' }>): void {
-    const name = this.journal.signalOf.get(id)
-    if (name !== undefined)
-      this.returned.push({
-        id: from,
-        kind: 'signal',
-        name,
-        ...(payload !== undefined && { payload }),
-        isGivenBack: true,
-      })
   }
 
   private apply(event: Delivery, at: number): void {
@@ -415,12 +379,12 @@ export class Replay {
     }
     if ('inputDigest' in event && event.inputDigest !== undefined)
       this.checkInput(event.id, operation.request, event.inputDigest)
-    this.lastTold = event
+    this.lastSettledBy = event
     this.open--
-    this.settle(operation, event)
+    settle(operation, event, this.requests, this.origins)
   }
 
-  /** A result belongs to what it was made of. Code that no longer says what that is, is taken at its word. */
+  /** A result belongs to its input. Code that no longer gives an input is not checked. */
   private checkInput(id: string, request: Request, journaled: string): void {
     const now = request.kind === 'step' ? request.inputDigest : undefined
     if (now !== undefined && now !== journaled)
@@ -428,44 +392,6 @@ export class Replay {
         `step '${id}' has a result that was made of another input (its digest was ${journaled})`,
         `the code gives the step an input whose digest is ${now}`,
       )
-  }
-
-  /** The code gets copies: what it does to them must not reach the journal, nor another replay of it. */
-  private settle(operation: Operation, event: Extract<Delivery, { id: string }>): void {
-    switch (event.type) {
-      case 'step.completed':
-      case 'callback.completed':
-      case 'child.completed':
-      case 'task.completed':
-        return operation.resolve(decode(event.result))
-      case 'child.detached': {
-        const opened = operation.facts?.opened
-        return operation.resolve({ runId: opened?.type === 'child.started' ? opened.run : '' })
-      }
-      case 'sleep.completed':
-      case 'wait.timedOut':
-        return operation.resolve(undefined)
-      case 'wait.completed':
-        return operation.resolve(
-          this.requests.isOne(operation) ? this.requests.take(operation, event) : decode(event.payload),
-        )
-      case 'callback.failed':
-      case 'child.failed':
-        return this.reject(operation, reviveError(event.error))
-      case 'step.failed':
-      case 'task.failed': {
-        const cause = reviveError(event.error)
-        return this.reject(
-          operation,
-          cause instanceof CancelledError ? cause : new StepError(event.id, event.attempt, cause),
-        )
-      }
-    }
-  }
-
-  private reject(operation: Operation, error: Error): void {
-    this.origins.note(error, operation.id)
-    operation.reject(error)
   }
 
   /** Waits end with the error; steps end by themselves, because only their bodies know what they did. */

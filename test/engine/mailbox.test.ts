@@ -198,7 +198,7 @@ describe('a signal that the replay gives back', () => {
         z.string().transform((text) => text.length),
       ),
     )
-    box.receive([{ id: 'm1', kind: 'signal', name: 'when', payload: 4, isGivenBack: true }])
+    box.receive([{ id: 'm1', kind: 'signal', name: 'when', payload: 4, isReturned: true }])
     expect(await box.next()).toMatchObject({ from: 'm1', payload: 4 })
     expect(journaled).toEqual([])
   })

@@ -518,8 +518,8 @@ describe('a failure that an operator undid', () => {
     await replay.begin(() => call(replay, 'a'))
     expect(replay.violation).toBeUndefined()
     expect(replay.takeReturned()).toStrictEqual([
-      { id: 'm1', kind: 'signal', name: 'go', payload: 7, isGivenBack: true },
-      { id: 'm2', kind: 'signal', name: 'stop', isGivenBack: true },
+      { id: 'm1', kind: 'signal', name: 'go', payload: 7, isReturned: true },
+      { id: 'm2', kind: 'signal', name: 'stop', isReturned: true },
     ])
     expect(replay.takeReturned()).toEqual([])
   })
