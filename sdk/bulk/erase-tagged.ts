@@ -1,4 +1,4 @@
-import { asError } from '../base/errors.ts'
+import { asError } from '../base/error-records.ts'
 import type { Needs } from '../client/retrying.ts'
 import type { Context } from '../context.ts'
 import { inParallel } from '../rules/procedure.ts'

@@ -1,4 +1,5 @@
-import { asError, ConflictError, FatalError } from '../base/errors.ts'
+import { asError } from '../base/error-records.ts'
+import { ConflictError, FatalError } from '../base/errors.ts'
 import { isInternal, isReserved } from '../base/names.ts'
 import type { RunStatus } from '../ports/run.ts'
 import type { RunFilter, RunSummary } from '../ports/run-lists.ts'

@@ -1,10 +1,10 @@
+import { recordError } from '../base/error-records.ts'
 import {
   ConflictError,
   GoneError,
   InvalidInputError,
   MisfitError,
   RunNotFoundError,
-  recordError,
   UnknownWorkflowError,
 } from '../base/errors.ts'
 import type { Frame, JournalEvent } from '../base/events.ts'

@@ -1,5 +1,6 @@
 import type { Duration } from '../base/duration.ts'
-import { ConflictError, GoneError, RunFailedError, reviveError, TimeoutError } from '../base/errors.ts'
+import { reviveError } from '../base/error-records.ts'
+import { ConflictError, GoneError, RunFailedError, TimeoutError } from '../base/errors.ts'
 import { decode } from '../base/values.ts'
 import { unreadable } from '../codec/codec.ts'
 import { hasEnded } from '../ports/run.ts'

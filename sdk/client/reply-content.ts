@@ -1,4 +1,5 @@
-import { ConflictError, GoneError, RequestRefusedError, reviveError, TimeoutError } from '../base/errors.ts'
+import { reviveError } from '../base/error-records.ts'
+import { ConflictError, GoneError, RequestRefusedError, TimeoutError } from '../base/errors.ts'
 import { decode } from '../base/values.ts'
 import { unreadable } from '../codec/codec.ts'
 import type { EndStatus, Reply } from '../ports/run.ts'

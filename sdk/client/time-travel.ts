@@ -1,4 +1,5 @@
-import { InvalidInputError, recordError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { InvalidInputError } from '../base/errors.ts'
 import { type ErrorRecord, isTerminal, type JournalEvent, type OpKind } from '../base/events.ts'
 import type { Json } from '../base/json.ts'
 import { FORMAT } from '../base/names.ts'

@@ -1,4 +1,5 @@
-import { recordError, TimeoutError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { TimeoutError } from '../base/errors.ts'
 import type { Delivery, EventOf } from '../base/events.ts'
 import { lastBeat } from './callback-heartbeat.ts'
 import type { Mailbox } from './mailbox.ts'

@@ -1,4 +1,5 @@
-import { recordError, UnknownWorkflowError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { UnknownWorkflowError } from '../base/errors.ts'
 import type { Delivery, EventOf } from '../base/events.ts'
 import { canonicalJson } from '../base/json.ts'
 import { childRunId, digest, FORMAT } from '../base/names.ts'

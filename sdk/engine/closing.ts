@@ -1,4 +1,5 @@
-import { FatalError, InvalidInputError, recordError, type UnknownWorkflowError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { FatalError, InvalidInputError, type UnknownWorkflowError } from '../base/errors.ts'
 import type { EventOf, Frame, JournalEvent, TerminalEvent } from '../base/events.ts'
 import type { Json } from '../base/json.ts'
 import type { QueuePlace } from '../ports/permits.ts'

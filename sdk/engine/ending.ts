@@ -1,4 +1,5 @@
-import { CancelledError, InvalidInputError, recordError, StepError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { CancelledError, InvalidInputError, StepError } from '../base/errors.ts'
 import type { ErrorRecord, EventOf, EventType, JournalEvent, OnParentEnd, TerminalEvent } from '../base/events.ts'
 import type { Json } from '../base/json.ts'
 import { taskId } from '../base/names.ts'

@@ -1,4 +1,5 @@
-import { asError, ChildRunError, InvalidInputError, recordError, reviveError } from '../base/errors.ts'
+import { asError, recordError, reviveError } from '../base/error-records.ts'
+import { ChildRunError, InvalidInputError } from '../base/errors.ts'
 import type { Delivery } from '../base/events.ts'
 import type { Json } from '../base/json.ts'
 import { type Schema, validate } from '../base/schema.ts'

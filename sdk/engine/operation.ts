@@ -3,8 +3,8 @@ import type { CallbackOptions, ChildOptions, StepOptions, StepTools } from '../c
 import type { TaskPolicy } from '../tasks/task.ts'
 import type { AnyRequest, AnySignal, AnyWorkflow } from '../workflow.ts'
 import type { AddCaller } from './call-sites.ts'
+import { applyFact, type Facts } from './facts.ts'
 import type { PermitRequest } from './flow-port.ts'
-import { applyFact, type Facts } from './journal.ts'
 import { NO_ROUNDS, type Rhythm, type Rounds } from './rounds.ts'
 
 /** What the code asked for, by kind. */

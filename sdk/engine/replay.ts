@@ -1,5 +1,5 @@
+import { asError } from '../base/error-records.ts'
 import {
-  asError,
   CancelledError,
   type ForeignAwaitError,
   foreignAwait,

@@ -1,4 +1,5 @@
-import { ConflictError, MisplacedCallError, recordError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { ConflictError, MisplacedCallError } from '../base/errors.ts'
 import type { EventOf } from '../base/events.ts'
 import { validateNow } from '../base/schema.ts'
 import { decode, encode } from '../base/values.ts'

@@ -1,4 +1,5 @@
-import { CancelledError, reviveError, StepError } from '../base/errors.ts'
+import { reviveError } from '../base/error-records.ts'
+import { CancelledError, StepError } from '../base/errors.ts'
 import type { Delivery } from '../base/events.ts'
 import { decode } from '../base/values.ts'
 import type { Operation } from './operation.ts'

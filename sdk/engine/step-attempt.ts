@@ -1,5 +1,6 @@
 import { type Duration, milliseconds } from '../base/duration.ts'
-import { asError, CancelledError, RetryableError, recordError, TimeoutError } from '../base/errors.ts'
+import { asError, recordError } from '../base/error-records.ts'
+import { CancelledError, RetryableError, TimeoutError } from '../base/errors.ts'
 import type { ErrorRecord, EventOf } from '../base/events.ts'
 import type { Json } from '../base/json.ts'
 import { checkName, idempotencyKey } from '../base/names.ts'

@@ -1,4 +1,5 @@
-import { CancelledError, recordError, StepInterruptedError, TimeoutError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { CancelledError, StepInterruptedError, TimeoutError } from '../base/errors.ts'
 import type { EventOf } from '../base/events.ts'
 import type { Json } from '../base/json.ts'
 import type { RunRecord } from '../ports/run.ts'

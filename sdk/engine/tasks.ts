@@ -1,4 +1,5 @@
-import { FatalError, InvalidInputError, recordError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { FatalError, InvalidInputError } from '../base/errors.ts'
 import type { ErrorRecord, EventOf } from '../base/events.ts'
 import type { Json } from '../base/json.ts'
 import { taskId } from '../base/names.ts'

@@ -1,4 +1,5 @@
-import { asError, UnknownWorkflowError } from '../base/errors.ts'
+import { asError } from '../base/error-records.ts'
+import { UnknownWorkflowError } from '../base/errors.ts'
 import { type Validated, validate, validateEach } from '../base/schema.ts'
 import { decode } from '../base/values.ts'
 import type { RunInfo } from '../context.ts'

@@ -1,4 +1,4 @@
-import { asError } from '../base/errors.ts'
+import { asError } from '../base/error-records.ts'
 import type { Client } from '../client/client.ts'
 import type { LogSink } from '../ports/world.ts'
 import type { EventMapping } from './mapping.ts'

@@ -1,4 +1,5 @@
-import { asError, FatalError, InvalidInputError, RunNotFoundError } from '../base/errors.ts'
+import { asError } from '../base/error-records.ts'
+import { FatalError, InvalidInputError, RunNotFoundError } from '../base/errors.ts'
 import { eventKey, isReserved, isRunId, RUN_ID_RULE } from '../base/names.ts'
 import { isThenable } from '../base/thenable.ts'
 import type { Client } from '../client/client.ts'

@@ -1,5 +1,6 @@
 import { type Duration, milliseconds } from '../base/duration.ts'
-import { type Problem, recordError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import type { Problem } from '../base/errors.ts'
 import { ownKey } from '../base/own-key.ts'
 import { validateOrThrow } from '../base/schema.ts'
 import type { Giving } from '../base/storable.ts'

@@ -1,3 +1,4 @@
+import { reviveError } from '../base/error-records.ts'
 import {
   ConflictError,
   GoneError,
@@ -6,7 +7,6 @@ import {
   MisfitError,
   RequestRefusedError,
   RunNotFoundError,
-  reviveError,
   UnknownSignalError,
   UnknownWorkflowError,
 } from '../base/errors.ts'

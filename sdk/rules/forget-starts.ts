@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import { REPEATS, REPEATS_KEPT_MS } from '../flow/coalescing/coalescing.ts'
 import { type Entry, emptied, entryOf, PLACES_KEPT_MS, place, startsOf } from '../flow/coalescing/starts-log.ts'
-import { abandonStarts } from './coalesce.ts'
+import { abandonStarts } from './coalescing/collect.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 

@@ -1,4 +1,5 @@
-import { recordError, UnknownWorkflowError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { UnknownWorkflowError } from '../base/errors.ts'
 import type { NamedHandler } from '../definitions/define.ts'
 import { StoredWorkflows } from '../definitions/stored-workflows.ts'
 import { traceCall } from '../engine/call-sites.ts'

@@ -1,4 +1,5 @@
-import { FatalError, recordError, TimeoutError } from '../base/errors.ts'
+import { recordError } from '../base/error-records.ts'
+import { FatalError, TimeoutError } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import { DEFAULTS, retryDelay } from '../engine/retry.ts'
 import type { Task, TaskOutcome } from './task.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { asError, recordError, reviveError } from '../../sdk/base/error-records.ts'
 import {
-  asError,
   CancelledError,
   ChildRunError,
   FatalError,
@@ -8,8 +8,6 @@ import {
   mismatch,
   RetryableError,
   RunFailedError,
-  recordError,
-  reviveError,
   StepError,
 } from '../../sdk/base/errors.ts'
 import type { ErrorRecord } from '../../sdk/base/events.ts'

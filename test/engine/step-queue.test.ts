@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CancelledError } from '../../sdk/base/errors.ts'
 import type { StepOptions, StepTools } from '../../sdk/context.ts'
-import type { Facts } from '../../sdk/engine/journal.ts'
+import type { Facts } from '../../sdk/engine/facts.ts'
 import { Operation, type Request } from '../../sdk/engine/operation.ts'
 import { Starts } from '../../sdk/engine/starts.ts'
 import { Steps } from '../../sdk/engine/steps.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { recordError, reviveError } from '../../sdk/base/errors.ts'
+import { recordError, reviveError } from '../../sdk/base/error-records.ts'
 import { FatalError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 

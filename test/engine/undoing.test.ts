@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Frame, FrameEvent, JournalEvent } from '../../sdk/base/events.ts'
-import { applyFact, beginOf, changeKey, Journal } from '../../sdk/engine/journal.ts'
+import { applyFact } from '../../sdk/engine/facts.ts'
+import { beginOf, changeKey, Journal } from '../../sdk/engine/journal.ts'
 import { inheritanceOf } from '../../sdk/engine/rerun.ts'
 import { findUndone, retryPlan } from '../../sdk/engine/undone.ts'
 import type { RunRecord } from '../../sdk/ports/run.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ChildRunError, recordError, StepError } from '../../sdk/base/errors.ts'
+import { recordError } from '../../sdk/base/error-records.ts'
+import { ChildRunError, StepError } from '../../sdk/base/errors.ts'
 import { fingerprint } from '../../sdk/views/fingerprint.ts'
 
 const of = (message: string, step = 'charge', error: Error = new Error(message)) =>

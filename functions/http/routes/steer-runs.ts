@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { recordError } from '../../../sdk/base/errors.ts'
+import { recordError } from '../../../sdk/base/error-records.ts'
 import type { Json } from '../../../sdk/base/json.ts'
 import { checkName } from '../../../sdk/base/names.ts'
 import { ownKey } from '../../../sdk/base/own-key.ts'

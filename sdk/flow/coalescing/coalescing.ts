@@ -8,7 +8,7 @@
  * next run by arithmetic. A run whose time has come ends the series first, at the number that it has seen, so that no
  * later start can be counted for it. So each start that was accepted is in exactly one run, at a constant cost.
  *
- * This file decides; `rules/coalesce.ts` reads and writes.
+ * This file decides; `rules/coalescing/` reads and writes.
  */
 import { milliseconds } from '../../base/duration.ts'
 import { ConflictError, InvalidInputError } from '../../base/errors.ts'
