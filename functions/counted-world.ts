@@ -1,4 +1,4 @@
-import { overriding } from '../sdk/base/override-methods.ts'
+import { overrideMethods } from '../sdk/base/override-methods.ts'
 import type { World } from '../sdk/ports/world.ts'
 
 /** What a visit did, as far as it is counted. */
@@ -14,7 +14,7 @@ export interface Counted {
 export function counted<W extends World>(world: W): { world: W; take: (runId: string) => Counted | undefined } {
   const visits = new Map<string, Counted>()
   const { store } = world
-  const counting = overriding(store, {
+  const counting = overrideMethods(store, {
     claim: async (runId, lease) => {
       const claimed = await store.claim(runId, lease)
       if (claimed) {

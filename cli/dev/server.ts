@@ -40,7 +40,7 @@ async function serve({ entry, codec: codecFile, port, data }: ServerOptions): Pr
     tracing: true,
     aroundStore: (store) => narrator.around(store),
   })
-  const neighbours = local.world.residence.neighbours()
+  const neighbours = local.world.runnerRegistry.neighbours()
   if (neighbours > 0) log('warn', sharedWith(neighbours, path), {})
   const workerToken = process.env.OVERWINTER_WORKER_TOKEN
   const server = await serveLocal({ local, port, exposeStacks: true, workerToken, mappings })

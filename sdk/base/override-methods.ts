@@ -1,5 +1,5 @@
 /** The same object, but for a few of its methods. Each works on the object that it is of, private fields and all. */
-export function overriding<T extends object>(original: T, methods: Partial<T>): T {
+export function overrideMethods<T extends object>(original: T, methods: Partial<T>): T {
   return new Proxy(original, {
     get(target, name) {
       const whose: object = name in methods ? methods : target

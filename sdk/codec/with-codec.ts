@@ -1,6 +1,6 @@
 import type { ErrorRecord, Frame } from '../base/events.ts'
 import type { Json } from '../base/json.ts'
-import { overriding } from '../base/override-methods.ts'
+import { overrideMethods } from '../base/override-methods.ts'
 import {
   type Coalesced,
   type CoalescingTimes,
@@ -26,8 +26,8 @@ export function withCodec<W extends World>(world: W, codec: Codec | undefined): 
   const runs = new CodedRuns(world.store, codec)
   const tasks = new CodedTasks(world.tasks, codec, (runId) => runs.payloadsOf(runId))
   return Object.create(world, {
-    store: { value: overriding(world.store, runs) },
-    tasks: { value: overriding(world.tasks, tasks) },
+    store: { value: overrideMethods(world.store, runs) },
+    tasks: { value: overrideMethods(world.tasks, tasks) },
     documents: { value: codedDocuments(world.documents, codec) },
   }) as W
 }
@@ -35,7 +35,7 @@ export function withCodec<W extends World>(world: W, codec: Codec | undefined): 
 /** Starts that 0.1 has stored are documents, and have the input of their run. */
 function codedDocuments(documents: DocumentStore, codec: Codec): DocumentStore {
   const decoder = new Decoder(codec, 'strict')
-  return overriding(documents, {
+  return overrideMethods(documents, {
     list: async (collection, range) => {
       const found = await documents.list(collection, range)
       if (!isStarts(collection)) return found
@@ -277,7 +277,7 @@ async function encodedNext(next: Next, encoder: Encoder): Promise<Next> {
     case 'end':
       return { ...next, event: await encoder.event(next.event) }
     case 'continue':
-    case 'gathered':
+    case 'collected':
       return encoder.fields(next, ['input', 'parsed'])
     case 'park':
       return { ...next, error: await parked(next.error, encoder) }

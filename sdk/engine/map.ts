@@ -20,11 +20,11 @@ export interface MapRequest<I, O> {
 /** The results of all; the first failure is the map's own, and nothing more begins. */
 export async function mapAll<I, O>(replay: Replay, request: MapRequest<I, O>): Promise<O[]> {
   const { items, body, branch, inside } = request
-  const { order, lanes } = planOf(replay, request)
+  const { order, workers } = planOf(replay, request)
   const results = new Array<O>(items.length)
   let next = 0
   let hasFailed = false
-  const lane = async (isExtra: boolean) => {
+  const worker = async (isExtra: boolean) => {
     while (next < order.length && !hasFailed) {
       const { key, index } = order[next++]!
       try {
@@ -36,7 +36,7 @@ export async function mapAll<I, O>(replay: Replay, request: MapRequest<I, O>): P
       if (isExtra) return
     }
   }
-  await Promise.all(lanes.map(lane))
+  await Promise.all(workers.map(worker))
   return results
 }
 
@@ -44,7 +44,7 @@ export async function mapAll<I, O>(replay: Replay, request: MapRequest<I, O>): P
 export async function mapSome<I, O>(replay: Replay, request: MapRequest<I, O>): Promise<MapOutcome<O>> {
   const { items, body, options, inside } = request
   const tolerated = toleratedBy(request)
-  const { id, order, lanes } = planOf(replay, request)
+  const { id, order, workers } = planOf(replay, request)
   const results: ItemResult<O>[] = items.map(() => ({ status: 'withdrawn' }))
   const open = new Set<Branch>()
   const counts = { succeeded: 0, failed: 0 }
@@ -64,7 +64,7 @@ export async function mapSome<I, O>(replay: Replay, request: MapRequest<I, O>): 
       resolve({ reason, ...counts, withdrawn: items.length - counts.succeeded - counts.failed, results })
       return true
     }
-    const lane = async (isExtra: boolean) => {
+    const worker = async (isExtra: boolean) => {
       while (next < order.length) {
         const { key, index } = order[next++]!
         const branch = new Branch(request.branch)
@@ -83,7 +83,7 @@ export async function mapSome<I, O>(replay: Replay, request: MapRequest<I, O>): 
         if (endIfDecided() || isExtra) return
       }
     }
-    if (!endIfDecided()) for (const isExtra of lanes) void lane(isExtra)
+    if (!endIfDecided()) for (const isExtra of workers) void worker(isExtra)
   })
 }
 
@@ -107,7 +107,7 @@ interface Plan {
   id: string
   order: { key: string; index: number }[]
   /** One entry for each that takes items, one after the other; an extra one takes one item. */
-  lanes: boolean[]
+  workers: boolean[]
 }
 
 /**
@@ -128,8 +128,8 @@ function planOf<I, O>(replay: Replay, { name, path, items, options }: MapRequest
   const order = (keys ?? items).map((one, index) => ({ key: keys ? (one as string) : String(index), index }))
   const first = order.filter((one) => known.has(one.key))
   const atOnce = Math.min(Math.max(concurrency, first.length), items.length)
-  const lanes = Array.from({ length: atOnce }, (_, i) => i >= concurrency)
-  return { id, order: first.length === 0 ? order : [...first, ...order.filter((one) => !known.has(one.key))], lanes }
+  const workers = Array.from({ length: atOnce }, (_, i) => i >= concurrency)
+  return { id, order: first.length === 0 ? order : [...first, ...order.filter((one) => !known.has(one.key))], workers }
 }
 
 function keysOf<I>(name: string, items: readonly I[], key: (item: I, index: number) => string): string[] {

@@ -8,12 +8,12 @@ import type { CoalescedStarts } from './coalescing/coalescing.ts'
 import { MOST_PRIORITY } from './limiter/bounds.ts'
 import type { LimitSpec } from './limiter/limit.ts'
 import type { LimiterId } from './limiter/limiter.ts'
-import { type Grant, laneOf, PRIORITY_MS } from './limiter/queue.ts'
+import { fairnessKeyOf, type Grant, PRIORITY_MS } from './limiter/queue.ts'
 import { isSingleton, type OnConflict } from './options.ts'
 
 /** What a run has to pass before it starts, one after the other. */
 export interface Admission {
-  gates: Gate[]
+  gates: LimiterToPass[]
   /** Where it stands in their lines. */
   order: number
   /** What becomes of those of its key that are there already. */
@@ -25,7 +25,7 @@ export interface Admission {
 }
 
 /** One of them, as the run knows it. */
-export interface Gate extends LimiterId {
+export interface LimiterToPass extends LimiterId {
   lane?: string
   /** It has slots, which the run gives back at its end. */
   holds?: true
@@ -35,8 +35,8 @@ export interface Gate extends LimiterId {
   grant?: Grant
 }
 
-/** It has a gate to pass before it may start, or go on. */
-export const isInLine = ({ admission, passed = 0 }: { admission?: Admission; passed?: number }): boolean =>
+/** It has a limiter to pass before it may start, or go on. */
+export const hasLimiterToPass = ({ admission, passed = 0 }: { admission?: Admission; passed?: number }): boolean =>
   admission !== undefined && passed < admission.gates.length
 
 /** An admission, and the numbers of its limits in the code of whoever asks for it. */
@@ -93,17 +93,17 @@ export async function admissionFor(
 async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: number): Promise<NewAdmission> {
   const { limits } = workflow
   const { priority: priorityOf, singleton } = workflow.options
-  const gates: Gate[] = []
+  const gates: LimiterToPass[] = []
   let lane: string | undefined
   for (const { name, spec, key: keyOf } of limits) {
     const key = keyOf && (await keyFor(workflow, `the key of '${name}'`, keyOf, accepted))
     // Whose turn it is goes by tenant, not by the one thing that there may be one of.
     if (spec.rate === undefined && !isSingleton(name)) lane ??= key
-    const needsLane = key === undefined && lane !== undefined
+    const needsFairnessKey = key === undefined && lane !== undefined
     gates.push({
       limit: name,
       ...(key !== undefined && { key }),
-      ...(needsLane && { lane: laneOf(lane) }),
+      ...(needsFairnessKey && { lane: fairnessKeyOf(lane) }),
       ...(spec.concurrency !== undefined && { holds: true }),
     })
   }

@@ -7,13 +7,13 @@ import { findWorkflow } from '../engine/workflow-code.ts'
 import type { Message } from '../ports/run.ts'
 import type { World } from '../ports/world.ts'
 import type { WorkflowSource } from '../workflow.ts'
-import { admissionFor, type Gate, isInLine } from './admission.ts'
+import { admissionFor, hasLimiterToPass, type LimiterToPass } from './admission.ts'
 import { acceptBatch, soleStart } from './coalescing/coalescing.ts'
 import { collectStarts } from './coalescing/collect-starts.ts'
 import { limiterOf, TRUSTED_MS } from './limiter/limiter.ts'
 import { isPause } from './limiter/pause-scope.ts'
 import { releasesOfRun } from './limiter/releases.ts'
-import { pausesOf, withGate } from './pauses.ts'
+import { pausesOf, withLimiterToPass } from './pauses.ts'
 import { latestStart, StepPermits } from './step-permits.ts'
 
 /** Flow control as the engine sees it. */
@@ -43,9 +43,9 @@ async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcom
     const outcome = await collect(visit, workflows)
     if (outcome) return outcome
   }
-  if (isInLine(run) && !isToStop(visit)) return closing.queue(run.waitingFor)
+  if (hasLimiterToPass(run) && !isToStop(visit)) return closing.queue(run.waitingFor)
   const pause = pauseOf(visit)
-  if (pause) return closing.queue(run.waitingFor, withGate(run, pause, !visit.journal.isEmpty))
+  if (pause) return closing.queue(run.waitingFor, withLimiterToPass(run, pause, !visit.journal.isEmpty))
   // Last: what it takes of a rate is for now.
   const lost = run.admission && !isToStop(visit) ? await lostPermit(visit) : undefined
   if (lost !== undefined) return requeue(visit, lost)
@@ -71,7 +71,7 @@ async function lostPermit(visit: Visit): Promise<number | undefined> {
   const { run, journal, world, claimed, waker } = visit
   if (!journal.isEmpty || run.generation > 0) return undefined
   const now = world.clock.now()
-  const isDoubtful = ({ grant, limit }: Gate) =>
+  const isDoubtful = ({ grant, limit }: LimiterToPass) =>
     grant !== undefined &&
     !isPause(limit) &&
     ((grant.until ?? now) < now || (grant.slot !== undefined && now - grant.by > TRUSTED_MS))
@@ -86,7 +86,7 @@ async function lostPermit(visit: Visit): Promise<number | undefined> {
 function requeue({ run, closing, buffer }: Visit, at: number): Promise<RunOutcome> {
   const { gates } = run.admission!
   for (const release of releasesOfRun(run).slice(at)) buffer.send(release)
-  const without = gates.map(({ grant, ...gate }, i) => (i < at && grant ? { ...gate, grant } : gate))
+  const without = gates.map(({ grant, ...limiter }, i) => (i < at && grant ? { ...limiter, grant } : limiter))
   return closing.queue(run.waitingFor, { admission: { ...run.admission!, gates: without }, passed: at })
 }
 
@@ -94,10 +94,10 @@ function requeue({ run, closing, buffer }: Visit, at: number): Promise<RunOutcom
 function dispatchNext({ run, journal, world, buffer }: Visit): void {
   const pauses = pausesOf(world)
   // A rate is passed before the first visit; a pause may come at any time.
-  const mayWait = (gate: Gate) => (isPause(gate.limit) ? pauses.mayHaveQueue(gate) : journal.isEmpty)
-  const isRated = ({ grant, holds }: Gate) => grant !== undefined && (!holds || grant.until !== undefined)
-  const rated = run.admission!.gates.filter((gate) => isRated(gate) && mayWait(gate))
-  for (const gate of rated) buffer.send({ kind: 'dispatchNext', limiter: limiterOf(gate), holder: run.id })
+  const mayWait = (limiter: LimiterToPass) => (isPause(limiter.limit) ? pauses.mayHaveQueue(limiter) : journal.isEmpty)
+  const isRated = ({ grant, holds }: LimiterToPass) => grant !== undefined && (!holds || grant.until !== undefined)
+  const rated = run.admission!.gates.filter((limiter) => isRated(limiter) && mayWait(limiter))
+  for (const limiter of rated) buffer.send({ kind: 'dispatchNext', limiter: limiterOf(limiter), holder: run.id })
 }
 
 function pauses(world: World): KnownPauses {
@@ -106,19 +106,19 @@ function pauses(world: World): KnownPauses {
     refresh: () => known.refresh(),
     placeOf: (visit) => {
       const pause = pauseOf(visit, known)
-      return pause && withGate(visit.run, pause, true)
+      return pause && withLimiterToPass(visit.run, pause, true)
     },
   }
 }
 
 /** The pause that blocks this run. A run that is being cancelled ignores pauses. */
-function pauseOf(visit: Visit, known = pausesOf(visit.world)): Gate | undefined {
+function pauseOf(visit: Visit, known = pausesOf(visit.world)): LimiterToPass | undefined {
   const pause = known.over(visit.run)
   return pause && !isToStop(visit) ? pause : undefined
 }
 
 function cancelledBeforeStart({ run, journal, claimed }: Visit): Extract<Message, { kind: 'cancel' }> | undefined {
-  if (!journal.isEmpty || !(run.epoch === 1 || isInLine(run) || run.admission?.gathering)) return undefined
+  if (!journal.isEmpty || !(run.epoch === 1 || hasLimiterToPass(run) || run.admission?.gathering)) return undefined
   return claimed.inbox.find((message) => message.kind === 'cancel')
 }
 

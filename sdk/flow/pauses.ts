@@ -5,13 +5,13 @@ import type { DocumentStore } from '../ports/documents.ts'
 import { hasEnded, type RunRecord } from '../ports/run.ts'
 import type { Count } from '../ports/run-lists.ts'
 import type { World } from '../ports/world.ts'
-import type { Admission, Gate } from './admission.ts'
+import type { Admission, LimiterToPass } from './admission.ts'
 import { MOST_PAUSES, MOST_PER_SECOND, USUAL_PER_SECOND } from './limiter/bounds.ts'
 import { type LimitRecord, PAUSES, serialOf } from './limiter/limit-record.ts'
 import { isPause, nameOf, type PauseScope, scopeOf } from './limiter/pause-scope.ts'
 import { inWords } from './limiter/readable.ts'
 import { limitersInUse } from './operating/changing-limits.ts'
-import { countOf, readLine } from './operating/reading-queues.ts'
+import { countOf, readQueueOf } from './operating/reading-queues.ts'
 
 export type { PauseScope } from './limiter/pause-scope.ts'
 
@@ -49,27 +49,27 @@ export class Pauses {
     return this.reading
   }
 
-  /** The gate that this run has to pass now, if any. */
-  over({ id, workflow, admission }: Pick<RunRecord, 'id' | 'workflow' | 'admission'>): Gate | undefined {
+  /** The limiter that this run has to pass now, if any. */
+  over({ id, workflow, admission }: Pick<RunRecord, 'id' | 'workflow' | 'admission'>): LimiterToPass | undefined {
     const { records } = this.seen ?? {}
     if (!records || records.size === 0) return undefined
     for (const scope of [{ all: true }, { workflow }, { run: id }] as const) {
       const limit = nameOf(scope)
       const record = records.get(limit)
-      const gate = record && { limit, key: serialOf(record), round: record.round ?? 0 }
+      const limiter = record && { limit, key: serialOf(record), round: record.round ?? 0 }
       if (
-        gate &&
+        limiter &&
         !admission?.gates.some(
-          (passed) => passed.limit === gate.limit && passed.key === gate.key && passed.round === gate.round,
+          (passed) => passed.limit === limiter.limit && passed.key === limiter.key && passed.round === limiter.round,
         )
       )
-        return gate
+        return limiter
     }
     return undefined
   }
 
   /** Whether runs may be queued behind one that was let through this pause. */
-  mayHaveQueue({ limit, key }: Gate): boolean {
+  mayHaveQueue({ limit, key }: LimiterToPass): boolean {
     return !this.seen || this.seen.records.has(limit) || this.seen.at <= Number.parseInt(key!, 10) + SEEN_FOR_MS
   }
 
@@ -93,16 +93,16 @@ export function pausesOf(world: Pick<World, 'documents' | 'clock'>): Pauses {
 }
 
 /** The gates of a run that has to pass one more. Earlier pauses are over for it. One that has not begun comes to its rate behind the pause: what a rate lets in starts. */
-export function withGate(
+export function withLimiterToPass(
   { admission, createdAt }: RunRecord,
-  gate: Gate,
+  limiter: LimiterToPass,
   hasBegun: boolean,
 ): { admission: Admission; passed: number } {
-  const gates = (admission?.gates ?? []).filter(({ limit }) => limit !== gate.limit)
-  const isRate = ({ limit, holds }: Gate) => !hasBegun && !holds && !isPause(limit)
+  const gates = (admission?.gates ?? []).filter(({ limit }) => limit !== limiter.limit)
+  const isRate = ({ limit, holds }: LimiterToPass) => !hasBegun && !holds && !isPause(limit)
   const before = gates.filter((each) => !isRate(each))
   return {
-    admission: { order: createdAt, ...admission, gates: [...before, gate, ...gates.filter(isRate)] },
+    admission: { order: createdAt, ...admission, gates: [...before, limiter, ...gates.filter(isRate)] },
     passed: before.length,
   }
 }
@@ -178,7 +178,7 @@ export async function listPauses(world: World): Promise<PauseView[]> {
     const state = 'run' in view.scope ? await store.state(view.scope.run) : undefined
     // A run that has ended takes its pause along, and whoever looks next sees to it.
     if ('run' in view.scope && (!state || hasEnded(state.status))) await documents.delete(PAUSES, key, version)
-    else views.push({ ...view, waiting: countOf(await readLine(world, { limit: key, key: serialOf(record) })) })
+    else views.push({ ...view, waiting: countOf(await readQueueOf(world, { limit: key, key: serialOf(record) })) })
   }
   return views
 }

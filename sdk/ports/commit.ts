@@ -19,7 +19,7 @@ export type Next =
   | { kind: 'end'; event: TerminalEvent }
   /** It has its input, of all the starts that it was made for, and goes on. `starts`: their messages, which are removed then. */
   | {
-      kind: 'gathered'
+      kind: 'collected'
       input: Json | undefined
       parsed?: Json
       reparse?: true

@@ -1,5 +1,5 @@
 import { ConflictError } from '../base/errors.ts'
-import type { Gate } from '../flow/admission.ts'
+import type { LimiterToPass } from '../flow/admission.ts'
 import { BEING_MADE_MS, type LimiterId } from '../flow/limiter/limiter.ts'
 import { UNKNOWN } from '../flow/limiter/readable.ts'
 import { releasesOfRun } from '../flow/limiter/releases.ts'
@@ -48,24 +48,24 @@ function* insertPlain(storage: Storage, run: NewRun): Procedure<Inserted> {
 
 /** Through the limiters first, as far as they have room: then most runs are made as they stay, with one write. */
 function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
-  const gates: Gate[] = []
+  const gates: LimiterToPass[] = []
   let seen: Seen | undefined
-  for (const gate of run.admission!.gates) {
+  for (const limiter of run.admission!.gates) {
     const { grant, seen: last } = yield* acquireNow(
       storage,
-      gate,
-      yield* limitFor(storage, run, gate),
-      entryOf(run, gate),
+      limiter,
+      yield* limitFor(storage, run, limiter),
+      entryOf(run, limiter),
     )
     seen = last
     if (!grant) break
-    gates.push({ ...gate, grant })
+    gates.push({ ...limiter, grant })
   }
   const passed = gates.length
   const admission = { ...run.admission!, gates: [...gates, ...run.admission!.gates.slice(passed)] }
   if (passed === admission.gates.length) return yield* insertPlain(storage, { ...run, admission, passed })
   // A process without the code grants the limits that come later: they must be on record by then.
-  yield* together(admission.gates.slice(passed + 1).map((gate) => limitFor(storage, run, gate)))
+  yield* together(admission.gates.slice(passed + 1).map((limiter) => limitFor(storage, run, limiter)))
   const joinedAt = yield* joinNext(storage, { ...run, admission, passed }, seen)
   const made = yield* insertPlain(storage, { ...run, admission, passed, status: 'queued' })
   if (!made.inserted) return made
@@ -81,10 +81,10 @@ function* queueAgain(storage: Storage, run: StoredRun): Procedure<Wake[]> {
 function* lookInPlace(storage: Storage, run: StoredRun, joinedAt: number): Procedure<Wake[]> {
   const { gates, onConflict } = run.admission!
   const wakes = yield* lookForRoomOf(storage, run, joinedAt)
-  const gate = gates[run.passed ?? 0]
+  const limiter = gates[run.passed ?? 0]
   // One that has its key, and waits for something else, has taken that place long ago.
-  return onConflict && gate && isSingleton(gate.limit)
-    ? [...wakes, ...(yield* takeTheirPlace(storage, run, gate, onConflict))]
+  return onConflict && limiter && isSingleton(limiter.limit)
+    ? [...wakes, ...(yield* takeTheirPlace(storage, run, limiter, onConflict))]
     : wakes
 }
 

@@ -35,10 +35,10 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
   const updated = yield* ask(storage.update(run, next.change))
   const { kind } = said.next
   if (updated.ok) {
-    if (said.next.kind === 'gathered' && said.next.starts?.length)
+    if (said.next.kind === 'collected' && said.next.starts?.length)
       yield* ask(storage.removeMessages(run, said.next.starts))
     if (kind === 'end') yield* forgetStarts(storage, run, 'payloads')
-    if (kind === 'keep' || kind === 'gathered')
+    if (kind === 'keep' || kind === 'collected')
       return withPermits({ ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }, permits)
     if (kind === 'queue')
       return { ok: true, suspended: true, wakes: [...sent, ...(yield* lookForRoomOf(storage, updated.run, joinedAt))] }
@@ -133,7 +133,7 @@ function afterCommit(
         wakes: wakeAt(at),
       }
     }
-    case 'gathered': {
+    case 'collected': {
       const { input, parsed, reparse, admission } = next
       return { change: change({ input, parsed, reparse, admission, passed: 0 }), wakes: [] }
     }

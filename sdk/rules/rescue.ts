@@ -33,18 +33,18 @@ export function* revive(
     ...run.admission,
     gates: run.admission.gates.filter(({ limit }) => !isPause(limit)),
   }
-  const hasGates = admission !== undefined && admission.gates.length > 0 && !admission.gathering
+  const hasLimiters = admission !== undefined && admission.gates.length > 0 && !admission.gathering
   const set = {
     ...fields,
-    ...(hasGates ? { status: 'queued' as const, wakeAt: undefined } : { status: 'pending' as const, wakeAt: now }),
+    ...(hasLimiters ? { status: 'queued' as const, wakeAt: undefined } : { status: 'pending' as const, wakeAt: now }),
     ...(admission && { admission, passed: 0 }),
   }
-  const joinedAt = hasGates ? yield* joinNext(storage, { ...run, admission, passed: 0 }) : 0
+  const joinedAt = hasLimiters ? yield* joinNext(storage, { ...run, admission, passed: 0 }) : 0
   const updated = yield* ask(storage.update(run, { when: { status: [status] }, set }))
   if (!updated.ok) return NOT_REVIVED
   return {
     revived: true,
-    wakes: hasGates ? yield* lookForRoomOf(storage, updated.run, joinedAt) : [{ runId, at: now }],
+    wakes: hasLimiters ? yield* lookForRoomOf(storage, updated.run, joinedAt) : [{ runId, at: now }],
   }
 }
 

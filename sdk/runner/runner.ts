@@ -5,7 +5,7 @@ import { StoredWorkflows } from '../definitions/stored-workflows.ts'
 import { traceCall } from '../engine/call-sites.ts'
 import type { StepBody } from '../engine/run-context.ts'
 import { runOnce } from '../engine/run-loop.ts'
-import type { Hint, Residence } from '../ports/runner-registry.ts'
+import type { Hint, RunnerRegistry } from '../ports/runner-registry.ts'
 import type { World } from '../ports/world.ts'
 import { cannotCheck } from '../rules/limiters/failed-check.ts'
 import { type AnyWorkflow, Registry } from '../workflow.ts'
@@ -23,7 +23,7 @@ export interface RunnerOptions {
   tracesCalls?: boolean
 }
 
-export type ResidentWorld = World & { readonly residence: Residence }
+export type ResidentWorld = World & { readonly runnerRegistry: RunnerRegistry }
 
 const BATCH = 500
 /** Limiters that are checked at once. */
@@ -69,11 +69,11 @@ export class Runner {
 
   /** Recovers what a dead process left behind, then goes on with whatever is due. */
   async start(): Promise<void> {
-    const { residence } = this.world
+    const { runnerRegistry } = this.world
     this.isRunning = true
-    await residence.enter(this.owner, (hint) => (hint ? this.heard(hint) : this.lookAgain()))
+    await runnerRegistry.enter(this.owner, (hint) => (hint ? this.heard(hint) : this.lookAgain()))
     // A new process is a new deployment: what was stuck gets another chance with the code of today, if it is of today.
-    for (const { id, workflow, version } of residence.stuckRuns())
+    for (const { id, workflow, version } of runnerRegistry.stuckRuns())
       if (await this.knows(workflow, version)) await this.world.store.revive(id)
     this.lookAgain()
   }
@@ -85,7 +85,7 @@ export class Runner {
     const grace = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
     await Promise.race([Promise.allSettled(this.active.values()), grace])
     this.log.close()
-    await this.world.residence.leave(this.owner, this.active.size > 0)
+    await this.world.runnerRegistry.leave(this.owner, this.active.size > 0)
   }
 
   /** Nothing is under way and nothing is due. */
@@ -128,16 +128,16 @@ export class Runner {
     // Runs that were taken a moment ago may still look due, so they must not fill the page; nor must those at rest.
     const limit = BATCH + this.active.size + this.resting.size
     try {
-      const { store, residence } = this.world
+      const { store, runnerRegistry } = this.world
       const found = await store.overdue(now, limit)
       const due = found.filter(({ runId }) => !this.active.has(runId) && !this.rests(runId))
       if (!this.isRunning) return
       for (const { runId } of due) this.ready.add(runId)
       if (found.length === limit && due.length > 0) this.moreInStore = true
-      let agenda = residence.agenda(now)
+      let agenda = runnerRegistry.agenda(now)
       if (agenda.hasDueLimiters) {
         if (await this.checkLimiters(now)) this.moreInStore = true
-        agenda = residence.agenda(now)
+        agenda = runnerRegistry.agenda(now)
       }
       const next = Math.min(agenda.nextRun ?? Number.POSITIVE_INFINITY, agenda.nextLimiter ?? Number.POSITIVE_INFINITY)
       if (Number.isFinite(next)) this.armTimer(next)

@@ -165,7 +165,7 @@ export class TestEnv {
     this.die?.()
     if (workflows) this.workflows = withSchedules(workflows, this.scheduled)
     if (handlers) this.handlers = handlers
-    for (const owner of this.owners) await this.origin.residence.release(owner)
+    for (const owner of this.owners) await this.origin.runnerRegistry.release(owner)
     const { store, die } = mortalStore(this.origin.store)
     const { store: documents, die: dieToo } = mortalStore(this.origin.documents)
     this.die = () => {
@@ -251,7 +251,7 @@ export class TestEnv {
     return (
       this.isIdle() &&
       this.clock.timerCount === 1 &&
-      this.origin.residence.agenda(this.clock.now()).nextRun === undefined
+      this.origin.runnerRegistry.agenda(this.clock.now()).nextRun === undefined
     )
   }
 

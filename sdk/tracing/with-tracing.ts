@@ -1,5 +1,5 @@
 import { context, createContextKey, ROOT_CONTEXT, trace } from '@opentelemetry/api'
-import { overriding } from '../base/override-methods.ts'
+import { overrideMethods } from '../base/override-methods.ts'
 import type { Commit, CommitResult, Outgoing } from '../ports/commit.ts'
 import type { RunStore } from '../ports/run-store.ts'
 import type { AroundBody, LogSink, World } from '../ports/world.ts'
@@ -29,7 +29,7 @@ function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink
     if (isOver) visits.delete(commit.runId)
     if (isOver === 'given up') sink.add(visit.spans)
   }
-  return overriding(store, {
+  return overrideMethods(store, {
     claim: async (runId, lease) => {
       const claimed = await store.claim(runId, lease)
       if (claimed) visits.set(runId, new Visit(claimed))

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FORMAT } from '../../sdk/base/names.ts'
-import type { Gate, NewAdmission } from '../../sdk/flow/admission.ts'
+import type { LimiterToPass, NewAdmission } from '../../sdk/flow/admission.ts'
 import type { LimitSpec } from '../../sdk/flow/limiter/limit.ts'
-import { laneOf, type QueueEntry } from '../../sdk/flow/limiter/queue.ts'
+import { fairnessKeyOf, type QueueEntry } from '../../sdk/flow/limiter/queue.ts'
 import { releasesOfRun } from '../../sdk/flow/limiter/releases.ts'
 import { Limits } from '../../sdk/flow/operating/limits.ts'
 import type { Outgoing } from '../../sdk/ports/commit.ts'
@@ -35,7 +35,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
     /** A limit of its own for each test. */
     function limitOf(spec: LimitSpec) {
       const limit = `limit-${++serial}`
-      const admission = (gate: Partial<Gate> = {}, order = now()): NewAdmission => ({
+      const admission = (gate: Partial<LimiterToPass> = {}, order = now()): NewAdmission => ({
         gates: [{ limit, ...(spec.concurrency !== undefined && { holds: true }), ...gate }],
         order,
         specs: { [limit]: spec },
@@ -176,12 +176,12 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
 
     it('lanes are served in turn, however many wait in one of them', async () => {
       const { admission } = limitOf({ concurrency: 1 })
-      let inside = await create(admission({ lane: laneOf('big') }))
+      let inside = await create(admission({ lane: fairnessKeyOf('big') }))
       const big: string[] = []
-      for (let i = 0; i < 6; i++) big.push(await create(admission({ lane: laneOf('big') }, now() + i)))
+      for (let i = 0; i < 6; i++) big.push(await create(admission({ lane: fairnessKeyOf('big') }, now() + i)))
       const small = [
-        await create(admission({ lane: laneOf('s1') }, now() + 10)),
-        await create(admission({ lane: laneOf('s2') }, now() + 11)),
+        await create(admission({ lane: fairnessKeyOf('s1') }, now() + 10)),
+        await create(admission({ lane: fairnessKeyOf('s2') }, now() + 11)),
       ]
       const served = []
       for (let i = 0; i < 4; i++) {

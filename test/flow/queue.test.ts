@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import {
-  behindLane,
+  behindFairnessKey,
   entryKey,
+  fairnessKeyOf,
   holderOf,
   inOrderOfService,
   isOfStep,
-  laneOf,
   type QueueEntry,
   readEntry,
   runOf,
@@ -26,7 +26,7 @@ const sorted = (entries: QueueEntry[]) => entries.toSorted((a, b) => (entryKey(a
 
 describe('a queue', () => {
   it('is sorted by fairness key, then by order, whatever the number of digits', () => {
-    const [a, b] = [laneOf('a'), laneOf('b')].toSorted() as [string, string]
+    const [a, b] = [fairnessKeyOf('a'), fairnessKeyOf('b')].toSorted() as [string, string]
     const given = [entry({ lane: b, order: 1 }), entry({ lane: a, order: 1_000 }), entry({ lane: a, order: 999 })]
     expect(sorted(given).map(({ lane, order }) => [lane, order])).toEqual([
       [a, 999],
@@ -61,10 +61,10 @@ describe('a queue', () => {
   })
 
   it('goes on behind a fairness key, and misses none', () => {
-    const lanes = ['', ...['a', 'b', 'c'].map(laneOf)].toSorted()
+    const lanes = ['', ...['a', 'b', 'c'].map(fairnessKeyOf)].toSorted()
     for (const [i, lane] of lanes.entries())
       for (const [j, other] of lanes.entries()) {
-        const isBehind = entryKey(entry({ lane: other, order: 999_999 })) > behindLane(lane)
+        const isBehind = entryKey(entry({ lane: other, order: 999_999 })) > behindFairnessKey(lane)
         expect(isBehind).toBe(j > i)
       }
   })

@@ -10,7 +10,7 @@ import { Runs } from '../../sdk/rules/run-store.ts'
 import type { Storage } from '../../sdk/rules/storage.ts'
 import { seededIds, VirtualClock } from '../../sdk/testing/index.ts'
 import { Registry } from '../../sdk/workflow.ts'
-import { Bulletin } from '../../sdk/worlds/local/change-notifier.ts'
+import { ChangeNotifier } from '../../sdk/worlds/local/change-notifier.ts'
 import { Database } from '../../sdk/worlds/local/database.ts'
 import { DocumentRows, SqliteDocuments } from '../../sdk/worlds/local/documents.ts'
 import { SqliteStorage } from '../../sdk/worlds/local/storage.ts'
@@ -189,7 +189,7 @@ export class LocalCloud implements Cloud {
   }
 
   private storageOf(clock: Clock): SqliteStorage {
-    return new SqliteStorage(this.db, clock, new Bulletin(this.db), new DocumentRows(this.db, clock))
+    return new SqliteStorage(this.db, clock, new ChangeNotifier(this.db), new DocumentRows(this.db, clock))
   }
 
   private newProcess(): LocalProcess {

@@ -34,7 +34,7 @@ export async function collectStarts(
   }
   const { accepted, ids = [] } = taken as { accepted: Accepted; ids?: string[] }
   const admission = await admissionWithStarts(workflow, accepted, run.admission!)
-  const result = await commit({ kind: 'gathered', ...accepted, admission, starts: ids })
+  const result = await commit({ kind: 'collected', ...accepted, admission, starts: ids })
   if (!result.ok) return { status: 'superseded' }
   delete run.parsed
   delete run.reparse

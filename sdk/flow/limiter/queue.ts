@@ -54,9 +54,9 @@ export function entryKey({ lane, order, holder, nth = 0 }: Identified): string {
 export type Identified = Pick<QueueEntry, 'lane' | 'order' | 'holder' | 'nth'>
 
 /** A fairness key as part of sort keys: no two alike. */
-export const laneOf = (key: string | undefined): string => (key === undefined ? '' : digest(key).slice(0, 10))
+export const fairnessKeyOf = (key: string | undefined): string => (key === undefined ? '' : digest(key).slice(0, 10))
 /** Sorts behind every entry of a fairness key. */
-export const behindLane = (lane: string): string => `${lane}0`
+export const behindFairnessKey = (lane: string): string => `${lane}0`
 
 export const writeEntry = ({ run, holder, cost, holds, lane, order, nth, since, grant }: QueueEntry): Json => ({
   run,

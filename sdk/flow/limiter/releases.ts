@@ -15,9 +15,9 @@ type OfRun = Pick<RunRecord, 'id' | 'format' | 'generation'> & {
 /** Of the limiters that the run itself has passed, and of the one that it is queued at. */
 export function releasesOfRun({ id, admission, passed = 0 }: Pick<OfRun, 'id' | 'admission' | 'passed'>): Releasing[] {
   if (!admission) return []
-  return admission.gates.slice(0, passed + 1).flatMap(({ lane = '', grant, holds, ...gate }, i) => {
+  return admission.gates.slice(0, passed + 1).flatMap(({ lane = '', grant, holds, ...limiter }, i) => {
     const slot = grant?.slot === undefined ? {} : { slot: grant.slot }
-    const release = { ...releaseOf({ limiter: limiterOf(gate), holder: id, order: admission.order }), lane, ...slot }
+    const release = { ...releaseOf({ limiter: limiterOf(limiter), holder: id, order: admission.order }), lane, ...slot }
     const isReserved = grant !== undefined && grant.at > grant.by
     // A slot may have been taken for it in the queue.
     const state = i === passed ? 'queued' : isReserved ? 'reserved' : holds ? 'held' : 'used'

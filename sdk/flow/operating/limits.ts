@@ -14,7 +14,7 @@ import { cooling } from '../limiter/rate.ts'
 import { inWords, UNKNOWN } from '../limiter/readable.ts'
 import { blocksOf, type SlotState } from '../limiter/slots.ts'
 import { type Changing, changeLimit, type FoundLimit, findLimit } from './changing-limits.ts'
-import { countOf, hasLanes, placeAt, readFor, readLanes, readLine } from './reading-queues.ts'
+import { countOf, hasFairnessKeys, placeAt, readByFairnessKey, readFor, readQueueOf } from './reading-queues.ts'
 
 /** A limit as people see it. */
 export interface LimitView {
@@ -125,18 +125,18 @@ export class Limits {
     run: Pick<RunRecord, 'id' | 'workflow'>,
     holder = run.id,
   ): Promise<Place> {
-    const [line, { record, unreadable: ofRecord }, pause] = await Promise.all([
-      readLine(this.world, id),
+    const [queue, { record, unreadable: ofRecord }, pause] = await Promise.all([
+      readQueueOf(this.world, id),
       this.record(id.limit),
       this.pauseBehind(id, run),
     ])
     const { unreadable: ofState, ...state } = await this.stateOf(id, record)
     // Requests of others that cannot be read are passed over.
-    const own = line.unreadable?.find(({ key }) => isOfHolder(key, holder))
+    const own = queue.unreadable?.find(({ key }) => isOfHolder(key, holder))
     const unreadable = [...(ofRecord === undefined ? [] : [ofRecord]), ...ofState, ...(own ? [own.problem] : [])]
     const seen =
-      line.isMore && id.lane !== undefined ? await readFor(this.world, id, id.lane, holder, state.lane) : line
-    const served = inOrderOfService(seen.tickets, state.lane)
+      queue.isMore && id.lane !== undefined ? await readFor(this.world, id, id.lane, holder, state.lane) : queue
+    const served = inOrderOfService(seen.entries, state.lane)
     const at = served.findIndex((entry) => shownHolder(entry.holder) === holder)
     const place = placeAt(at, seen)
     const paused = record?.paused === true && ofRecord === undefined
@@ -155,14 +155,14 @@ export class Limits {
     }
   }
 
-  /** What keeps the run from going on behind this gate, the widest first. */
+  /** The pause that blocks the run behind this limiter, the widest first. */
   async pauseBehind(
-    gate: LimiterId,
+    limiter: LimiterId,
     { id, workflow }: Pick<RunRecord, 'id' | 'workflow'>,
   ): Promise<PauseScope | undefined> {
     const scopes: PauseScope[] = [{ all: true }, { workflow }, { run: id }]
     const records = await Promise.all(scopes.map((scope) => this.record(nameOf(scope))))
-    return scopes.find((scope, i) => records[i]!.record?.paused && nameOf(scope) !== gate.limit)
+    return scopes.find((scope, i) => records[i]!.record?.paused && nameOf(scope) !== limiter.limit)
   }
 
   private async record(limit: string): Promise<Partial<Pick<FoundLimit, 'record' | 'unreadable'>>> {
@@ -187,7 +187,7 @@ export class Limits {
     const collection = limitersOf(name)
     const found = await this.world.documents.list(collection, { limit: MOST_GATES + 1 })
     const gates = await Promise.all(
-      found.slice(0, MOST_GATES).map(({ key }) => this.gate(limiterAt({ collection, key }), record)),
+      found.slice(0, MOST_GATES).map(({ key }) => this.limiter(limiterAt({ collection, key }), record)),
     )
     return {
       name,
@@ -201,18 +201,18 @@ export class Limits {
     }
   }
 
-  private async gate(id: LimiterId, record: LimitRecord): Promise<GateView> {
-    const [line, slots, state] = await Promise.all([
-      readLine(this.world, id),
+  private async limiter(id: LimiterId, record: LimitRecord): Promise<GateView> {
+    const [queue, slots, state] = await Promise.all([
+      readQueueOf(this.world, id),
       this.slotsOf(id, record),
       this.stateOf(id, record),
     ])
     const { lane, restUntil, heldMs } = state
-    const unreadable = [...state.unreadable, ...(line.unreadable ?? []).map(({ problem }) => problem)]
+    const unreadable = [...state.unreadable, ...(queue.unreadable ?? []).map(({ problem }) => problem)]
     const first =
-      line.isMore && hasLanes(line)
-        ? await readLanes(this.world, id, { served: lane, each: MOST_SHOWN, most: MOST_SHOWN })
-        : line
+      queue.isMore && hasFairnessKeys(queue)
+        ? await readByFairnessKey(this.world, id, { served: lane, each: MOST_SHOWN, most: MOST_SHOWN })
+        : queue
     const holders = [...slots.map(({ holder }) => holder), ...Object.keys(state.holders ?? {})]
     const now = this.world.clock.now()
     return {
@@ -222,8 +222,8 @@ export class Limits {
         .filter((holder) => holder !== UNKNOWN)
         .slice(0, MOST_SHOWN)
         .map(shownHolder),
-      waiting: countOf(line),
-      next: inOrderOfService(first.tickets, lane)
+      waiting: countOf(queue),
+      next: inOrderOfService(first.entries, lane)
         .slice(0, MOST_SHOWN)
         .map(({ holder }) => shownHolder(holder)),
       ...(isLater(restUntil, now) && { restUntil }),

@@ -178,17 +178,18 @@ export function* confirmRun(
   latest: number,
 ): Procedure<ConfirmedRun> {
   let latestRenewal: ConfirmedRun['renewed']
-  for (const [i, { grant, ...gate }] of (run.admission?.gates ?? []).entries()) {
-    if (!grant || isPause(gate.limit)) continue
+  for (const [i, { grant, ...limiter }] of (run.admission?.gates ?? []).entries()) {
+    if (!grant || isPause(limiter.limit)) continue
     if (grant.until === undefined || grant.until >= storage.now()) {
-      const isKept = (yield* confirm(storage, gate, { holder: run.id, lane: gate.lane ?? '' }, grant)) !== 'unknown'
+      const isKept =
+        (yield* confirm(storage, limiter, { holder: run.id, lane: limiter.lane ?? '' }, grant)) !== 'unknown'
       if (!isKept) return { lost: i }
       continue
     }
     const renewed = yield* renewRate(
       storage,
-      gate,
-      entryOf(run, gate),
+      limiter,
+      entryOf(run, limiter),
       run.epoch,
       mayHaveBegun ? undefined : grant.at,
       latest,

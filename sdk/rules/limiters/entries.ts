@@ -1,6 +1,6 @@
 import { type LimiterId, queueOf } from '../../flow/limiter/limiter.ts'
 import {
-  behindLane,
+  behindFairnessKey,
   entryKey,
   type Identified,
   type QueueEntry,
@@ -28,7 +28,7 @@ export function* nextEntries(
   most: number,
   but?: ReadonlySet<string>,
 ): Procedure<Queued[]> {
-  const behind = served === undefined ? [] : yield* waiting(storage, id, behindLane(served), most, but)
+  const behind = served === undefined ? [] : yield* waiting(storage, id, behindFairnessKey(served), most, but)
   if (behind.length >= most) return behind
   const all = yield* waiting(storage, id, undefined, most, but)
   const known = new Set(behind.map(({ key }) => key))

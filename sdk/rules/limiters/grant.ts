@@ -1,4 +1,4 @@
-import { type Gate, isInLine } from '../../flow/admission.ts'
+import { hasLimiterToPass, type LimiterToPass } from '../../flow/admission.ts'
 import type { LimitSpec } from '../../flow/limiter/limit.ts'
 import { BEING_MADE_MS, isSameLimiter, type LimiterId } from '../../flow/limiter/limiter.ts'
 import { type Grant, isOfStep, type QueueEntry } from '../../flow/limiter/queue.ts'
@@ -97,7 +97,7 @@ function* grantRun(
   const { isTold, run } = yield* tellRun(storage, id, limit, entry, found, granted)
   if (isTold) {
     const result = { isGranted: true as const, permit: permitOf(granted), isEntryLeft: true }
-    const isNext = isInLine(run)
+    const isNext = hasLimiterToPass(run)
     return isNext ? { ...result, wakes: [], next: run } : { ...result, wakes: [{ runId: run.id, at: run.wakeAt! }] }
   }
   // Its owner may be about to say that it waits.
@@ -107,7 +107,7 @@ function* grantRun(
 
 /** Another process has told the run of this very slot. */
 const isToldOf = (run: StoredRun, id: LimiterId, { index }: Slot): boolean =>
-  !isOut(run) && run.admission!.gates.some((gate) => isSameLimiter(gate, id) && gate.grant?.slot === index)
+  !isOut(run) && run.admission!.gates.some((limiter) => isSameLimiter(limiter, id) && limiter.grant?.slot === index)
 
 const permitOf = ({ by: _, ...permit }: Grant): Omit<GrantedPermit, 'holder'> => permit
 
@@ -129,16 +129,16 @@ function* tellRun(
   let run = found
   while (run && waitsWith(storage, run, entry, id)) {
     const { admission, passed: before = 0 } = run
-    const gates: readonly Gate[] = admission!.gates
+    const gates: readonly LimiterToPass[] = admission!.gates
     const isLast = before + 1 === gates.length
     if (!isLast) yield* joinNext(storage, { ...run, passed: before + 1 })
     // Paused again while it was in the queue, it has waited for that too.
-    const gate = { ...gates[before]!, grant: granted, ...(limit.round !== undefined && { round: limit.round }) }
+    const limiter = { ...gates[before]!, grant: granted, ...(limit.round !== undefined && { round: limit.round }) }
     // One that was cancelled is looked at earlier.
     const wakeAt = Math.min(granted.at, run.wakeAt ?? granted.at)
     const set = {
       passed: before + 1,
-      admission: { ...admission!, gates: gates.with(before, gate) },
+      admission: { ...admission!, gates: gates.with(before, limiter) },
       ...(isLast && { status: 'pending' as const, wakeAt }),
     }
     const when = { status: ['queued' as const], passed: before, epoch: run.epoch, stimulus: run.stimulus }

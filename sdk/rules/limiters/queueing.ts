@@ -1,4 +1,4 @@
-import type { Admission, Gate } from '../../flow/admission.ts'
+import type { Admission, LimiterToPass } from '../../flow/admission.ts'
 import { BEING_MADE_MS, CHECK_EVERY_MS, type LimiterId } from '../../flow/limiter/limiter.ts'
 import type { QueueEntry } from '../../flow/limiter/queue.ts'
 import type { Wake } from '../../ports/world.ts'
@@ -36,13 +36,13 @@ export function* lookForRoom(storage: Storage, id: LimiterId, holder: string, kn
 }
 
 /** The limiter that a run has to pass next. */
-const nextGate = ({
+const nextLimiter = ({
   admission,
   passed = 0,
 }: {
   admission?: Admission | undefined
   passed?: number | undefined
-}): Gate | undefined => admission?.gates[passed]
+}): LimiterToPass | undefined => admission?.gates[passed]
 
 /** Queues a run at the limiter that it has to pass next, before its record says so. Gives the time. `seen`: as for `join`. */
 export function* joinNext(
@@ -50,9 +50,9 @@ export function* joinNext(
   run: Requesting & { passed?: number | undefined },
   seen?: Seen,
 ): Procedure<number> {
-  const gate = nextGate(run)
+  const limiter = nextLimiter(run)
   const joinedAt = storage.now()
-  if (gate) yield* join(storage, gate, entryOf(run, gate), seen)
+  if (limiter) yield* join(storage, limiter, entryOf(run, limiter), seen)
   return joinedAt
 }
 
@@ -61,9 +61,9 @@ export function* joinNext(
  * to put it there again: the entry of a run that did not say so for a minute is removed.
  */
 export function* lookForRoomOf(storage: Storage, run: StoredRun, joinedAt: number): Procedure<Wake[]> {
-  const gate = nextGate(run)
+  const limiter = nextLimiter(run)
   if (storage.now() - joinedAt >= BEING_MADE_MS / 2) yield* joinNext(storage, run)
-  return gate ? (yield* lookForRoom(storage, gate, run.id)).wakes : []
+  return limiter ? (yield* lookForRoom(storage, limiter, run.id)).wakes : []
 }
 
 /** Both, for a run that may not be in the queue although it says so. */
@@ -78,7 +78,7 @@ interface Requesting {
 }
 
 /** The request of a run. Each time that it is queued has an entry of its own. */
-export function entryOf({ id, epoch = 0, admission }: Requesting, { lane = '', holds }: Gate): QueueEntry {
+export function entryOf({ id, epoch = 0, admission }: Requesting, { lane = '', holds }: LimiterToPass): QueueEntry {
   return {
     run: id,
     holder: id,

@@ -193,7 +193,7 @@ function* isLeftOver(
   if (request === 'dropped' && isOfStep(holder)) return true
   if (request === 'queued' || now - since < CHECK_EVERY_MS) return false
   if (!isOfStep(holder))
-    return !run.admission?.gates.some((gate, i) => isSameLimiter(gate, id) && i <= (run.passed ?? 0))
+    return !run.admission?.gates.some((limiter, i) => isSameLimiter(limiter, id) && i <= (run.passed ?? 0))
   // Loading a journal costs: it is looked at after one minute, two, four, and so on.
   if (!isTimeToAsk(since, checkedAt, now)) return false
   return !(yield* wantedBy(storage, run)).has(holder)

@@ -66,15 +66,15 @@ function* queueStepAgain(
 function* queueRunAgain(storage: Storage, id: LimiterId, runId: string): Procedure<Wake[] | undefined> {
   const run = yield* ask(storage.find(runId))
   const { gates = [] } = run?.admission ?? {}
-  const passed = gates.findIndex((gate) => isSameLimiter(gate, id))
+  const passed = gates.findIndex((limiter) => isSameLimiter(limiter, id))
   if (!run || passed < 0 || passed !== gates.length - 1) return undefined
   if (run.status === 'queued') return run.passed === passed ? [] : undefined
   // It is to be looked at meanwhile, to be cancelled, say.
   if (run.wakeAt === undefined || run.wakeAt <= storage.now()) return undefined
-  const { grant: _, ...gate } = gates[passed]!
-  const admission = { ...run.admission!, gates: gates.with(passed, gate) }
+  const { grant: _, ...limiter } = gates[passed]!
+  const admission = { ...run.admission!, gates: gates.with(passed, limiter) }
   // In a new epoch: a process that removes the old entry late does not remove this one.
-  const entry = entryOf({ ...run, epoch: run.epoch + 1, admission }, gate)
+  const entry = entryOf({ ...run, epoch: run.epoch + 1, admission }, limiter)
   // The entry first: a run that waits is in the queue.
   yield* putEntry(storage, id, entry)
   const when = { status: ['pending' as const], passed: passed + 1, stimulus: run.stimulus }

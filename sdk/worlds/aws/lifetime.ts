@@ -34,7 +34,7 @@ const FOR_GOOD = Date.UTC(9999, 0)
 export const UPKEEP_MS = 30 * DAY
 
 /** A run in line is looked at this often, in case whoever was to tell it of its turn died on the way. */
-export const IN_LINE_MS = 3_600_000
+export const QUEUED_UPKEEP_MS = 3_600_000
 
 export type Kept = Pick<RunItem, 'createdAt' | 'retentionMs' | 'keepUntil'>
 

@@ -29,7 +29,7 @@ import {
   runKey,
   tagKey,
 } from './keys.ts'
-import { IN_LINE_MS, keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
+import { keepUntilStart, mayHaveExpired, QUEUED_UPKEEP_MS, ttlNow } from './lifetime.ts'
 import { countTrouble, dueDocuments, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
 import {
@@ -258,7 +258,7 @@ export class DynamoStorage implements Storage {
     const { payloads, thresholds } = this.aws
     const now = this.now()
     // Whoever is in line is told when its turn comes; the sweeper looks whether that was forgotten.
-    const lookAt = run.status === 'queued' ? now + IN_LINE_MS : run.wakeAt
+    const lookAt = run.status === 'queued' ? now + QUEUED_UPKEEP_MS : run.wakeAt
     const keepUntil = keepUntilStart(run)
     const ttl = ttlNow({ ...run, keepUntil }, now)
     const stored = (value: unknown) => payloads.storeBeside(run, value, ttl)

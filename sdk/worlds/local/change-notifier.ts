@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 const GLANCE_EVERY_MS = 100
 
 /** Tells those who wait in this process of what was written, by this process or by another one. */
-export class Bulletin {
+export class ChangeNotifier {
   private readonly db: Database
   private readonly watchers = new Map<string, Set<() => void>>()
   /** Those of them that hold their run: they know what it replied. */

@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../ports/run.ts'
-import type { Agenda, Hint, Residence } from '../../ports/runner-registry.ts'
+import type { Agenda, Hint, RunnerRegistry } from '../../ports/runner-registry.ts'
 import type { Clock, LogSink, Wake } from '../../ports/world.ts'
-import type { Bulletin } from './change-notifier.ts'
+import type { ChangeNotifier } from './change-notifier.ts'
 import type { Database } from './database.ts'
 import type { SqliteDocuments } from './documents.ts'
 import { deadOwners, Liveness, owners } from './liveness.ts'
@@ -21,13 +21,13 @@ interface Parts {
   db: Database
   storage: SqliteStorage
   documents: SqliteDocuments
-  bulletin: Bulletin
+  changes: ChangeNotifier
   clock: Clock
   log: LogSink
 }
 
 /** The processes that share one file, and what they find in it to do. */
-export class SqliteResidence implements Residence {
+export class SqliteRunnerRegistry implements RunnerRegistry {
   private readonly parts: Parts
   private liveness: Liveness | undefined
   private housekeeping: NodeJS.Timeout | undefined
@@ -39,12 +39,12 @@ export class SqliteResidence implements Residence {
   }
 
   async enter(owner: string, onHint: (hint?: Hint) => void): Promise<void> {
-    const { path, db, bulletin } = this.parts
+    const { path, db, changes } = this.parts
     this.onHint = onHint
     if (db.isInMemory) return
     for (const dead of deadOwners(path)) await this.release(dead)
     this.liveness = new Liveness(path, owner)
-    this.stopListening = bulletin.onForeignWrite(() => onHint())
+    this.stopListening = changes.onForeignWrite(() => onHint())
     this.housekeeping = setInterval(() => void this.purge(), PURGE_EVERY_MS).unref()
     await this.purge()
   }

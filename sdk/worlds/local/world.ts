@@ -5,10 +5,10 @@ import { Runs } from '../../rules/run-store.ts'
 import { type LocalFunction, localFunctions } from '../../runner/local-function.ts'
 import { checkPublicUrl } from '../public-url.ts'
 import { consoleLog, systemClock, systemIds } from '../system.ts'
-import { Bulletin } from './change-notifier.ts'
+import { ChangeNotifier } from './change-notifier.ts'
 import { Database } from './database.ts'
 import { DocumentRows, SqliteDocuments } from './documents.ts'
-import { SqliteResidence } from './runner-registry.ts'
+import { SqliteRunnerRegistry } from './runner-registry.ts'
 import { SqliteStorage } from './storage.ts'
 import { SqliteTaskStore } from './tasks.ts'
 
@@ -31,7 +31,7 @@ export class LocalWorld implements World {
   readonly documents: SqliteDocuments
   readonly wakeups: Wakeups
   readonly tasks: SqliteTaskStore
-  readonly residence: SqliteResidence
+  readonly runnerRegistry: SqliteRunnerRegistry
   readonly clock: Clock
   readonly ids: Ids
   readonly log: LogSink
@@ -43,7 +43,7 @@ export class LocalWorld implements World {
   /** Whoever serves its HTTP API says where. */
   publicUrl: string | undefined
   private readonly db: Database
-  private readonly bulletin: Bulletin
+  private readonly changes: ChangeNotifier
 
   constructor(options: LocalWorldOptions) {
     this.path = options.path
@@ -53,37 +53,37 @@ export class LocalWorld implements World {
     this.ids = options.ids ?? systemIds
     this.log = options.log ?? consoleLog
     const db = new Database(options.path)
-    const bulletin = new Bulletin(db)
+    const changes = new ChangeNotifier(db)
     const documents = new DocumentRows(db, this.clock)
-    const storage = new SqliteStorage(db, this.clock, bulletin, documents)
+    const storage = new SqliteStorage(db, this.clock, changes, documents)
     this.db = db
-    this.bulletin = bulletin
+    this.changes = changes
     this.store = new Runs(storage)
     this.documents = new SqliteDocuments(db, documents)
     this.tasks = new SqliteTaskStore(db, this.clock, storage)
-    this.residence = new SqliteResidence({
+    this.runnerRegistry = new SqliteRunnerRegistry({
       path: options.path,
       db,
       storage,
       documents: this.documents,
-      bulletin,
+      changes,
       clock: this.clock,
       log: this.log,
     })
-    this.wakeups = { send: async (wakes) => this.residence.hint(wakes) }
-    documents.onDue = (at) => this.residence.lookAt(at)
-    bulletin.onDispatch = () => this.tasks.lookAgain()
-    bulletin.onForeignWrite(() => this.tasks.lookAgain())
+    this.wakeups = { send: async (wakes) => this.runnerRegistry.hint(wakes) }
+    documents.onDue = (at) => this.runnerRegistry.lookAt(at)
+    changes.onDispatch = () => this.tasks.lookAgain()
+    changes.onForeignWrite(() => this.tasks.lookAgain())
     this.functions = localFunctions(options.functions ?? [])
   }
 
   /** Calls back when runs have changed; `all` where nobody knows which. */
   onChange(listener: (runIds: readonly string[] | 'all') => void): () => void {
-    return this.bulletin.onChange(listener)
+    return this.changes.onChange(listener)
   }
 
   close(): void {
-    this.bulletin.close()
+    this.changes.close()
     this.db.close()
   }
 }

@@ -1,7 +1,7 @@
 import type { Json } from '../../../sdk/base/json.ts'
 import { FORMAT } from '../../../sdk/base/names.ts'
 import { runOnce } from '../../../sdk/engine/run-loop.ts'
-import type { Gate, NewAdmission } from '../../../sdk/flow/admission.ts'
+import type { LimiterToPass, NewAdmission } from '../../../sdk/flow/admission.ts'
 import type { LimitSpec } from '../../../sdk/flow/limiter/limit.ts'
 import { LIMITS } from '../../../sdk/flow/limiter/limit-record.ts'
 import { type LimiterId, limiterKey, limitersOf, queueOf } from '../../../sdk/flow/limiter/limiter.ts'
@@ -96,8 +96,8 @@ export class LimiterWorld {
     this.storage.documents.put(LIMITS, LIMIT.limit, { code: spec, ...more } as unknown as Json)
   }
 
-  admission(spec: LimitSpec, order = this.now(), ...gates: Gate[]): NewAdmission {
-    const own: Gate = { ...LIMIT, ...(spec.concurrency !== undefined && { holds: true as const }) }
+  admission(spec: LimitSpec, order = this.now(), ...gates: LimiterToPass[]): NewAdmission {
+    const own: LimiterToPass = { ...LIMIT, ...(spec.concurrency !== undefined && { holds: true as const }) }
     return { gates: gates.length > 0 ? gates : [own], order, specs: { [LIMIT.limit]: spec } }
   }
 

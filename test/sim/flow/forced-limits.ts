@@ -1,5 +1,5 @@
 import type { Scope } from './scenario.ts'
-import type { Gate } from './witness.ts'
+import type { LimiterToPass } from './witness.ts'
 
 interface Numbers {
   concurrency?: number
@@ -34,7 +34,7 @@ export class ForcedLimits {
   }
 
   /** The most that a limit may have taken lately: the code's numbers, or what operators have set. */
-  most(gate: Gate, now: number): Numbers {
+  most(gate: LimiterToPass, now: number): Numbers {
     const numbers: Numbers = { ...gate }
     for (const each of this.set.get(gate.limit) ?? []) {
       if (now > each.to + GRACE_MS) continue

@@ -1,6 +1,6 @@
 import { hasEnded } from '../../../sdk/ports/run.ts'
 import type { WorldName } from '../simulate.ts'
-import { type FlowWitness, type Gate, gateText, type SeenRun, type SeenStep } from './witness.ts'
+import { type FlowWitness, gateText, type LimiterToPass, type SeenRun, type SeenStep } from './witness.ts'
 
 /**
  * Once trouble has ended, nothing that is not held back by a limit stands for longer. On AWS: a lease of 10 s, a sweeper that
@@ -53,7 +53,7 @@ export class Liveness {
   }
 
   /** What a run waits to do next, and whether a limit or a timer holds it back. */
-  private waiting(run: SeenRun): { what: string; movedAt: number; isHeld: boolean; gates: readonly Gate[] }[] {
+  private waiting(run: SeenRun): { what: string; movedAt: number; isHeld: boolean; gates: readonly LimiterToPass[] }[] {
     const { witness } = this
     const { now } = witness
     if (!run.isInside) {
@@ -82,7 +82,7 @@ export class Liveness {
   }
 
   /** Only what has begun is known to be inside; what was permitted and has not begun could move. */
-  private isFull(gate: Gate, who: 'run' | SeenRun, cost: number): boolean {
+  private isFull(gate: LimiterToPass, who: 'run' | SeenRun, cost: number): boolean {
     const { witness } = this
     const { concurrency, rate, perMs } = gate
     if (witness.restsUntil(gate) + RATE_LATE_MS > witness.now) return true
@@ -98,7 +98,7 @@ export class Liveness {
   }
 
   /** Tasks that a worker has had, and that are between two attempts. */
-  private tasksBetween(gate: Gate): number {
+  private tasksBetween(gate: LimiterToPass): number {
     const { witness } = this
     let count = 0
     for (const run of witness.runs.values()) {

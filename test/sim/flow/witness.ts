@@ -8,7 +8,7 @@ import { Resumes } from './resumes.ts'
 import type { Scenario, StepPlan, WorkflowPlan } from './scenario.ts'
 
 /** One limit, or one key of it, that a run or a step has to be let in to. */
-export interface Gate {
+export interface LimiterToPass {
   /** As the product names the limit. */
   limit: string
   key: string | undefined
@@ -17,11 +17,11 @@ export interface Gate {
   perMs?: number
 }
 
-export const gateText = ({ limit, key }: Gate): string => (key === undefined ? limit : `${limit} of '${key}'`)
+export const gateText = ({ limit, key }: LimiterToPass): string => (key === undefined ? limit : `${limit} of '${key}'`)
 
 export interface SeenStep {
   plan: StepPlan
-  gate: Gate | undefined
+  gate: LimiterToPass | undefined
   /** One that has failed may be asked for again, when somebody retries the run. */
   state: 'called' | 'executing' | 'settled' | 'failed'
   /** It need not begin before: its last attempt failed, and the next one is for then. */
@@ -37,7 +37,7 @@ export interface SeenRun {
   id: string
   plan: WorkflowPlan
   key: string
-  gates: Gate[]
+  gates: LimiterToPass[]
   /** The starts whose input its function got, once it did. */
   inputs: number[] | undefined
   isRerun: boolean
@@ -248,13 +248,13 @@ export class FlowWitness {
   }
 
   /** A service has answered 429. */
-  restsFor(gate: Gate, isKeyed: boolean, ms: number): void {
+  restsFor(gate: LimiterToPass, isKeyed: boolean, ms: number): void {
     const name = isKeyed ? gateText(gate) : gate.limit
     this.rests.set(name, Math.max(this.rests.get(name) ?? 0, this.now + ms))
   }
 
   /** Who is inside counts for the limits of runs. */
-  runsInside(gate: Gate): SeenRun[] {
+  runsInside(gate: LimiterToPass): SeenRun[] {
     const name = gateText(gate)
     return [...this.runs.values()].filter(
       (run) => run.isInside && run.gates.some((each) => gateText(each) === name) && this.isOpen(run.id),
@@ -268,7 +268,7 @@ export class FlowWitness {
    * parked the run. A task counts while its worker is at it, and at most for as long as the
    * work takes. It does not count with a worker that stood still: by then it may be another worker's.
    */
-  bodiesInside(gate: Gate): Body[] {
+  bodiesInside(gate: LimiterToPass): Body[] {
     const name = gateText(gate)
     return this.bodies.filter((body) => body.step.gate && gateText(body.step.gate) === name && this.counts(body))
   }
@@ -290,23 +290,23 @@ export class FlowWitness {
   }
 
   /** How much of a rate has begun in the last so many milliseconds. */
-  begunWithin(gate: Gate, ms: number): number {
+  begunWithin(gate: LimiterToPass, ms: number): number {
     return this.lately(gate, ms).reduce((sum, { amount }) => sum + amount, 0)
   }
 
-  private lately(gate: Gate, ms: number): Begin[] {
+  private lately(gate: LimiterToPass, ms: number): Begin[] {
     return (this.began.get(gateText(gate)) ?? []).filter(({ at }) => at > this.now - ms)
   }
 
-  private noteBegin(gate: Gate, begin: Begin): void {
+  private noteBegin(gate: LimiterToPass, begin: Begin): void {
     this.began.set(gateText(gate), [...(this.began.get(gateText(gate)) ?? []), begin])
   }
 
-  servedAt(gate: Gate): number {
+  servedAt(gate: LimiterToPass): number {
     return this.served.get(gateText(gate)) ?? 0
   }
 
-  restsUntil(gate: Gate): number {
+  restsUntil(gate: LimiterToPass): number {
     return Math.max(this.rests.get(gate.limit) ?? 0, this.rests.get(gateText(gate)) ?? 0)
   }
 
@@ -383,7 +383,7 @@ export class FlowWitness {
    * A rate holds for what begins. The period is shorter than stated by the skew of the clocks, and by what a runner may take
    * from its permit to its begin.
    */
-  private checkRate(gate: Gate, amount: number, who: string): void {
+  private checkRate(gate: LimiterToPass, amount: number, who: string): void {
     const { rate } = this.forced.most(gate, this.now)
     if (rate === undefined) return
     this.noteBegin(gate, { at: this.now, amount, who, isTask: false })
@@ -409,7 +409,7 @@ export class FlowWitness {
   }
 
   /** What had its permit before the limit was paused may begin. Where nothing is late, it has done so by then. */
-  private checkLimitPause(gate: Gate, who: string): void {
+  private checkLimitPause(gate: LimiterToPass, who: string): void {
     const since = this.forced.limitPausedSince(gate.limit)
     if (this.isQuiet && since !== undefined && this.now - since > PERMITTED_BEFORE_MS + this.slowMs)
       this.fail('paused limit', `${who} began ${this.now - since} ms after ${gate.limit} was paused`)
@@ -423,7 +423,7 @@ export class FlowWitness {
       this.fail('I4', `at-most-once step '${step.plan.name}' of run '${run.id}' ran ${times} times`)
   }
 
-  private gateOf(run: SeenRun, { limit }: StepPlan): Gate | undefined {
+  private gateOf(run: SeenRun, { limit }: StepPlan): LimiterToPass | undefined {
     if (limit === undefined) return undefined
     const { name, isKeyed, concurrency, rate, perMs } = this.scenario.limits[limit]!
     const numbers = {
@@ -434,9 +434,9 @@ export class FlowWitness {
   }
 }
 
-function runGates(plan: WorkflowPlan, key: string): Gate[] {
+function runGates(plan: WorkflowPlan, key: string): LimiterToPass[] {
   const { name, concurrency = [], rate, singleton } = plan
-  const gates: Gate[] = concurrency.map(({ limit, isKeyed }, i) => ({
+  const gates: LimiterToPass[] = concurrency.map(({ limit, isKeyed }, i) => ({
     limit: `${name}:concurrency${i === 0 ? '' : `:${i + 1}`}`,
     key: isKeyed ? key : undefined,
     concurrency: limit,
