@@ -2,7 +2,10 @@ import { InvalidInputError } from './errors.ts'
 
 type Unit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w'
 type Part = `${number}${Unit}`
-/** What code writes down, with two parts at most: all the compiler can multiply out. Text from elsewhere (`text as Duration`) is checked where it is used. */
+/**
+ * What code writes down, with two parts at most: all the compiler can multiply out. Text from elsewhere (`text as
+ * Duration`) is checked where it is used.
+ */
 type DurationText = Part | `${number} ${Unit}` | `${Part}${'' | ' '}${Part}`
 
 /** `'30s'`, `'1h 30m'`, milliseconds, or `{ hours: 24 }`. */

@@ -31,7 +31,10 @@ const REVIVED: ReadonlyMap<string, new (message: string) => Error> = new Map<str
   ['RangeError', RangeError],
 ])
 
-/** Errors that users throw themselves. Of these, and of those we do not know, the stack helps; ours say everything in their message. */
+/**
+ * Errors that users throw themselves. Of these, and of those we do not know, the stack helps; ours say everything
+ * in their message.
+ */
 const THROWN_BY_USERS: ReadonlySet<string> = new Set(['FatalError', 'RetryableError', 'TypeError', 'RangeError'])
 
 /** How many errors of a chain of causes are recorded, beside the one it began with. */
@@ -106,13 +109,16 @@ function rootOf(cause: unknown): unknown {
   return root
 }
 
-/** Kept under names of their own; or carriers of whole requests, whose headers are nobody's business. */
+/**
+ * Fields that are recorded under names of their own, and fields that carry whole requests, whose headers may hold
+ * secrets.
+ */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   ...['name', 'message', 'stack', 'cause', 'code', 'errors', 'after', 'problems'],
   ...['config', 'request', 'response', 'options', 'headers', 'socket'],
 ])
 
-/** What somebody has put on an error, as far as JSON can hold it. */
+/** Other fields that were put on an error, as far as JSON can hold them. */
 function fieldsOf(thrown: object): { [key: string]: Json } {
   const fields: [string, Json][] = []
   let bytes = 0

@@ -17,13 +17,13 @@ export class RetryableError extends Error {
   /** How long to wait before the next attempt; the retry policy decides when it is absent. */
   readonly after: DurationLike | undefined
 
-  /** Everybody who uses this limit is to wait that long, not only this step: the service behind it has said so. */
+  /** All users of this limit wait that long, not only this step: the service behind the limit has asked for it. */
   declare readonly limit: Limit | undefined
 
   constructor(message: string, options: ErrorOptions & { after?: DurationLike; limit?: Limit } = {}) {
     super(message, options)
     this.after = options.after
-    // It is for whoever runs the step, and no part of what is recorded of the error.
+    // The runner reads it. It is no part of what is recorded of the error.
     Object.defineProperty(this, 'limit', { value: options.limit, enumerable: false })
   }
 }
@@ -48,7 +48,7 @@ export class MisfitError extends InvalidInputError {
   override name = 'MisfitError'
 }
 
-/** A step gave up: its `cause` is the last attempt's error. */
+/** A step failed for good: its `cause` is the last attempt's error. */
 export class StepError extends Error {
   override name = 'StepError'
   readonly step: string
@@ -93,7 +93,10 @@ export class NonDeterminismError extends FatalError {
   override name = 'NonDeterminismError'
 }
 
-/** The code of today does not fit what was journaled: what was expected, what came, where, and what to do. Whether the code has changed, nobody knows here. */
+/**
+ * The code does not fit the journal: what was expected, what came, where, and what to do. Whether the code has
+ * changed is not known here.
+ */
 export function mismatch(
   run: Pick<RunRecord, 'id' | 'workflow' | 'version'>,
   expected: string,

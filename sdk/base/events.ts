@@ -11,7 +11,7 @@ export interface ErrorRecord {
   errors?: ErrorRecord[]
   /** Whatever else the error carried, as far as JSON can hold it. */
   fields?: { [key: string]: Json }
-  /** Which step gave up, and after how many attempts (a StepError). */
+  /** Of a StepError: the step that failed, and after how many attempts. */
   step?: string
   attempts?: number
   /** Which child run ended badly, and how (a ChildRunError). */
@@ -31,15 +31,18 @@ export type JournalEvent =
   /** Only for at-most-once steps: the attempt is on record before its body runs. */
   | { type: 'step.started'; id: string; attempt: number }
   /**
-   * It asks a limiter for its nth permit. Journaled before it does, so that the runner that ends or recovers the run knows what
-   * the run may hold. `order`: its place in the queue.
+   * It asks a limiter for its nth permit. Journaled before it does, so that the runner that ends or recovers the run
+   * knows what the run may hold. `order`: its place in the queue.
    */
   | { type: 'step.queued'; id: string; limit: string; key?: string; order: number; nth: number }
   | { type: 'task.queued'; id: string; limit: string; key?: string; order: number; nth: number }
   /** It got the permit, later than it asked. In journals of earlier versions it was not journaled before. */
   | { type: 'step.admitted'; id: string; limit: string; key?: string; order: number; notBefore?: number }
   | { type: 'task.admitted'; id: string; limit: string; key?: string; order: number; notBefore?: number }
-  /** `timedOut`: an `until` whose time was up. `inputDigest`, here and below: of what the code said the body works with. */
+  /**
+   * `timedOut`: an `until` whose time was up. `inputDigest`, here and below: of what the code said the body works
+   * with.
+   */
   | {
       type: 'step.completed'
       id: string
@@ -66,7 +69,7 @@ export type JournalEvent =
   | { type: 'step.paused'; id: string; name: string; ms?: number; until: number; data?: Json; inputDigest?: string }
   | { type: 'step.failed'; id: string; attempt: number; error: ErrorRecord; ms?: number; inputDigest?: string }
   | { type: 'sleep.started'; id: string; until: number; ms?: number }
-  /** `skippedBy`: the message with which somebody outside woke the run before its time. */
+  /** `skippedBy`: the message with which a caller outside woke the run before its time. */
   | { type: 'sleep.completed'; id: string; skippedBy?: string }
   | { type: 'wait.started'; id: string; signal: string; until?: number; ms?: number }
   | { type: 'wait.completed'; id: string; from: string; payload?: Json }
@@ -77,8 +80,9 @@ export type JournalEvent =
   | { type: 'request.replied'; id: string; to: string; result?: Json }
   | { type: 'request.refused'; id: string; to: string; error: ErrorRecord }
   /**
-   * `checked`: what completes it has to fit a schema. `raw`: it takes requests as they come. `beatMs`: how long it may be without a
-   * sign of life, and `beatBy` when the first one is due. `address`: what its URL begins with, which may be another one today.
+   * `checked`: what completes it has to fit a schema. `raw`: it takes requests as they come. `beatMs`: how long it
+   * may be without a sign of life, and `beatBy` when the first one is due. `address`: what its URL begins with, which
+   * may be another one today.
    */
   | {
       type: 'callback.created'
@@ -119,8 +123,9 @@ export type JournalEvent =
   /** A race, or a map, is decided: who won it, or failed, and which operations were withdrawn with the others. */
   | { type: 'decided'; id: string; won?: string[]; failed?: string; withdrawn?: string[] }
   /**
-   * The first event of a run that repeats another one: from there on it draws the numbers that the other one drew. Without `from` it
-   * begins at the beginning, with numbers of its own. `by`: the run that started it, where many were rerun at once.
+   * The first event of a run that repeats another one: from there on it draws the numbers that the other one drew.
+   * Without `from` it begins at the beginning, with numbers of its own. `by`: the run that started it, where many
+   * were rerun at once.
    */
   | { type: 'run.rerun'; of: string; generation: number; from?: string; by?: string }
   /** The code now asks for another duration than the journaled one, which stands. */
@@ -220,7 +225,7 @@ export function isDelivery(event: JournalEvent): event is Delivery {
 export const isFact = (event: JournalEvent): event is FactEvent => EVENT_ROLE[event.type] === 'fact'
 export const isRemark = (event: JournalEvent): event is Remark => EVENT_ROLE[event.type] === 'remark'
 
-/** As it is told to people. */
+/** As messages to people name it. */
 export function describeDelivery(event: Delivery): string {
   return 'id' in event
     ? `${opKindOf(event.type)} '${event.id}'`

@@ -5,7 +5,7 @@ export { pathStep } from './path-step.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** Tells lists of items apart; undefined for what cannot be written down. Not meant to withstand anybody's ill will. */
+/** Distinguishes lists of items; undefined for what cannot be written as JSON. Not a protection against attacks. */
 export function digestOf(
   items: readonly unknown[],
   toJson: (item: unknown) => unknown = (item) => encode(item, 'an item'),

@@ -4,7 +4,10 @@ import { InvalidInputError } from './errors.ts'
 import { OWN_KEY } from './own-key.ts'
 
 const MAX_NAME = 100
-/** Control characters and halves of characters, which make whole ones too: one look for most names, which have neither. */
+/**
+ * Control characters and halves of characters, which make whole ones too: one look for most names, which have
+ * neither.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const DOUBTFUL = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -32,7 +35,10 @@ function checkCharacters(what: string, name: string): void {
 export const RUN_ID_RULE =
   'a run id has 1 to 200 characters of A–Z a–z 0–9 . _ : @ + = ~ - and starts with a letter or digit'
 
-/** What the ids of runs for failures and of schedules begin with. Requests and events from outside start none of them. */
+/**
+ * What the ids of runs for failures and of schedules begin with. Requests and events from outside start none of
+ * them.
+ */
 export const FAILURE_RUNS = 'failure~'
 const RESERVED = [FAILURE_RUNS, 'schedule.']
 export const isReserved = (id: string): boolean => RESERVED.some((prefix) => id.startsWith(prefix))
@@ -66,8 +72,8 @@ export const FORMAT = 2
 type Identified = Pick<RunRecord, 'id' | 'format' | 'generation'>
 
 /**
- * The id of a child run: readable where the parts allow it, and always unique to its parent and operation. The last dot
- * parts the two. `round`: how often the parent was told to go on after a failure that ended its children.
+ * The id of a child run: readable where the parts allow it, and always unique to its parent and operation. The last
+ * dot separates the two. `round`: how often an operator retried the parent after a failure that ended its children.
  */
 export function childRunId({ id, format, generation }: Identified, opId: string, round = 0): string {
   if (format === 1 && round === 0) return shortened(id, `${id}.${generation === 0 ? opId : `g${generation}.${opId}`}`)
@@ -79,7 +85,10 @@ function shortened(parentId: string, readable: string): string {
   return RUN_ID.test(readable) ? readable : `${parentId.slice(0, 120)}.${digest(readable)}`
 }
 
-/** An id that is made of a key, or of a parent's id that is too long: who knows what it is made of can tell it beforehand. */
+/**
+ * An id that is made of a key, or of a parent's id that is too long. Others who know what it is made of can predict
+ * it.
+ */
 const DERIVED = /^(k|.{120}\.)[A-Za-z0-9_-]{22}$/
 export const isDerivedId = (id: string): boolean => DERIVED.test(id)
 export const keyedRunId = (text: string): string => `k${digest(text)}`
@@ -90,8 +99,9 @@ export function possibleParents(id: string): string[] {
 }
 
 /**
- * The id of a schedule's own run; from the second on, with its serial. A name has one spelling here, and no dot in it: so
- * no two schedules share an id, and none has that of a run which another one starts, with a dot and the time behind its own.
+ * The id of a schedule's own run; from the second on, with its serial. A name has one spelling here, and no dot in
+ * it: so no two schedules share an id, and none has that of a run which another one starts, with a dot and the time
+ * behind its own.
  */
 export function scheduleRunId(name: string, serial: number): string {
   const spelt = name.replaceAll(/[^A-Za-z0-9_-]/g, (char) => {
@@ -124,7 +134,10 @@ export function taskId({ id, format }: Pick<Identified, 'id' | 'format'>, opId: 
   return `${format === 1 ? id : id.replaceAll('~', '~0').replaceAll('.', '~1')}.${opId}`
 }
 
-/** The id of a message whose sender gave it a key: the same key again is the same message. `of`: whose keys these are, where each name has its own. */
+/**
+ * The id of a message whose sender gave it a key: the same key again is the same message. `of`: the name that these
+ * keys belong to, where each name has keys of its own.
+ */
 export function keyedMessageId(kind: keyof typeof KEYED, key: string, of?: string): string {
   const known = digest(of === undefined ? key : `${of}\n${key}`)
   return key.startsWith(OWN_KEY) ? `once ${KEYED[kind]}${known}` : `${KEYED[kind]}${known}`

@@ -1,7 +1,10 @@
-/** As `engines` in package.json says; a test compares the two. Written so that any Node of the last years can read it. */
+/**
+ * As `engines` in package.json says; a test compares the two. Written so that any Node of the last years can read
+ * it.
+ */
 export const OLDEST_NODE = '22.18'
 
-/** What to say to somebody whose Node cannot run this; undefined where it can. */
+/** The message for users whose Node cannot run this; undefined where it can. */
 export function tooOld(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE.split('.').map(Number)

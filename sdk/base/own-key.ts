@@ -1,6 +1,6 @@
 /**
- * The key that a client gives a call of its own accord, so that it can repeat the call when no answer comes. It is not
- * repeated for long, unlike a key that somebody has chosen.
+ * A client gives each call such a key by itself, so that it can repeat the call when no answer comes. The client
+ * repeats it only for a short time, unlike a key that a user has chosen.
  */
 export const OWN_KEY = 'once-'
 export const ownKey = (): string => `${OWN_KEY}${crypto.randomUUID()}`

@@ -7,7 +7,10 @@ export interface Problem {
 const MOST_LISTED = 100
 const LONGEST_TEXT = 1_000
 
-/** What of them is told: a body of megabytes must not be answered with more of them. Told again, it stays as it is. */
+/**
+ * What a message lists of them: a body of megabytes must not be answered with more megabytes. Applying it again
+ * changes nothing.
+ */
 export function listed(problems: readonly Problem[]): readonly Problem[] {
   const told = problems.slice(0, problems.length > MOST_LISTED ? MOST_LISTED - 1 : MOST_LISTED)
   const rest = problems.length - told.length

@@ -74,7 +74,10 @@ function jsonPath(path: readonly (PropertyKey | StandardSchemaV1.PathSegment)[] 
   return `$${keys.map((key) => pathStep(typeof key === 'symbol' ? String(key) : key)).join('')}`
 }
 
-/** What the schema takes, as JSON Schema; undefined where it cannot say so: a date, a transformation, a library that has no such thing. */
+/**
+ * What the schema takes, as JSON Schema; undefined where it cannot say so: a date, a transformation, a library that
+ * has no such thing.
+ */
 export function jsonSchemaOf(schema: Schema | undefined): Record<string, unknown> | undefined {
   const { jsonSchema } = (schema?.['~standard'] ?? {}) as Partial<StandardJSONSchemaV1.Props>
   try {

@@ -5,7 +5,10 @@ type AnyFunction = (...args: never[]) => unknown
 /** What has methods and is stored all the same. */
 type StoredInstance = Date | Map<unknown, unknown> | Set<unknown> | URL | RegExp | Uint8Array | Error
 
-/** In tuples, here and below: the compiler then takes a type that it does not know yet, in somebody's generic function, for one that can be stored. */
+/**
+ * In tuples, here and below: a type that the compiler does not know yet, in a user's generic function, then counts
+ * as storable.
+ */
 type IsAny<T> = [0] extends [1 & T] ? true : false
 
 /** True, false, or both where it depends. `Levels` ends what contains itself. */
@@ -36,7 +39,7 @@ export interface CannotBeStored {
 /** `unknown` for what can be stored, so that `X & IfStorable<T>` is `X`. */
 export type IfStorable<T> = [IsUnstorable<T>] extends [true] ? CannotBeStored : unknown
 
-/** The arguments of whoever gives an input: nothing at all where `undefined` will do. */
+/** The arguments of a call that gives an input: none at all where `undefined` will do. */
 export type Giving<I, Options> = [IsUnstorable<I>] extends [true]
   ? [input: CannotBeStored, options?: Options]
   : undefined extends I

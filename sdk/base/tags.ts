@@ -5,10 +5,13 @@ import { checkName } from './names.ts'
 import { type Accepted, validateOrThrow } from './schema.ts'
 import { decode } from './values.ts'
 
-/** Each is an entry in an index, which somebody pays for. */
+/** Each is an entry in an index, which costs money. */
 const MOST_TAGS = 50
 
-/** The tags of a run that is about to be made: those of its workflow, and those that whoever starts it adds. Throws before anything is written. */
+/**
+ * The tags of a run that is about to be created: those of its workflow, and those that its caller adds. Throws
+ * before anything is written.
+ */
 export async function tagsOf(
   workflow: AnyWorkflow,
   accepted: Accepted,

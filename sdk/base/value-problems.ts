@@ -3,7 +3,7 @@ import type { Problem } from './errors.ts'
 import { pathStep } from './json.ts'
 import { isStorableInstance } from './values.ts'
 
-/** Nobody means to store more levels; what goes in a circle has more. */
+/** A value with more levels was not meant to be stored; a circular one has more. */
 export const MOST_LEVELS = 1_000
 
 /** To write and to read a number takes the square of its digits. */
@@ -35,7 +35,7 @@ export function problemIn(
   try {
     return problemFound(value, path, above, onlyPlain)
   } catch (error) {
-    // A getter or a proxy may throw, whoever looks.
+    // A getter or a proxy may throw when it is read.
     return { path, message: `it cannot be read: ${asError(error).message}; give plain data instead` }
   }
 }

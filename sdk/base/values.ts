@@ -5,10 +5,11 @@ import type { Json } from './json.ts'
 import { isExactly, isShort, MOST_DIGITS, MOST_LEVELS, problemIn, UNSTEADY } from './value-problems.ts'
 
 /**
- * What code passes around, as JSON that can be read. JSON stands for itself, byte for byte. What JSON has no word for becomes an object with one key that says what
- * it is: `{ "~date": "2026-01-01T00:00:00.000Z" }`. An object of the user's that looks like that is `{ "~plain": … }`.
+ * What code passes around, as JSON that people can read. JSON stands for itself, byte for byte. Other types become
+ * an object with one key that names the type: `{ "~date": "2026-01-01T00:00:00.000Z" }`. An object of the user's
+ * that looks like that is stored as `{ "~plain": … }`.
  *
- * Both directions copy, so that what code does to a value does not reach the journal, nor what another replay gets.
+ * Both directions copy. So what code does to a value reaches neither the journal nor another replay.
  */
 export function encode(value: unknown, what: string): Json | undefined {
   if (value === undefined) return undefined
@@ -46,7 +47,10 @@ export function decode(json: Json | undefined): unknown {
   return decodeUncoded(json)
 }
 
-/** Of what no codec has made: parts of a payload, and what somebody sends. What looks like a codec's work is data there, and `encode` says so. */
+/**
+ * For values that no codec has encoded: parts of a payload, and input from outside. What looks like a codec's work
+ * is data there, and `encode` marks it.
+ */
 export function decodeUncoded(json: Json | undefined): unknown {
   if (typeof json !== 'object' || json === null) return json
   if (Array.isArray(json)) {
@@ -129,7 +133,7 @@ interface Kind {
   is(object: object): boolean
   /** `level` is that of what is written; as JSON it may have several itself. */
   write(object: never, level: number): Json
-  /** Undefined for what was never written like this: it is somebody's plain object then. */
+  /** Undefined for what was never written like this: then it is a plain object of the user's. */
   read(json: Json): { value: unknown } | undefined
 }
 
@@ -184,7 +188,7 @@ const INSTANCES: readonly Kind[] = [
     key: ERROR,
     is: (object) => object instanceof Error,
     write: (error: Error) => JSON.parse(JSON.stringify(recordError(error))) as Json,
-    // One that came without a stack must not get that of this line.
+    // An error that came without a stack must not get the stack of this line.
     read: (json) =>
       isErrorRecord(json)
         ? { value: reviveError({ stack: `${json.name}: ${json.message}`, ...(json as ErrorRecord) }) }
@@ -218,7 +222,7 @@ const OTHERS: readonly Pick<Kind, 'key' | 'read'>[] = [
 /** How a codec marks what it made, which is always a whole payload. */
 export const CODED = '~coded'
 
-/** Whoever meets it without the codec would take it for data. */
+/** Code without the codec would take it for data. */
 export function isCoded(value: unknown): value is { [CODED]: string } {
   return (
     typeof value === 'object' &&
@@ -240,7 +244,7 @@ function encodedInstance(object: object, level: number): Json {
   return { [kind.key]: kind.write(object as never, level + 1) }
 }
 
-/** What somebody else wrote may look like ours and be none: it is plain then, and nobody's fault. */
+/** Data from outside may look like a stored type and be none: then it is plain data. */
 function revive({ read }: Pick<Kind, 'read'>, json: Json): { value: unknown } | undefined {
   try {
     return read(json)

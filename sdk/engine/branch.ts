@@ -11,7 +11,7 @@ export class Branch {
     this.withdrawn = outer?.withdrawn ?? false
   }
 
-  /** Nobody listens to it any more: what it calls from now on is not heard of. */
+  /** The branch was taken back: what it calls from now on has no effect. */
   get isWithdrawn(): boolean {
     return this.withdrawn
   }
@@ -25,7 +25,7 @@ export class Branch {
     return [...this.calls, ...this.inner.flatMap((branch) => branch.everything())]
   }
 
-  /** What of that it was not told of. */
+  /** Operations of the branch that have not settled. */
   withdraw(): Operation[] {
     if (this.withdrawn) return []
     this.withdrawn = true

@@ -1,15 +1,18 @@
 import type { ErrorRecord } from '../base/events.ts'
 import { usersFrames } from '../base/stacks.ts'
 
-/** Adds to the record of what a step's body threw the lines that asked for the body: they are not on its stack, because the engine calls it. */
+/**
+ * Adds the lines that called `ctx.step` to a recorded error. They are not on the error's own stack, because the
+ * engine calls the body.
+ */
 export type AddCaller = (record: ErrorRecord) => ErrorRecord
 
-/** Two of ours, and enough for a helper of the user's and whoever called that. */
+/** Two frames of ours, a helper of the user's and its caller. */
 const MOST_FRAMES = 5
 
 /**
- * The lines that led here. To remember them takes some microseconds, as much as a step in memory: only for those who write workflows, not where they run by the
- * million. They are made text of only when somebody looks.
+ * The lines that led here. Remembering them takes some microseconds, as much as a step in memory, so only
+ * development turns it on. They become text only when an error is recorded.
  */
 export function traceCall(): AddCaller {
   const site: { stack?: string } = {}

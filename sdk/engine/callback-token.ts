@@ -4,9 +4,9 @@ import { isRunId } from '../base/names.ts'
 import type { RunRecord } from '../ports/run.ts'
 
 /**
- * A token names a run and an operation and proves that this run handed it out. It is derived from the run's
- * secret, so it needs no item of its own and is the same on every replay. When it expires is not in it but in the journal,
- * with the operation's timeout: an operator who lets a failed run go on gives it a new one, and what was handed out stays good.
+ * A token names a run and an operation, and proves that this run issued it. It is derived from the run's secret, so
+ * it needs no item of its own and is the same on every replay. Its expiry is not in it but in the journal, with the
+ * operation's timeout: an operator who retries a failed run sets a new one, and tokens that were issued stay valid.
  */
 export function callbackToken(run: Pick<RunRecord, 'id' | 'generation' | 'secret'>, opId: string): string {
   const address = Buffer.from(JSON.stringify([run.id, run.generation, opId])).toString('base64url')

@@ -80,9 +80,10 @@ export class Children {
   }
 
   /**
-   * A runner that died behind a frame may not have started the child that is journaled in it. A runner that released the
-   * run has. After a retry by an operator the child may have ended while its parent could not receive the message.
-   * In all other cases the child is not started again: one that has ended may be past its retention, and would run anew.
+   * A runner that died behind a frame may not have started the child that is journaled in it. A runner that released
+   * the run has. After a retry by an operator the child may have ended while its parent could not receive the
+   * message. In all other cases the child is not started again: one that has ended may be past its retention, and
+   * would run anew.
    */
   private async resendStart(
     operation: Operation,

@@ -26,14 +26,14 @@ import type { Waits } from './waits.ts'
 /** What became of the run in the hands of this runner. */
 export type RunOutcome =
   | { status: EndStatus | 'suspended' | 'continued' | 'released' | 'queued' | 'stuck' }
-  /** Somebody else has it now. */
+  /** Another runner has it now. */
   | { status: 'superseded' }
   /** There was nothing to do: not due, leased, ended or missing. */
   | { status: 'skipped' }
-  /** The code for it is not here; somebody else may have it. */
+  /** This program does not have the code for it; another one may. */
   | { status: 'unknown' }
 
-/** Old and new code live side by side for a while. A run whose code nobody has known for so long is parked. */
+/** Old and new code live side by side for a while. A run whose code no runner has known for so long is parked. */
 const UNKNOWN_FOR_MS = 600_000
 
 /** The ways out: how a run leaves the hands of a runner other than by waiting. */
@@ -168,7 +168,10 @@ export class Closing {
     return { status: result.ok ? 'continued' : 'superseded' }
   }
 
-  /** What the code has decided by itself. A patch or a race is durable before what follows from it; the rest goes along some time. True when a race has gone on without something. */
+  /**
+   * Journals what the code has decided by itself. A patch or a race is durable before what follows from it; other
+   * notes go with the next frame. True when a race has taken operations back.
+   */
   noteDecisions(): boolean {
     let hasWithdrawn = false
     for (const event of this.replay.takeNotes()) {
@@ -187,7 +190,10 @@ export class Closing {
     for (const outgoing of outgoingToWithdrawn(this.run, decided, this.allEvents())) this.buffer.sendInstead(outgoing)
   }
 
-  /** Effects of frames that a runner wrote before it died: withdrawals, replies. `lastGoodEpoch`: of the last runner that did not. */
+  /**
+   * Effects of frames that a runner wrote before it died: withdrawals, replies. `lastGoodEpoch`: the claim of the
+   * last runner that did not die.
+   */
   resendLostEffects(lastGoodEpoch: number): void {
     for (const { event, by } of this.journal.replied.values())
       if (by > lastGoodEpoch) this.buffer.send(outgoingReply(event))
@@ -195,7 +201,10 @@ export class Closing {
       if (by > lastGoodEpoch && event.withdrawn) this.takeBack(event)
   }
 
-  /** The run has to queue. `waitingFor`: what it waits for besides, and takes up again then. What its steps hold or wait for is for others meanwhile. */
+  /**
+   * The run has to queue. `waitingFor`: what else it waits for, and waits for again afterwards. The permits of its
+   * steps are released for other runs meanwhile.
+   */
   async queue(waitingFor: readonly Waiting[] | undefined, place?: QueuePlace): Promise<RunOutcome> {
     this.visit.permits.releaseAll(this.buffer, 'begun elsewhere')
     const result = await this.buffer.commit({
@@ -218,13 +227,13 @@ export class Closing {
     return { status: result.ok ? 'released' : 'superseded' }
   }
 
-  /** Whoever knows this code may have it; only if nobody does for long does it need people. */
+  /** Another program may have this code. Only if none has it for long is the run parked, for people to look at. */
   async leaveToOthers(why: UnknownWorkflowError, delayMs = 0): Promise<RunOutcome> {
     const now = this.world.clock.now()
     const { workflow, version, waitingFor } = this.run
     const since = waitingFor?.find(({ kind }) => kind === 'code')?.since ?? now
     if (now - since >= UNKNOWN_FOR_MS) return this.park(why)
-    // What it stands in line for, and how far an `until` has got, is on record nowhere else.
+    // The limit that it queues at, and how far an `until` has got, is on record nowhere else.
     const kept = waitingFor?.filter(({ kind }) => kind === 'limit' || kind === 'until') ?? []
     const waiting = [{ kind: 'code' as const, id: workflow, on: String(version), since }, ...kept]
     const wakeAt = now + delayMs

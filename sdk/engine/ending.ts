@@ -57,7 +57,7 @@ export async function terminalEvent(
   }
 }
 
-/** The error that a whole-run retry policy judges: the one behind a step that gave up. */
+/** The error that a whole-run retry policy judges: the cause of a step that failed for good. */
 export function rootError(error: Error): Error {
   return error instanceof StepError && error.cause instanceof Error ? error.cause : error
 }
@@ -76,9 +76,8 @@ export const READ_AT_END: ReadonlySet<EventType> = new Set<EventType>([
 ])
 
 /**
- * What the end of a run means for others: its parent hears of it, its children are dealt with as they asked for, its
- * tasks are taken back.
- * Worked out from events alone, so that whoever finishes a dead runner's work does the same.
+ * What the end of a run means for others: its parent gets a message, its children end as they asked for, its tasks
+ * are withdrawn. Worked out from events alone, so that the runner that finishes a dead runner's work does the same.
  */
 export function outgoingAtEnd(
   run: Ending,
@@ -97,7 +96,10 @@ export function outgoingAtEnd(
 /** What the end of a run is worked out from, beside its journal. */
 type Ending = Pick<RunRecord, 'id' | 'format' | 'generation' | 'createdAt' | 'parent'>
 
-/** `seq`: the slot of the frame that ended it. A run that failed and was told to go on ends a second time, in another slot. */
+/**
+ * `seq`: the slot of the frame that ended it. A run that failed and was retried ends a second time, in another
+ * slot.
+ */
 export function messageOfEnd(
   run: string,
   parent: ParentLink,
@@ -120,13 +122,13 @@ export function messageOfEnd(
   }
 }
 
-/** Children that outlive this generation of their parent are dealt with as they asked for; nobody waits for its tasks any more. */
+/** Children that outlive this generation of their parent end as they asked for. Its tasks are withdrawn. */
 export function outgoingToStarted(run: Ending, what: string, events: readonly JournalEvent[]): Outgoing[] {
   const untold = childrenStillOpen(events).filter((child) => !child.isTold || child.onParentEnd === 'terminate')
   return [...untold.map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
 }
 
-/** Children that are to be told when their parent is cancelled, and tasks that are not wanted any more. */
+/** Messages to children when their parent is cancelled, and withdrawals of its tasks. */
 export function outgoingAtCancel(run: Ending, nth: number, events: readonly JournalEvent[]): Outgoing[] {
   const toChildren = childrenStillOpen(events).map((child) =>
     endChild(
@@ -187,9 +189,9 @@ function childrenStillOpen(events: readonly JournalEvent[]): OpenChild[] {
       started.set(event.id, child)
     } else if (event.type === 'run.cancelRequested') for (const child of open.values()) child.isTold = true
     else if (event.type === 'child.completed' || event.type === 'child.failed') open.delete(event.id)
-    // Those were told when the race was decided.
+    // These were notified when the race was decided.
     else if (event.type === 'decided') for (const op of event.withdrawn ?? []) open.delete(op)
-    // One that failed and was told to go on is under way again.
+    // A child that failed and was retried is under way again.
     else if (event.type === 'run.retried')
       for (const op of event.ops ?? []) if (started.has(op)) open.set(op, started.get(op)!)
   }

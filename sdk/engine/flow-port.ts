@@ -10,9 +10,9 @@ import type { Operation } from './operation.ts'
 import type { Visit } from './visit.ts'
 
 /**
- * All that the engine knows of flow control. `sdk/flow` implements it and every world brings it along. The loop meets it in
- * four places: before it begins (`admit`), when the run has to stop (`pauses`), between a step that is ready and its body
- * (`Permits`), and where runs are made (`childOf`, `nextInput`).
+ * All that the engine knows of flow control. `sdk/flow` implements it and every world brings it along. The loop
+ * meets it in four places: before it begins (`admit`), when the run has to stop (`pauses`), between a step that is
+ * ready and its body (`Permits`), and where runs are made (`childOf`, `nextInput`).
  */
 export interface FlowControl {
   /** What this process knows of the pauses in force. */
@@ -20,7 +20,7 @@ export interface FlowControl {
   /** Whether this visit may go on. An outcome ends it; no workflow code has run by then. */
   admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcome | undefined>
   permits(visit: Visit): Permits
-  /** What the run itself gives back when it ends. */
+  /** The permits that the run itself releases when it ends. */
   releasesOf(run: RunRecord): ReleaseOfPermit[]
   /** When the time of the run began to count: of one that was queued, not before its start. */
   countsFrom(visit: Visit): number
@@ -63,15 +63,20 @@ export interface Permits {
   begun(operation: Operation): void
   /** The operation goes on since an earlier visit, with the permit that it has. */
   keep(operation: Operation): void
-  /** The operation has settled, its attempt has ended, or nothing waits for it any more: right behind the event that says so. */
+  /**
+   * Releases its permit: the operation has settled, its attempt has ended, or a race has taken it back. Called right
+   * behind the event that says so.
+   */
   release(operation: Operation): void
   /** All that the run may hold or wait for. `begun`: except what was begun elsewhere and goes on. */
   releaseAll(into: FrameBuffer, except?: 'begun elsewhere'): void
   /** Nothing begins now: requests that wait are withdrawn, so that other runs go first, and are made again later. */
   leaveQueues(): void
-  /** The service behind a limit asked for a rest. */
+  /** The service behind a limit asked for a cooldown. */
   coolDown(operation: Operation, limit: LimitOfStep, ms: number): void
-  /** What a task that ends while its run stands still gives back. */
+  /**
+   * The permit that a task releases when it ends while its run is suspended. The task stores it under these names.
+   */
   permitOf(operation: Operation): { gate: { limit: string; key?: string }; holder: string } | undefined
   /** The limiter in whose queue it waits. */
   waitsAt(operation: Operation): { limit: string; key?: string } | undefined

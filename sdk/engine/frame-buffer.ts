@@ -60,7 +60,7 @@ export class FrameBuffer {
     return this.lastAt
   }
 
-  /** For what nobody has to wait for: it goes along with the next frame. */
+  /** For events that need no frame of their own: they go with the next one. */
   addAside(event: JournalEvent): void {
     this.asides.push(event)
   }
@@ -73,7 +73,10 @@ export class FrameBuffer {
     this.outgoing.push(outgoing)
   }
 
-  /** What would begin with the same commit does not: a word that it is not wanted might come before it. It may have begun with an earlier one all the same. */
+  /**
+   * Drops what would begin with the same commit and sends this instead: otherwise the withdrawal might arrive first.
+   * It may have begun with an earlier commit all the same.
+   */
   sendInstead(outgoing: Outgoing): void {
     this.outgoing = this.outgoing.filter((other) => !begins(other, outgoing))
     this.outgoing.push(outgoing)

@@ -45,7 +45,7 @@ export class Groups {
     return { id, known: NOTHING }
   }
 
-  /** By key they may change places, come and go. `known`: where they have, those of which the journal says something. */
+  /** By key, items may change places, come and go. `known`: where they have, the items that the journal knows. */
   checkKeys(path: string, keys: readonly string[]): Checked {
     const id = this.numbered('map', path)
     const noted = this.replay.journal.maps.get(id)
@@ -74,7 +74,7 @@ export class Groups {
     return new Set(ops.filter((op) => op.startsWith(path)).map((op) => scopeOf(op, path)))
   }
 
-  /** Only of a run that is in this place for the first time: what it did here before, it may have done with another list. */
+  /** Only of a run that is in this place for the first time: an earlier visit may have gone over another list. */
   private noteMap({
     digest,
     ...rest
@@ -96,8 +96,8 @@ export class Groups {
   }
 
   /**
-   * Takes the losers of a race back. Whatever decided it is in the journal, so every replay decides it in the same place; the note is for
-   * others who read the journal, and to notice code that would decide otherwise.
+   * Takes the losers of a race back. The delivery that decides the race is in the journal, so every replay decides it
+   * in the same place. The note is for other readers of the journal, and to notice code that would decide otherwise.
    */
   decide(outcome: Outcome, losers: Iterable<Branch>): void {
     const withdrawn = this.withdraw(losers)
@@ -107,7 +107,10 @@ export class Groups {
       this.replay.disagree(`race '${outcome.id}' ${say(noted)}`, `it ${say(outcome)}`)
   }
 
-  /** The same for the items of a map that are not needed any more. Its outcome is in its results, so there is only something to note where something was taken back. */
+  /**
+   * The same for items of a map that are no longer needed. Its outcome is in its results, so it is only noted if
+   * something was taken back.
+   */
   takeBack(id: string, items: Iterable<Branch>): void {
     const withdrawn = this.withdraw(items)
     if (withdrawn.length > 0 && !this.replay.journal.decided.has(id))
@@ -122,7 +125,10 @@ export class Groups {
     return operations.map(({ id }) => id)
   }
 
-  /** A second map of the same name has scopes of its own: by key, an item is known wherever it is in the list, and must not be taken for the other map's. */
+  /**
+   * A second map of the same name has scopes of its own: by key, an item is known wherever it is in the list, and
+   * must not be taken for an item of the other map.
+   */
   keyedPath(path: string): string {
     const repeat = this.repeats.get(`keyed ${path}`) ?? 0
     this.repeats.set(`keyed ${path}`, repeat + 1)

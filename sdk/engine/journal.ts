@@ -42,7 +42,7 @@ export class Journal {
   readonly decided = new Map<string, { event: EventOf<'decided'>; by: number }>()
   /** What was said to requests, by the message that asked, and which claim said it. */
   readonly replied = new Map<string, { event: EventOf<'request.replied' | 'request.refused'>; by: number }>()
-  /** Detached children that the code was told of. In format 1 it was told nothing. */
+  /** Detached children whose start was delivered to the code. Format 1 delivered none. */
   readonly accepted = new Set<string>()
   /** Messages whose content is in the journal. */
   readonly consumed = new Set<string>()
@@ -206,7 +206,7 @@ export class Journal {
     for (const op of ops) {
       settled.delete(op)
       const facts = this.facts.get(op)
-      // An interrupted attempt was told of; the next one is another. A wait that is over is opened anew.
+      // The interruption was delivered to the code; the next attempt is another. A wait that is over is opened anew.
       if (facts) delete facts.underWay
       if (facts && isOpenedAnew.has(op)) facts.opened = undefined
     }

@@ -12,7 +12,7 @@ import type { Operation, Request } from './operation.ts'
 import type { Replay } from './replay.ts'
 import { outgoingReply } from './requests.ts'
 
-/** As it came, or given back by the replay when an operator undid the wait that had consumed it. */
+/** A signal as it came, or returned by the replay because an operator undid the wait that had consumed it. */
 export type SignalMessage = Extract<Message, { kind: 'signal' }> & { isReturned?: true }
 type OtherMessage = Exclude<Message, { kind: 'signal' }>
 type Answer = Extract<Message, { op: string }>
@@ -23,7 +23,7 @@ interface AwaitedSignal {
   operation: Operation
 }
 
-/** What reaches a run from outside, and what becomes of it: each message turns into a delivery, waits, or is dropped. */
+/** Messages from outside, and what becomes of them: each turns into a delivery, waits, or is dropped. */
 export class Mailbox {
   private readonly run: RunRecord
   private readonly replay: Replay
@@ -69,7 +69,9 @@ export class Mailbox {
     }
   }
 
-  /** For what is known without asking anybody: a child that cannot be started, a task that nobody would take. */
+  /**
+   * For answers that this runner knows by itself: a child that cannot be started, a task that no worker could take.
+   */
   receiveOwn(message: Answer): void {
     this.arrivals.set(message.id, this.arrivals.size)
     this.others.push(message)
@@ -93,8 +95,8 @@ export class Mailbox {
   }
 
   /**
-   * The oldest message that an open call waits for, whatever its name. Only an operator's cancel or wake-up overtakes signals: a run
-   * can be stopped however many of them it has to work through.
+   * The oldest message that an open call waits for, whatever its name. Only an operator's cancel or wake-up overtakes
+   * signals: a run can be stopped however many of them it has to work through.
    */
   async next(): Promise<Delivery | undefined> {
     for (;;) {
@@ -195,7 +197,7 @@ export class Mailbox {
         }
       }
       case 'task.failed':
-        // Given up before an operator let the run go on: another worker is at it.
+        // The worker failed before an operator retried the run: another worker has the task now.
         if (message.round < this.replay.journal.retries) return undefined
         return { type: 'task.failed', id, attempt: message.attempt, error: message.error }
       case 'child': {
@@ -235,7 +237,7 @@ export class Mailbox {
     this.buffer.consume(message.id)
     const { signal } = operation.request as Extract<Request, { kind: 'wait' }>
     const kind = isRequest(signal) ? 'request' : 'signal'
-    // The payload of a signal that is given back is what the schema made of it then.
+    // The payload of a returned signal is what the schema made of it then.
     const schema = message.isReturned ? undefined : signal.schema
     const fitted = await fitting(schema, message.payload, `${kind} '${name}'`)
     if (!fitted.ok) {
@@ -256,7 +258,7 @@ export class Mailbox {
     this.warn(`${kind} '${message.name}' does not fit its schema and was set aside; the history says why`, fields)
   }
 
-  /** Tells the asker why the run does not take the request. */
+  /** Replies to the caller why the run does not take the request. */
   private refuse({ id }: Operation, { id: to }: SignalMessage, message: string): void {
     const event = { type: 'request.refused' as const, id, to, error: { name: 'InvalidInputError', message } }
     this.buffer.add(event)
@@ -264,8 +266,8 @@ export class Mailbox {
   }
 
   /**
-   * The wait that was opened last: one before it may be the loser of a race that nobody listens to any more. Waits that
-   * were opened in the same breath are served in their order.
+   * The wait that was opened last: an earlier one may belong to the loser of a race. Waits that were opened in the
+   * same turn are served in their order.
    */
   private nextWaitFor(name: string): Operation | undefined {
     const open = (this.signalWaits.get(name) ?? []).filter((operation) => !operation.settled)

@@ -40,7 +40,10 @@ export async function mapAll<I, O>(replay: Replay, request: MapRequest<I, O>): P
   return results
 }
 
-/** What became of each, until enough have succeeded, too many have failed, or all have ended. What still runs then is taken back. */
+/**
+ * The result of each item, until enough have succeeded, too many have failed, or all have ended. Items that still
+ * run then are taken back.
+ */
 export async function mapSome<I, O>(replay: Replay, request: MapRequest<I, O>): Promise<MapOutcome<O>> {
   const { items, body, options, inside } = request
   const tolerated = toleratedBy(request)
@@ -111,8 +114,8 @@ interface Plan {
 }
 
 /**
- * In the order of the list. Where that has changed, those that the journal knows come first and all at once, beyond `concurrency` where it has to be: what the
- * journal says of them comes in the order of the old list.
+ * In the order of the list. Where the list has changed, the items that the journal knows come first and all at
+ * once, beyond `concurrency` if necessary: the journal has their events in the order of the old list.
  */
 function planOf<I, O>(replay: Replay, { name, path, items, options }: MapRequest<I, O>): Plan {
   checkName('a map name', name)

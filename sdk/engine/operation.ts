@@ -58,7 +58,10 @@ export class Operation {
   rounds: Rounds = NO_ROUNDS
   /** Called once, when it settles or is withdrawn. Only live: nothing sets it while the journal is replayed. */
   onSettled: (() => void) | undefined
-  /** How often the run had been asked to stop by then; more than ever, for an undo, which no such request is meant for. */
+  /**
+   * How often the run had been asked to stop by then. Infinity for a compensation, which no such request is meant
+   * for.
+   */
   private readonly stopsBefore: number
   private known: Facts | undefined
   private isSettled = false
@@ -106,7 +109,7 @@ export class Operation {
     return this.stopsBefore < nth
   }
 
-  /** Nobody waits for it any more, and whoever holds its promise waits for ever. */
+  /** Its race or map goes on without it. Code that awaits its promise waits for ever. */
   withdraw(): void {
     this.end()
   }
@@ -118,7 +121,7 @@ export class Operation {
 
   reject(error: Error): void {
     this.end()
-    // A branch that nobody awaits any more must not take the whole process down.
+    // A rejected branch that no code awaits must not take the whole process down.
     this.promise.catch(() => {})
     this.rejectPromise(error)
   }
@@ -129,7 +132,7 @@ export class Operation {
   }
 }
 
-/** Started to go its own way: nobody waits for its end. */
+/** A detached child: the code does not wait for its end. */
 export function isDetached({ request }: Operation): boolean {
   return request.kind === 'child' && request.options.detached === true
 }

@@ -15,8 +15,9 @@ export interface Winner {
 }
 
 /**
- * The first to end win, in the order of the journal, and the others are taken back. One that fails ends the race with its error.
- * What a loser waits for is never settled: its code stops where it is, and can neither go on nor fail.
+ * The first branches to end win, in the order of the journal, and the others are taken back. A branch that fails
+ * ends the race with its error. What a loser waits for is never settled: its code stops where it is, and can
+ * neither go on nor fail.
  */
 export function race(
   replay: Replay,

@@ -204,7 +204,10 @@ export class Replay {
     operation.resolve(value)
   }
 
-  /** True where a patch is in force at this point of the run. Once in force it stays so; earlier calls keep their answer. */
+  /**
+   * True where a patch is in force at this point of the run. Once in force it stays so; earlier calls keep their
+   * answer.
+   */
   patched(id: string): boolean {
     this.assertCallable(`ctx.patched('${id}')`)
     const since = this.journal.patches.get(id)
@@ -275,8 +278,8 @@ export class Replay {
   }
 
   /**
-   * Drops promises and events. Code that waits for ever may keep this object alive until the next full garbage collection,
-   * and must not keep thousands of them with it.
+   * Drops promises and events. Code that waits for ever may keep this object alive until the next full garbage
+   * collection, and must not keep thousands of them with it.
    */
   free(): void {
     this.operations.clear()

@@ -3,7 +3,10 @@ import { changeKey } from './journal.ts'
 import type { Operation } from './operation.ts'
 import type { Visit } from './visit.ts'
 
-/** Parameters that the code gives otherwise than the journal has them. The journal's stand; a change is reported once. */
+/**
+ * Parameters that the code gives otherwise than the journal has them. The journal's stand; a change is reported
+ * once.
+ */
 export class ReportedChanges {
   private readonly visit: Visit
 

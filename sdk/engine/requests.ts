@@ -77,7 +77,10 @@ export class Requests {
     }
   }
 
-  /** In replay it has been said before. After a retry it may have been said on the way that is forgotten: the first reply counts. */
+  /**
+   * In replay it has been said before. After a retry it may have been said on the forgotten way: the first reply
+   * counts.
+   */
   private close(messageId: string, event: Replied): void {
     this.open.delete(messageId)
     if (!this.replay.journal.replied.has(messageId)) this.replay.note(event)

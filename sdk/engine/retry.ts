@@ -12,13 +12,13 @@ export interface RetryPolicy {
   max?: Duration
   /** Spread each wait over its upper half, so that failures do not return in step. Default true. */
   jitter?: boolean
-  /** Return false to give up on this error. */
+  /** Return false to stop retrying after this error. */
   retryIf?: (error: Error) => boolean
 }
 
 export const DEFAULTS = { attempts: 3, initial: 1000, factor: 2, max: 300_000 }
 
-/** When to try again, in milliseconds from now; undefined to give up. */
+/** When to try again, in milliseconds from now; undefined for never. */
 export function retryDelay(
   policy: RetryPolicy,
   attempt: number,

@@ -12,8 +12,9 @@ export interface Rhythm {
 }
 
 /**
- * How far an `until` has got: rounds in vain, and those in a row that threw. A journal cannot forget (I1), so this is kept with
- * the run, among what it waits for, which is written at every suspension anyway. Losing it does no harm: a round comes early.
+ * How far an `until` has got: rounds in vain, and those in a row that threw. A journal cannot forget (I1), so this
+ * is kept with the run, among what it waits for, which is written at every suspension anyway. Losing it does no
+ * harm: a round comes early.
  */
 export interface Rounds {
   readonly vain: number
@@ -44,7 +45,7 @@ export function pauseAfter({ everyMs, factor, maxMs }: Rhythm, nth: number): num
   return Math.min(maxMs, everyMs * factor ** (nth - 1))
 }
 
-/** What the run said of an `until` when it was last given up. */
+/** What the record of the run says of an `until`, from its last release or suspension. */
 export function keptRounds(
   waitingFor: readonly Waiting[] | undefined,
   id: string,

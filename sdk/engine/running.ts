@@ -9,7 +9,7 @@ export interface Running {
   /** Inside the body of this step. */
   step?: string
   attempt?: number
-  /** Ends what is running with an error that it threw where nobody could catch it. */
+  /** Ends the step with an error that it threw where no code could catch it. */
   fail?: (error: unknown) => void
 }
 
@@ -18,10 +18,10 @@ export const running = new AsyncLocalStorage<Running | undefined>()
 let isWatching = false
 
 /**
- * What a run's code throws where nobody can catch it (in a timer, from an event emitter), and promises it leaves rejected
- * and unhandled, would end the whole process and its neighbours with it. They are the run's own affair. A rejected branch
- * still gives its error to whoever awaits it later; an exception ends the step it came from. What does not come from a run
- * ends the process, as it does without us.
+ * A run's code may throw where no code can catch it (in a timer, from an event emitter), or leave a promise
+ * rejected and unhandled. Either would end the whole process, with all its other runs. So a rejection is logged,
+ * and still reaches code that awaits the promise later; an exception ends the step that it came from. What does not
+ * come from a run ends the process, as it does without us.
  */
 export function watchStrays(): void {
   if (isWatching) return
@@ -44,7 +44,7 @@ export function watchStrays(): void {
   process.on('uncaughtException', onException)
 }
 
-/** What a line of the log says of where it comes from. */
+/** What a log line says of where it comes from. */
 export const placeOf = ({
   runId,
   workflow,

@@ -6,7 +6,10 @@ import type { Operation } from './operation.ts'
 import type { Origins } from './origins.ts'
 import type { Requests } from './requests.ts'
 
-/** Settles an operation with what is delivered. The code gets copies, so that it cannot change the journal by accident. */
+/**
+ * Settles an operation with what is delivered. The code gets copies, so that it cannot change the journal by
+ * accident.
+ */
 export function settle(
   operation: Operation,
   event: Extract<Delivery, { id: string }>,

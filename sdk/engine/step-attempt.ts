@@ -39,7 +39,7 @@ export interface AttemptHost {
   /** `durable` is called once the report is in the journal. */
   report(operation: Operation, report: AttemptReport, durable?: () => void): void
   heartbeat(operation: Operation, details: Json | undefined): void
-  /** The service behind a limit asked for a rest. */
+  /** The service behind a limit asked for a cooldown. */
   coolDown(operation: Operation, limit: LimitOfStep, ms: number): void
 }
 
@@ -116,7 +116,9 @@ export class StepAttempt implements StepTools, CheckTools {
     this.finish()
   }
 
-  /** An at-most-once attempt is on record already; whoever finds it there knows that it was interrupted. */
+  /**
+   * An at-most-once attempt is on record already: the next runner finds it there and knows that it was interrupted.
+   */
   cutOff(countsFromMs: number, reason: Error): void {
     this.abort(reason)
     const beganLate = this.host.clock.now() - this.startedAt < countsFromMs
@@ -163,7 +165,7 @@ export class StepAttempt implements StepTools, CheckTools {
     checkName(`the pause of step '${this.operation.id}'`, name)
     const ms = milliseconds(duration, `the pause '${name}' of step '${this.operation.id}'`)
     const kept = encode(data, `the data of pause '${name}' in step '${this.operation.id}'`)
-    // A body that is to stop does not get a rest first.
+    // A body that has been asked to stop does not pause first.
     if (this.abortedWith) return Promise.reject(this.abortedWith)
     if (!this.over) {
       const took = this.finish()
@@ -184,7 +186,7 @@ export class StepAttempt implements StepTools, CheckTools {
   private complete(value: unknown): void {
     if (this.over) return
     const { rhythm } = this.request
-    // A check that was told to stop has no next round.
+    // A check that has been asked to stop has no next round.
     if (rhythm && !value)
       return this.cancelled ? this.fail(this.abortedWith) : this.goRound(pauseAfter(rhythm, this.round))
     const report: EventOf<'step.completed'> = { type: 'step.completed', id: this.operation.id }

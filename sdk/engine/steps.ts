@@ -14,7 +14,7 @@ import type { Visit } from './visit.ts'
 import type { Waits } from './waits.ts'
 
 const HEARTBEAT_EVERY_MS = 1_000
-/** Of a runner's time. The rest goes into loading and replaying. */
+/** Of a runner's time. Loading and replaying take the remaining part. */
 const NEARLY_ALL = 0.8
 
 /** The steps of one visit: which are to start, which bodies run, and what they have reported. */
@@ -88,7 +88,10 @@ export class Steps implements AttemptHost {
     for (const operation of this.waits.dueSteps(this.clock.now())) this.request(operation)
   }
 
-  /** What may run at most once is on record before it does; not earlier, since whoever finds it there takes it to have run. */
+  /**
+   * An at-most-once attempt is on record before it runs. Not earlier: a runner that finds it there takes it to have
+   * run.
+   */
   announce(): void {
     for (const operation of this.starts.waiting) {
       const { options } = operation.request as StepRequest
@@ -164,9 +167,9 @@ export class Steps implements AttemptHost {
   }
 
   /**
-   * The runner's time is up. An attempt that had nearly all of it counts, or a step that takes longer than any runner has
-   * would begin anew for ever. One that began late has a whole runner to itself next time, and one that has saved a
-   * checkpoint got somewhere and may go on from there. `shiftMs`: how long this runner had the run.
+   * The runner's time is up. An attempt that had nearly all of it counts, or a step that takes longer than any runner
+   * has would begin anew for ever. One that began late has a whole runner to itself next time, and one that has saved
+   * a checkpoint got somewhere and may go on from there. `shiftMs`: how long this runner had the run.
    */
   cutOff(shiftMs: number): void {
     for (const [operation, attempt] of this.running) {
@@ -200,7 +203,7 @@ export class Steps implements AttemptHost {
 
   heartbeat(operation: Operation, details: Json | undefined): void {
     const at = this.clock.now()
-    // A body may beat in a tight loop; outside nobody needs to know more than once a second.
+    // A body may send heartbeats in a tight loop. One a second is enough outside.
     if (at - this.lastHeartbeat < HEARTBEAT_EVERY_MS) return
     this.lastHeartbeat = at
     this.visit.lease.beat({ step: operation.id, at, ...(details !== undefined && { details }) })

@@ -7,7 +7,10 @@ import { checkRetryPolicy } from './retry.ts'
 const DEFAULT_HEARTBEAT_MS = 300_000
 const DEFAULT_ITERATIONS = 100
 
-/** The options of `ctx.task` as the store keeps them: data only, every default filled in that a later version might change. */
+/**
+ * The options of `ctx.task` as the store keeps them: data only, every default filled in that a later version might
+ * change.
+ */
 export function taskPolicy(
   { retry = {}, timeout, heartbeatTimeout, maxIterations = DEFAULT_ITERATIONS }: TaskOptions,
   what: string,

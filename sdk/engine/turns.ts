@@ -6,10 +6,13 @@ import type { Steps } from './steps.ts'
 import type { Visit } from './visit.ts'
 import type { Waits } from './waits.ts'
 
-/** The next thing to tell the code; a promise where it has to be looked for. */
+/** The next delivery to the code; a promise where it has to be looked for. */
 type Next = Delivery | undefined | Promise<Delivery | undefined>
 
-/** The two ways between the loop and the code: what the code asks for is opened, what has happened is delivered, one turn each (I2). */
+/**
+ * The two ways between the loop and the code: what the code asks for is opened, what has happened is delivered, one
+ * turn each (I2).
+ */
 export class Turns {
   private readonly visit: Visit
   private readonly waits: Waits

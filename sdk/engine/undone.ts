@@ -28,7 +28,10 @@ function hasRetries(frames: readonly Frame[]): boolean {
   return false
 }
 
-/** Each request to go on (always a frame of its own) undoes the last failures of the operations it names and what followed from them. */
+/**
+ * Each retry by an operator (always a frame of its own) undoes the last failures of the operations that it names,
+ * and what followed from them.
+ */
 export function findUndone(frames: readonly Frame[]): Undone[] {
   if (!hasRetries(frames)) return []
   const found: Undone[] = []
@@ -60,7 +63,7 @@ export function findUndone(frames: readonly Frame[]): Undone[] {
   return found
 }
 
-/** The child was somebody else's run, or none at all: there is none to go on. */
+/** The child was another caller's run, or was never started: there is none to retry. */
 const isNoChildOfOurs = ({ error }: Failure): boolean =>
   error.cause?.name === 'ConflictError' || error.cause?.name === 'InvalidInputError'
 const needsOpening = (event: Failure): boolean =>
@@ -111,8 +114,9 @@ export function retryPlan(runId: string, events: readonly JournalEvent[]): Retry
   }
   const named = failed.because ?? namedBy(failed.error)
   const known = named.filter((op) => lastFailure.has(op))
-  // An error that does not say where it comes from, thrown in the very turn in which the code heard of a failure: of that one.
-  // After any other turn the failure had been dealt with, and only the end is undone, for code that has been mended.
+  // An error that does not say where it comes from, thrown in the very turn that delivered a failure, comes from that
+  // failure. After any other turn the code had dealt with the failure: only the end is undone, for code that has been
+  // fixed.
   const lastHeard = events.findLast((event) => isDelivery(event))
   const wasTheLast = lastHeard && isFailure(lastHeard) && lastFailure.has(lastHeard.id)
   const ops = known.length > 0 ? known : wasTheLast ? [lastHeard.id] : []
@@ -123,7 +127,7 @@ export function retryPlan(runId: string, events: readonly JournalEvent[]): Retry
   return { ops, children }
 }
 
-/** Errors of format 1 say which step gave up. What stands below a child's error is the child's. */
+/** Errors of format 1 name the step that failed. Causes below a child's error are the child's. */
 function namedBy(error: ErrorRecord | undefined): string[] {
   for (let e = error; e && e.runId === undefined; e = e.cause) if (e.step !== undefined) return [e.step]
   return []

@@ -23,7 +23,10 @@ export async function findWorkflow(
   }
 }
 
-/** The input was parsed when it was accepted, so it is the same at every visit. Runs of format 1 parse it every time. */
+/**
+ * The input was parsed when it was accepted, so it is the same at every visit. Runs of format 1 parse it every
+ * time.
+ */
 export async function inputOf(
   { format, reparse, input, parsed }: RunRecord,
   { options }: AnyWorkflow,

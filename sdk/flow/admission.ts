@@ -14,20 +14,20 @@ import { isSingleton, type OnConflict } from './options.ts'
 /** What a run has to pass before it starts, one after the other. */
 export interface Admission {
   gates: LimiterToPass[]
-  /** Where it stands in their lines. */
+  /** Its place in their queues. */
   order: number
   /** What becomes of those of its key that are there already. */
   onConflict?: OnConflict
   /** Other starts may become the same run until it begins. */
   gathering?: CoalescedStarts
-  /** The same, once it has them: whoever erases it looks there for what a runner that died has left. */
+  /** The same, once the run has them: erasing the run looks there for what a runner that died has left. */
   gathered?: CoalescedStarts
 }
 
 /** One of them, as the run knows it. */
 export interface LimiterToPass extends LimiterId {
   lane?: string
-  /** It has slots, which the run gives back at its end. */
+  /** It has slots. The run releases its slot at its end. */
   holds?: true
   /** Of a pause: in which round of it. */
   round?: number
@@ -39,7 +39,7 @@ export interface LimiterToPass extends LimiterId {
 export const hasLimiterToPass = ({ admission, passed = 0 }: { admission?: Admission; passed?: number }): boolean =>
   admission !== undefined && passed < admission.gates.length
 
-/** An admission, and the numbers of its limits in the code of whoever asks for it. */
+/** An admission, and the numbers of its limits in the code of the program that requests it. */
 export type NewAdmission = Admission & { specs: Record<string, LimitSpec> }
 
 /** What a function of the workflow's options makes of an input. It is the input's fault if it makes nothing. */
@@ -53,7 +53,7 @@ export async function made<T>(
   try {
     const it = of(value as never)
     if (!isThenable(it)) return it
-    // Nobody waits for it, so nobody is to be told of its failure.
+    // It is not awaited, so its rejection must not count as unhandled.
     it.then(undefined, () => {})
     throw new Error('it gives a promise, and has to be made at once, of the input alone')
   } catch (error) {
@@ -123,7 +123,10 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
   }
 }
 
-/** Of a run that has its input now. A debounced one has that of the last start, whose keys may be others than those of the first. */
+/**
+ * For a run that has its input now. A debounced run has the input of the last start, whose keys may differ from
+ * those of the first.
+ */
 export async function admissionWithStarts(
   workflow: AnyWorkflow,
   accepted: Accepted,

@@ -66,7 +66,10 @@ async function collect(
   return undefined
 }
 
-/** The limiter whose permit the run has lost before it began: its slot went to another run, or its part of a rate was for another time. */
+/**
+ * The limiter whose permit the run has lost before it began: its slot went to another run, or its part of a rate
+ * was for another time.
+ */
 async function lostPermit(visit: Visit): Promise<number | undefined> {
   const { run, journal, world, claimed, waker } = visit
   if (!journal.isEmpty || run.generation > 0) return undefined

@@ -4,20 +4,27 @@ import { MOST_BATCH } from './limiter/bounds.ts'
 import { type LimitSpec, specOf } from './limiter/limit.ts'
 import { isPause } from './limiter/pause-scope.ts'
 
-/** How many runs of a workflow go at once, how fast they start, and which starts become one. `I` is the parsed input. */
+/**
+ * How many runs of a workflow go at once, how fast they start, and which starts become one. `I` is the parsed
+ * input.
+ */
 export interface FlowOptions<I> {
   /**
-   * How many of its runs may be between start and end at once, asleep or not; with a `key`, for each key. Several hold together: `[{ limit: 5, key: tenant }, { limit: 100 }]`. The others
-   * are `queued`: in turn between keys, and in the order of priority and arrival within one.
+   * How many of its runs may be between start and end at once, sleeping ones included; with a `key`, for each key.
+   * Several limits apply together: `[{ limit: 5, key: tenant }, { limit: 100 }]`. The other runs are `queued`: keys
+   * take turns, and within one key priority and arrival decide.
    */
   concurrency?: Concurrency<I> | readonly Concurrency<I>[]
   /** How many of its runs may start within `per`; with a `key`, for each key. The others are `queued`. */
   rateLimit?: { limit: number; per: Duration; key?: KeyOf<I> }
-  /** Starts with the same key become one run, with the last input, once none has come for `wait`, and at the latest `max` after the first. */
+  /**
+   * Starts with the same key become one run, with the last input, once none has come for `wait`, and at the latest
+   * `max` after the first.
+   */
   debounce?: { key: KeyOf<I>; wait: Duration; max?: Duration }
   /**
-   * One run for each key. A start beside one that has not ended is not made (`skip`: it gives that run), has it cancelled and takes its place
-   * (`cancel-running`), or waits for its end, and only the last to come does (`queue-latest`).
+   * One run for each key. A start beside a run that has not ended gives that run (`skip`), cancels it and takes its
+   * place (`cancel-running`), or waits for its end, and only the last start does (`queue-latest`).
    */
   singleton?: { key: KeyOf<I>; onConflict: OnConflict }
   /** Those with a higher one go first: each step of it counts as a minute of waiting. Default 0. */
@@ -82,7 +89,7 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
     checkKey(`${what}: the key of its concurrency`, key)
     limits.push({ name, spec: specOf({ concurrency: limit }, `the concurrency of ${what}`), ...(key && { key }) })
   }
-  // Last: what was let in by a rate is not to wait for anything else.
+  // Last: a start that a rate has granted must not wait for anything else.
   if (rateLimit) {
     checkKey(`${what}: rateLimit.key`, rateLimit.key)
     const { limit: rate, per, key } = rateLimit

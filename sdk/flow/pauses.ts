@@ -19,11 +19,11 @@ export type { PauseScope } from './limiter/pause-scope.ts'
 export interface PauseView {
   scope: PauseScope
   since: number
-  /** Runs are let go, so many a second. Without it, nobody is. */
+  /** So many runs a second are released. Without it, none is. */
   perSecond?: number
-  /** How many runs are left in its line. Only the list of pauses tells. */
+  /** How many runs are left in its queue. Only the list of pauses has it. */
   waiting?: Count
-  /** Its record cannot be read, so it lets nobody go: what is wrong with it. */
+  /** Its record cannot be read, so it releases no run: what is wrong with it. */
   unreadable?: string
 }
 
@@ -83,7 +83,7 @@ export class Pauses {
 
 const known = new WeakMap<DocumentStore, Pauses>()
 
-/** Those of a process: whoever pauses in it is heard at once. */
+/** The pauses that this process knows: a pause that is set in it counts at once. */
 export function pausesOf(world: Pick<World, 'documents' | 'clock'>): Pauses {
   const there = known.get(world.documents)
   if (there) return there
@@ -92,7 +92,10 @@ export function pausesOf(world: Pick<World, 'documents' | 'clock'>): Pauses {
   return pauses
 }
 
-/** The gates of a run that has to pass one more. Earlier pauses are over for it. One that has not begun comes to its rate behind the pause: what a rate lets in starts. */
+/**
+ * Adds a limiter to those that a run has to pass. Earlier pauses are over for it. A run that has not begun comes to
+ * its rate behind the pause: what a rate grants starts at once.
+ */
 export function withLimiterToPass(
   { admission, createdAt }: RunRecord,
   limiter: LimiterToPass,
@@ -117,7 +120,7 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
       throw new ConflictError(
         `${MOST_PAUSES} runs are paused already; pause the workflow, or everything, instead of run by run. \`overwinter pauses\` lists them, and forgets those that have ended`,
       )
-    // Paused again while it resumes: those in line stay there.
+    // Paused again while it resumes: runs in its queue stay there.
     const since = there?.since ?? world.clock.now()
     // Two pauses of one name may begin at the same time, where clocks differ.
     const serial = there ? serialOf(there) : `${since}-${world.ids.messageId()}`
@@ -134,7 +137,7 @@ async function pausedRuns({ documents }: World): Promise<number> {
   return (await documents.list(PAUSES)).filter(({ key }) => 'run' in scopeOf(key)).length
 }
 
-/** Lets those in line go, so many a second, and everybody who comes behind them; undefined where nothing is paused. */
+/** Releases the runs in its queue, so many a second, and runs that come later; undefined where nothing is paused. */
 export async function resume(
   world: World,
   scope: PauseScope,
@@ -157,7 +160,7 @@ export async function resume(
       ...(round !== undefined && { round }),
     }
     if (!(await world.documents.put(PAUSES, name, record as unknown as Json, { ifVersion: found.version }))) continue
-    // Whose pause it was before nobody can tell: all that wait for one of this name go on.
+    // Which pause it was before is not known: all runs that wait for one of this name go on.
     const others = found.unreadable ? await limitersInUse(world, name) : []
     await world.wakeups.send(await world.store.dispatch([{ limit: name, key: serialOf(record) }, ...others]))
     await pausesOf(world).read()
@@ -176,7 +179,7 @@ export async function listPauses(world: World): Promise<PauseView[]> {
       ...(unreadable && { unreadable: inWords(PAUSES, document), since: world.clock.now() }),
     }
     const state = 'run' in view.scope ? await store.state(view.scope.run) : undefined
-    // A run that has ended takes its pause along, and whoever looks next sees to it.
+    // The pause of a run that has ended is over. The next reader deletes it.
     if ('run' in view.scope && (!state || hasEnded(state.status))) await documents.delete(PAUSES, key, version)
     else views.push({ ...view, waiting: countOf(await readQueueOf(world, { limit: key, key: serialOf(record) })) })
   }

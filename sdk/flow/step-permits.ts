@@ -137,7 +137,10 @@ export class StepPermits implements Permits {
     else this.release(operation, 'and request again')
   }
 
-  /** Where requests of one limiter stand that are in its queue, or were requested by an earlier visit: one read for all. */
+  /**
+   * Where requests of one limiter stand that are in its queue, or were requested by an earlier visit: one read for
+   * all.
+   */
   private async lookUp(requests: readonly [Operation, Permit][]): Promise<void> {
     const { world, claimed } = this.visit
     const pending = requests.map(([operation, permit]) => ({

@@ -9,15 +9,24 @@ import type { GrantedPermit, ReleaseOfPermit } from './permits.ts'
 import type { Message, NewRun, Reply, Waiting } from './run.ts'
 import type { Wake } from './world.ts'
 
-/** What becomes of the run once the frame is durable. `effectsPending`: what a holder before this one announced may still be missing. */
+/**
+ * What becomes of the run once the frame is durable. `effectsPending`: effects that an earlier holder has journaled
+ * may not have been sent.
+ */
 export type Next =
   | { kind: 'keep' }
   /** Give the run up until `wakeAt` or a stimulus; refused when the stimulus counter is not `seen` (I6). */
   | { kind: 'suspend'; status: 'sleeping' | 'waiting'; wakeAt?: number; waitingFor: Waiting[]; seen: number }
-  /** Give the run up for another runner to go on, at once or from `wakeAt` on. `noProgress`: nothing was done for it, which must not happen for ever. */
+  /**
+   * Releases the run for another runner, at once or from `wakeAt` on. `noProgress`: nothing was done for it, which
+   * must not happen for ever.
+   */
   | { kind: 'release'; wakeAt?: number; waitingFor?: Waiting[]; noProgress?: true; effectsPending?: true }
   | { kind: 'end'; event: TerminalEvent }
-  /** It has its input, of all the starts that it was made for, and goes on. `starts`: their messages, which are removed then. */
+  /**
+   * It has its input, of all the starts that it was created for, and goes on. `starts`: their messages, which are
+   * removed then.
+   */
   | {
       kind: 'collected'
       input: Json | undefined
@@ -26,7 +35,7 @@ export type Next =
       admission: Admission
       starts?: string[]
     }
-  /** Wait in line for a turn; before the gates of `admission`, where there are more than the run knows of. */
+  /** Queues the run: at the limiters of `admission`, where there are more than its record has. */
   | { kind: 'queue'; admission?: Admission; passed?: number; waitingFor?: Waiting[]; effectsPending?: true }
   /** Begin the next generation. */
   | {
@@ -40,7 +49,7 @@ export type Next =
     }
   | { kind: 'park'; error: ErrorRecord; effectsPending?: true }
 
-/** What a commit causes outside the run: done with the commit, or again by whoever recovers the run. */
+/** What a commit causes outside the run: done with the commit, and again by the runner that recovers the run. */
 export type Outgoing =
   /** `isThere`: it was started before, and is only asked how it ended. */
   | { kind: 'start'; run: NewRun; isThere?: true }
@@ -79,5 +88,5 @@ export type CommitResult =
    * where the world learnt it on the way.
    */
   | { ok: true; stimulus?: number; suspended: boolean; wakes: Wake[]; permits?: GrantedPermit[] }
-  /** Somebody else has moved the run on. */
+  /** Another runner has moved the run on. */
   | { ok: false }

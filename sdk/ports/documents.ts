@@ -30,12 +30,15 @@ export interface DocumentRange {
   backwards?: boolean
 }
 
-/** Documents by collection and key. Whoever reads sees every write that was answered before. */
+/** Documents by collection and key. A read sees every write that was answered before. */
 export interface DocumentStore {
   get(collection: string, key: string): Promise<Document | undefined>
   /** In the order of the keys' UTF-8 bytes. */
   list(collection: string, range?: DocumentRange): Promise<Document[]>
-  /** Written if it is still at `ifVersion` (0: only if absent; undefined: whatever is there); undefined when it was not. */
+  /**
+   * Written if it is still at `ifVersion` (0: only if absent; undefined: whatever is there); undefined when it was
+   * not.
+   */
   put(collection: string, key: string, value: Json, options?: PutOptions): Promise<Document | undefined>
   /** Whatever is there, and for good: nothing of it is left to be read over. */
   remove(collection: string, key: string): Promise<void>

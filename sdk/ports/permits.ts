@@ -6,13 +6,13 @@ import type { Wake } from './world.ts'
 /** What runs, the store and limiters say to each other of permits. */
 
 /**
- * What is known of a permit that is released. `queued`: it, or its entry, may be in the queue, and it may have a slot.
- * `reserved`: a rate has a time for it, for which others may wait. `held`: it may have a slot. `used`: it took its part
- * of a rate, so there is nothing to give back.
+ * What is known of a permit that is released. `queued`: it, or its entry, may be in the queue, and it may have a
+ * slot. `reserved`: a rate has a time for it, for which others may wait. `held`: it may have a slot. `used`: it
+ * took its part of a rate, so there is nothing to return.
  */
 export type ReleasedState = 'queued' | 'reserved' | 'held' | 'used'
 
-/** A permit that is given back, as part of a commit. */
+/** A permit that is released, as part of a commit. */
 export interface ReleaseOfPermit {
   kind: 'release'
   limiter: LimiterId

@@ -50,7 +50,10 @@ export interface RunFilter {
   limit: number
 }
 
-/** `cursor`: there may be more behind. A world reads no more for one page than it has set itself, so a page may be short, or empty. */
+/**
+ * `cursor`: there may be more behind. A world reads no more for one page than it has set itself, so a page may be
+ * short, or empty.
+ */
 export interface RunPage {
   runs: RunSummary[]
   cursor?: string

@@ -41,9 +41,12 @@ export interface Waiting {
   /** Of a limit that has keys. */
   key?: string
   until?: number
-  /** Since when nobody knows the code. */
+  /** Since when no runner knows the code. */
   since?: number
-  /** Of an `until`: how many rounds were in vain, and how many in a row have thrown. It goes on from here, so this is its only record. */
+  /**
+   * Of an `until`: how many rounds were in vain, and how many in a row have thrown. It goes on from here, so this is
+   * its only record.
+   */
   round?: number
   failures?: number
 }
@@ -76,11 +79,11 @@ export interface RunRecord {
   attempt: number
   /** Frames up to this one belong to earlier generations. */
   baseSeq: number
-  /** Bumped by every claim; whoever holds a lower one yields. */
+  /** Bumped by every claim. A runner with a lower one yields. */
   epoch: number
   /** Bumped by everything that reaches the run from outside (I6). */
   stimulus: number
-  /** When somebody should look at this run: a timer, its start, or the end of its runner's lease. */
+  /** When a runner should look at this run: a timer, its start, or the end of its runner's lease. */
   wakeAt?: number
   waitingFor?: Waiting[]
   /** Key for callback tokens. Never leaves the store and the engine. */
@@ -94,9 +97,12 @@ export interface RunRecord {
   endedAt?: number
   /** How long the run is kept after its end. */
   retentionMs?: number
-  /** The `traceparent` of whoever made this generation of it, where somebody traces. */
+  /** The `traceparent` of the caller that created this generation, where it traces. */
   trace?: string
-  /** What it has to pass before it starts, where its workflow has limits or everything is paused; and how much of that it has. */
+  /**
+   * The limiters that it has to pass before it starts, where its workflow has limits or everything is paused; and how
+   * many it has passed.
+   */
   admission?: Admission
   passed?: number
 }

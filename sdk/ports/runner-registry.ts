@@ -1,11 +1,14 @@
 import type { RunRecord } from './run.ts'
 
 /**
- * For a world whose runs are taken by processes that stay: who of them is alive, and what there is to do next. Where a
- * process comes into being with each message, as on Lambda, nobody needs it.
+ * The processes of a world whose runs are taken by processes that stay: which of them are alive, and what there is
+ * to do next. Where each message starts a process, as on Lambda, there is none.
  */
 export interface RunnerRegistry {
-  /** Frees what dead processes left behind. `onHint` is called when there may be something to do; with what and when, where that is known. */
+  /**
+   * Frees what dead processes left behind. `onHint` is called when there may be something to do; with what and when,
+   * where that is known.
+   */
   enter(owner: string, onHint: (hint?: Hint) => void): Promise<void>
   /** `handBack`: the runs it still holds are free for others. */
   leave(owner: string, handBack: boolean): Promise<void>

@@ -3,7 +3,10 @@ import type { Task } from '../tasks/task.ts'
 import type { DeliverResult } from './run-store.ts'
 import type { Wake } from './world.ts'
 
-/** Says that there may be something to do about a task. May come twice, late or for nothing: the truth is the task itself (I5). */
+/**
+ * Says that there may be something to do about a task. May come twice, late or for nothing: the truth is the task
+ * itself (I5).
+ */
 export interface TaskNotice {
   taskId: string
   type: string
@@ -16,11 +19,16 @@ export interface TaskStore {
   refusal(type: string): string | undefined
   /** Workers may take tasks from the queue itself, without asking through us. */
   readonly isOpenToWorkers: boolean
-  /** A task that nobody has finished after this long is handed out again, because a queue keeps nothing for ever. */
+  /**
+   * A task that no worker has finished after this long is dispatched again, because a queue keeps nothing for ever.
+   */
   readonly handOutAgainMs?: number
   get(taskId: string): Promise<Task | undefined>
   inputOf(task: Task): Promise<Json | undefined>
-  /** Waits until there is something to do about tasks of these types, at most until then; nobody else hears of the same ones meanwhile. */
+  /**
+   * Waits until there is something to do about tasks of these types, at most until then. No other caller gets the
+   * same ones meanwhile.
+   */
   receive(
     types: readonly string[],
     most: number,
@@ -28,8 +36,8 @@ export interface TaskStore {
   ): Promise<TaskNotice[]>
   /** Nothing to do yet, or for good (undefined). */
   putBack(notice: TaskNotice, lookAt: number | undefined): Promise<void>
-  /** False when somebody else has changed it since it was read. */
+  /** False when another process has changed it since it was read. */
   save(task: Task): Promise<boolean>
-  /** Saves a settled task and tells its run. Doing it again is harmless. */
+  /** Saves a settled task and sends the message to its run. Doing it again is harmless. */
   settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }>
 }

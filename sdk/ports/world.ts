@@ -18,13 +18,16 @@ export interface World {
   readonly log: LogSink
   /** What `ctx.invoke` calls, where the world has such a thing. */
   readonly functions?: Functions
-  /** Where the HTTP API of this world can be reached from outside, without a slash at its end; undefined where nobody has said so. */
+  /**
+   * Where the HTTP API of this world can be reached from outside, without a slash at its end; undefined where it was
+   * not set.
+   */
   readonly publicUrl?: string | undefined
   /** How long a runner waits in place for a timer before it rather suspends. */
   readonly inlineWaitMs: number
   /** Programs with other workflows may share its store, so a workflow that is not known here may be known there. */
   readonly isShared?: boolean
-  /** Puts something around the bodies of steps, where somebody traces them. */
+  /** Wraps the bodies of steps, where the world traces them. */
   readonly aroundBody?: AroundBody
   /** Limits, queues and pauses. */
   readonly flow: FlowControl
@@ -42,8 +45,9 @@ export interface Wake {
 export interface Wakeups {
   send(wakes: Wake[]): Promise<void>
   /**
-   * Hands a run that is due straight to a runner, and returns when that has given it up. Only where there is one to be called; it may be busy, or
-   * take longer than anybody waits (`signal`), so it is never the only word that a run is due.
+   * Hands a run that is due straight to a runner, and returns when that has released it. Only where there is a runner
+   * to be called. The runner may be busy, or take longer than the caller waits (`signal`), so this is never the only
+   * wake-up of a run.
    */
   handOver?(wake: Wake, signal: AbortSignal): Promise<void>
 }

@@ -25,12 +25,12 @@ export interface Inserted {
   wakes: Wake[]
 }
 
-/** Makes a run. One whose workflow has limits starts if there is room for it, and otherwise stands in line. */
+/** Creates a run. One whose workflow has limits starts if they have room for it, and otherwise queues. */
 export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
   const { admission } = run
   if (!admission) return yield* insertPlain(storage, run)
   const there = yield* ask(storage.find(run.id))
-  // Whoever asked first may have died before the run was in line.
+  // The first caller may have died before the run was in the queue.
   if (there)
     return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* queueAgain(storage, there) : [] }
   // Its turn comes when its time has, and all of its input; its limits are known by then.
@@ -72,7 +72,7 @@ function* insertOrQueue(storage: Storage, run: NewRun): Procedure<Inserted> {
   return { ...made, wakes: yield* lookInPlace(storage, made.run, joinedAt) }
 }
 
-/** A start that is repeated: whoever sent it first may have died before the run was in the queue. */
+/** A repeated start: its first sender may have died before the run was in the queue. */
 function* queueAgain(storage: Storage, run: StoredRun): Procedure<Wake[]> {
   return yield* lookInPlace(storage, run, yield* joinNext(storage, run))
 }
@@ -135,7 +135,7 @@ function* heldSlots(storage: Storage, id: LimiterId): Procedure<Slot[]> {
   return (yield* readBlock(storage, id, 0)).filter((slot) => isHeld(slot) && slot.holder !== UNKNOWN)
 }
 
-/** The last to come is the one that counts: the others in the queue are cancelled, and with `cancel-running` the one that runs. */
+/** The last start counts: the other runs in the queue are cancelled, and with `cancel-running` the one that runs. */
 function* takeTheirPlace(
   storage: Storage,
   run: StoredRun,
@@ -146,7 +146,8 @@ function* takeTheirPlace(
   const holders = onConflict === 'cancel-running' ? (yield* heldSlots(storage, id)).map(({ holder }) => holder) : []
   const [inQueue, inside] = yield* together([waiting, holders].map((ids) => stillOpen(storage, ids, run)))
   const reason = `run '${run.id}' of the same key takes its place`
-  // Of several that come at once the last one stays: each ends those before it, and itself where it finds one behind it. One of two always sees the other.
+  // Of several starts at once the last one stays: each cancels those before it, and its own run if there is one
+  // behind it. One of two always sees the other.
   const isLast = !inQueue!.some((other) => isBefore(run, other))
   // A run that has the slot came before, whatever the clocks say.
   const ends = [...inside!, ...inQueue!.filter((other) => isBefore(other, run)), ...(isLast ? [] : [run])]

@@ -10,11 +10,11 @@ import { refuseNewer } from './limits.ts'
 import { ask, type Procedure } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
 
-/** The fields of a run that nobody holds: given up as if the holder had died. */
+/** The fields of a run without a holder, as if the holder had died. */
 export const ABANDONED = { leaseUntil: undefined, owner: undefined }
-/** Given up in good order. */
+/** The fields of a run that its holder has released. */
 export const FREE = { ...ABANDONED, claims: undefined, spared: undefined }
-/** Given up by somebody alive who has not done what the last one left undone: the next one still has to. */
+/** Released cleanly, but effects of the holder that died before are still pending: the next holder sends them. */
 export const leftUndone = ({ spared = 0 }: StoredRun): RunFields => ({ ...ABANDONED, spared: spared + 1 })
 
 /** One change and no look beforehand: most claims succeed. */
@@ -42,8 +42,8 @@ export function* claim(storage: Storage, runId: string, lease: Lease): Procedure
 }
 
 /**
- * I6: the stimulus counter came with the claim, before the messages are read. Whoever delivers puts the message first
- * and bumps the counter then, so a message that this load misses shows as a counter that has moved. In the other order
+ * I6: the stimulus counter came with the claim, before the messages are read. A sender puts the message first and
+ * bumps the counter then, so a message that this load misses shows as a counter that has moved. In the other order
  * a message could arrive between the two reads and be counted without having been seen.
  */
 function* loadClaimed(storage: Storage, run: StoredRun): Procedure<Claimed> {
@@ -57,7 +57,7 @@ function* loadClaimed(storage: Storage, run: StoredRun): Procedure<Claimed> {
     frames,
     inbox: inbox.filter(isForEngine),
     ...(heading && { begunAt: beginOf(heading) }),
-    // Whoever gives a run up in good order takes the count of claims back.
+    // A runner that releases a run takes its claim off the count.
     recovered: run.claims > 1,
     lastGoodEpoch: run.epoch - run.claims,
     deaths: deathsBefore(run, frames),
@@ -67,7 +67,10 @@ function* loadClaimed(storage: Storage, run: StoredRun): Procedure<Claimed> {
 /** A run that was never claimed before and to which nothing has come has nothing to load. */
 const isUntouched = (run: StoredRun): boolean => run.epoch === 1 && run.stimulus === 0 && !run.hasSeed
 
-/** Claims that were neither given up nor left a frame. The one that wrote the last frame got somewhere, and died later. */
+/**
+ * Claims that were neither released nor left a frame. The runner that wrote the last frame made progress, and died
+ * later.
+ */
 function deathsBefore({ claims, spared = 0, epoch }: StoredRun, frames: readonly Frame[]): number {
   const last = frames.at(-1)
   return Math.min(claims - 1 - spared, last ? Math.max(0, epoch - 1 - last.epoch) : Number.POSITIVE_INFINITY)

@@ -11,9 +11,9 @@ import { ask, type Procedure, together } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
 
 /**
- * Where there is no transaction there is an order. The frame comes first: it is the truth, and from it whoever recovers
- * the run after a crash does the rest again, each part of which may be done twice. The run itself comes last: while it
- * still shows a holder, somebody will look after it.
+ * Where there is no transaction there is an order. The frame comes first: it is the truth. After a crash the runner
+ * that recovers the run does all that follows from it again, and each part may be done twice. The run itself comes
+ * last: while it still shows a holder, a sweep will find it.
  */
 export function* commit(storage: Storage, said: Commit): Procedure<CommitResult> {
   const run = (yield storage.held(said.runId, said.epoch)) as StoredRun | undefined
@@ -65,23 +65,26 @@ function* causeAndConsume(
   { outgoing = [], consumed = [], next }: Commit,
   ahead?: AheadOf,
 ): Procedure<Sent> {
-  // Before the run itself, because the next generation could not tell from its journal what was consumed.
-  // The mail of a run that has ended is read by nobody, unless it failed and is retried.
+  // Before the run itself, because the next generation could not see in its journal what was consumed. The messages
+  // of a run that has ended are not read again, unless it failed and is retried.
   const marks =
     consumed.length > 0 && !(next.kind === 'end' && isFinal(next.event)) ? [ask(storage.consume(run, consumed))] : []
   const [sent] = yield* together<unknown>([sendOutgoing(storage, run, outgoing, ahead), ...marks])
   return sent as Sent
 }
 
-/** A failed run can be told to go on, with everything it has; the others have had their day. */
+/** A failed run can be retried, with everything it has. Other ends are final. */
 export const isFinal = (event: TerminalEvent): boolean => event.type !== 'run.failed'
 
 /** A message whose sender gave it a key of his own is recognised for so long after it was sent. */
 export const KEYS_KEPT_MS = 30 * 86_400_000
-/** Longer than anybody goes on repeating one call. */
+/** Longer than any client goes on repeating one call. */
 const NO_MORE_REPEATS_MS = 900_000
 
-/** What the run has no use for any more. A run that goes on for ever, generation by generation, must not drag it all along. */
+/**
+ * What the run has no use for any more. A run that goes on for ever, generation by generation, must not carry it
+ * along.
+ */
 function* tidy(storage: Storage, run: StoredRun, { next, frame }: Commit): Procedure<void> {
   const now = storage.now()
   if (next.kind === 'end' && isFinal(next.event)) yield* ask(storage.clearMail(run, 'all'))
@@ -111,7 +114,7 @@ function afterCommit(
   const wakeAt = (at: number | undefined): Wake[] => (at === undefined ? [] : [{ runId: run.id, at }])
   switch (next.kind) {
     case 'keep':
-      // Somebody watches the run for a reply, and in some worlds that is all they can watch.
+      // A client watches the run for a reply, and in some worlds it can watch nothing else.
       if (outgoing?.some(({ kind }) => kind === 'reply'))
         return { change: { when: { heldBy: epoch }, set: { status: 'running', ...shown } }, wakes: [] }
       return progress === undefined ? undefined : { change: { when: { heldBy: epoch }, set: shown }, wakes: [] }
@@ -126,7 +129,8 @@ function afterCommit(
     }
     case 'release': {
       const at = next.wakeAt ?? now
-      // A claim that got nowhere stays counted, as one that died does: whoever hands a run on and on would never be stopped.
+      // A claim without progress stays counted, as one of a dead runner does: otherwise runners that release a run
+      // again and again would never be stopped.
       const free = next.noProgress ? ABANDONED : next.effectsPending ? leftUndone(run) : FREE
       return {
         change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }),

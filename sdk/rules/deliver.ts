@@ -17,13 +17,13 @@ export function* deliver(
   refuse?.(run)
   const put = yield* ask(storage.putMessage(run, message))
   if (put === 'consumed') return { outcome: 'duplicate', wakes: [] }
-  // I6: the counter is bumped after the message is there. Also for a duplicate that still waits: whoever sent it
-  // first may have died before coming this far.
+  // I6: the counter is bumped after the message is there. Also for a duplicate that still waits: its first sender may
+  // have died before coming this far.
   const { outcome, wakes } = yield* stimulate(storage, run, message.kind)
   return { outcome: outcome === 'accepted' && put === 'waiting' ? 'duplicate' : outcome, wakes }
 }
 
-/** What a message means for the run depends on its state, which may change under our hands: then the next look decides. */
+/** What a message means for the run depends on its state, which may change in between: then the next look decides. */
 function* stimulate(storage: Storage, seen: StoredRun, what: Message['kind'] | 'look'): Procedure<DeliverResult> {
   let run: StoredRun | undefined = seen
   while (run && !hasEnded(run.status)) {
@@ -40,7 +40,10 @@ export function* wakeUp(storage: Storage, run: StoredRun): Procedure<Wake[]> {
   return (yield* stimulate(storage, run, 'look')).wakes
 }
 
-/** A stuck run waits for a fix, one with a start time for that time and one in line for its turn; the message waits with them. */
+/**
+ * A stuck run waits for a fix, one with a start time for that time, a queued one for its limiters. The message
+ * waits with them.
+ */
 const SLEEPS_ON: readonly RunStatus[] = ['stuck', 'pending', 'queued']
 const SLEEPS_ON_WHEN_CANCELLED: readonly RunStatus[] = ['stuck']
 

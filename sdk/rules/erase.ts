@@ -6,17 +6,20 @@ import type { Storage, StoredRun } from './storage.ts'
 
 export type Erased = 'erased' | 'open' | 'missing'
 
-/** Everything that is stored of a run that has ended: itself, its journal, its mail, its tasks, its payloads, the starts it was made for. */
+/**
+ * Erases everything that is stored of a run that has ended: itself, its journal, its messages, its tasks, its
+ * payloads, the starts it was created for.
+ */
 export function* erase(storage: Storage, runId: string): Procedure<Erased> {
   const run = yield* ask(storage.find(runId))
   if (run) return yield* eraseEnded(storage, run)
   return (yield* ask(storage.eraseRemains(runId))) ? 'erased' : 'missing'
 }
 
-/** The same for a run that somebody has in their hands, past its retention perhaps. */
+/** The same for a run that the caller has read, also past its retention. */
 export function* eraseEnded(storage: Storage, run: StoredRun): Procedure<'erased' | 'open'> {
   if (!hasEnded(run.status)) return 'open'
-  // A failed run could be told to go on while its journal goes away: from here on it cannot.
+  // A failed run could be retried while its journal goes away: from here on it cannot.
   const isFinal =
     run.status !== 'failed' ||
     (yield* ask(storage.update(run, { when: { status: ['failed'] }, set: { status: 'terminated' } }))).ok

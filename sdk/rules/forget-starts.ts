@@ -6,8 +6,8 @@ import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 
 /**
- * Removes the starts that a run was made for: it has ended, and takes none of them any more. Where the run stays, a start
- * that is repeated under its key is still answered with it.
+ * Removes the starts that a run was created for: it has ended, and takes none of them any more. Where the run
+ * stays, a start that is repeated under its key is still answered with it.
  */
 export function* forgetStarts(storage: Storage, run: StoredRun, which: 'payloads' | 'all'): Procedure<void> {
   const { gathering, gathered = gathering } = run.admission ?? {}

@@ -7,10 +7,13 @@ export function isGone({ endedAt, retentionMs }: Pick<StoredRun, 'endedAt' | 're
   return expiry !== undefined && expiry <= now
 }
 
-/** Also a run that is not to be kept at all can be read for a moment: somebody may be waiting for its outcome. */
+/** A run that is not to be kept at all can still be read for a moment: a client may be waiting for its outcome. */
 const LAST_LOOK_MS = 60_000
 
-/** When a run that ended may be cleared away; never, for one that is kept for good. In whole seconds, as DynamoDB counts. */
+/**
+ * When a run that ended may be cleared away; never, for one that is kept for good. In whole seconds, as DynamoDB
+ * counts.
+ */
 export function expiryOf(endedAt: number | undefined, retentionMs: number | undefined): number | undefined {
   if (endedAt === undefined || retentionMs === undefined) return undefined
   return Math.ceil((endedAt + (retentionMs === 0 ? LAST_LOOK_MS : retentionMs)) / 1_000) * 1_000
@@ -19,7 +22,7 @@ export function expiryOf(endedAt: number | undefined, retentionMs: number | unde
 export const isLeased = ({ leaseUntil }: Pick<StoredRun, 'leaseUntil'>, now: number): boolean =>
   leaseUntil !== undefined && leaseUntil > now
 
-/** For worlds that have the run in their hands when they decide. Those that do not say the same in their own language. */
+/** For worlds that can read the run when they decide. The others express the same in their own language. */
 export function holds(guard: Guard, run: StoredRun): boolean {
   if (guard.open && hasEnded(run.status)) return false
   if (guard.status && !guard.status.includes(run.status)) return false

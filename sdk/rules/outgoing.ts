@@ -30,7 +30,10 @@ type Release = Extract<Outgoing, { kind: 'release' }>
 /** What was read of limiters while the frame was written. */
 export type AheadOf = ReadonlyMap<Outgoing, Ahead>
 
-/** What the releases of a commit can read before its frame is written. Each call in a row is time in which a slot is of no use. */
+/**
+ * What the releases of a commit can read before its frame is written. Each call in a row is time in which a slot is
+ * of no use.
+ */
 export function* lookAheadOf(storage: Storage, outgoing: readonly Outgoing[] = []): Procedure<AheadOf> {
   const isKnown = (item: Outgoing): item is Release =>
     item.kind === 'release' && item.slot !== undefined && item.state === 'held'
@@ -39,7 +42,10 @@ export function* lookAheadOf(storage: Storage, outgoing: readonly Outgoing[] = [
   return new Map(releases.map((item, i) => [item, ahead[i]!]))
 }
 
-/** What a commit causes outside its run. Each part may be done twice, so the runner that recovers the run does all of it again. */
+/**
+ * What a commit causes outside its run. Each part may be done twice, so the runner that recovers the run does all
+ * of it again.
+ */
 export function* sendOutgoing(
   storage: Storage,
   from: StoredRun,
@@ -48,7 +54,7 @@ export function* sendOutgoing(
 ): Procedure<Sent> {
   const others = outgoing.filter((item) => !isAcquire(item)) as Exclude<Outgoing, Acquire>[]
   const wakes = (yield* together(others.map((item) => send(storage, from, item, ahead?.get(item))))).flat()
-  // What the run gives back may be what it asks for.
+  // The run may request what it releases with the same commit.
   const acquired = yield* together(outgoing.filter(isAcquire).map((item) => acquirePermit(storage, item)))
   return {
     wakes: [...wakes, ...acquired.flatMap((each) => each.wakes)],
@@ -94,7 +100,7 @@ function* send(storage: Storage, from: StoredRun, item: Exclude<Outgoing, Acquir
 /** The parent goes on after a failure. Its child may have ended meanwhile, or be past its retention. */
 function* askChild(storage: Storage, from: StoredRun, { id, parent }: NewRun): Procedure<Wake[]> {
   const found = yield* ask(storage.find(id))
-  // Its id may be somebody else's by now.
+  // Its id may belong to another caller's run by now.
   const there = found?.parent?.runId === parent!.runId ? found : undefined
   if (there) return yield* tellOfEnd(storage, there, parent!)
   const error = { name: 'RunNotFoundError', message: `child run '${id}' is gone: its retention has passed` }
@@ -115,8 +121,8 @@ function refusal(from: StoredRun, run: string, { op, generation }: ParentLink, e
 }
 
 /**
- * Starting it again is harmless. A child that is there is the parent's own if the parent asked for it before: then it
- * is only made sure that the parent hears of its end. Otherwise its id belongs to somebody else.
+ * Starting it again is harmless. A child that is there is the parent's own if the parent asked for it before: then
+ * its end is delivered to the parent. Otherwise its id belongs to another caller.
  */
 function* startChild(storage: Storage, from: StoredRun, child: NewRun): Procedure<Wake[]> {
   const { inserted, run: there, wakes } = yield* insert(storage, child)
@@ -159,8 +165,8 @@ function* adopt(storage: Storage, there: StoredRun, parent: ParentLink): Procedu
 }
 
 /**
- * It may have ended before the parent listened, or while the parent had ended itself. Its journal says so: the run itself
- * may not yet, and would not tell a second time. A repeat is recognised by its id.
+ * It may have ended before the parent waited, or while the parent had ended itself. Its journal says so: the run
+ * itself may not yet, and would not send the message a second time. A repeat is recognised by its id.
  */
 function* tellOfEnd(storage: Storage, child: StoredRun, parent: ParentLink): Procedure<Wake[]> {
   const frame = (yield* ask(storage.frames(child, child.baseSeq + 1))).at(-1)

@@ -1,7 +1,8 @@
 /**
- * A procedure is a rule that has to look at what is stored, written once as a generator. Whenever it asks the world for
- * something it yields the answer. A world that answers at once carries it out in one go, inside one transaction; a world
- * that answers later does so call by call, and there the order of the calls is what keeps the invariants.
+ * A procedure is a rule that has to look at what is stored, written once as a generator. Whenever it asks the world
+ * for something it yields the answer. A world that answers at once carries it out in one go, inside one
+ * transaction; a world that answers later does so call by call, and there the order of the calls is what keeps the
+ * invariants.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a generator has one type for all it is given back; `ask` puts the right one in its place
 export type Procedure<T> = Generator<unknown, T, any>

@@ -26,7 +26,7 @@ export function* revive(
   if (run?.status !== status) return NOT_REVIVED
   if (event && !(yield* journalRetry(storage, run, event))) return NOT_REVIVED
   const now = storage.now()
-  // What its holders left undone is still to be done; those that died of it did so before it was mended.
+  // Effects that its holders left pending are still to be sent. Runners that died of it did so before it was fixed.
   const fields = { error: undefined, endedAt: undefined, ...(run.claims > 0 && { spared: run.claims }) }
   // Pauses that it has come to are over, or it comes to them again.
   const admission = run.admission && {
@@ -48,14 +48,14 @@ export function* revive(
   }
 }
 
-/** True also when the word is there already: whoever wrote it died before the run itself said so. */
+/** True also when the event is there already: its writer died before the run itself said so. */
 function* journalRetry(storage: Storage, run: StoredRun, event: EventOf<'run.retried'>): Procedure<boolean> {
   const frames = yield* ask(storage.frames(run, run.baseSeq + 1))
   if (frames.at(-1)?.events.at(-1)?.type === 'run.retried') return true
   return (yield* appendOutside(storage, run, frames, event)) !== undefined
 }
 
-/** On the same terms as a claim: a run that somebody holds, or that is not due, is in no need of this. */
+/** On the same terms as a claim: a run that a runner holds, or that is not due, does not need this. */
 export function* park(
   storage: Storage,
   runId: string,
@@ -67,7 +67,8 @@ export function* park(
   if (run?.wakeAt === undefined || run.wakeAt > now) return 'moved-on'
   if (isLeased(run, now)) return 'leased'
   if (options?.ifClaimed && !wasClaimed(run)) return 'unclaimed'
-  // The claims tell whoever takes the run next that its last holder did not give it up; this took an epoch, as they did.
+  // From the claims, the next runner sees that the last holder did not release the run; this took an epoch, as they
+  // did.
   const set = {
     ...parked(error, now),
     ...ABANDONED,
@@ -83,5 +84,8 @@ export function* park(
   return updated.run && isLeased(updated.run, now) ? 'leased' : 'moved-on'
 }
 
-/** Since it was last given up in good order, or an operator let it go on. A claim of a newer format is refused before it counts, as it always will be. */
+/**
+ * Since it was last released, or an operator retried it. A claim of a newer format is refused before it counts, as
+ * it always will be.
+ */
 const wasClaimed = ({ claims, spared = 0, format }: StoredRun): boolean => claims > spared || format > FORMAT

@@ -21,7 +21,7 @@ export interface StoredRun {
   readonly baseSeq: number
   readonly epoch: number
   readonly stimulus: number
-  /** Claims since the run was last given up in good order. */
+  /** Claims since the run was last released. */
   readonly claims: number
   /** How many of them are known not to have died. */
   readonly spared?: number | undefined
@@ -44,20 +44,20 @@ export interface Guard {
   open?: true
   status?: readonly RunStatus[]
   notStatus?: readonly RunStatus[]
-  /** It was to be woken by then. A run that nobody wants woken is never due. */
+  /** It was to be woken by then. A run without a wake-up is never due. */
   due?: number
-  /** Nobody's lease lives then; or somebody's does. */
+  /** No lease is in force then; or one is. */
   free?: number
   leased?: number
-  /** Fences every write of a runner: nobody has claimed, ended or freed the run since (I7). */
+  /** Fences every write of a runner: no other process has claimed, ended or freed the run since (I7). */
   heldBy?: number
-  /** Nobody has claimed, ended or freed the run since, whoever holds it. */
+  /** No process has claimed, ended or freed the run since. */
   epoch?: number
   /** I6: nothing has come in that the runner has not seen. */
   stimulus?: number
   /** Written in this format or an older one. */
   format?: number
-  /** It has passed so many gates. */
+  /** It has passed so many limiters. */
   passed?: number
 }
 
@@ -66,7 +66,7 @@ export interface RunFields {
   status?: RunStatus
   wakeAt?: number | undefined
   leaseUntil?: number | undefined
-  /** Who holds the lease. Only for worlds that can tell whether somebody is alive. */
+  /** The holder of the lease. Only for worlds that know whether a process is alive. */
   owner?: string | undefined
   claims?: number | undefined
   spared?: number | undefined
@@ -121,7 +121,10 @@ export interface StoredDocuments {
   put(collection: string, key: string, value: Json, options?: PutOptions): Answer<Document | undefined>
   delete(collection: string, key: string, ifVersion?: number): Answer<boolean>
   remove(collection: string, key: string): Answer<void>
-  /** Counts a document up by one version, as it is, or begins with the first version of `ifNew`. Never refused: of many at once each gets a version of its own. */
+  /**
+   * Counts a document up by one version, as it is, or begins with the first version of `ifNew`. Never refused: of
+   * many at once each gets a version of its own.
+   */
   countUp(collection: string, key: string, ifNew: Json, expiresAt: number): Answer<Document>
   /** Deletes it if it still is this one, at this version. */
   endCount(collection: string, key: string, value: Json, version: number): Answer<boolean>
@@ -143,21 +146,29 @@ export interface Storage {
 
   /** `whole`: its record will be asked for next, and may be read along with it. */
   find(runId: string, whole?: 'whole'): Answer<StoredRun | undefined>
-  /** The run as its holder knows it. Where that is from memory it may be out of date: the guard of the change decides. */
+  /**
+   * The run as its holder knows it. Where that is from memory it may be out of date: the guard of the change decides.
+   */
   held(runId: string, epoch: number): Answer<StoredRun | undefined>
   record(run: StoredRun): Answer<RunRecord>
   /** Takes the id, unless a run has it that is not past its retention. */
   insert(run: NewRun): Answer<{ inserted: boolean; run: StoredRun }>
-  /** Returns the run as it is afterwards, or as it was when the guard refused. By its id where nobody has looked at it yet. */
+  /**
+   * Returns the run as it is afterwards, or as it was when the guard refused. By its id where it has not been read
+   * yet.
+   */
   update(run: StoredRun | string, change: Change): Answer<Updated>
 
-  /** Sends wake-ups at once where nothing has to be committed first. Gives back those that the caller has to send. */
+  /** Sends wake-ups at once where nothing has to be committed first. Returns those that the caller has to send. */
   wake(wakes: Wake[]): Answer<Wake[]>
 
   /** I1: false when the slot is taken. */
   append(run: StoredRun, frame: Frame): Answer<boolean>
   frames(run: StoredRun, fromSeq: number): Answer<Frame[]>
-  /** Frames after the generation's beginning, the frame that began it, and the messages not yet consumed, oldest first. */
+  /**
+   * Frames after the generation's beginning, the frame that began it, and the messages not yet consumed, oldest
+   * first.
+   */
   load(run: StoredRun): Answer<{ heading?: Frame; frames: Frame[]; inbox: Mail[] }>
   /** Only frames from this slot on are of use any more. */
   dropFrames(run: StoredRun, before: number): Answer<void>
@@ -165,7 +176,10 @@ export interface Storage {
   /** Once per id. `consumed`: it was there, and the run has had it. */
   putMessage(run: StoredRun, message: Mail): Answer<'new' | 'waiting' | 'consumed'>
   messages(run: StoredRun): Answer<Mail[]>
-  /** Those that came after the one at this place, where the world has an order of arrival: a long inbox is not read anew for each. */
+  /**
+   * Those that came after the one at this place, where the world has an order of arrival: a long inbox is not read
+   * anew for each.
+   */
   messagesAfter?(run: StoredRun, last: number): Answer<{ messages: Mail[]; last: number }>
   /** One that is not consumed. */
   findMessage(run: StoredRun, messageId: string): Answer<Mail | undefined>
@@ -173,10 +187,13 @@ export interface Storage {
   removeMessages(run: StoredRun, ids: readonly string[]): Answer<void>
   /** The journal has their content; what stays is enough to recognise a repeat. */
   consume(run: StoredRun, ids: readonly string[]): Answer<void>
-  /** To a message that is there and has none. Whoever watches the run looks for it. */
+  /** To a message that is there and has none. Watchers of the run look for it. */
   putReply(run: StoredRun, messageId: string, reply: Reply): Answer<void>
   findReply(run: StoredRun, messageId: string): Answer<Reply | undefined>
-  /** Nobody will read the run's mail any more, except what was replied; or only what is there to recognise repeats is too old to be of use. */
+  /**
+   * The run's messages will not be read any more, except replies; or only what is there to recognise repeats is too
+   * old to be of use.
+   */
   clearMail(run: StoredRun, which: 'all' | Forgotten): Answer<void>
 
   findTask(taskId: string): Answer<Task | undefined>
@@ -188,9 +205,9 @@ export interface Storage {
   ): Answer<{ ok: true; task: Task } | { ok: false; there: Task | undefined }>
   /** False when it is not at the version that was read. */
   writeTask(task: Task): Answer<boolean>
-  /** Tells whoever waits for tasks of its type. */
+  /** Notifies workers that wait for tasks of its type. */
   announceTask(task: Task, input: Json | undefined): Answer<void>
-  /** Nobody needs to hear of it any more. */
+  /** No worker needs to hear of it any more. */
   dismissTask(task: Task): Answer<void>
 
   /** The run, all it owns, and these tasks of it. The run itself goes last: what is broken off can be done again. */
@@ -206,6 +223,6 @@ export interface Storage {
   /** Documents that are due, earliest first. */
   dueDocuments(before: number, limit: number): Promise<{ collection: string; key: string }[]>
   watch: RunStore['watch']
-  /** Where the world can tell a reply from other changes. */
+  /** Where the world can distinguish a reply from other changes. */
   watchReply?: RunStore['watchReply']
 }

@@ -42,7 +42,7 @@ export function summaryOf(run: Summarised, short: (ShortError & { at?: number })
     ...(endedAt !== undefined && { endedAt }),
     ...(wakeAt !== undefined && { wakeAt }),
     ...(parent && { parent }),
-    // What it waited for is on record until it is given up again, and nobody's business meanwhile.
+    // What it waited for is on record until the run is released again, and does not count meanwhile.
     ...(waitingFor && status !== 'running' && status !== 'queued' && { waitingFor }),
     ...(short && { error: error as ShortError }),
     ...(stuckAt !== undefined && { stuckAt }),

@@ -21,7 +21,7 @@ export function* dispatchTask(storage: Storage, run: StoredRun, task: NewTask): 
   yield* ask(storage.announceTask(put.task, task.input))
 }
 
-/** Whatever tells workers of it is thrown away by whoever meets it. */
+/** A worker or queue that still has a notice of it drops the notice. */
 export function* withdrawTask(
   storage: Storage,
   which: Pick<NewTask, 'id' | 'life' | 'generation' | 'round'>,
@@ -33,7 +33,10 @@ export function* withdrawTask(
   }
 }
 
-/** The task first, then its run: a crash between the two leaves something behind that brings whoever meets it here again. */
+/**
+ * The task first, then its run: a crash between the two leaves something behind that leads the next caller here
+ * again.
+ */
 export function* settleTask(
   storage: Storage,
   task: Task,

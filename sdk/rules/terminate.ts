@@ -10,8 +10,8 @@ import { ask, type Procedure } from './procedure.ts'
 import type { Storage, StoredRun } from './storage.ts'
 
 /**
- * Competes with the run's own runner for the next slot (I1); whoever gets it decides how the run ended. An end that is
- * in the journal already, and not yet in the run itself, is carried through here too: somebody died on the way.
+ * Competes with the run's own runner for the next slot (I1): the one that gets it decides how the run ended. An end
+ * that is in the journal already, and not yet in the run itself, is completed here too: a process died in between.
  */
 export function* terminate(
   storage: Storage,
@@ -60,7 +60,8 @@ function* carryThrough(
   )
   if (!updated.ok) return { isDone: false, wakes }
   yield* forgetStarts(storage, run, 'payloads')
-  // Behind the run itself: a run that says that it is queued must be in a queue. What a crash leaves here, the check of the limiter finds.
+  // Behind the run itself: a run that says that it is queued must be in a queue. What a crash leaves here, the check
+  // of the limiter finds.
   const released = yield* sendOutgoing(storage, run, allReleases(run, events))
   return { isDone: true, wakes: [...wakes, ...released.wakes] }
 }

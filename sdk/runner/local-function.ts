@@ -5,7 +5,7 @@ import type { Functions } from '../ports/world.ts'
 export interface InvocationTools {
   /** The same for every attempt. On AWS it is in the client context, as `custom.idempotencyKey`. */
   readonly idempotencyKey: string
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the step that called it no longer waits for the answer. */
   readonly signal: AbortSignal
 }
 
@@ -17,8 +17,8 @@ export interface LocalFunction {
 }
 
 /**
- * What `ctx.invoke(functionName, …)` calls in `overwinter dev`, in tests and in a local world. Exported from the entry file it is found there; on AWS nobody
- * asks for it, and the Lambda function of this name is invoked.
+ * What `ctx.invoke(functionName, …)` calls in `overwinter dev`, in tests and in a local world, which find it by its
+ * export from the entry file. On AWS the Lambda function of this name is invoked instead.
  */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export function localFunction<P = any>(
@@ -62,7 +62,10 @@ export function localFunctions(list: readonly LocalFunction[]): Functions {
 const asJson = (answer: unknown): unknown =>
   answer === undefined ? undefined : JSON.parse(JSON.stringify(answer) ?? 'null')
 
-/** Lambda passes on a name and a message, and not that an error was a fatal one. The cause is for whoever looks for the line. */
+/**
+ * Lambda passes on a name and a message, and not that an error was a fatal one. The cause shows the line to readers
+ * of the log.
+ */
 function asLambdaTells(name: string, thrown: unknown): Error {
   const { name: type, message } = thrown instanceof Error ? thrown : { name: 'Error', message: String(thrown) }
   return Object.assign(new Error(`function '${name}' failed: ${message}`, { cause: thrown }), { name: type })

@@ -19,7 +19,10 @@ export interface RunnerOptions {
   concurrency?: number
   leaseMs?: number
   stubs?: ReadonlyMap<string, StepBody>
-  /** Stacks of failed steps show the lines that called `ctx.step`. For those who write workflows: it makes every step a little slower. Default false. */
+  /**
+   * Stacks of failed steps show the lines that called `ctx.step`. For development: it makes every step a little
+   * slower. Default false.
+   */
   tracesCalls?: boolean
 }
 
@@ -28,14 +31,19 @@ export type ResidentWorld = World & { readonly runnerRegistry: RunnerRegistry }
 const BATCH = 500
 /** Limiters that are checked at once. */
 const LIMITERS = 100
-/** A run that could not be taken further rests, longer each time; after so many times in a row it is parked. */
+/**
+ * A run that could not be taken further is left alone, longer each time. After so many times in a row it is parked.
+ */
 const FIRST_REST_MS = 500
 const LONGEST_REST_MS = 30_000
 const MOST_FAILURES = 6
 /** How long a run is left to others that this runner's code does not know. */
 const LEFT_TO_OTHERS_MS = 15_000
 
-/** Takes every run that is due as far as it goes. One timer, for the earliest of them; nothing is held for the rest. */
+/**
+ * Takes every run that is due as far as it goes. One timer is set, for the earliest due run; waiting runs hold no
+ * memory.
+ */
 export class Runner {
   private readonly world: ResidentWorld
   private readonly source: StoredWorkflows
@@ -112,7 +120,7 @@ export class Runner {
     if (!this.isRunning) return
     for (const runId of this.ready) {
       if (this.active.size >= this.concurrency) return
-      // About to be given up by the loop that has it: taken as soon as that is over.
+      // The loop that has it is about to release it: it is taken as soon as that is over.
       if (this.active.has(runId)) continue
       this.ready.delete(runId)
       if (!this.rests(runId)) this.take(runId)
@@ -125,7 +133,8 @@ export class Runner {
     this.isLooking = true
     this.moreInStore = false
     const now = this.world.clock.now()
-    // Runs that were taken a moment ago may still look due, so they must not fill the page; nor must those at rest.
+    // Runs that were taken a moment ago may still look due, so they must not fill the page; nor must those that are
+    // left alone for a while.
     const limit = BATCH + this.active.size + this.resting.size
     try {
       const { store, runnerRegistry } = this.world
@@ -151,7 +160,7 @@ export class Runner {
     if (this.ready.size > 0) this.fill()
   }
 
-  /** I10: limiters that are due. Those that are woken by it are told to this runner as all others are. */
+  /** I10: limiters that are due. This runner hears of runs that are woken by it in the usual way. */
   private async checkLimiters(now: number): Promise<boolean> {
     const { store, wakeups } = this.world
     const { wakes, isMore, failures } = await store.checkLimiters(now, LIMITERS)
@@ -224,7 +233,7 @@ export class Runner {
       const now = this.world.clock.now()
       // Also one that was parked meanwhile, and will never be asked for again.
       for (const [runId, until] of this.resting) if (until <= now) this.resting.delete(runId)
-      // Others may rest for longer; `refill` knows only of what is in the store.
+      // Other runs may be left alone for longer; `refill` knows only of what is in the store.
       const next = Math.min(...this.resting.values())
       this.lookAgain()
       if (Number.isFinite(next)) this.armTimer(next)
@@ -243,7 +252,7 @@ export class Runner {
   }
 }
 
-/** A full disk, a file that cannot be written: whatever run it met, it is not the run's fault. Damage is where it is. */
+/** A full disk, a file that cannot be written: it is not the fault of the run that met it. Damage is where it is. */
 function isOfTheStore(error: unknown): boolean {
   return (
     error instanceof Error && error.name === 'LocalFileError' && (error as { code?: string }).code !== 'SQLITE_CORRUPT'

@@ -20,7 +20,10 @@ import type { Wake } from '../../ports/world.ts'
 import type { AnyWorkflow } from '../../workflow.ts'
 import { keyFor } from '../admission.ts'
 
-/** What a run remembers of its starts. Stored as `gathering` until it has them, and as `gathered` from then on. */
+/**
+ * What a run remembers of its starts. Stored as `gathering` until it has collected them, and as `gathered` from
+ * then on.
+ */
 export interface CoalescedStarts {
   key: string
   /** The number of its first start in the series. In runs of 0.1, the place in the log (`logged-starts.ts`). */
@@ -71,7 +74,7 @@ export interface StartMail {
   input?: Json
   parsed?: Json
   reparse?: true
-  /** Tells one start from another: of those with an idempotency key, a digest of it. */
+  /** Identifies a start: for one with an idempotency key, a digest of the key. */
   sender?: string
   /** The runner closed the slot before its start came, which has to look for another run. */
   closed?: true

@@ -10,7 +10,7 @@ import { forgetLogged, takeLogged } from './logged-starts.ts'
 /** How long a runner waits for starts that were given a slot and have not filled it: their senders may have died. */
 const SLOW_START_MS = 1_000
 
-/** The run has its input, which the commit says; or it was given up, to wait for more starts. */
+/** The run has its input, which the commit stores; or it was released, to wait for more starts. */
 export type CollectedStarts = Extract<CommitResult, { ok: true }> | { status: 'released' | 'superseded' }
 
 /**

@@ -2,9 +2,10 @@ import type { Json } from '../../base/json.ts'
 import type { Document } from '../../ports/documents.ts'
 
 /**
- * Starts that 0.1 has stored (`logged-starts.ts`). They were appended to a log, one for each workflow and key, whose places are written once: so of two starts, or of a start and the
- * run that takes what has come, one is first and the other sees it. The run is made with the first of them. It looks at the log when it is due, closes it behind the last one, and
- * has them as its input.
+ * Starts that version 0.1 has stored (`logged-starts.ts`). It appended them to a log, one for each workflow and
+ * key, whose places are written once: of two starts, or of a start and the runner that collects them, one is first
+ * and the other sees it. The first start creates the run. The run reads the log when it is due, closes it behind
+ * the last start, and takes all of them as its input.
  */
 export interface Entry {
   /** The run that gets it. */
@@ -38,7 +39,10 @@ export const startsOf = (workflow: string, key: string): string => `${PREFIX}${w
 export const place = (n: number): string => String(n).padStart(12, '0')
 export const entryOf = ({ value }: Pick<Document, 'value'>): Entry => value as unknown as Entry
 
-/** A start that was on its way to a place must not find it free later, when its run has begun without it. Nobody is on the way for so long. */
+/**
+ * A start that was on its way to a place must not find it free later, when its run has begun without it. No start
+ * takes so long.
+ */
 export const PLACES_KEPT_MS = 3_600_000
 
 /** The place without its start. */

@@ -12,6 +12,6 @@ export const MOST_PRIORITY = 10_000
 
 /** Runs that are paused one by one. */
 export const MOST_PAUSES = 500
-/** How fast those in line may be let go, and how fast they are where nobody says. */
+/** How fast a resume releases queued runs, and how fast it does by default. */
 export const MOST_PER_SECOND = 1_000
 export const USUAL_PER_SECOND = 100

@@ -8,7 +8,10 @@ export interface Occupied extends LimiterState {
   since: readonly number[]
 }
 
-/** When the last of these is likely to be let in, who are let in in this order; undefined where nothing is known of how long others stay. */
+/**
+ * When the last of these entries is likely to be granted, which are granted in this order; undefined where it is
+ * not known how long slots are held.
+ */
 export function expectedAt(
   spec: LimitSpec,
   state: Occupied,
@@ -29,7 +32,7 @@ function roomForAll(spec: LimitSpec, state: Occupied, line: readonly Pick<QueueE
   return roomFor(spec, state, needed - periods * rate, now) + periods * perMs!
 }
 
-/** Slots are free when those inside are likely to have left, and again as often as others have been in them. */
+/** Slots become free when their holders are likely to release them, and are then held for as long again. */
 function slotFor(
   { concurrency }: LimitSpec,
   { since, heldMs, restUntil = 0 }: Occupied,
@@ -41,7 +44,7 @@ function slotFor(
   if (concurrency === undefined || inside.length + place <= concurrency) return from
   if (heldMs === undefined) return undefined
   const leaving = inside.map((at) => Math.max(from, at + heldMs)).toSorted((a, b) => a - b)
-  // More may be inside than a lower limit allows: nobody comes for the first of them.
+  // More slots may be held than a lowered limit has: the first ones to be released are not granted again.
   const tooMany = Math.max(0, inside.length - concurrency)
   const slots = [...Array<number>(concurrency - (inside.length - tooMany)).fill(from), ...leaving.slice(tooMany)]
   return slots[(place - 1) % concurrency]! + Math.floor((place - 1) / concurrency) * heldMs

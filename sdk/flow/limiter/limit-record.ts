@@ -19,7 +19,10 @@ export interface LimitRecord {
   restUntil?: number
   /** The most slots that it had, where it has fewer now: higher slots may still be held. */
   widest?: number
-  /** Of a pause: since when; that it is deleted once its queue is empty; and what tells it from an earlier one of its name. */
+  /**
+   * Of a pause: since when; that it is deleted once its queue is empty; and what tells it from an earlier one of its
+   * name.
+   */
   since?: number
   ends?: true
   serial?: string

@@ -29,7 +29,7 @@ export interface Limit {
   readonly key?: string
   /** What one who costs so much asks for; throws where that can never be granted. */
   permitFor(cost: unknown, what: string): { limiter: LimiterId; spec: LimitSpec; cost: number }
-  /** The same limit for one tenant, one model, one account: each key has slots, a rate and a line of its own. */
+  /** The same limit for one tenant, one model, one account: each key has slots, a rate and a queue of its own. */
   for(key: string): Limit
 }
 
@@ -37,7 +37,10 @@ const defined = new Map<string, { spec: LimitSpec; place: string }>()
 /** All that this process has. */
 export const namedLimits = (): [name: string, spec: LimitSpec][] => [...defined].map(([name, { spec }]) => [name, spec])
 
-/** A limit by name: `ctx.step('ask', ask, { limit: openai })`. All who use it share it, in every workflow and every process. */
+/**
+ * A limit by name: `ctx.step('ask', ask, { limit: openai })`. All steps that name it share it, in every workflow
+ * and every process.
+ */
 export function limit(name: string, options: LimitOptions): Limit {
   checkName('the name of a limit', name)
   if (name === '.' || name === '..')
@@ -118,7 +121,7 @@ export function isSameSpec(a: LimitSpec, b: LimitSpec): boolean {
   return a.concurrency === b.concurrency && a.rate === b.rate && a.perMs === b.perMs
 }
 
-/** The line that called `limit`, for people who have two of them. */
+/** The line that called `limit`, for users who have defined two of them. */
 function placeOfCaller(): string {
   const line = new Error().stack?.split('\n')[3] ?? ''
   return line.replace(/^\s*at /, '').trim() || 'unknown place'

@@ -69,9 +69,12 @@ export function limiterAt({ collection, key }: { collection: string; key: string
 
 /** A run may have a slot before it is stored: its creator needs less than this from one to the other. */
 export const BEING_MADE_MS = 60_000
-/** A permit that was granted this long ago, or less, is there without a look: a check takes none away that is younger than `BEING_MADE_MS`. */
+/**
+ * A permit that was granted this long ago, or less, is there without a look: a check takes none away that is
+ * younger than `BEING_MADE_MS`.
+ */
 export const TRUSTED_MS = 30_000
 /** A limiter that has a queue is checked this often (I10): by every sweep, which comes once a minute. */
 export const CHECK_EVERY_MS = 50_000
-/** One that is in use and has no queue: only slots that nobody waits for can be wrong. */
+/** A limiter that is in use and has no queue: only slots that no request waits for can be wrong. */
 export const CHECK_IDLE_EVERY_MS = 3_600_000

@@ -2,8 +2,9 @@
 export type PauseScope = { all: true } | { workflow: string } | { run: string }
 
 /**
- * A pause is a limit that lets nobody in, and that every run it is about comes to: when it is claimed, and before its next step. To resume is to give it a rate; when
- * nobody is left in its line it is gone. Each pause has a line of its own, so whoever was let through one is stopped by the next.
+ * A pause is a limit that grants nothing, and that every run in its scope meets: when it is claimed, and before its
+ * next step. A resume gives it a rate; once its queue is empty it is deleted. Each pause has a queue of its own, so
+ * a run that one pause has released is stopped by the next.
  */
 const PREFIX = 'pause:'
 export const isPause = (limit: string): boolean => limit.startsWith(PREFIX)

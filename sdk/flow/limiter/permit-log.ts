@@ -18,7 +18,10 @@ export interface LoggedPermit {
 type Requesting = EventOf<'step.queued' | 'task.queued' | 'step.admitted' | 'task.admitted'>
 type OfRun = Pick<RunRecord, 'id' | 'format' | 'generation'>
 
-/** In journals of earlier versions a permit was first heard of when it was granted; otherwise that says nothing new of it. */
+/**
+ * Journals of earlier versions mention a permit first when it is granted. In newer ones a grant says nothing new of
+ * it.
+ */
 function isRequest(event: JournalEvent, open: ReadonlyMap<string, unknown>): event is Requesting {
   if (event.type === 'step.queued' || event.type === 'task.queued') return true
   return (event.type === 'step.admitted' || event.type === 'task.admitted') && !open.has(event.id)
@@ -34,7 +37,10 @@ export function openPermits(run: OfRun, events: readonly JournalEvent[]): Logged
   return [...open.values()]
 }
 
-/** Permits that frames of later epochs than `lastGoodEpoch` have released: the runner that wrote them may have died before it did. */
+/**
+ * Permits that frames of later epochs than `lastGoodEpoch` have released: the runner that wrote them may have died
+ * before it released them.
+ */
 export function releasedSince(run: OfRun, frames: readonly Frame[], lastGoodEpoch: number): LoggedPermit[] {
   const open = new Map<string, LoggedPermit>()
   const released: LoggedPermit[] = []
@@ -42,7 +48,7 @@ export function releasedSince(run: OfRun, frames: readonly Frame[], lastGoodEpoc
     for (const event of events) {
       if (isRequest(event, open)) {
         const before = open.get(event.id)
-        // The same step asks anew: its earlier permit was given back.
+        // The same step requests again: its earlier permit was released.
         if (before && epoch > lastGoodEpoch) released.push(before)
         open.set(event.id, permitOf(run, event))
         continue

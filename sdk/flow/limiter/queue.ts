@@ -1,7 +1,10 @@
 import type { Json } from '../../base/json.ts'
 import { digest } from '../../base/names.ts'
 
-/** A request that waits in the queue of a limiter. Its owner's own commit removes it, or a repair once the owner is gone. */
+/**
+ * A request that waits in the queue of a limiter. Its owner's own commit removes it, or a repair once the owner is
+ * gone.
+ */
 export interface QueueEntry {
   /** The run that waits. */
   run: string
@@ -22,7 +25,7 @@ export interface QueueEntry {
   grant?: Grant | 'withdrawn'
 }
 
-/** What somebody was granted: from when on, and in which slot. */
+/** What a request was granted: from when on, and in which slot. */
 export interface Grant {
   at: number
   /** When it was granted. */
@@ -32,7 +35,10 @@ export interface Grant {
   slot?: number
 }
 
-/** The nth permit that a step or task asks for. Each has an identity of its own. Requests of earlier versions have no number. */
+/**
+ * The nth permit that a step or task asks for. Each has an identity of its own. Requests of earlier versions have
+ * no number.
+ */
 export function holderOf(run: { id: string }, key: string, nth?: number): string {
   const name = key.startsWith(`${run.id}/`) ? key : `${run.id}/${digest(key)}`
   return nth === undefined ? name : `${name}#${nth}`
@@ -80,7 +86,10 @@ export function readEntry(value: Json): QueueEntry {
   return { run, lane, order, holder, cost, holds, ...rest }
 }
 
-/** In the order in which they are served: fairness keys in turn, beginning behind `served`. `entries`: sorted by `entryKey`. */
+/**
+ * In the order in which they are served: fairness keys in turn, beginning behind `served`. `entries`: sorted by
+ * `entryKey`.
+ */
 export function inOrderOfService(entries: readonly QueueEntry[], served: string | undefined): QueueEntry[] {
   const lanes = [...Map.groupBy(entries, ({ lane }) => lane).values()]
   const first = served === undefined ? -1 : lanes.findIndex(([entry]) => entry!.lane > served)

@@ -2,26 +2,35 @@ import type { LimitSpec } from './limit.ts'
 import type { LimiterState, Reservation, Used } from './limiter.ts'
 
 /**
- * A rate is a sliding window, counted in pieces that are forgotten whole, one piece later than their time. So it falls short by
- * two pieces, 4 %. A start begins within two seconds of the time that it was granted for (of a period under five seconds, within one
- * piece of it), or asks again and gives its part of the rate back with that.
+ * A rate is a sliding window, counted in pieces that are forgotten whole, one piece later than their time. So it
+ * falls short by two pieces, 4 %. A start begins within two seconds of the time that it was granted for (of a
+ * period under five seconds, within one piece of it), or asks again and gives its part of the rate back with that.
  */
 const PIECES = 50
 /** What a runner may need from the grant of a start to its begin. */
 const BEGIN_WITHIN_MS = 2_000
-/** For so long others wait for a start that is late. It takes the next time there is, which must not be theirs by then. */
+/**
+ * For so long other requests wait for a start that is late. It takes the next time there is, which must not be
+ * theirs by then.
+ */
 const LATE_MS = 30_000
 /** A start that is late waits for so long, in its process, for the next time. */
 export const WAIT_HERE_MS = 10_000
 /** Two seconds would be much of a shorter period: there a start begins within one piece of it. */
 const SHORT_PERIOD_MS = 5_000
 
-/** A start this far ahead is reserved at once. Further ahead one reservation is out at a time, because the limit may change. */
+/**
+ * A start this far ahead is reserved at once. Further ahead one reservation is out at a time, because the limit may
+ * change.
+ */
 export const AHEAD_MS = 1_000
 
 const pieceMs = ({ perMs }: LimitSpec): number => perMs! / PIECES
 
-/** The end of the piece of time that a moment is in: by the clock, so that it stays what it is when the limit changes. */
+/**
+ * The end of the piece of time that a moment is in: by the clock, so that it stays what it is when the limit
+ * changes.
+ */
 function pieceOf(spec: LimitSpec, at: number): number {
   const piece = pieceMs(spec)
   return Math.ceil((Math.floor(at / piece) + 1) * piece)
@@ -52,7 +61,10 @@ export function roomFor(spec: LimitSpec, state: LimiterState, cost: number, now:
   return at
 }
 
-/** The state once this much of the rate is taken, for `at`. `to`: whose reservation it is, where that is later than now. */
+/**
+ * The state once this much of the rate is taken, for `at`. `to`: the holder of the reservation, where `at` is later
+ * than now.
+ */
 export function taken(
   spec: LimitSpec,
   state: LimiterState,
@@ -75,7 +87,7 @@ export interface Taken {
   cost: number
 }
 
-/** The state once a start that did not begin in time has given back what it took. Giving it back twice counts once. */
+/** The state once a start that did not begin in time has returned what it took. Returning it twice counts once. */
 export function givenBack(
   spec: LimitSpec,
   state: LimiterState,
@@ -95,7 +107,7 @@ export function givenBack(
 export const isReserved = ({ promised }: LimiterState, now: number, begun?: string): boolean =>
   promised !== undefined && promised.to !== begun && promised.at + LATE_MS > now
 
-/** Other numbers count: what was reserved by the old ones is given back, if its owner waits again. */
+/** The limit's numbers have changed: what was reserved by the old ones is returned, if its owner waits again. */
 export function withoutReservation(
   spec: LimitSpec,
   { lastAt: _, promised, ...state }: LimiterState,

@@ -6,10 +6,10 @@ import type { LimiterState } from './limiter.ts'
 import { type Problem, problemOfEntry, problemOfRecord, problemOfSlot, problemOfState } from './stored-shapes.ts'
 
 /**
- * Every document of a limiter is checked here when a store reads it. A person may have edited it, or a newer version may
- * have written it. A document that cannot be read is never written over and never thrown about: a value that grants
- * nothing takes its place, so all rules go on, and only this limiter, slot or request stands still. The check of the
- * limiter reports it (`rules/limiters/repair.ts`).
+ * Every document of a limiter is checked here when a store reads it. A person may have edited it, or a newer
+ * version may have written it. A document that cannot be read is never overwritten and never causes an exception: a
+ * value that grants nothing takes its place. So all rules go on, and only this limiter, slot or request stands
+ * still. The check of the limiter reports it (`rules/limiters/repair.ts`).
  */
 
 /** Of a document whose value cannot be read. */
@@ -19,7 +19,10 @@ export interface Unreadable {
   stored: Json
 }
 
-/** In place of a run or holder that is not known. No id contains it, so a document that has it cannot be read either. */
+/**
+ * In place of a run or holder that is not known. No id contains it, so a document that has it cannot be read
+ * either.
+ */
 export const UNKNOWN = '\u0000'
 
 interface Kind {
@@ -35,7 +38,7 @@ const NEVER: LimiterState = {
 }
 const RECORD: Kind = { problemOf: problemOfRecord, instead: CLOSED }
 const STATE: Kind = { problemOf: problemOfState, instead: NEVER }
-/** Held, by a holder that nobody is. */
+/** Held, by a holder that does not exist. */
 const SLOT: Kind = { problemOf: problemOfSlot, instead: { holder: UNKNOWN, since: 0 } }
 /** Requests that are withdrawn get no permit. */
 const ENTRY: Kind = {

@@ -5,7 +5,7 @@ import type { Admission } from '../admission.ts'
 import { limiterOf } from './limiter.ts'
 import { type LoggedPermit, openPermits, releasedSince } from './permit-log.ts'
 
-/** What a run gives back, worked out from what is stored of it. Giving back twice is harmless. */
+/** What a run releases, worked out from what is stored of it. Releasing twice is harmless. */
 type Releasing = Extract<Outgoing, { kind: 'release' }>
 type OfRun = Pick<RunRecord, 'id' | 'format' | 'generation'> & {
   admission?: Admission | undefined

@@ -3,7 +3,7 @@ export interface SlotState {
   /** A run's id, or a permit of one of its steps; empty while the slot is free. */
   holder: string
   since: number
-  /** The holder's fairness key. Whoever releases the slot serves the next one behind it. */
+  /** The holder's fairness key. The process that releases the slot serves the next key. */
   lane?: string
   /** How long its holders have held it, lately. */
   heldMs?: number

@@ -2,8 +2,9 @@ import { inspect } from 'node:util'
 import { MOST_CONCURRENCY } from './bounds.ts'
 
 /**
- * What the documents of limiters look like. Each gives what is wrong with a value, or undefined. By hand, because these are
- * read whenever a slot is released. Fields that are not known here are ignored: a newer version may have added them.
+ * What the documents of limiters look like. Each gives what is wrong with a value, or undefined. By hand, because
+ * these are read whenever a slot is released. Fields that are not known here are ignored: a newer version may have
+ * added them.
  */
 export type Problem = (value: unknown, key: string) => string | undefined
 

@@ -95,8 +95,8 @@ async function widestHeld(
 }
 
 /**
- * Of a process that begins: where its code has other numbers than are on record, they are put there. Otherwise those who wait would go by the old ones until somebody new comes.
- * Without limits it does nothing.
+ * Called by a process that begins: where its code has other numbers than are on record, it stores them. Otherwise
+ * waiting requests would go by the old ones until a new request comes. Without limits it does nothing.
  */
 export async function followCode(world: World, workflows: readonly AnyWorkflow[]): Promise<void> {
   const code = limitsOfCode(workflows)

@@ -22,7 +22,7 @@ export interface LimitView {
   /** As the code has it, and as it counts now. */
   code: LimitSpec
   inForce: LimitSpec
-  /** Somebody has set other numbers than the code has. */
+  /** An operator has set other numbers than the code has. */
   isSet: boolean
   paused: boolean
   /** Where it has been in use of late: one, or one for each key. */
@@ -35,13 +35,13 @@ export interface LimitView {
 
 export interface GateView {
   key?: string
-  /** How many are inside, and the first of them: runs, or steps as `run/step`. */
+  /** How many holders it has, and the first of them: runs, or steps as `run/step`. */
   inside: number
   holders: string[]
   /** How many wait, and the first of them. */
   waiting: Count
   next: string[]
-  /** Nobody is let in before. */
+  /** Nothing is granted before. */
   restUntil?: number
   /** How long it takes one to come out again, lately. */
   heldMs?: number
@@ -82,7 +82,9 @@ export class Limits {
     return this.view(name, record, unreadable)
   }
 
-  /** Other numbers than the code's, until `reset`. What is not given stays as it is. Whoever is inside stays there. */
+  /**
+   * Sets other numbers than the code's, until `reset`. What is not given stays as it is. Holders keep their permits.
+   */
   set(name: string, options: LimitOptions): Promise<LimitView> {
     // For a limit whose record cannot be read, and that the code of this process does not have.
     const code = () => this.codeOf(name) ?? specOf(options, `limit '${name}'`)
@@ -109,12 +111,12 @@ export class Limits {
     return this.change(name, ({ set: _, ...record }) => record, { dropsUnreadable: true })
   }
 
-  /** Lets nobody in. Whoever is inside stays there. */
+  /** Grants nothing from now on. Holders keep their permits. */
   pause(name: string): Promise<LimitView> {
     return this.change(name, (record) => ({ ...record, paused: true }))
   }
 
-  /** Lets those in line in again, also where it rests because somebody inside asked for it. */
+  /** Grants again, also where a holder's service asked for a cooldown. */
   resume(name: string): Promise<LimitView> {
     return this.change(name, ({ paused: _, ...record }) => record, { endsCooldown: true })
   }
@@ -278,6 +280,6 @@ export class Limits {
 const isOfHolder = (key: string, holder: string): boolean =>
   key.split('/').slice(2).join('/').replace(/#\d+$/, '') === holder
 
-/** A state that cannot be read rests for ever, which is nothing that a service asked for. */
+/** A state that cannot be read has an endless cooldown, which no service asked for. */
 const isLater = (restUntil: number | undefined, now: number): restUntil is number =>
   restUntil !== undefined && restUntil > now && Number.isFinite(restUntil)

@@ -35,8 +35,8 @@ export async function readQueueOf({ documents }: Pick<World, 'documents'>, id: L
 }
 
 /**
- * A long queue may be that of one fairness key, and others are served in between. So this reads the first entries of each
- * key, in the order in which keys take turns. `isMore`: there are more keys.
+ * A long queue may be that of one fairness key, and others are served in between. So this reads the first entries
+ * of each key, in the order in which keys take turns. `isMore`: there are more keys.
  */
 export async function readByFairnessKey(
   { documents }: Pick<World, 'documents'>,
@@ -73,7 +73,10 @@ interface Sample {
   most: number
 }
 
-/** What of a long queue is served before a holder with this fairness key: as many of each other key as are before it in its own. */
+/**
+ * What of a long queue is served before a holder with this fairness key: as many of each other key as are before it
+ * in its own.
+ */
 export async function readFor(
   world: Pick<World, 'documents'>,
   id: LimiterId,

@@ -17,7 +17,9 @@ import type { Storage } from '../storage.ts'
 import type { Reserved } from './coalesce.ts'
 import { startsOf } from './series.ts'
 
-/** Before the slot is filled: whoever repeats the start fills it, if this sender dies before it does. */
+/**
+ * Before the slot is filled: if this sender dies before it fills the slot, the sender that repeats the start does.
+ */
 export function* noteKey(storage: Storage, { repeat }: NewStart, reserved: Reserved): Procedure<boolean> {
   const { runId, first, slot, keyVersion } = reserved
   const at = storage.now()

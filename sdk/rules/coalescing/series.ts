@@ -59,7 +59,7 @@ export function* endSeries(storage: Storage, collection: string, series: Series)
   if (!found || (found.value as unknown as Series).run !== series.run) return
   const { runId, slot } = slotOf(series, found.version)
   const last = yield* ask(storage.find(runId))
-  // Whoever takes that run up has to know how many starts were counted for it.
+  // The runner that takes that run up has to know how many starts were counted for it.
   if (last && takesStarts(last, series)) yield* ask(storage.putMessage(last, seriesEnd(slot)))
   yield* ask(storage.documents.endCount(collection, SERIES, found.value, found.version))
 }

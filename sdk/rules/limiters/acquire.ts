@@ -41,7 +41,7 @@ export function* acquire(storage: Storage, id: LimiterId, entry: QueueEntry, spe
 
 /** Much less than the time from one check of a limiter to the one that retires it. */
 const STOOD_STILL_MS = 10_000
-/** The first rounds of a limit's use: where there is room and nobody waits, without the queue. */
+/** Without the queue, where there is room and no request waits: the first attempts. */
 const MOST_TRIES = 2
 
 /** `seen`: the limiter's state, where it was read a moment ago. */
@@ -71,7 +71,8 @@ export function* acquireNow(
     if (!isFree || (limit.spec.concurrency !== undefined && !got)) break
     const slot = got && { slot: got.slot.index }
     if (limit.spec.rate === undefined) {
-      // Only to say that the limiter is in use. A process that stood still looks again: a check may have retired the limiter since.
+      // Only to say that the limiter is in use. A process that stood still looks again: a check may have retired the
+      // limiter since.
       const isOld = storage.now() - askedAt >= STOOD_STILL_MS
       yield* checkBy(storage, id, storage.now() + CHECK_IDLE_EVERY_MS, isOld ? undefined : seen)
       return { grant: { at: now, by: now, ...slot } }
@@ -113,7 +114,10 @@ function* standing(
   return slot ? { permit: { at: slot.since, slot: slot.index } } : 'unknown'
 }
 
-/** Makes sure that a holder has the slot that it was granted: a check may have taken it from one that did not begin for long. */
+/**
+ * Makes sure that a holder has the slot that it was granted: a check may have taken the slot from a holder that did
+ * not begin for long.
+ */
 export function* confirm(
   storage: Storage,
   id: LimiterId,
@@ -128,7 +132,10 @@ export function* confirm(
   return other ? { permit: { ...permit, slot: other.index } } : 'unknown'
 }
 
-/** A slot that has this holder, of which the holder was not told: whoever was about to tell it must not pass the slot on. */
+/**
+ * A slot that has this holder, which does not know. The process that was about to notify it must not pass the slot
+ * on.
+ */
 function* ownSlot(
   storage: Storage,
   id: LimiterId,
@@ -140,9 +147,10 @@ function* ownSlot(
 }
 
 /**
- * A start that comes later than its part of the rate was for takes another, for the next time there is until `latest`. Undefined
- * where there is none: then it has to queue again. `unused`: for when the part was that it gives back, unless it may have begun with it.
- * Only for the runner that has the run: after one that stood still, another may have begun with that very part.
+ * A start that comes later than its part of the rate was for takes another part, for the next time there is until
+ * `latest`. Undefined where there is none: then it has to queue again. `unused`: the time of the part that it
+ * returns, unless it may have begun with it. Only for the runner that has the run: after one that stood still,
+ * another may have begun with that very part.
  */
 export function* renewRate(
   storage: Storage,
@@ -170,7 +178,10 @@ export function* renewRate(
   }
 }
 
-/** Makes sure that a run has the permits that it passed, before it begins. What it lacks of a rate it takes anew, until `latest`. */
+/**
+ * Makes sure that a run has the permits of the limiters that it passed, before it begins. What it lacks of a rate
+ * it takes anew, until `latest`.
+ */
 export function* confirmRun(
   storage: Storage,
   run: Pick<RunRecord, 'id' | 'admission' | 'epoch'>,

@@ -14,10 +14,10 @@ import { findFree, free, isHeld } from './slots.ts'
 import { moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /**
- * Grants whatever there is room for, in the order of the queue. No process watches a queue: a process dispatches when it
- * joins one, releases a slot or changes the limit. No request is overlooked: a request is in the queue before its owner looks for a free slot,
- * and a slot is free before its former holder looks at the queue, so one of the two sees the other. What a crash leaves
- * undone, the next check of the limiter does (I10, `repair.ts`).
+ * Grants as much as there is room for, in the order of the queue. No process watches a queue: a process dispatches
+ * when it joins one, releases a slot or changes the limit. No request is overlooked: a request is in the queue
+ * before its owner looks for a free slot, and a slot is free before its former holder looks at the queue, so one of
+ * the two sees the other. What a crash leaves undone, the next check of the limiter does (I10, `repair.ts`).
  */
 
 /** Starts that one write of the rate's window reserves at most. */
@@ -57,7 +57,8 @@ export function* dispatch(
   const limit = known ?? (yield* limitOf(storage, id))
   const into: Into = { wakes: [], granted: new Map(), begun }
   const hasSlots = limit.spec.concurrency !== undefined
-  // A slot beyond a lowered limit is for nobody, and any other one for those beyond it.
+  // A slot beyond a lowered limit is not granted again. While such slots are held, any other one is for their
+  // holders.
   const isForNext = hasSlots && !limit.isPaused && limit.widest === limit.spec.concurrency
   if (slot && !isForNext) yield* free(storage, id, slot)
   if (limit.isPaused) return into
@@ -109,7 +110,7 @@ function* fillSlots(storage: Storage, id: LimiterId, limit: InForce, into: Into)
     served = queued.entry.lane
     const slot = yield* findFree(storage, id, limit, queued.entry)
     if (!slot) return
-    // Another process has taken it for this request, and is about to tell its owner.
+    // Another process has taken it for this request, and is about to notify its owner.
     const isTaken = isHeld(slot)
     const granting: Granting = isTaken
       ? { isGranted: false, slot }
@@ -139,7 +140,10 @@ export function* look(
   return yield* look(storage, id, served, passedOver)
 }
 
-/** Where many slots are released at the same time, each has the first in the queue in an order of its own: two seldom meet. */
+/**
+ * When many slots are released at the same time, each looks at the front of the queue in an order of its own: two
+ * seldom meet.
+ */
 function spreadOut(storage: Storage, limit: InForce, waiting: readonly Queued[], slot: number): Queued[] {
   const width = storage.isContended ? Math.min(MOST_SPREAD, Math.ceil(limit.spec.concurrency! / 4)) : 1
   const first = waiting.slice(0, width).map((queued) => ({ queued, place: spread(`${slot} ${queued.key}`) }))
@@ -181,8 +185,8 @@ function* grantWith(
 }
 
 /**
- * Ends the reservation of a start that has begun, so that requests that come later do not wait for it. The queue is read after that,
- * for those that have come in between.
+ * Ends the reservation of a start that has begun, so that requests that come later do not wait for it. The queue is
+ * read after that, for those that have come in between.
  */
 function* ended(storage: Storage, id: LimiterId, { state, found }: Seen, { begun }: Into): Procedure<boolean> {
   const { promised, ...rest } = state
@@ -191,7 +195,7 @@ function* ended(storage: Storage, id: LimiterId, { state, found }: Seen, { begun
   return true
 }
 
-/** Many at once: one write reserves their starts, and then all are told. */
+/** Many at once: one write reserves their starts, and then all are notified. */
 function* dispatchRate(storage: Storage, id: LimiterId, limit: InForce, into: Into): Procedure<void> {
   const passedOver = new Set<string>()
   for (let tries = 0; tries < MOST_TRIES; ) {
@@ -248,7 +252,7 @@ function* endPause(storage: Storage, { limit: name }: LimiterId, { ends }: InFor
   if (ends !== undefined) yield* ask(storage.documents.delete(recordsOf(name), name, ends))
 }
 
-/** What is left to do once the owner is told. `isUrgent`: a slot stands empty until its owner is woken. */
+/** What is left to do once the owner is notified. `isUrgent`: a slot stands empty until its owner is woken. */
 function* note(
   storage: Storage,
   id: LimiterId,

@@ -20,8 +20,9 @@ import { limitOf } from './record.ts'
 import { readState } from './state.ts'
 
 /**
- * Drops what cannot be read of a limiter, because an operator asked for it. A state begins anew, and a slot is free: its
- * holder, whoever that is, goes on beside the next one. No request is lost, because its owner's own record has it too.
+ * Drops what cannot be read of a limiter, because an operator asked for it. A state begins anew, and a slot is
+ * free: its unknown holder goes on beside the next one. No request is lost, because its owner's own record has it
+ * too.
  */
 export function* dropUnreadable(storage: Storage, id: LimiterId): Procedure<Wake[]> {
   yield* dropState(storage, id)

@@ -20,7 +20,10 @@ export interface Queued {
 
 const PAGE = 25
 
-/** The first entries that wait for a grant, in the order of service, beginning behind the fairness key that was served last. */
+/**
+ * The first entries that wait for a grant, in the order of service, beginning behind the fairness key that was
+ * served last.
+ */
 export function* nextEntries(
   storage: Storage,
   id: LimiterId,
@@ -88,14 +91,16 @@ const MANY = 4
 /** As stores sort keys: by their UTF-8 bytes. */
 const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
 
-/** Every entry of a run in this queue: it has one for each time that it was queued, of which all but the last are left over. */
+/**
+ * Every entry of a run in this queue: it has one for each time that it was queued. All but the last are left over.
+ */
 export function* entriesOfRun(storage: Storage, id: LimiterId, entry: Identified): Procedure<Queued[]> {
   const first = entryKey({ ...entry, nth: 0 })
   const found = yield* ask(storage.documents.list(queueOf(id), { after: first.slice(0, -1), limit: PAGE }))
   return found.map(toQueued).filter(({ entry: { holder } }) => holder === entry.holder)
 }
 
-/** As it is there already, where somebody has put it. */
+/** Does nothing where the entry is there already. */
 export function* putEntry(storage: Storage, id: LimiterId, entry: QueueEntry): Procedure<void> {
   yield* ask(storage.documents.put(queueOf(id), entryKey(entry), writeEntry(entry), { ifVersion: 0 }))
 }

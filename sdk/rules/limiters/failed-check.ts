@@ -22,7 +22,7 @@ export class UnreadableLimiterError extends FatalError {
 
 const MOST_SHOWN = 3
 
-/** What an operator is told of a limiter that could not be checked: nothing else is affected. */
+/** The message for operators about a limiter that could not be checked: nothing else is affected. */
 export function cannotCheck({ limit, key }: LimiterId, error: unknown): string {
   const which = `limit '${limit}'${key === undefined ? '' : ` for '${key}'`}`
   const reason = error instanceof Error ? error.message : String(error)

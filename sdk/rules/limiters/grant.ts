@@ -16,14 +16,15 @@ import type { InForce } from './record.ts'
 import { passOn } from './slots.ts'
 
 /**
- * Grants a request in three writes, whose order is what holds. First the slot gets its new holder: nobody is told of a
- * slot that is not its own. Then the owner is told, in the run's record or in the step's queue entry, on condition that
- * it still waits. Last the owner is woken, and a run's entry removed (a step's own commit removes its entry). A process
- * that cannot tell the owner has the slot for another request, unless somebody has written it since. Where a process
- * dies in between, the next check of the limiter finds a request with a slot, and tells its owner (I10).
+ * Grants a request in three writes, and their order is what holds. First the slot gets its new holder: a holder is
+ * only notified of a slot that is its own. Then the owner is notified, in the run's record or in the step's queue
+ * entry, on condition that it still waits. Last the owner is woken, and a run's entry removed (a step's own commit
+ * removes its entry). A process that cannot notify the owner has the slot for another request, unless another
+ * process has written it since. Where a process dies in between, the next check of the limiter finds a request with
+ * a slot, and notifies its owner (I10).
  */
 
-/** `next`: a run that has more limiters to pass. Where nothing was granted, `slot` is what is there for another request. */
+/** `next`: a run that has more limiters to pass. Where nothing was granted, `slot` is there for another request. */
 export type Granting = Granted | { isGranted: false; slot: Slot | undefined }
 
 export interface Granted {
@@ -35,7 +36,7 @@ export interface Granted {
   isEntryLeft: boolean
 }
 
-/** A slot that was taken for a request in vain is nobody's: it was not held. */
+/** A slot that was taken for a request in vain has no holder. */
 const notGranted = (slot?: Slot): Granting => ({ isGranted: false, slot: slot && { ...slot, holder: '' } })
 
 /** Nothing waits for this run: it has ended, or waits for people. */
@@ -105,7 +106,7 @@ function* grantRun(
   return notGranted(own && run && isToldOf(run, id, own) ? undefined : own)
 }
 
-/** Another process has told the run of this very slot. */
+/** Another process has notified the run of this very slot. */
 const isToldOf = (run: StoredRun, id: LimiterId, { index }: Slot): boolean =>
   !isOut(run) && run.admission!.gates.some((limiter) => isSameLimiter(limiter, id) && limiter.grant?.slot === index)
 
@@ -153,6 +154,6 @@ function* tellRun(
 function waitsWith(storage: Storage, run: StoredRun, { nth = 0 }: QueueEntry, id: LimiterId): boolean {
   const { status, admission, passed = 0, epoch } = run
   if (status !== 'queued' || !isSameLimiter(admission?.gates[passed], id)) return false
-  // Where nobody writes between two calls, a rerun begins with an epoch of its own.
+  // Where no other process writes between two calls, a rerun begins with an epoch of its own.
   return !storage.isContended || epoch === nth
 }

@@ -10,11 +10,15 @@ import type { InForce } from './record.ts'
 import { checkBy, readState, type Seen } from './state.ts'
 
 /**
- * I10. A request is queued in this order: its limiter is due, its entry is there, its owner's record says that it waits, and then
- * its owner looks for room. A process that dies in between has left something behind that the next check of the limiter finds.
+ * I10. A request is queued in this order: its limiter is due, its entry is there, its owner's record says that it
+ * waits, and then its owner looks for room. A process that dies in between has left something behind that the next
+ * check of the limiter finds.
  */
 
-/** Puts a request into the queue. Doing it again is harmless. `seen`: the limiter's state, if it was read just before. */
+/**
+ * Puts a request into the queue. Doing it again is harmless. `seen`: the limiter's state, if it was read just
+ * before.
+ */
 export function* join(storage: Storage, id: LimiterId, entry: QueueEntry, seen?: Seen): Procedure<void> {
   yield* checkBy(storage, id, storage.now() + CHECK_EVERY_MS, seen)
   yield* putEntry(storage, id, { ...entry, since: storage.now() })
@@ -44,7 +48,10 @@ const nextLimiter = ({
   passed?: number | undefined
 }): LimiterToPass | undefined => admission?.gates[passed]
 
-/** Queues a run at the limiter that it has to pass next, before its record says so. Gives the time. `seen`: as for `join`. */
+/**
+ * Queues a run at the limiter that it has to pass next, before its record says so. Gives the time. `seen`: as for
+ * `join`.
+ */
 export function* joinNext(
   storage: Storage,
   run: Requesting & { passed?: number | undefined },
@@ -57,8 +64,8 @@ export function* joinNext(
 }
 
 /**
- * Has a run that says that it is queued look for room. `joinedAt`: when its entry was put there. A process that stood still since has
- * to put it there again: the entry of a run that did not say so for a minute is removed.
+ * Has a run that says that it is queued look for room. `joinedAt`: when its entry was put there. A process that
+ * stood still since has to put it there again: the entry of a run that did not say so for a minute is removed.
  */
 export function* lookForRoomOf(storage: Storage, run: StoredRun, joinedAt: number): Procedure<Wake[]> {
   const limiter = nextLimiter(run)

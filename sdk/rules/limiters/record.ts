@@ -47,7 +47,7 @@ export function* noteLimit(storage: Storage, id: LimiterId, code: LimitSpec): Pr
   return written ? inForce(id.limit, written) : yield* limitOf(storage, id)
 }
 
-/** The service behind the limit asked for a rest: for so long nothing is granted, whatever the key. */
+/** The service behind the limit asked for a cooldown: for so long nothing is granted, whatever the key. */
 export function* coolDown(storage: Storage, limit: string, spec: LimitSpec, ms: number): Procedure<void> {
   yield* noteLimit(storage, { limit }, spec)
   for (;;) {

@@ -22,7 +22,7 @@ export interface Ahead {
   look?: Look
 }
 
-/** May be read before the permit is given back: everything is written only as it was read. */
+/** May be read before the permit is released: everything is written only as it was read. */
 export function* lookAhead(storage: Storage, id: LimiterId, permit: Release): Procedure<Ahead> {
   if (permit.slot === undefined) return { limit: yield* limitOf(storage, id) }
   // Together: every call is time in which the slot is of no use.
@@ -73,7 +73,10 @@ function* leaveQueue(storage: Storage, id: LimiterId, permit: Release): Procedur
   }
 }
 
-/** A start that was reserved does not begin: others need not wait for it. `unused`: what it gives back of the rate. */
+/**
+ * A start that was reserved does not begin: others need not wait for it. `unused`: the part of the rate that it
+ * returns.
+ */
 function* unreserve(storage: Storage, id: LimiterId, holder: string, unused?: Taken): Procedure<void> {
   for (;;) {
     const { spec } = yield* limitOf(storage, id)

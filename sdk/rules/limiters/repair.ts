@@ -30,12 +30,12 @@ import { free, hasSurplus, isHeld, readSlots, writeSlot } from './slots.ts'
 import { checkBy, moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /**
- * I10. Checks a limiter that is due: everything that a process may have left undone is done here, and then the limiter is due
- * again, sooner while requests wait. Slots and entries whose owners are gone are given to others, grants that their owners may
- * not have heard of are told again, hand-overs are completed, the queue is dispatched.
+ * I10. Checks a limiter that is due: everything that a process may have left undone is done here. Then the limiter
+ * is due again, sooner while requests wait. Slots and entries whose owners are gone go to other requests, owners
+ * that may not know of a grant are notified again, hand-overs are completed, and the queue is dispatched.
  */
 
-/** A grant is told again once it is older than any process needs to tell it. */
+/** An owner is notified again of a grant that is older than any process needs to notify it. */
 const TOLD_WITHIN_MS = 10_000
 /** A longer queue is checked in parts: its first entries are the ones that others wait for. */
 const MOST_ENTRIES = 1_000
@@ -82,7 +82,10 @@ export function* repair(storage: Storage, id: LimiterId, damage: string[] = []):
   return wakes
 }
 
-/** What cannot be read of a collection. It is read again for this, because the rules have seen something else in its place. */
+/**
+ * What cannot be read of a collection. It is read again for this, because the rules have seen a value that grants
+ * nothing.
+ */
 function* problemsIn(storage: Storage, collection: string, limit?: number): Procedure<string[]> {
   const found = yield* ask(storage.documents.list(collection, limit === undefined ? {} : { limit }))
   return found.filter(({ unreadable }) => unreadable).map((document) => inWords(collection, document))
@@ -95,7 +98,8 @@ function* checkEntries(storage: Storage, id: LimiterId, queue: readonly Queued[]
   for (const [i, [, entries]] of ofRuns.entries()) {
     const run = runs[i]
     const isOverdue = run && !isOut(run) && entries.some(({ entry }) => isUnconfirmed(storage, entry))
-    // A process that stood still may have queued requests that their run has left behind since. Each would be granted, in vain.
+    // A process that stood still may have queued requests that their run has released since. Each would be granted,
+    // in vain.
     const wanted = isOverdue ? yield* wantedBy(storage, run) : undefined
     const isOfUse = ({ entry: { holder, since = 0, grant: granted } }: Queued): boolean =>
       // A run may be in the queue before it is made.
@@ -130,14 +134,15 @@ function* checkSlot(
   const isLeft =
     (yield* isLeftOver(storage, id, slot, run, request, checkedAt)) || (yield* hasAnother(storage, id, slot, all))
   if (isLeft) return void (yield* free(storage, id, slot))
-  // It has a slot, and is not in the queue that would tell it so.
+  // It has a slot, and is not in the queue that would notify it.
   if (run?.status === 'queued' && request !== 'queued' && !isOfStep(slot.holder) && isAt(run, id))
     wakes.push(...(yield* queueUp(storage, run)))
 }
 
 /**
- * Its holder has two slots: two processes were about to grant one request. One that is still about to do it is younger than a minute.
- * The holder keeps the first slot, which is written, so that neither of the processes passes it on.
+ * Its holder has two slots: two processes were about to grant one request. A process that is still about to do it
+ * is younger than a minute. The holder keeps the first slot, which is written, so that neither of the processes
+ * passes it on.
  */
 function* hasAnother(storage: Storage, id: LimiterId, slot: Slot, all: readonly Slot[]): Procedure<boolean> {
   const now = storage.now()
@@ -163,7 +168,7 @@ function* tellOwners(
 ): Procedure<void> {
   for (const queued of queue) {
     const slot = held.find(({ holder }) => holder === queued.entry.holder)
-    // A process that has just taken it for the request is about to tell its owner.
+    // A process that has just taken it for the request is about to notify its owner.
     if (!slot || queued.entry.grant !== undefined || storage.now() - slot.since < TOLD_WITHIN_MS) continue
     if (limit.spec.rate !== undefined) {
       // The part of the rate that came with the slot was for then. Dispatching, which is next, takes one for now.

@@ -12,7 +12,10 @@ import { limitOf } from './record.ts'
 import { free, slotOf } from './slots.ts'
 import { readState, writeState } from './state.ts'
 
-/** Other numbers count, or none for now: what was reserved by the old ones waits again, and is dispatched by the new ones. */
+/**
+ * The limit's numbers have changed, or it is paused: requests with reservations by the old numbers wait again, and
+ * are dispatched by the new ones.
+ */
 export function* revokeAndDispatch(
   storage: Storage,
   id: LimiterId,

@@ -72,7 +72,10 @@ export function* writeSlot(
   return written && { ...next, index, version: written.version }
 }
 
-/** The slot with its next holder. One that the request has already is written too: no other process passes it on then. */
+/**
+ * The slot with its next holder. A slot that the request has already is written too: no other process passes it on
+ * then.
+ */
 export function* passOn(
   storage: Storage,
   id: LimiterId,
@@ -122,7 +125,7 @@ export function* takeFree(
 
 export interface TakenSlot {
   slot: Slot
-  /** The request did not have it before. Otherwise another process may have told its owner of it. */
+  /** The request did not have it before. Otherwise another process may have notified its owner of it. */
   isNew: boolean
 }
 
@@ -174,7 +177,7 @@ export function* hasSurplus(storage: Storage, id: LimiterId, limit: InForce): Pr
   ).flat()
   let left = 0
   for (const slot of surplus) {
-    // Whoever moved it died before the old slot was free.
+    // The process that moved it died before the old slot was free.
     const isMoved = inside.has(slot.holder) || (yield* moveTo(storage, id, places, slot))
     if (isMoved) yield* free(storage, id, slot)
     else left++

@@ -26,8 +26,8 @@ export function* readState(storage: Storage, id: LimiterId): Procedure<Seen> {
 }
 
 /**
- * Undefined where the state is not as it was read. I10: while a limiter is in use it is due at some time; `dueAt` for another
- * one than before.
+ * Undefined where the state is not as it was read. I10: while a limiter is in use it is due at some time; `dueAt`
+ * for another one than before.
  */
 export function* writeState(
   storage: Storage,
@@ -42,7 +42,10 @@ export function* writeState(
   return yield* ask(storage.documents.put(limitersOf(id.limit), limiterKey(id), next as unknown as Json, options))
 }
 
-/** A state that cannot be read stays as it is stored, for a person to look at. Only the time of its next check moves. */
+/**
+ * A state that cannot be read stays as it is stored, for a person to look at. Only the time of its next check
+ * moves.
+ */
 function* keepDue(
   storage: Storage,
   id: LimiterId,
