@@ -46,7 +46,8 @@ export function millisecondsOrZero(duration: Duration, what: string): number {
   const ms = finite(duration, what)
   if (ms < 0)
     throw new InvalidInputError(
-      `${what}: a duration must not be negative, got ${show(duration)}; for a time that may have passed, use ctx.sleepUntil or Math.max(0, …)`,
+      `${what}: a duration must not be negative, got ${show(duration)}; for a time that may have passed, ` +
+        'use ctx.sleepUntil or Math.max(0, …)',
     )
   return ms
 }
@@ -67,7 +68,8 @@ export function pointInTime(date: Date | string | number, now: number, what: str
   const ms = date instanceof Date ? date.getTime() : typeof date === 'number' ? date : Date.parse(date)
   if (!Number.isFinite(ms))
     throw new InvalidInputError(
-      `${what}: ${show(date)} is not a point in time; give a Date, milliseconds since 1970, or a text such as '2027-01-31T09:00:00Z'`,
+      `${what}: ${show(date)} is not a point in time; give a Date, milliseconds since 1970, or a text such ` +
+        "as '2027-01-31T09:00:00Z'",
     )
   if (ms - now > MAX_WAIT_MS)
     throw new InvalidInputError(
@@ -83,7 +85,8 @@ export function pastMoment(given: Date | string | number, now: number, what: str
     return pointInTime(given, Number.POSITIVE_INFINITY, what)
   } catch {
     throw new InvalidInputError(
-      `${what}: ${show(given)} is neither a point in time, such as '2027-01-31T09:00:00Z', nor how long ago, such as '2h'`,
+      `${what}: ${show(given)} is neither a point in time, such as '2027-01-31T09:00:00Z', nor how long ` +
+        "ago, such as '2h'",
     )
   }
 }

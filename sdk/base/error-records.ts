@@ -54,12 +54,14 @@ export function asError(thrown: unknown): Error {
     if (thrown instanceof Error) return thrown
     if (typeof thrown === 'string') return new Error(thrown)
     const error = new Error(
-      `a value that is not an Error was thrown: ${preview(thrown)}. Throw an Error, which knows the line it comes from: throw new Error('…')`,
+      `a value that is not an Error was thrown: ${preview(thrown)}. Throw an Error, which knows the line ` +
+        "it comes from: throw new Error('…')",
     )
     return typeof thrown === 'object' && thrown !== null ? Object.assign(error, fieldsOf(thrown)) : error
   } catch {
     return new Error(
-      "a value was thrown that cannot be looked at. Throw an Error, which knows the line it comes from: throw new Error('…')",
+      'a value was thrown that cannot be looked at. Throw an Error, which knows the line it comes from: ' +
+        "throw new Error('…')",
     )
   }
 }
@@ -70,7 +72,9 @@ export function recordError(thrown: unknown): ErrorRecord {
   } catch (error) {
     return {
       name: 'Error',
-      message: `an error was thrown that cannot be recorded: ${error instanceof Error ? error.message : 'it does not say why'}`,
+      message:
+        'an error was thrown that cannot be recorded: ' +
+        `${error instanceof Error ? error.message : 'it does not say why'}`,
     }
   }
 }

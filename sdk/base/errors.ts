@@ -37,9 +37,9 @@ export class InvalidInputError extends FatalError {
   readonly problems: readonly Problem[]
 
   constructor(message: string, problems: readonly Problem[] = []) {
-    const told = listed(problems)
-    super(told.length === 0 ? message : `${message}\n${told.map((p) => `  ${p.path}: ${p.message}`).join('\n')}`)
-    this.problems = told
+    const shown = listed(problems)
+    super(shown.length === 0 ? message : `${message}\n${shown.map((p) => `  ${p.path}: ${p.message}`).join('\n')}`)
+    this.problems = shown
   }
 }
 
@@ -104,10 +104,14 @@ export function mismatch(
   where: string,
 ): NonDeterminismError {
   return new NonDeterminismError(
-    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the history of run '${run.id}': after ${where}, ${expected}, but ${got}. ` +
-      `To go on, a run's code is run again from its start and must ask for the same as before. The run is stuck, and nothing is lost. ` +
-      `If the code was changed, put back the old order for runs under way (give the changed code a new version, or guard it with ctx.patched). ` +
-      `If it was not, it asks for something else each time: take the time from ctx.now() instead of Date.now, chance from ctx.random() or ctx.uuid() ` +
+    `the code of workflow '${run.workflow}' (version ${run.version}) does not fit the history of run ` +
+      `'${run.id}': after ${where}, ${expected}, but ${got}. ` +
+      "To go on, a run's code is run again from its start and must ask for the same as before. The run is " +
+      'stuck, and nothing is lost. ' +
+      'If the code was changed, put back the old order for runs under way (give the changed code a new ' +
+      'version, or guard it with ctx.patched). ' +
+      'If it was not, it asks for something else each time: take the time from ctx.now() instead of ' +
+      'Date.now, chance from ctx.random() or ctx.uuid() ' +
       `instead of Math.random, and read everything else that may differ in a ctx.step. Then deploy and retry the run`,
   )
 }
@@ -118,19 +122,24 @@ export class ForeignAwaitError extends FatalError {
 }
 
 const WHY_FOREIGN =
-  'Only what goes through ctx is recorded, and only that can be repeated when the run goes on later or elsewhere. So the run is stuck, and nothing is lost.'
+  'Only what goes through ctx is recorded, and only that can be repeated when the run goes on later or ' +
+  'elsewhere. So the run is stuck, and nothing is lost.'
 
 /** The code waits, and there is nothing of ours that it could wait for. */
 export function foreignAwait({ workflow }: Pick<RunRecord, 'workflow'>, after: string): ForeignAwaitError {
   return new ForeignAwaitError(
-    `workflow '${workflow}' awaits something that is not a ctx operation (a fetch, a timer, a promise nobody settles), after ${after}. ${WHY_FOREIGN} Move it into a ctx.step, or wait with ctx.sleep or ctx.waitFor, deploy, and retry the run`,
+    `workflow '${workflow}' awaits something that is not a ctx operation (a fetch, a timer, a promise ` +
+      `that is never settled), after ${after}. ${WHY_FOREIGN} Move it into a ctx.step, or wait with ctx.sleep or ` +
+      'ctx.waitFor, deploy, and retry the run',
   )
 }
 
 /** The code calls for something after it has waited for nothing of ours. */
 export function foreignCall({ workflow }: Pick<RunRecord, 'workflow'>, what: string, after: string): ForeignAwaitError {
   return new ForeignAwaitError(
-    `workflow '${workflow}' called ${what} after it had awaited something that is not a ctx operation (a fetch, a timer, a file), somewhere after ${after}. ${WHY_FOREIGN} Move it into a ctx.step, deploy, and retry the run`,
+    `workflow '${workflow}' called ${what} after it had awaited something that is not a ctx operation (a ` +
+      `fetch, a timer, a file), somewhere after ${after}. ${WHY_FOREIGN} Move it into a ctx.step, deploy, ` +
+      'and retry the run',
   )
 }
 

@@ -22,7 +22,8 @@ export const isExactly =
 export const UNSTEADY: Problem = {
   path: '$',
   message:
-    'has too many levels, one within the other, or says something else each time it is read; give plain data of fewer levels, such as a copy by structuredClone',
+    'has too many levels, one within the other, or says something else each time it is read; give plain ' +
+    'data of fewer levels, such as a copy by structuredClone',
 }
 
 /** Says where and why, and what to do instead. Only asked for when something is wrong, so it may take its time. */
@@ -47,7 +48,9 @@ function problemFound(value: unknown, path: string, above: readonly object[], on
   if (typeof value === 'bigint' && !onlyPlain && !isShort(value))
     return {
       path,
-      message: `a BigInt of more than ${MOST_DIGITS.toLocaleString('en')} digits cannot be stored; give its bytes, or keep it elsewhere and give a link to it`,
+      message:
+        `a BigInt of more than ${MOST_DIGITS.toLocaleString('en')} digits cannot be stored; give ` +
+        'its bytes, or keep it elsewhere and give a link to it',
     }
   if (onlyPlain) {
     if (typeof value === 'bigint') return { path, message: 'a BigInt is no JSON; give a string' }
@@ -103,5 +106,8 @@ function unknownInstance(object: object): string {
   if (object instanceof Promise) return 'a Promise cannot be stored; await it'
   if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer)
     return `a ${nameOf(object)} cannot be stored; store a Uint8Array of its bytes`
-  return `an instance of ${nameOf(object)} would lose its class; give a plain object, and make the instance of it where it is used`
+  return (
+    `an instance of ${nameOf(object)} would lose its class; give a plain object, and make the ` +
+    'instance of it where it is used'
+  )
 }

@@ -76,7 +76,8 @@ export const ERROR = '~error'
 export const PLAIN = '~plain'
 
 const NO_CODEC =
-  'a value was encoded by a codec that this code does not have. Nothing was changed: deploy with the `codec` that it was stored with, and retry the run'
+  'a value was encoded by a codec that this code does not have. Nothing was changed: deploy with the ' +
+  '`codec` that it was stored with, and retry the run'
 
 const REFUSED = Symbol('cannot be stored')
 

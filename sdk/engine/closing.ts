@@ -104,8 +104,10 @@ export class Closing {
     const steps = abandoned.filter(({ kind }) => kind === 'step').map(({ id }) => id)
     if (steps.length > 0) {
       const named = steps.map((id) => `'${id}'`).join(', ')
-      const why = `workflow '${this.run.workflow}' ended without waiting for ${steps.length === 1 ? 'step' : 'steps'} ${named}`
-      const what = `What had begun was told to stop, what had not will never run, and no result of it is kept`
+      const why =
+        `workflow '${this.run.workflow}' ended without waiting for ` +
+        `${steps.length === 1 ? 'step' : 'steps'} ${named}`
+      const what = `Steps that had begun were aborted, the others will never run, and no result is kept`
       this.world.log('warn', `${why}. ${what}. If that was not meant, an await is missing: await ctx.step(…)`, {
         runId: this.run.id,
         steps,
@@ -117,7 +119,9 @@ export class Closing {
     for (const operation of this.replay.takeFresh()) {
       const delivery = isDetached(operation) ? await waits.open(operation) : undefined
       if (delivery?.type !== 'child.failed') continue
-      const why = `workflow '${this.run.workflow}' ended without awaiting the start of detached child '${delivery.id}', which was refused: ${delivery.error.message}`
+      const why =
+        `workflow '${this.run.workflow}' ended without awaiting the start of detached child ` +
+        `'${delivery.id}', which was refused: ${delivery.error.message}`
       this.world.log('error', why, { runId: this.run.id })
     }
   }
@@ -264,7 +268,9 @@ export class Closing {
 
 export function deadly({ id }: RunRecord, deaths: number): FatalError {
   return new FatalError(
-    `${deaths} times in a row the process that took up run '${id}' died, or had no time left for its next step, without getting any further: out of memory, killed, ended ` +
-      `by the run's own code, or busy for too long with a long history. The run is stuck, so that it takes no more processes along. See the runner's log, fix the cause and retry the run`,
+    `${deaths} times in a row the process that took up run '${id}' died, or had no time left for its ` +
+      'next step, without getting any further: out of memory, killed, ended ' +
+      "by the run's own code, or busy for too long with a long history. The run is stuck, so that it takes " +
+      "no more processes along. See the runner's log, fix the cause and retry the run",
   )
 }

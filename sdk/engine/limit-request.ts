@@ -5,7 +5,8 @@ import type { Limited, LimitOfStep, PermitRequest } from './flow-port.ts'
 export function checkedLimit(limit: LimitOfStep, what: string): LimitOfStep {
   if (typeof limit?.permitFor === 'function') return limit
   throw new InvalidInputError(
-    `${what}: \`limit\` must be what limit(…) has made, as in const openai = limit('openai', { concurrency: 10 }), got ${inspect(limit)}`,
+    `${what}: \`limit\` must be what limit(…) has made, as in const openai = limit('openai', { ` +
+      `concurrency: 10 }), got ${inspect(limit)}`,
   )
 }
 

@@ -158,7 +158,8 @@ function toleratedBy<I, O>({ name, items, options: { need, tolerate } }: MapRequ
   const most = share === undefined ? tolerate : Math.floor((items.length * Number(share)) / 100)
   if (typeof most !== 'number' || !(most >= 0) || Number(share) > 100) {
     throw new InvalidInputError(
-      `map '${name}': tolerate is a number of failures or a share of the items, as in 3 or '30%', got ${JSON.stringify(tolerate)}`,
+      `map '${name}': tolerate is a number of failures or a share of the items, as in 3 or '30%', got ` +
+        `${JSON.stringify(tolerate)}`,
     )
   }
   return Math.min(most, spare)

@@ -56,10 +56,11 @@ export function race(
 
 export function checkRace(name: string, branches: object, need: number | undefined): void {
   const entries = Object.entries(branches)
-  if (entries.length === 0) throw new InvalidInputError(`race '${name}' has no branches: nobody could ever win it`)
+  if (entries.length === 0) throw new InvalidInputError(`race '${name}' has no branches: it could never be won`)
   if (need !== undefined && !(Number.isInteger(need) && need >= 1 && need <= entries.length)) {
     throw new InvalidInputError(
-      `race '${name}': need must be a whole number from 1 to ${entries.length}, the number of its branches, got ${need}`,
+      `race '${name}': need must be a whole number from 1 to ${entries.length}, the number of its ` +
+        `branches, got ${need}`,
     )
   }
   for (const [key, body] of entries) {

@@ -62,7 +62,8 @@ export class Requests {
     for (const [to, { name, op }] of this.open) {
       if (!taken.has(op)) continue
       const error = new ConflictError(
-        `the part of run '${this.replay.run.id}' that took request '${name}' lost its race before it replied; ask again`,
+        `the part of run '${this.replay.run.id}' that took request '${name}' lost its race before it ` +
+          'replied; ask again',
       )
       this.close(to, { type: 'request.refused', id: op, to, error: recordError(error) })
     }
@@ -72,7 +73,8 @@ export class Requests {
     this.replay.assertCallable(`${what}() of request '${name}'`)
     if (!this.open.has(messageId)) {
       throw new MisplacedCallError(
-        `request '${name}' has its reply already, and whoever asked has seen it. Call reply() or refuse() once for each request`,
+        `request '${name}' has its reply already, and the caller has seen it. Call reply() or refuse() ` +
+          'once for each request',
       )
     }
   }

@@ -123,7 +123,8 @@ export class RunContext implements Context {
     checkName('the name of an until', name)
     if (typeof check !== 'function')
       throw new InvalidInputError(
-        `until '${name}': the second argument must be the function that looks, as in ctx.until('${name}', () => …, { every: '1m' })`,
+        `until '${name}': the second argument must be the function that looks, as in ctx.until('${name}', () ` +
+          "=> …, { every: '1m' })",
       )
     const rhythm = rhythmOf(options, `until '${name}'`)
     if (options.retry) checkRetryPolicy(options.retry, `until '${name}'`)
@@ -145,7 +146,8 @@ export class RunContext implements Context {
     const call = ({ idempotencyKey, signal }: StepTools): Promise<unknown> => {
       if (!functions)
         throw new FatalError(
-          `there are no functions here that ctx.invoke('${functionName}') could call; give some (\`functions\`), or in a test stub the step '${name}'`,
+          `there are no functions here that ctx.invoke('${functionName}') could call; give some ` +
+            `(\`functions\`), or in a test stub the step '${name}'`,
         )
       return functions.invoke(functionName, plain, { idempotencyKey, signal })
     }
@@ -188,7 +190,8 @@ export class RunContext implements Context {
     const declared = this.shared.signals?.map(({ name }) => name)
     if (declared?.includes(signal.name) === false)
       throw new FatalError(
-        `the workflow says which signals it waits for, and '${signal.name}' is none of them: ${declared.join(', ') || 'none'}. Add it to the workflow's \`signals\``,
+        `the workflow says which signals it waits for, and '${signal.name}' is none of them: ` +
+          `${declared.join(', ') || 'none'}. Add it to the workflow's \`signals\``,
       )
     const request = { kind: 'wait', signal, ...waitTimeout(signal.name, options, this.replay.now) } as const
     return this.replay.call(this.path, signal.name, request, false, this.branch).promise

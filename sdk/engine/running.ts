@@ -28,13 +28,13 @@ export function watchStrays(): void {
   isWatching = true
   process.on('unhandledRejection', (reason: unknown) => {
     const whose = running.getStore()
-    if (whose) warn(whose, 'left a rejected promise that nobody has awaited so far', reason)
+    if (whose) warn(whose, 'left a rejected promise that was not awaited so far', reason)
     else if (process.listenerCount('unhandledRejection') === 1) throw reason
   })
   const onException = (error: unknown) => {
     const whose = running.getStore()
     if (whose) {
-      warn(whose, 'threw an error where nobody could catch it', error)
+      warn(whose, 'threw an error where no code could catch it', error)
       whose.fail?.(error)
     } else if (process.listenerCount('uncaughtException') === 1) {
       process.off('uncaughtException', onException)

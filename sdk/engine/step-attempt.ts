@@ -266,7 +266,8 @@ export class StepAttempt implements StepTools, CheckTools {
 
   private timeOut(timeoutMs: number): void {
     const error = new TimeoutError(
-      `step '${this.operation.id}' took longer than its timeout of ${timeoutMs} ms and was told to stop; raise the timeout if it needs more`,
+      `step '${this.operation.id}' took longer than its timeout of ${timeoutMs} ms and was aborted; ` +
+        'raise the timeout if it needs more',
     )
     this.abort(error)
     this.fail(error)

@@ -70,7 +70,9 @@ export class Steps implements AttemptHost {
     if (operation.isStoppedBy(this.replay.stopsRequested)) this.report(operation, this.stopped(operation))
     else if (facts?.underWay !== undefined) {
       const error = new StepInterruptedError(
-        `the process died in the middle of step '${operation.id}', attempt ${facts.underWay}, which may run at most once. So it is not run again, and nobody here knows whether it did its work: find out, and catch this error if the workflow can go on`,
+        `the process died in the middle of step '${operation.id}', attempt ${facts.underWay}, which may run ` +
+          'at most once. So it is not run again, and it is not known whether it did its work: find out, and ' +
+          'catch this error if the workflow can go on',
       )
       this.report(operation, {
         type: 'step.failed',
@@ -176,7 +178,8 @@ export class Steps implements AttemptHost {
       attempt.cutOff(
         shiftMs * NEARLY_ALL,
         new TimeoutError(
-          `step '${operation.id}' was cut off: it takes longer than its runner has. Make it shorter, save a checkpoint and go on from there, or hand it to a worker with ctx.task`,
+          `step '${operation.id}' was cut off: it takes longer than its runner has. Make it shorter, save a ` +
+            'checkpoint and go on from there, or hand it to a worker with ctx.task',
         ),
       )
     }

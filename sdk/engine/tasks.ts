@@ -125,13 +125,15 @@ function refusalOf(
   try {
     if (declared && !declared.includes(type)) {
       throw new FatalError(
-        `the workflow does not declare tasks of type '${type}'; add it to its \`tasks\`, which are: ${declared.join(', ') || 'none'}`,
+        `the workflow does not declare tasks of type '${type}'; add it to its \`tasks\`, which are: ` +
+          `${declared.join(', ') || 'none'}`,
       )
     }
     const size = Buffer.byteLength(JSON.stringify(encode(input, `the input of task '${op}'`)) ?? '')
     if (size > MOST_PAYLOAD_BYTES)
       throw new InvalidInputError(
-        `the input of task '${op}' has ${size} bytes, and a task takes ${MOST_PAYLOAD_BYTES}; store it elsewhere and give a link to it`,
+        `the input of task '${op}' has ${size} bytes, and a task takes ${MOST_PAYLOAD_BYTES}; store it ` +
+          'elsewhere and give a link to it',
       )
     const refusal = tasks.refusal(type)
     if (refusal !== undefined) throw new FatalError(refusal)

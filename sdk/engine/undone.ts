@@ -91,13 +91,17 @@ export function retryPlan(runId: string, events: readonly JournalEvent[]): Retry
   }
   if (failed.compensated) {
     return {
-      refusal: `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that failed; rerun it from the beginning`,
+      refusal:
+        `run '${runId}' has undone its steps (ctx.compensate), so it cannot go on from the one that ` +
+        'failed; rerun it from the beginning',
       why: 'have undone their steps (ctx.compensate) and cannot go on: rerun them',
     }
   }
   if (events.some(({ type }) => type === 'run.timedOut')) {
     return {
-      refusal: `run '${runId}' took longer than the timeout of its workflow, and going on would not give it more time; rerun it`,
+      refusal:
+        `run '${runId}' took longer than the timeout of its workflow, and going on would not give ` +
+        'it more time; rerun it',
       why: 'took longer than the timeout of their workflow, and going on gives them no more time: rerun them',
     }
   }

@@ -112,7 +112,8 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
     : 0
   if (typeof priority !== 'number' || !(Math.abs(priority) <= MOST_PRIORITY))
     throw ofInput(
-      `the priority of workflow '${workflow.name}' must be a number from -${MOST_PRIORITY} to ${MOST_PRIORITY}, got ${String(priority)}`,
+      `the priority of workflow '${workflow.name}' must be a number from -${MOST_PRIORITY} to ` +
+        `${MOST_PRIORITY}, got ${String(priority)}`,
     )
   const specs = Object.fromEntries(limits.map(({ name, spec }) => [name, spec]))
   return {

@@ -65,7 +65,8 @@ export function limitsOf(workflow: string, options: AnyFlow): WorkflowLimit[] {
     checkKey(`${what}: singleton.key`, singleton.key, 'needed')
     if (!Object.hasOwn(ON_CONFLICT, singleton.onConflict))
       throw new InvalidInputError(
-        `${what}: singleton.onConflict must be one of ${Object.keys(ON_CONFLICT).join(', ')}, got ${JSON.stringify(singleton.onConflict)}`,
+        `${what}: singleton.onConflict must be one of ${Object.keys(ON_CONFLICT).join(', ')}, got ` +
+          `${JSON.stringify(singleton.onConflict)}`,
       )
     limits.push({ name: `${workflow}${SINGLETON}`, spec: { concurrency: 1 }, key: singleton.key })
   }

@@ -118,7 +118,8 @@ export async function pause(world: World, scope: PauseScope): Promise<PauseView>
     const there = found?.unreadable ? undefined : (found?.value as unknown as LimitRecord | undefined)
     if (!found && 'run' in scope && (await pausedRuns(world)) >= MOST_PAUSES)
       throw new ConflictError(
-        `${MOST_PAUSES} runs are paused already; pause the workflow, or everything, instead of run by run. \`overwinter pauses\` lists them, and forgets those that have ended`,
+        `${MOST_PAUSES} runs are paused already; pause the workflow, or everything, instead of run by run. ` +
+          '`overwinter pauses` lists them, and forgets those that have ended',
       )
     // Paused again while it resumes: runs in its queue stay there.
     const since = there?.since ?? world.clock.now()
@@ -145,7 +146,8 @@ export async function resume(
 ): Promise<PauseView | undefined> {
   if (!Number.isInteger(perSecond) || perSecond < 1 || perSecond > MOST_PER_SECOND)
     throw new InvalidInputError(
-      `the rate of a resume must be a whole number from 1 to ${MOST_PER_SECOND.toLocaleString('en')} a second, got ${String(perSecond)}`,
+      `the rate of a resume must be a whole number from 1 to ${MOST_PER_SECOND.toLocaleString('en')} a ` +
+        `second, got ${String(perSecond)}`,
     )
   const name = nameOf(scope)
   for (;;) {

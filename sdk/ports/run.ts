@@ -137,7 +137,7 @@ export interface NewRun {
 }
 
 /** What reaches a run from outside. `id` makes a repeated delivery recognisable. */
-export type Message = { id: string } /** `asks`: whoever sent it waits for a reply. */ & (
+export type Message = { id: string } /** `asks`: its sender waits for a reply. */ & (
   | { kind: 'signal'; name: string; payload?: Json; asks?: true }
   | { kind: 'callback'; generation: number; op: string; result?: Json }
   | { kind: 'callback.failed'; generation: number; op: string; error: ErrorRecord }

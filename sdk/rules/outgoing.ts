@@ -135,11 +135,15 @@ function* startChild(storage: Storage, from: StoredRun, child: NewRun): Procedur
     there.id !== child.id
       ? {
           name: 'ConflictError',
-          message: `run '${there.id}' of workflow '${there.workflow}' has the same singleton key and has not ended, so no other one is started beside it`,
+          message:
+            `run '${there.id}' of workflow '${there.workflow}' has the same singleton key and has not ` +
+            'ended, so no other one is started beside it',
         }
       : {
           name: 'ConflictError',
-          message: `the id '${there.id}' belongs to another run (workflow '${there.workflow}'); give the child another id`,
+          message:
+            `the id '${there.id}' belongs to another run (workflow '${there.workflow}'); give the child ` +
+            'another id',
         }
   // By the id that the parent knows: a singleton is answered with another run.
   return (yield* deliver(storage, from.id, refusal(from, child.id, parent, error))).wakes

@@ -4,7 +4,7 @@
  * transaction; a world that answers later does so call by call, and there the order of the calls is what keeps the
  * invariants.
  */
-// biome-ignore lint/suspicious/noExplicitAny: a generator has one type for all it is given back; `ask` puts the right one in its place
+// biome-ignore lint/suspicious/noExplicitAny: a generator has one type for all that it gets; `ask` casts
 export type Procedure<T> = Generator<unknown, T, any>
 
 /** The answer itself, whenever it comes. */

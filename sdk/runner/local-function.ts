@@ -45,8 +45,10 @@ export function localFunctions(list: readonly LocalFunction[]): Functions {
       const found = byName.get(name) ?? byName.get(plainName(name))
       if (!found) {
         throw new FatalError(
-          `there is no function '${name}' here. Export one from the entry file, or give it to the world as one of its \`functions\`: ` +
-            `localFunction('${plainName(name)}', async (payload) => …); there are: ${[...byName.keys()].join(', ') || 'none'}`,
+          `there is no function '${name}' here. Export one from the entry file, or give it to the world as one ` +
+            'of its `functions`: ' +
+            `localFunction('${plainName(name)}', async (payload) => …); there are: ` +
+            `${[...byName.keys()].join(', ') || 'none'}`,
         )
       }
       try {

@@ -189,7 +189,8 @@ export const inputDigest = (input: Json | undefined): string => digest(canonical
 export function refuseOtherInput(given: string, known: string | undefined, run: string): void {
   if (known === undefined || known === given) return
   throw new ConflictError(
-    `another input was started under this idempotency key, for run '${run}'; a start that is repeated has the same input`,
+    `another input was started under this idempotency key, for run '${run}'; a start that is repeated ` +
+      'has the same input',
   )
 }
 

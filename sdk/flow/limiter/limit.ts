@@ -55,7 +55,8 @@ export function limit(name: string, options: LimitOptions): Limit {
   const there = defined.get(name)
   if (there && !isSameSpec(there.spec, spec)) {
     throw new InvalidInputError(
-      `two limits are named '${name}' and have different values: ${specInWords(there.spec)} (${there.place}), and ${specInWords(spec)} (${place}). ` +
+      `two limits are named '${name}' and have different values: ${specInWords(there.spec)} ` +
+        `(${there.place}), and ${specInWords(spec)} (${place}). ` +
         'Define it once and import it where it is used, or give one of them another name',
     )
   }
@@ -88,7 +89,8 @@ function checkedCost(cost: unknown, name: string, spec: LimitSpec, what: string)
   if (spec.rate === undefined || cost <= spec.rate) return cost
   const has = specInWords({ rate: spec.rate, perMs: spec.perMs! })
   throw new InvalidInputError(
-    `${what} costs ${cost}, and limit '${name}' has only ${has} in the code: it would never be let in. Raise it there, or make it cost less`,
+    `${what} costs ${cost}, and limit '${name}' has only ${has} in the code: it would never be granted. ` +
+      'Raise it there, or make it cost less',
   )
 }
 
@@ -97,7 +99,8 @@ export function specOf(options: LimitOptions, what: string): LimitSpec {
   const { concurrency, rate, per } = options ?? {}
   if (concurrency === undefined && rate === undefined)
     throw new InvalidInputError(
-      `${what} limits nothing; give it a concurrency, as in { concurrency: 10 }, or a rate, as in { rate: 100, per: '1m' }`,
+      `${what} limits nothing; give it a concurrency, as in { concurrency: 10 }, or a rate, as in { rate: ` +
+        "100, per: '1m' }",
     )
   if ((rate === undefined) !== (per === undefined))
     throw new InvalidInputError(`${what}: \`rate\` and \`per\` go together, as in { rate: 100, per: '1m' }`)
@@ -113,7 +116,8 @@ export function specOf(options: LimitOptions, what: string): LimitSpec {
 function checkWhole(what: string, value: unknown, most: number): void {
   if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most)
     throw new InvalidInputError(
-      `${what} must be a whole number from 1 to ${most.toLocaleString('en')}, got ${String(value)}. To let nothing through, pause it`,
+      `${what} must be a whole number from 1 to ${most.toLocaleString('en')}, got ${String(value)}. To let ` +
+        'nothing through, pause it',
     )
 }
 

@@ -71,7 +71,8 @@ async function recordAnew(
 ): Promise<LimitRecord> {
   if (code) return { code, ...(await widestHeld(world, name, code)) }
   throw new InvalidInputError(
-    `the record of limit '${name}' cannot be read (${problem}), and the code that is loaded here does not have this limit. ` +
+    `the record of limit '${name}' cannot be read (${problem}), and the code that is loaded here does ` +
+      'not have this limit. ' +
       `Say its numbers: \`overwinter limits set ${quoted(name)} --concurrency …\`, or --rate … --per …`,
   )
 }

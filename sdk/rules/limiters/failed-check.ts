@@ -13,7 +13,8 @@ export class UnreadableLimiterError extends FatalError {
     const shown = problems.slice(0, MOST_SHOWN).join('; ')
     const more = problems.length > MOST_SHOWN ? `; and ${problems.length - MOST_SHOWN} more` : ''
     super(
-      `what is stored of it cannot be read: ${shown}${more}. Put it right, or drop it: \`${dropCommand(limiter.limit)}\``,
+      `what is stored of it cannot be read: ${shown}${more}. Put it right, or drop it: ` +
+        `\`${dropCommand(limiter.limit)}\``,
     )
     this.limiter = limiter
     this.problems = problems
@@ -26,5 +27,8 @@ const MOST_SHOWN = 3
 export function cannotCheck({ limit, key }: LimiterId, error: unknown): string {
   const which = `limit '${limit}'${key === undefined ? '' : ` for '${key}'`}`
   const reason = error instanceof Error ? error.message : String(error)
-  return `${which} could not be checked: ${reason}. Until then it grants nothing that depends on this; all other limits go on`
+  return (
+    `${which} could not be checked: ${reason}. Until then it grants nothing that depends on this; ` +
+    'all other limits go on'
+  )
 }
