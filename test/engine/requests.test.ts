@@ -157,7 +157,7 @@ describe('a request', () => {
     const run = await env.start(twice)
     expect(await run.ask(price, { item: 'x' })).toEqual({ cents: 1 })
     expect((await run.get()).error?.message).toBe(
-      "request 'price' has its reply already, and whoever asked has seen it. Call reply() or refuse() once for each request",
+      "request 'price' has its reply already, and the caller has seen it. Call reply() or refuse() once for each request",
     )
     const other = await env.start(inside)
     await expect(other.ask(price, { item: 'x' })).rejects.toThrow(/without a reply/)

@@ -26,16 +26,16 @@ afterEach(() => void vi.restoreAllMocks())
 const left = (reason: unknown, by?: Running) => strays.running.run(by, () => node.emit('unhandledRejection', reason))
 const threw = (error: unknown, by?: Running) => strays.running.run(by, () => node.emit('uncaughtException', error))
 
-describe('a rejected promise that nobody handles', () => {
+describe('a rejected promise that is not handled', () => {
   it('is logged for the run whose code left it, and ends nothing', () => {
     left(new Error('early'), whose)
-    const message = "the code of workflow 'w' left a rejected promise that nobody has awaited so far: early"
+    const message = "the code of workflow 'w' left a rejected promise that was not awaited so far: early"
     expect(logged).toStrictEqual([['warn', message, { runId: 'r', workflow: 'w' }]])
   })
 
   it('is logged with the step whose body left it', () => {
     left(new Error('early'), { ...whose, step: 's', attempt: 1 })
-    const message = "step 's' left a rejected promise that nobody has awaited so far: early"
+    const message = "step 's' left a rejected promise that was not awaited so far: early"
     expect(logged).toStrictEqual([['warn', message, { runId: 'r', workflow: 'w', step: 's', attempt: 1 }]])
   })
 
@@ -65,19 +65,19 @@ describe('a rejected promise that nobody handles', () => {
   })
 })
 
-describe('an error thrown where nobody can catch it', () => {
+describe('an error thrown where no code can catch it', () => {
   it('is logged, and ends the step it came from', () => {
     const fail = vi.fn()
     const error = new Error('from a timer')
     threw(error, { ...whose, step: 's', attempt: 1, fail })
-    const message = "step 's' threw an error where nobody could catch it: from a timer"
+    const message = "step 's' threw an error where no code could catch it: from a timer"
     expect(logged).toStrictEqual([['warn', message, { runId: 'r', workflow: 'w', step: 's', attempt: 1 }]])
     expect(fail).toHaveBeenCalledExactlyOnceWith(error)
   })
 
   it('is only logged where there is no step to end', () => {
     threw(new Error('from a timer'), whose)
-    const message = "the code of workflow 'w' threw an error where nobody could catch it: from a timer"
+    const message = "the code of workflow 'w' threw an error where no code could catch it: from a timer"
     expect(logged).toStrictEqual([['warn', message, { runId: 'r', workflow: 'w' }]])
     expect(node.listenerCount('uncaughtException')).toBe(1)
   })

@@ -28,7 +28,7 @@ describe.each(PLACES)('%s', (_place, attempt) => {
       status: 'completed',
       message: undefined,
       warnings: [
-        "workflow 'order' ended without waiting for step 'send-mail'. What had begun was told to stop, what had not will never run, and no result of it is kept. " +
+        "workflow 'order' ended without waiting for step 'send-mail'. Steps that had begun were aborted, the others will never run, and no result is kept. " +
           'If that was not meant, an await is missing: await ctx.step(…)',
       ],
     })
@@ -73,7 +73,7 @@ describe.each(PLACES)('%s', (_place, attempt) => {
     expect(seen).toEqual({
       status: 'stuck',
       message:
-        "workflow 'order' awaits something that is not a ctx operation (a fetch, a timer, a promise nobody settles), after step 'first'. " +
+        "workflow 'order' awaits something that is not a ctx operation (a fetch, a timer, a promise that is never settled), after step 'first'. " +
         `${WHY_FOREIGN} Move it into a ctx.step, or wait with ctx.sleep or ctx.waitFor, deploy, and retry the run`,
       warnings: [],
     })
