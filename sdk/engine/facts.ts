@@ -80,6 +80,8 @@ export function applyFact(facts: Facts, event: FactEvent): Facts {
     case 'step.repeating':
       facts.repeating = event
       break
+    default:
+      event satisfies never
   }
   return facts
 }

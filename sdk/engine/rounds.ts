@@ -41,7 +41,7 @@ export function rhythmOf(options: UntilOptions, what: string): Rhythm {
 }
 
 /** How long to wait after the nth round in vain. */
-export function pauseAfter({ everyMs, factor, maxMs }: Rhythm, nth: number): number {
+export function delayAfter({ everyMs, factor, maxMs }: Rhythm, nth: number): number {
   return Math.min(maxMs, everyMs * factor ** (nth - 1))
 }
 

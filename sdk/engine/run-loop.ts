@@ -15,7 +15,7 @@
  * I8 Nothing of an open run can expire. Whatever it may still read outlives every wait it may be in.
  * I9 What was accepted is consumed once, or visibly not: across failures, retries, generations and code changes.
  * I10 Nothing stands still. Whatever waits for others is itself due at a stated time. The process that looks at it then
- *    repairs what a crash has left undone (`rules/limiters/repair.ts`).
+ *    repairs what a crash has left unfinished (`rules/limiters/repair.ts`).
  */
 
 import { InvalidInputError } from '../base/errors.ts'

@@ -40,6 +40,8 @@ export function settle(
       const isCancelled = cause instanceof CancelledError
       return reject(operation, isCancelled ? cause : new StepError(event.id, event.attempt, cause), origins)
     }
+    default:
+      return event satisfies never
   }
 }
 

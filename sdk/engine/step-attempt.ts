@@ -13,7 +13,7 @@ import type { LimitOfStep } from './flow-port.ts'
 import { checkedLimit } from './limit-request.ts'
 import type { Operation, StepRequest } from './operation.ts'
 import { DEFAULTS, retryDelay } from './retry.ts'
-import { pauseAfter } from './rounds.ts'
+import { delayAfter } from './rounds.ts'
 import { type Running, running } from './running.ts'
 
 /** What an attempt reports. The loop journals it, except for rounds; only the first two settle the step. */
@@ -188,7 +188,7 @@ export class StepAttempt implements StepTools, CheckTools {
     const { rhythm } = this.request
     // A check that has been asked to stop has no next round.
     if (rhythm && !value)
-      return this.cancelled ? this.fail(this.abortedWith) : this.goRound(pauseAfter(rhythm, this.round))
+      return this.cancelled ? this.fail(this.abortedWith) : this.goRound(delayAfter(rhythm, this.round))
     const report: EventOf<'step.completed'> = { type: 'step.completed', id: this.operation.id }
     try {
       const result = encode(value, `the result of step '${this.operation.id}'`)

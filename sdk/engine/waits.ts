@@ -57,6 +57,10 @@ export class Waits {
         return this.children.open(operation, request)
       case 'task':
         return void this.tasks.open(operation, request)
+      case 'step':
+        throw new Error(`step '${operation.id}' is no wait; Steps prepares it`)
+      default:
+        return request satisfies never
     }
   }
 

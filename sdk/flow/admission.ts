@@ -11,12 +11,15 @@ import type { LimiterId } from './limiter/limiter.ts'
 import { fairnessKeyOf, type Grant, PRIORITY_MS } from './limiter/queue.ts'
 import { isSingleton, type OnConflict } from './options.ts'
 
-/** What a run has to pass before it starts, one after the other. */
+/**
+ * The limiters that a run has to pass before it starts, one after the other. It is stored with the run, under names that
+ * are older than the words used elsewhere: `gates` are the limiters, `gathering` and `gathered` its coalesced starts.
+ */
 export interface Admission {
   gates: LimiterToPass[]
   /** Its place in their queues. */
   order: number
-  /** What becomes of those of its key that are there already. */
+  /** What becomes of runs of its key that are there already. */
   onConflict?: OnConflict
   /** Other starts may become the same run until it begins. */
   gathering?: CoalescedStarts
@@ -29,7 +32,7 @@ export interface LimiterToPass extends LimiterId {
   lane?: string
   /** It has slots. The run releases its slot at its end. */
   holds?: true
-  /** Of a pause: in which round of it. */
+  /** Of a pause: how often it was paused again while it was resumed. */
   round?: number
   /** Once it has passed: since when, and in which slot. */
   grant?: Grant
@@ -42,7 +45,7 @@ export const hasLimiterToPass = ({ admission, passed = 0 }: { admission?: Admiss
 /** An admission, and the numbers of its limits in the code of the program that requests it. */
 export type NewAdmission = Admission & { specs: Record<string, LimitSpec> }
 
-/** What a function of the workflow's options makes of an input. It is the input's fault if it makes nothing. */
+/** What a function of the workflow's options makes of an input. If it throws, the input is invalid. */
 export async function made<T>(
   workflow: AnyWorkflow,
   what: string,
@@ -97,7 +100,7 @@ async function admissionOf(workflow: AnyWorkflow, accepted: Accepted, now: numbe
   let lane: string | undefined
   for (const { name, spec, key: keyOf } of limits) {
     const key = keyOf && (await keyFor(workflow, `the key of '${name}'`, keyOf, accepted))
-    // Whose turn it is goes by tenant, not by the one thing that there may be one of.
+    // Keys that share a limit are fairness keys. The key of a singleton is not.
     if (spec.rate === undefined && !isSingleton(name)) lane ??= key
     const needsFairnessKey = key === undefined && lane !== undefined
     gates.push({

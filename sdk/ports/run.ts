@@ -129,7 +129,7 @@ export interface NewRun {
   trace?: string
   /** What it has to pass before it starts. */
   admission?: NewAdmission
-  /** Said by the rules, of a run that has to wait for its turn, and how far it has got. */
+  /** Set by the rules, of a run that has to queue, and how many limiters it has passed. */
   status?: 'queued'
   passed?: number
   /** A run made by `rerun` begins with the journal of the run it repeats. */

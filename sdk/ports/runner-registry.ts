@@ -9,9 +9,9 @@ export interface RunnerRegistry {
    * Frees what dead processes left behind. `onHint` is called when there may be something to do; with what and when,
    * where that is known.
    */
-  enter(owner: string, onHint: (hint?: Hint) => void): Promise<void>
+  register(owner: string, onHint: (hint?: Hint) => void): Promise<void>
   /** `handBack`: the runs it still holds are free for others. */
-  leave(owner: string, handBack: boolean): Promise<void>
+  unregister(owner: string, handBack: boolean): Promise<void>
   /** What the store has to be looked at for, and when. */
   agenda(now: number): Agenda
   stuckRuns(): Pick<RunRecord, 'id' | 'workflow' | 'version'>[]

@@ -33,7 +33,7 @@ export function* insert(storage: Storage, run: NewRun): Procedure<Inserted> {
   // The first caller may have died before the run was in the queue.
   if (there)
     return { inserted: false, run: there, wakes: there.status === 'queued' ? yield* queueAgain(storage, there) : [] }
-  // Its turn comes when its time has, and all of its input; its limits are known by then.
+  // It is admitted when its time has come and its input is complete. Its limits must be on record by then.
   if (run.wakeAt > storage.now() || admission.gathering) {
     for (const [limit, spec] of Object.entries(admission.specs)) yield* noteLimit(storage, { limit }, spec)
     return yield* insertPlain(storage, run)

@@ -15,7 +15,7 @@ export const ABANDONED = { leaseUntil: undefined, owner: undefined }
 /** The fields of a run that its holder has released. */
 export const FREE = { ...ABANDONED, claims: undefined, spared: undefined }
 /** Released cleanly, but effects of the holder that died before are still pending: the next holder sends them. */
-export const leftUndone = ({ spared = 0 }: StoredRun): RunFields => ({ ...ABANDONED, spared: spared + 1 })
+export const withEffectsPending = ({ spared = 0 }: StoredRun): RunFields => ({ ...ABANDONED, spared: spared + 1 })
 
 /** One change and no look beforehand: most claims succeed. */
 function claiming(lease: Lease, now: number): Change {

@@ -3,7 +3,7 @@ import { END_STATUS, outcomeOf } from '../engine/ending.ts'
 import type { Commit, CommitResult } from '../ports/commit.ts'
 import type { Wake } from '../ports/world.ts'
 import { releaseRun } from './admit.ts'
-import { ABANDONED, FREE, leftUndone } from './claim.ts'
+import { ABANDONED, FREE, withEffectsPending } from './claim.ts'
 import { forgetStarts } from './forget-starts.ts'
 import { joinNext, lookForRoomOf } from './limiters/queueing.ts'
 import { type AheadOf, lookAheadOf, type Sent, sendOutgoing } from './outgoing.ts'
@@ -131,7 +131,7 @@ function afterCommit(
       const at = next.wakeAt ?? now
       // A claim without progress stays counted, as one of a dead runner does: otherwise runners that release a run
       // again and again would never be stopped.
-      const free = next.noProgress ? ABANDONED : next.effectsPending ? leftUndone(run) : FREE
+      const free = next.noProgress ? ABANDONED : next.effectsPending ? withEffectsPending(run) : FREE
       return {
         change: change({ ...free, status: 'pending', wakeAt: at, waitingFor: next.waitingFor }),
         wakes: wakeAt(at),
@@ -143,7 +143,7 @@ function afterCommit(
     }
     case 'queue': {
       const { admission, passed = 0, waitingFor } = next
-      const free = next.effectsPending ? leftUndone(run) : FREE
+      const free = next.effectsPending ? withEffectsPending(run) : FREE
       return {
         change: change({
           ...free,
@@ -180,7 +180,7 @@ function afterCommit(
       return {
         change: change({
           ...parked(next.error, now),
-          ...(next.effectsPending ? leftUndone(run) : FREE),
+          ...(next.effectsPending ? withEffectsPending(run) : FREE),
           ...outside(run),
         }),
         wakes: [],

@@ -34,8 +34,8 @@ const LIMITERS = 100
 /**
  * A run that could not be taken further is left alone, longer each time. After so many times in a row it is parked.
  */
-const FIRST_REST_MS = 500
-const LONGEST_REST_MS = 30_000
+const FIRST_BACKOFF_MS = 500
+const LONGEST_BACKOFF_MS = 30_000
 const MOST_FAILURES = 6
 /** How long a run is left to others that this runner's code does not know. */
 const LEFT_TO_OTHERS_MS = 15_000
@@ -55,7 +55,7 @@ export class Runner {
   private readonly active = new Map<string, Promise<void>>()
   private readonly ready = new Set<string>()
   /** Runs that are due and not to be taken before their time. */
-  private readonly resting = new Map<string, number>()
+  private readonly backingOff = new Map<string, number>()
   private readonly failures = new Map<string, number>()
   private readonly log: RunnersLog
   private timer: { at: number; cancel: () => void } | undefined
@@ -79,7 +79,7 @@ export class Runner {
   async start(): Promise<void> {
     const { runnerRegistry } = this.world
     this.isRunning = true
-    await runnerRegistry.enter(this.owner, (hint) => (hint ? this.heard(hint) : this.lookAgain()))
+    await runnerRegistry.register(this.owner, (hint) => (hint ? this.heard(hint) : this.lookAgain()))
     // A new process is a new deployment: what was stuck gets another chance with the code of today, if it is of today.
     for (const { id, workflow, version } of runnerRegistry.stuckRuns())
       if (await this.knows(workflow, version)) await this.world.store.revive(id)
@@ -93,7 +93,7 @@ export class Runner {
     const grace = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
     await Promise.race([Promise.allSettled(this.active.values()), grace])
     this.log.close()
-    await this.world.runnerRegistry.leave(this.owner, this.active.size > 0)
+    await this.world.runnerRegistry.unregister(this.owner, this.active.size > 0)
   }
 
   /** Nothing is under way and nothing is due. */
@@ -123,7 +123,7 @@ export class Runner {
       // The loop that has it is about to release it: it is taken as soon as that is over.
       if (this.active.has(runId)) continue
       this.ready.delete(runId)
-      if (!this.rests(runId)) this.take(runId)
+      if (!this.isBackingOff(runId)) this.take(runId)
     }
     if (this.moreInStore && this.active.size < this.concurrency) void this.refill()
   }
@@ -135,11 +135,11 @@ export class Runner {
     const now = this.world.clock.now()
     // Runs that were taken a moment ago may still look due, so they must not fill the page; nor must those that are
     // left alone for a while.
-    const limit = BATCH + this.active.size + this.resting.size
+    const limit = BATCH + this.active.size + this.backingOff.size
     try {
       const { store, runnerRegistry } = this.world
       const found = await store.overdue(now, limit)
-      const due = found.filter(({ runId }) => !this.active.has(runId) && !this.rests(runId))
+      const due = found.filter(({ runId }) => !this.active.has(runId) && !this.isBackingOff(runId))
       if (!this.isRunning) return
       for (const { runId } of due) this.ready.add(runId)
       if (found.length === limit && due.length > 0) this.moreInStore = true
@@ -152,9 +152,9 @@ export class Runner {
       if (Number.isFinite(next)) this.armTimer(next)
     } catch (error) {
       this.log.failed(undefined, error)
-      this.armTimer(now + FIRST_REST_MS)
+      this.armTimer(now + FIRST_BACKOFF_MS)
     } finally {
-      // Not a turn earlier: until what was found is in `ready`, this runner is not idle.
+      // Not earlier: until what was found is in `ready`, this runner is not idle.
       this.isLooking = false
     }
     if (this.ready.size > 0) this.fill()
@@ -179,7 +179,7 @@ export class Runner {
     })
       .then(
         ({ status }) => {
-          if (status === 'unknown') this.rest(runId, LEFT_TO_OTHERS_MS)
+          if (status === 'unknown') this.backOff(runId, LEFT_TO_OTHERS_MS)
           else if (status !== 'skipped') this.failures.delete(runId)
         },
         (error: unknown) => this.couldNotTake(runId, error),
@@ -197,7 +197,7 @@ export class Runner {
     this.log.failed(runId, error)
     const times = (this.failures.get(runId) ?? 0) + 1
     this.failures.set(runId, times)
-    this.rest(runId, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1)))
+    this.backOff(runId, Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (times - 1)))
     // The store's own trouble says nothing about the run.
     if (times < MOST_FAILURES || isOfTheStore(error)) return
     try {
@@ -211,17 +211,17 @@ export class Runner {
     }
   }
 
-  private rest(runId: string, ms: number): void {
+  private backOff(runId: string, ms: number): void {
     const until = this.world.clock.now() + ms
-    this.resting.set(runId, until)
+    this.backingOff.set(runId, until)
     this.armTimer(until)
   }
 
-  private rests(runId: string): boolean {
-    const until = this.resting.get(runId)
+  private isBackingOff(runId: string): boolean {
+    const until = this.backingOff.get(runId)
     if (until === undefined) return false
     if (until > this.world.clock.now()) return true
-    this.resting.delete(runId)
+    this.backingOff.delete(runId)
     return false
   }
 
@@ -232,9 +232,9 @@ export class Runner {
       this.timer = undefined
       const now = this.world.clock.now()
       // Also one that was parked meanwhile, and will never be asked for again.
-      for (const [runId, until] of this.resting) if (until <= now) this.resting.delete(runId)
+      for (const [runId, until] of this.backingOff) if (until <= now) this.backingOff.delete(runId)
       // Other runs may be left alone for longer; `refill` knows only of what is in the store.
-      const next = Math.min(...this.resting.values())
+      const next = Math.min(...this.backingOff.values())
       this.lookAgain()
       if (Number.isFinite(next)) this.armTimer(next)
     })

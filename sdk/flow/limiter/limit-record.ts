@@ -26,7 +26,7 @@ export interface LimitRecord {
   since?: number
   ends?: true
   serial?: string
-  /** Of a pause that was paused again while it was resumed: runs that it let through before stop again. */
+  /** Of a pause that was paused again while it was resumed: runs that it released before stop again. */
   round?: number
 }
 

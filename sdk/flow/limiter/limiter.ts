@@ -23,7 +23,10 @@ export const limiterOf = ({ limit, key }: { limit: string; key?: string | undefi
 export const isSameLimiter = (a: LimiterId | undefined, b: LimiterId): boolean =>
   a?.limit === b.limit && a.key === b.key
 
-/** A limiter's state. What it decides is worked out in `rate.ts`, of this and the time alone. */
+/**
+ * A limiter's state. What it decides is worked out in `rate.ts`, of this and the time alone. Its fields are stored under
+ * these names, some of which are older than the words used elsewhere: `promised`, `restUntil`, `lane`.
+ */
 export interface LimiterState {
   /** How much of the rate was taken, by pieces of time, in their order: when the piece ends, and how much. */
   used?: Used[]

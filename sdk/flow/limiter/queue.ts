@@ -13,7 +13,10 @@ export interface QueueEntry {
   cost: number
   /** It takes a slot. */
   holds: boolean
-  /** Requests of one fairness key are served in their order, and keys in turn. */
+  /**
+   * Its fairness key: requests of one are served in their order, and keys take turns. The field is stored, in slots and
+   * admissions too, under a name that is older than the word.
+   */
   lane: string
   /** When it came, moved forward by its priority. */
   order: number
@@ -91,9 +94,9 @@ export function readEntry(value: Json): QueueEntry {
  * `entryKey`.
  */
 export function inOrderOfService(entries: readonly QueueEntry[], served: string | undefined): QueueEntry[] {
-  const lanes = [...Map.groupBy(entries, ({ lane }) => lane).values()]
-  const first = served === undefined ? -1 : lanes.findIndex(([entry]) => entry!.lane > served)
-  const inTurn = first < 0 ? lanes : [...lanes.slice(first), ...lanes.slice(0, first)]
-  const rounds = Math.max(0, ...lanes.map(({ length }) => length))
-  return Array.from({ length: rounds }, (_, round) => inTurn.flatMap((lane) => lane.slice(round, round + 1))).flat()
+  const byKey = [...Map.groupBy(entries, ({ lane }) => lane).values()]
+  const first = served === undefined ? -1 : byKey.findIndex(([entry]) => entry!.lane > served)
+  const inOrder = first < 0 ? byKey : [...byKey.slice(first), ...byKey.slice(0, first)]
+  const most = Math.max(0, ...byKey.map(({ length }) => length))
+  return Array.from({ length: most }, (_, nth) => inOrder.flatMap((ofKey) => ofKey.slice(nth, nth + 1))).flat()
 }

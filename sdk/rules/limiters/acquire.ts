@@ -66,7 +66,7 @@ export function* acquireNow(
     }
     const now = storage.now()
     last = now - askedAt < STOOD_STILL_MS ? seen : undefined
-    const isFree = !first && roomFor(limit.spec, cooling(seen.state, limit.restUntil), entry.cost, now) <= now
+    const isFree = !first && roomFor(limit.spec, cooling(seen.state, limit.cooldownUntil), entry.cost, now) <= now
     if (isFree && limit.spec.concurrency !== undefined) got ??= yield* takeFree(storage, id, limit, entry)
     if (!isFree || (limit.spec.concurrency !== undefined && !got)) break
     const slot = got && { slot: got.slot.index }
@@ -170,7 +170,7 @@ export function* renewRate(
       unused === undefined
         ? seen.state
         : givenBack(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
-    const at = roomFor(limit.spec, cooling(before, limit.restUntil), entry.cost, now)
+    const at = roomFor(limit.spec, cooling(before, limit.cooldownUntil), entry.cost, now)
     const hasRoom = !limit.isPaused && at <= Math.max(now, latest)
     const next = hasRoom ? taken(limit.spec, before, entry, at, now) : before
     if (next !== seen.state && !(yield* writeState(storage, id, next, seen.found))) continue

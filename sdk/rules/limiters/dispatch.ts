@@ -17,7 +17,7 @@ import { moveHolders, readState, type Seen, writeState } from './state.ts'
  * Grants as much as there is room for, in the order of the queue. No process watches a queue: a process dispatches
  * when it joins one, releases a slot or changes the limit. No request is overlooked: a request is in the queue
  * before its owner looks for a free slot, and a slot is free before its former holder looks at the queue, so one of
- * the two sees the other. What a crash leaves undone, the next check of the limiter does (I10, `repair.ts`).
+ * the two sees the other. What a crash leaves unfinished, the next check of the limiter does (I10, `repair.ts`).
  */
 
 /** Starts that one write of the rate's window reserves at most. */
@@ -160,7 +160,7 @@ function mayReserve(
 ): boolean {
   const now = storage.now()
   return (
-    roomFor(limit.spec, cooling(state, limit.restUntil), entry.cost, now) <= now + AHEAD_MS ||
+    roomFor(limit.spec, cooling(state, limit.cooldownUntil), entry.cost, now) <= now + AHEAD_MS ||
     !isReserved(state, now, begun)
   )
 }
@@ -175,7 +175,7 @@ function* grantWith(
   slot: Slot,
 ): Procedure<Granting> {
   const now = storage.now()
-  const state = cooling(seen.state, limit.restUntil)
+  const state = cooling(seen.state, limit.cooldownUntil)
   const at = roomFor(limit.spec, state, queued.entry.cost, now)
   if (limit.spec.rate !== undefined || at > now) {
     const next = taken(limit.spec, seen.state, queued.entry, at, now)
@@ -229,7 +229,7 @@ interface Start {
 
 function plan(
   storage: Storage,
-  { spec, restUntil }: InForce,
+  { spec, cooldownUntil }: InForce,
   before: LimiterState,
   queue: readonly Queued[],
   { begun }: Into,
@@ -238,7 +238,7 @@ function plan(
   const starts: Start[] = []
   let state = before
   for (const queued of queue) {
-    const at = roomFor(spec, cooling(state, restUntil), queued.entry.cost, now)
+    const at = roomFor(spec, cooling(state, cooldownUntil), queued.entry.cost, now)
     if (at > now + AHEAD_MS && isReserved(state, now, begun)) break
     if (spec.rate !== undefined || at > now) state = taken(spec, state, queued.entry, at, now)
     if (queued.entry.lane !== '') state = { ...state, lane: queued.entry.lane }

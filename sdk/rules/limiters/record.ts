@@ -20,9 +20,10 @@ export interface InForce {
   isPaused: boolean
   /** Of a pause: the version of its record, which is deleted once the queue is empty. */
   ends?: number
-  /** Of a pause: runs are let through in this round of it. */
+  /** Of a pause: how often it was paused again while it was resumed. */
   round?: number
-  restUntil?: number
+  /** The cooldown of all keys. */
+  cooldownUntil?: number
   /** Slots up to this number may be held. */
   widest: number
   /** The record cannot be read: nothing is granted. Says what is wrong. */
@@ -72,6 +73,6 @@ function inForce(limit: string, found: Document | undefined): InForce {
     ...(found?.unreadable && { unreadable: inWords(recordsOf(limit), found) }),
     ...(found && record!.ends && { ends: found.version }),
     ...(record?.round !== undefined && { round: record.round }),
-    ...(record?.restUntil !== undefined && { restUntil: record.restUntil }),
+    ...(record?.restUntil !== undefined && { cooldownUntil: record.restUntil }),
   }
 }

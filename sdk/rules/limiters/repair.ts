@@ -30,7 +30,7 @@ import { free, hasSurplus, isHeld, readSlots, writeSlot } from './slots.ts'
 import { checkBy, moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /**
- * I10. Checks a limiter that is due: everything that a process may have left undone is done here. Then the limiter
+ * I10. Checks a limiter that is due: everything that a process may have left unfinished is done here. Then the limiter
  * is due again, sooner while requests wait. Slots and entries whose owners are gone go to other requests, owners
  * that may not know of a grant are notified again, hand-overs are completed, and the queue is dispatched.
  */

@@ -38,7 +38,7 @@ export class SqliteRunnerRegistry implements RunnerRegistry {
     this.parts = parts
   }
 
-  async enter(owner: string, onHint: (hint?: Hint) => void): Promise<void> {
+  async register(owner: string, onHint: (hint?: Hint) => void): Promise<void> {
     const { path, db, changes } = this.parts
     this.onHint = onHint
     if (db.isInMemory) return
@@ -49,7 +49,7 @@ export class SqliteRunnerRegistry implements RunnerRegistry {
     await this.purge()
   }
 
-  async leave(owner: string, handBack: boolean): Promise<void> {
+  async unregister(owner: string, handBack: boolean): Promise<void> {
     this.onHint = undefined
     clearInterval(this.housekeeping)
     this.stopListening?.()
