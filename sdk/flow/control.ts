@@ -4,7 +4,7 @@ import type { RunOutcome } from '../engine/closing.ts'
 import type { FlowControl, KnownPauses } from '../engine/flow-port.ts'
 import type { Visit } from '../engine/visit.ts'
 import { findWorkflow } from '../engine/workflow-code.ts'
-import type { Message } from '../ports/run.ts'
+import type { Message, RunRecord } from '../ports/run.ts'
 import type { World } from '../ports/world.ts'
 import type { WorkflowSource } from '../workflow.ts'
 import { admissionFor, hasLimiterToPass, type LimiterToPass } from './admission.ts'
@@ -12,6 +12,7 @@ import { acceptBatch, soleStart } from './coalescing/coalescing.ts'
 import { collectStarts } from './coalescing/collect-starts.ts'
 import { limiterOf, TRUSTED_MS } from './limiter/limiter.ts'
 import { isPause } from './limiter/pause-scope.ts'
+import { AHEAD_MS } from './limiter/rate.ts'
 import { releasesOfRun } from './limiter/releases.ts'
 import { pausesOf, withLimiterToPass } from './pauses.ts'
 import { latestStart, StepPermits } from './step-permits.ts'
@@ -46,10 +47,31 @@ async function admit(visit: Visit, workflows: WorkflowSource): Promise<RunOutcom
   if (hasLimiterToPass(run) && !isToStop(visit)) return closing.queue(run.waitingFor)
   const pause = pauseOf(visit)
   if (pause) return closing.queue(run.waitingFor, withLimiterToPass(run, pause, !visit.journal.isEmpty))
+  const startsAt = latestGrant(run)
+  if (startsAt > visit.world.clock.now() && visit.journal.isEmpty && !isToStop(visit)) {
+    const outcome = await waitForGrant(visit, startsAt)
+    if (outcome) return outcome
+  }
   // Last: what it takes of a rate is for now.
   const lost = run.admission && !isToStop(visit) ? await lostPermit(visit) : undefined
   if (lost !== undefined) return requeue(visit, lost)
   if (run.admission) dispatchNext(visit)
+  return undefined
+}
+
+const latestGrant = ({ admission }: RunRecord): number =>
+  Math.max(0, ...(admission?.gates.map(({ grant }) => grant?.at ?? 0) ?? []))
+
+/**
+ * The run is visited before the time that a rate has granted it for: its runner waits for a moment that is near, and
+ * otherwise releases the run until then.
+ */
+async function waitForGrant({ buffer, world, waker }: Visit, at: number): Promise<RunOutcome | undefined> {
+  if (at - world.clock.now() > AHEAD_MS) {
+    const result = await buffer.commit({ kind: 'release', wakeAt: at })
+    return { status: result.ok ? 'released' : 'superseded' }
+  }
+  while (at > world.clock.now()) await waker.sleep(at)
   return undefined
 }
 

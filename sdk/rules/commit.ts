@@ -5,7 +5,7 @@ import type { Wake } from '../ports/world.ts'
 import { releaseRun } from './admit.ts'
 import { ABANDONED, FREE, withEffectsPending } from './claim.ts'
 import { forgetStarts } from './forget-starts.ts'
-import { joinNext, lookForRoomOf } from './limiters/queueing.ts'
+import { joinNext, leaveEarlierEntries, lookForRoomOf } from './limiters/queueing.ts'
 import { type AheadOf, lookAheadOf, type Sent, sendOutgoing } from './outgoing.ts'
 import { ask, type Procedure, together } from './procedure.ts'
 import type { Change, RunFields, Storage, StoredRun } from './storage.ts'
@@ -40,8 +40,10 @@ export function* commit(storage: Storage, said: Commit): Procedure<CommitResult>
     if (kind === 'end') yield* forgetStarts(storage, run, 'payloads')
     if (kind === 'keep' || kind === 'collected')
       return withPermits({ ok: true, suspended: false, stimulus: updated.run.stimulus, wakes: sent }, permits)
-    if (kind === 'queue')
+    if (kind === 'queue') {
+      yield* leaveEarlierEntries(storage, updated.run)
       return { ok: true, suspended: true, wakes: [...sent, ...(yield* lookForRoomOf(storage, updated.run, joinedAt))] }
+    }
     if (kind === 'park') return { ok: true, suspended: true, wakes: [...sent, ...(yield* releaseRun(storage, run))] }
     return { ok: true, suspended: true, wakes: [...sent, ...next.wakes] }
   }

@@ -26,6 +26,8 @@ export interface StoredRun {
   /** How many of them are known not to have died. */
   readonly spared?: number | undefined
   readonly wakeAt?: number | undefined
+  /** Its `wakeAt` is for upkeep only: nothing is due for the run then. */
+  readonly isUpkeep?: true
   readonly leaseUntil?: number | undefined
   readonly createdAt: number
   readonly endedAt?: number | undefined

@@ -164,8 +164,8 @@ describe('a reservation', () => {
     const [big, { state: busy }] = [{ rate: 10, perMs: MINUTE }, startsOf({ rate: 10, perMs: MINUTE }, [6])]
     const later = roomFor(big, busy, 8, START)
     const reserved = taken(big, busy, request(8, 'late'), later, START)
-    const revoked = withoutReservation(big, reserved, true)
-    expect(revoked).toEqual({ used: busy.used })
+    const revoked = withoutReservation(big, reserved, true, START)
+    expect(revoked).toEqual({ used: busy.used, lastAt: START })
     expect(roomFor(big, revoked, 4, START)).toBe(START)
     expect(isReserved(revoked, START)).toBe(false)
   })
@@ -173,20 +173,20 @@ describe('a reservation', () => {
   it('that has begun, or whose owner is gone, keeps its part: something may have begun', () => {
     const reserved = taken(spec, full, request(), at, START)
     const { lastAt: _, promised: __, ...kept } = reserved
-    expect(withoutReservation(spec, reserved, false)).toEqual(kept)
+    expect(withoutReservation(spec, reserved, false, START)).toEqual({ ...kept, lastAt: START })
   })
 
   it('beside others of the same piece gives back its own part alone', () => {
     const one = taken(spec, full, request(1, 'first'), at, START)
     const two = taken(spec, one, request(1, 'second'), at, START)
-    expect(withoutReservation(spec, two, true).used).toEqual(one.used)
+    expect(withoutReservation(spec, two, true, START).used).toEqual(one.used)
   })
 
   it('behind a cooldown needs no rate', () => {
     const slots = { concurrency: 1 }
     const reserved = taken(slots, { restUntil: START + 9 }, request(), START + 9, START)
     expect(reserved).toEqual({ restUntil: START + 9, promised: { to: 'run', at: START + 9, order: 1 } })
-    expect(withoutReservation(slots, reserved, true)).toEqual({ restUntil: START + 9 })
+    expect(withoutReservation(slots, reserved, true, START)).toEqual({ restUntil: START + 9 })
   })
 })
 

@@ -25,6 +25,9 @@ const SHORT_PERIOD_MS = 5_000
  */
 export const AHEAD_MS = 1_000
 
+/** A start may be returned twice, by its runner and by one that recovers it: so many are remembered. */
+const MOST_RETURNED = 20
+
 const pieceMs = ({ perMs }: LimitSpec): number => perMs! / PIECES
 
 /**
@@ -51,6 +54,8 @@ export function roomFor(spec: LimitSpec, state: LimiterState, cost: number, now:
   // What costs more than there ever is waits for all of it.
   const needed = Math.min(cost, spec.rate)
   const pieces = inForce(state, spec, from)
+  const hasLater = pieces.length > 0 && pieces.at(-1)![0] > pieceOf(spec, from)
+  if (hasLater) return roomBefore(spec, pieces, needed, from)
   let used = pieces.reduce((sum, [, amount]) => sum + amount, 0)
   let at = from
   for (const [until, amount] of pieces) {
@@ -59,6 +64,21 @@ export function roomFor(spec: LimitSpec, state: LimiterState, cost: number, now:
     at = Math.max(at, freedAt(spec, until))
   }
   return at
+}
+
+/** Parts of the rate are taken for later times already: the rate has to hold at each of those, too. */
+function roomBefore(spec: LimitSpec, pieces: readonly Used[], needed: number, from: number): number {
+  const fits = (at: number): boolean => {
+    const own = pieceOf(spec, at)
+    const sumAt = (time: number, last: number) =>
+      pieces.reduce((sum, [until, n]) => (until <= last && freedAt(spec, until) > time ? sum + n : sum), needed)
+    if (sumAt(at, own) > spec.rate!) return false
+    return pieces.every(([until]) => {
+      const begins = until - Math.ceil(pieceMs(spec))
+      return until <= own || freedAt(spec, own) <= begins || sumAt(begins, until) <= spec.rate!
+    })
+  }
+  return [from, ...pieces.map(([until]) => freedAt(spec, until))].find((at) => at >= from && fits(at))!
 }
 
 /**
@@ -76,7 +96,7 @@ export function taken(
   if (at > now) next.promised = { to: holder, at, order, ...(cost !== 1 && { cost }) }
   if (spec.rate === undefined) return next
   next.used = withUsed(inForce(state, spec, Math.min(at, now)), pieceOf(spec, at), Math.min(cost, spec.rate))
-  next.lastAt = at
+  next.lastAt = Math.max(state.lastAt ?? 0, at)
   return next
 }
 
@@ -95,12 +115,27 @@ export function givenBack(
   now: number,
 ): LimiterState {
   if (spec.rate === undefined) return state
-  const returned = (state.returned ?? []).filter(([, time]) => time + 2 * spec.perMs! > now)
+  const returned = (state.returned ?? []).filter(([, time]) => time + 2 * spec.perMs! > now).slice(-MOST_RETURNED)
   if (returned.some(([who, time]) => who === holder && time === at)) return state
   const piece = pieceOf(spec, at)
   const there = state.used?.find(([until]) => until === piece)
   const used = there ? withUsed(state.used!, piece, -Math.min(cost, spec.rate, there[1])) : state.used
-  return { ...state, ...(used && { used }), returned: [...returned, [holder, at]] }
+  return { ...state, ...(used && { used }), ...lastBefore(state, at, now), returned: [...returned, [holder, at]] }
+}
+
+/** The latest start does not begin: what comes next need not wait for its time. */
+const lastBefore = ({ lastAt }: LimiterState, at: number, now: number): { lastAt?: number } =>
+  lastAt === at && at > now ? { lastAt: now } : {}
+
+/** The state without the reservation of this holder, and without what it has taken of the rate if it cannot have begun. */
+export function unreserved(
+  spec: LimitSpec,
+  { promised, ...rest }: LimiterState,
+  holder: string,
+  now: number,
+): LimiterState {
+  if (promised?.to !== holder) return promised ? { ...rest, promised } : rest
+  return promised.at > now ? givenBack(spec, rest, { holder, at: promised.at, cost: costOf(promised) }, now) : rest
 }
 
 /** A reservation is out whose owner will dispatch the next ones. `begun`: who has begun, and does it now. */
@@ -110,9 +145,11 @@ export const isReserved = ({ promised }: LimiterState, now: number, begun?: stri
 /** The limit's numbers have changed: what was reserved by the old ones is returned, if its owner waits again. */
 export function withoutReservation(
   spec: LimitSpec,
-  { lastAt: _, promised, ...state }: LimiterState,
+  { lastAt, promised, ...rest }: LimiterState,
   isWaitingAgain: boolean,
+  now: number,
 ): LimiterState {
+  const state = { ...rest, ...(lastAt !== undefined && { lastAt: Math.min(lastAt, now) }) }
   if (!promised || !isWaitingAgain || spec.rate === undefined || !state.used) return state
   return { ...state, used: withUsed(state.used, state.used.at(-1)![0], -Math.min(costOf(promised), spec.rate)) }
 }
@@ -126,8 +163,17 @@ export function unusedFrom(spec: LimitSpec, { lastAt, restUntil }: LimiterState,
 
 const freedAt = (spec: LimitSpec, until: number): number => until + Math.ceil(pieceMs(spec)) + spec.perMs!
 
-function inForce({ used = [] }: LimiterState, spec: LimitSpec, at: number): Used[] {
-  return used.filter(([until]) => freedAt(spec, until) > at)
+/** The pieces that count, in their order. One that was taken by a longer period ends with the latest start at last. */
+function inForce({ used = [], lastAt }: LimiterState, spec: LimitSpec, at: number): Used[] {
+  const latest = lastAt === undefined ? Number.POSITIVE_INFINITY : pieceOf(spec, lastAt)
+  const counted = used.filter(([until]) => freedAt(spec, Math.min(until, latest)) > at)
+  if (counted.length === 0 || counted.at(-1)![0] <= latest) return counted
+  const beyond = counted.filter(([until]) => until > latest).reduce((sum, [, amount]) => sum + amount, 0)
+  return withUsed(
+    counted.filter(([until]) => until <= latest),
+    latest,
+    beyond,
+  )
 }
 
 /** In their order, also where a piece that is yet to come is there already. */

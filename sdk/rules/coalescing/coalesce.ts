@@ -14,7 +14,7 @@ import {
 } from '../../flow/coalescing/coalescing.ts'
 import type { Wake } from '../../ports/world.ts'
 import { type Inserted, insert } from '../admit.ts'
-import { ask, type Procedure } from '../procedure.ts'
+import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
 import { answerLogged, answerRepeat, noteKey } from './repeats.ts'
 import { beginNow, closedSlot, endSeries, missingIn, startsOf, takesStarts } from './series.ts'
@@ -28,8 +28,6 @@ export interface Reserved extends Slot {
   /** The record of its idempotency key, where it has one; 0 for none. */
   keyVersion: number
   isNoted?: true
-  /** The last slot that its run was missing. */
-  isLastMissing?: true
   /** For the run before it. */
   wakes?: Wake[]
 }
@@ -67,7 +65,7 @@ export function* reserve(storage: Storage, start: NewStart): Procedure<Reserved 
       ...(there && { run: there }),
       keyVersion,
     }
-    if (!there && slot.slot === 1 && slot.first > 1) return yield* fillUpBefore(storage, collection, reserved)
+    if (!there && slot.slot === 1 && slot.first > 1) return yield* beginBefore(storage, reserved)
     if (!there || takesStarts(there, series)) return reserved
     // Its run was terminated or cancelled, or has begun: the next start begins another series.
     yield* endSeries(storage, collection, series)
@@ -76,9 +74,11 @@ export function* reserve(storage: Storage, start: NewStart): Procedure<Reserved 
 
 /**
  * The first start of the next run looks whether the run before it has begun, which the start that filled it sees to
- * unless its sender died. The sender of a slot that is empty for long has died too: this start takes the slot.
+ * unless its sender died. The sender of a slot that is empty for long has died too: this start closes the slot, so
+ * that the run begins. It does not take the slot itself: a sender that repeats its start must be able to tell that
+ * it is in no run.
  */
-function* fillUpBefore(storage: Storage, collection: string, reserved: Reserved): Procedure<Reserved> {
+function* beginBefore(storage: Storage, reserved: Reserved): Procedure<Reserved> {
   const { series, first } = reserved
   const before = slotOf(series, first - 1)
   const run = yield* ask(storage.find(before.runId))
@@ -88,14 +88,11 @@ function* fillUpBefore(storage: Storage, collection: string, reserved: Reserved)
   const own = { slot: startsOf(run)!.slot!, at: run.createdAt }
   const missing = missingIn(startsOf(run)!, [own, ...there], series.size!)
   const isAbandoned = missing.length > 0 && now - Math.max(...[own, ...there].map(({ at }) => at)) > SENDER_LIVES_MS
-  if (!isAbandoned) return { ...reserved, wakes: yield* beginNow(storage, run) }
-  // Its own slot is not needed. If other starts were counted meanwhile, their runner closes it.
-  yield* ask(storage.documents.endCount(collection, SERIES, series as unknown as Json, first))
-  const isLastMissing = missing.length === 1 ? { isLastMissing: true as const } : {}
-  return { ...reserved, ...before, slot: missing[0]!, isThere: true, run, ...isLastMissing }
+  if (isAbandoned) yield* together(missing.map((slot) => ask(storage.putMessage(run, closedSlot(slot, now)))))
+  return { ...reserved, wakes: yield* beginNow(storage, run) }
 }
 
-/** Senders fill their slots sooner, as a rule. One that does not finds its slot taken, and starts over. */
+/** Senders fill their slots sooner, as a rule. One that does not finds its slot closed, and starts over. */
 const SENDER_LIVES_MS = 4_000
 
 /**
@@ -177,7 +174,7 @@ function* join(
   }
   const put = yield* ask(storage.putMessage(run, mail))
   if (put !== 'new' && !(yield* isIn(storage, run, slot, sender))) return undefined
-  const wakes = yield* tell(storage, run, slot === series.size || to.isLastMissing === true)
+  const wakes = yield* tell(storage, run, slot === series.size)
   // Of a debounced run only the last start counts.
   if (series.size === undefined && slot > 1) yield* ask(storage.removeMessages(run, [slotId(slot - 1)]))
   return joined(wakes)

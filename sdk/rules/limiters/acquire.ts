@@ -13,7 +13,8 @@ import { findEntries, nextEntries, type Queued } from './entries.ts'
 import { validFor } from './grant.ts'
 import { entryOf, join, lookForRoom } from './queueing.ts'
 import { type InForce, limitOf, noteLimit } from './record.ts'
-import { free, passOn, readSlot, slotOf, type TakenSlot, takeFree } from './slots.ts'
+import { revoke } from './revoke.ts'
+import { free as freeSlot, passOn, readSlot, slotOf, type TakenSlot, takeFree } from './slots.ts'
 import { checkBy, moveHolders, readState, type Seen, writeState } from './state.ts'
 
 /** What a request got: a permit, from `at` on; or a place in the queue, and then its run is woken. */
@@ -83,7 +84,7 @@ export function* acquireNow(
     last = undefined
   }
   // Others come and go faster than this one can write: the queue serves many at a time.
-  if (got?.isNew) yield* free(storage, id, got.slot)
+  if (got?.isNew) yield* freeSlot(storage, id, got.slot)
   return last ? { seen: last } : {}
 }
 
@@ -162,7 +163,7 @@ export function* renewRate(
 ): Procedure<Omit<GrantedPermit, 'holder'> | undefined> {
   const run = yield* ask(storage.find(entry.run))
   if (run?.epoch !== epoch) return undefined
-  for (;;) {
+  for (let isRevoked = false; ; ) {
     const limit = yield* limitOf(storage, id)
     const seen = yield* readState(storage, id)
     const now = storage.now()
@@ -170,8 +171,17 @@ export function* renewRate(
       unused === undefined
         ? seen.state
         : givenBack(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
-    const at = roomFor(limit.spec, cooling(before, limit.cooldownUntil), entry.cost, now)
+    // It was granted before what is reserved for later, and need not come behind that.
+    const { lastAt: _, ...free } = before
+    const at = roomFor(limit.spec, cooling(free, limit.cooldownUntil), entry.cost, now)
     const hasRoom = !limit.isPaused && at <= Math.max(now, latest)
+    const { promised } = before
+    if (!hasRoom && !limit.isPaused && !isRevoked && promised && promised.at > now && promised.to !== entry.holder) {
+      isRevoked = true
+      // Its owner waits in the queue again, and is dispatched by the next start.
+      yield* revoke(storage, id)
+      continue
+    }
     const next = hasRoom ? taken(limit.spec, before, entry, at, now) : before
     if (next !== seen.state && !(yield* writeState(storage, id, next, seen.found))) continue
     return hasRoom ? { at, ...validFor(limit.spec, at) } : undefined

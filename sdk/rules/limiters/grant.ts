@@ -135,8 +135,8 @@ function* tellRun(
     if (!isLast) yield* joinNext(storage, { ...run, passed: before + 1 })
     // Paused again while it was in the queue, it has waited for that too.
     const limiter = { ...gates[before]!, grant: granted, ...(limit.round !== undefined && { round: limit.round }) }
-    // One that was cancelled is looked at earlier.
-    const wakeAt = Math.min(granted.at, run.wakeAt ?? granted.at)
+    // A run that was cancelled is woken earlier. The time of its upkeep is no reason to start it.
+    const wakeAt = Math.min(granted.at, run.isUpkeep ? granted.at : (run.wakeAt ?? granted.at))
     const set = {
       passed: before + 1,
       admission: { ...admission!, gates: gates.with(before, limiter) },
@@ -151,7 +151,7 @@ function* tellRun(
 }
 
 /** The run waits for this limiter, and has not left its queue since the entry was put there. */
-function waitsWith(storage: Storage, run: StoredRun, { nth = 0 }: QueueEntry, id: LimiterId): boolean {
+export function waitsWith(storage: Storage, run: StoredRun, { nth = 0 }: QueueEntry, id: LimiterId): boolean {
   const { status, admission, passed = 0, epoch } = run
   if (status !== 'queued' || !isSameLimiter(admission?.gates[passed], id)) return false
   // Where no other process writes between two calls, a rerun begins with an epoch of its own.

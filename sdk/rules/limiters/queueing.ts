@@ -5,7 +5,7 @@ import type { Wake } from '../../ports/world.ts'
 import { type Procedure, together } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
 import { type Dispatched, dispatch } from './dispatch.ts'
-import { nextEntries, putEntry, type Queued } from './entries.ts'
+import { entriesOfRun, nextEntries, putEntry, type Queued, removeEntry } from './entries.ts'
 import type { InForce } from './record.ts'
 import { checkBy, readState, type Seen } from './state.ts'
 
@@ -71,6 +71,15 @@ export function* lookForRoomOf(storage: Storage, run: StoredRun, joinedAt: numbe
   const limiter = nextLimiter(run)
   if (storage.now() - joinedAt >= BEING_MADE_MS / 2) yield* joinNext(storage, run)
   return limiter ? (yield* lookForRoom(storage, limiter, run.id)).wakes : []
+}
+
+/** A run that is queued once more has a new entry. The ones of before would take parts of a rate, and show it twice. */
+export function* leaveEarlierEntries(storage: Storage, run: StoredRun): Procedure<void> {
+  const limiter = nextLimiter(run)
+  if (!limiter) return
+  const own = entryOf(run, limiter)
+  const earlier = (yield* entriesOfRun(storage, limiter, own)).filter(({ entry }) => (entry.nth ?? 0) < (own.nth ?? 0))
+  yield* together(earlier.map(({ key }) => removeEntry(storage, limiter, key)))
 }
 
 /** Both, for a run that may not be in the queue although it says so. */

@@ -23,7 +23,7 @@ import { ask, type Procedure, together } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
 import { dispatch } from './dispatch.ts'
 import { type Queued, readQueue, removeEntry } from './entries.ts'
-import { grant, isOut } from './grant.ts'
+import { grant, isOut, waitsWith } from './grant.ts'
 import { queueUp } from './queueing.ts'
 import { type InForce, limitOf } from './record.ts'
 import { free, hasSurplus, isHeld, readSlots, writeSlot } from './slots.ts'
@@ -101,11 +101,14 @@ function* checkEntries(storage: Storage, id: LimiterId, queue: readonly Queued[]
     // A process that stood still may have queued requests that their run has released since. Each would be granted,
     // in vain.
     const wanted = isOverdue ? yield* wantedBy(storage, run) : undefined
-    const isOfUse = ({ entry: { holder, since = 0, grant: granted } }: Queued): boolean =>
-      // A run may be in the queue before it is made.
-      !run
-        ? storage.now() - since < BEING_MADE_MS
-        : !isOut(run) && granted !== 'withdrawn' && (!wanted || !isOfStep(holder) || wanted.has(holder))
+    const isOfUse = ({ entry }: Queued): boolean => {
+      const { holder, since = 0, grant: granted } = entry
+      // A run may be in the queue before it is created, and before its record says so.
+      const isYoung = storage.now() - since < BEING_MADE_MS
+      if (!run) return isYoung
+      if (isOut(run) || granted === 'withdrawn') return false
+      return isOfStep(holder) ? !wanted || wanted.has(holder) : isYoung || waitsWith(storage, run, entry, id)
+    }
     yield* together(entries.filter((each) => !isOfUse(each)).map(({ key }) => removeEntry(storage, id, key)))
     kept.push(...entries.filter(isOfUse))
     if (isOverdue) wakes.push(...(yield* wakeUp(storage, run)))

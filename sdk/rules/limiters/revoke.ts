@@ -21,24 +21,29 @@ export function* revokeAndDispatch(
   id: LimiterId,
   { endsCooldown }: { endsCooldown: boolean },
 ): Procedure<Dispatched> {
+  const wakes = yield* revoke(storage, id, endsCooldown)
+  const dispatched = yield* dispatch(storage, id)
+  return { ...dispatched, wakes: [...wakes, ...dispatched.wakes] }
+}
+
+/** Takes the reservation back: its owner waits in the queue again. */
+export function* revoke(storage: Storage, id: LimiterId, endsCooldown = false): Procedure<Wake[]> {
   const { spec } = yield* limitOf(storage, id)
   const wakes: Wake[] = []
   for (;;) {
     const { state, found } = yield* readState(storage, id)
     const { restUntil, ...rest } = state
     const { promised } = rest
-    if (!found || (!promised && !(endsCooldown && restUntil))) break
+    if (!found || (!promised && !(endsCooldown && restUntil))) return wakes
     const waiting =
       promised !== undefined && promised.at > storage.now() ? yield* queueAgain(storage, id, promised) : undefined
     const next = {
-      ...withoutReservation(spec, rest, waiting !== undefined),
+      ...withoutReservation(spec, rest, waiting !== undefined, storage.now()),
       ...(restUntil !== undefined && !endsCooldown && { restUntil }),
     }
     wakes.push(...(waiting ?? []))
-    if (yield* writeState(storage, id, next, found)) break
+    if (yield* writeState(storage, id, next, found)) return wakes
   }
-  const dispatched = yield* dispatch(storage, id)
-  return { ...dispatched, wakes: [...wakes, ...dispatched.wakes] }
 }
 
 /** The wakes of an owner that waits in the queue again; undefined if it has begun, or is gone. */

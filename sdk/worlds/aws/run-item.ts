@@ -110,6 +110,7 @@ export function toRun(item: RunItem): AwsRun {
     ...(item.spared !== undefined && { spared: item.spared }),
     createdAt,
     ...(wakeAt !== undefined && { wakeAt }),
+    ...(item.untimed && { isUpkeep: true as const }),
     ...(leaseUntil !== undefined && { leaseUntil }),
     ...(endedAt !== undefined && { endedAt }),
     ...(retentionMs !== undefined && { retentionMs }),
