@@ -14,7 +14,7 @@ import {
 } from '../../flow/coalescing/coalescing.ts'
 import type { Wake } from '../../ports/world.ts'
 import { type Inserted, insert } from '../admit.ts'
-import { ask, type Procedure, together } from '../procedure.ts'
+import { ask, type Procedure } from '../procedure.ts'
 import type { Storage, StoredRun } from '../storage.ts'
 import { answerLogged, answerRepeat, noteKey } from './repeats.ts'
 import { beginNow, closedSlot, endSeries, missingIn, startsOf, takesStarts } from './series.ts'
@@ -28,6 +28,8 @@ export interface Reserved extends Slot {
   /** The record of its idempotency key, where it has one; 0 for none. */
   keyVersion: number
   isNoted?: true
+  /** It takes the place of the last slot that its run was missing. */
+  isLastMissing?: true
   /** For the run before it. */
   wakes?: Wake[]
 }
@@ -65,7 +67,7 @@ export function* reserve(storage: Storage, start: NewStart): Procedure<Reserved 
       ...(there && { run: there }),
       keyVersion,
     }
-    if (!there && slot.slot === 1 && slot.first > 1) return yield* beginBefore(storage, reserved)
+    if (!there && slot.slot === 1 && slot.first > 1) return yield* fillUpBefore(storage, collection, reserved)
     if (!there || takesStarts(there, series)) return reserved
     // Its run was terminated or cancelled, or has begun: the next start begins another series.
     yield* endSeries(storage, collection, series)
@@ -74,11 +76,11 @@ export function* reserve(storage: Storage, start: NewStart): Procedure<Reserved 
 
 /**
  * The first start of the next run looks whether the run before it has begun, which the start that filled it sees to
- * unless its sender died. The sender of a slot that is empty for long has died too: this start closes the slot, so
- * that the run begins. It does not take the slot itself: a sender that repeats its start must be able to tell that
- * it is in no run.
+ * unless its sender died. The sender of a slot that is empty for long has died too: this start closes the slot and
+ * joins that run with a slot beyond its size. So a sender that repeats its start finds its own slot closed, and
+ * knows that its start is in no run.
  */
-function* beginBefore(storage: Storage, reserved: Reserved): Procedure<Reserved> {
+function* fillUpBefore(storage: Storage, collection: string, reserved: Reserved): Procedure<Reserved> {
   const { series, first } = reserved
   const before = slotOf(series, first - 1)
   const run = yield* ask(storage.find(before.runId))
@@ -86,10 +88,15 @@ function* beginBefore(storage: Storage, reserved: Reserved): Procedure<Reserved>
   if (!run || !takesStarts(run, series) || run.status !== 'pending' || run.wakeAt! <= now) return reserved
   const there = (yield* ask(storage.messages(run))).filter((each) => each.kind === 'start')
   const own = { slot: startsOf(run)!.slot!, at: run.createdAt }
-  const missing = missingIn(startsOf(run)!, [own, ...there], series.size!)
-  const isAbandoned = missing.length > 0 && now - Math.max(...[own, ...there].map(({ at }) => at)) > SENDER_LIVES_MS
-  if (isAbandoned) yield* together(missing.map((slot) => ask(storage.putMessage(run, closedSlot(slot, now)))))
-  return { ...reserved, wakes: yield* beginNow(storage, run) }
+  const [missing, ...others] = missingIn(startsOf(run)!, [own, ...there], series.size!)
+  const isAbandoned = missing !== undefined && now - Math.max(...[own, ...there].map(({ at }) => at)) > SENDER_LIVES_MS
+  if (!isAbandoned) return { ...reserved, wakes: yield* beginNow(storage, run) }
+  // Another start, or the run's runner, may close it too: one of them does.
+  if ((yield* ask(storage.putMessage(run, closedSlot(missing, now)))) !== 'new') return reserved
+  // Its own slot is not needed. If other starts were counted meanwhile, their runner closes it.
+  yield* ask(storage.documents.endCount(collection, SERIES, series as unknown as Json, first))
+  const slot = series.size! + missing
+  return { ...reserved, ...before, slot, isThere: true, run, ...(others.length === 0 && { isLastMissing: true }) }
 }
 
 /** Senders fill their slots sooner, as a rule. One that does not finds its slot closed, and starts over. */
@@ -174,7 +181,7 @@ function* join(
   }
   const put = yield* ask(storage.putMessage(run, mail))
   if (put !== 'new' && !(yield* isIn(storage, run, slot, sender))) return undefined
-  const wakes = yield* tell(storage, run, slot === series.size)
+  const wakes = yield* tell(storage, run, slot === series.size || to.isLastMissing === true)
   // Of a debounced run only the last start counts.
   if (series.size === undefined && slot > 1) yield* ask(storage.removeMessages(run, [slotId(slot - 1)]))
   return joined(wakes)
