@@ -149,8 +149,10 @@ export function withoutReservation(
   isWaitingAgain: boolean,
   now: number,
 ): LimiterState {
+  // An owner that does not wait again may begin at its time. Which start is the latest is not known then.
+  if (promised && !isWaitingAgain) return rest
   const state = { ...rest, ...(lastAt !== undefined && { lastAt: Math.min(lastAt, now) }) }
-  if (!promised || !isWaitingAgain || spec.rate === undefined || !state.used) return state
+  if (!promised || spec.rate === undefined || !state.used) return state
   return { ...state, used: withUsed(state.used, state.used.at(-1)![0], -Math.min(costOf(promised), spec.rate)) }
 }
 

@@ -1,8 +1,8 @@
 import type { LimitSpec } from '../../flow/limiter/limit.ts'
-import { CHECK_IDLE_EVERY_MS, type LimiterId, TRUSTED_MS } from '../../flow/limiter/limiter.ts'
+import { CHECK_IDLE_EVERY_MS, type LimiterId, type LimiterState, TRUSTED_MS } from '../../flow/limiter/limiter.ts'
 import { isPause } from '../../flow/limiter/pause-scope.ts'
 import type { Grant, QueueEntry } from '../../flow/limiter/queue.ts'
-import { cooling, givenBack, roomFor, taken } from '../../flow/limiter/rate.ts'
+import { cooling, givenBack, roomFor, taken, WAIT_HERE_MS } from '../../flow/limiter/rate.ts'
 import type { Slot } from '../../flow/limiter/slots.ts'
 import type { ConfirmedRun, GrantedPermit, PendingRequest, Standing } from '../../ports/permits.ts'
 import type { RunRecord } from '../../ports/run.ts'
@@ -175,8 +175,7 @@ export function* renewRate(
     const { lastAt: _, ...free } = before
     const at = roomFor(limit.spec, cooling(free, limit.cooldownUntil), entry.cost, now)
     const hasRoom = !limit.isPaused && at <= Math.max(now, latest)
-    const { promised } = before
-    if (!hasRoom && !limit.isPaused && !isRevoked && promised && promised.at > now && promised.to !== entry.holder) {
+    if (!hasRoom && !limit.isPaused && !isRevoked && mayRevoke(before, entry, now)) {
       isRevoked = true
       // Its owner waits in the queue again, and is dispatched by the next start.
       yield* revoke(storage, id)
