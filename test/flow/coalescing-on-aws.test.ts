@@ -197,3 +197,28 @@ test.each([
   },
   120_000,
 )
+
+test('a start whose sender died is counted anew when it is repeated, also after its batch has begun without it', async () => {
+  const bad: number[] = []
+  for (let n = 1; n <= 8; n++) {
+    const inputs: string[][] = []
+    const bill = workflow('bill', { batch: { size: 2, wait: '1h' } }, (ctx, all: string[]) =>
+      ctx.step('go', () => void inputs.push(all)),
+    )
+    const { open, take, wait, stop } = slowCloud([bill], `${n}`)
+    const client = open()
+    const { runId } = await client.start(bill, 'a', { idempotencyKey: 'a' })
+    void open((nth) => nth === n)
+      .start(bill, 'x', { idempotencyKey: 'x' })
+      .catch(() => {})
+    await wait(6_000)
+    const other = await client.start(bill, 'b', { idempotencyKey: 'b' })
+    await take(client, runId)
+    const again = await client.start(bill, 'x', { idempotencyKey: 'x' })
+    await wait(3_600_000)
+    for (const each of new Set([other.runId, again.runId])) await take(client, each)
+    if (inputs.flat().sort().join() !== 'a,b,x') bad.push(n)
+    stop()
+  }
+  expect(bad).toEqual([])
+})

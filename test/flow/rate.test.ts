@@ -7,6 +7,7 @@ import {
   isReserved,
   roomFor,
   taken,
+  unreserved,
   unusedFrom,
   validUntil,
   withoutReservation,
@@ -190,6 +191,37 @@ describe('a reservation', () => {
   })
 })
 
+describe('a reserved start that is cancelled', () => {
+  const spec = { rate: 10, perMs: MINUTE }
+
+  it('leaves the rate as it was, so that however many are cancelled the next one waits no longer', () => {
+    let { state } = startsOf(spec, [10])
+    const first = roomFor(spec, state, 1, START)
+    for (let i = 0; i < 100; i++) {
+      const reserved = taken(spec, state, request(1, `run-${i}`), roomFor(spec, state, 1, START), START)
+      state = unreserved(spec, reserved, `run-${i}`, START + 1_000)
+    }
+    expect(roomFor(spec, state, 1, START + 1_000)).toBe(first)
+  })
+
+  it('of another holder stays as it is', () => {
+    const reserved = taken(spec, startsOf(spec, [10]).state, request(), START + MINUTE, START)
+    expect(unreserved(spec, reserved, 'other', START)).toEqual(reserved)
+  })
+
+  it('keeps its part once it may have begun', () => {
+    const reserved = taken(spec, startsOf(spec, [10]).state, request(), START + 2 * MINUTE, START)
+    expect(unreserved(spec, reserved, 'run', START + 2 * MINUTE).used).toEqual(reserved.used)
+  })
+})
+
+it('a shorter period counts at once: what has begun by the longer one is forgotten after the shorter one', () => {
+  const { state } = startsOf({ rate: 5, perMs: 86_400_000 }, [5])
+  const from = roomFor({ rate: 5, perMs: 1_000 }, state, 5, START)
+  expect(from).toBeGreaterThan(START)
+  expect(from - START).toBeLessThan(1_100)
+})
+
 describe('a start that did not begin in time', () => {
   const spec = { rate: 10, perMs: MINUTE }
   const start = (at: number, cost = 1, holder = 'late') => ({ holder, at, cost })
@@ -222,6 +254,23 @@ describe('a start that did not begin in time', () => {
     const once = givenBack(spec, state, start(START), START + 3_000)
     const later = START + 3 * MINUTE
     expect(givenBack(spec, once, start(later, 1, 'other'), later).returned).toEqual([['other', later]])
+  })
+
+  it('begins in its own part again, also where another start is reserved for later', () => {
+    const { state } = startsOf(spec, [10])
+    const at = roomFor(spec, state, 1, START)
+    const reserved = taken(spec, state, request(1, 'next'), at, START)
+    const { lastAt: _, ...late } = givenBack(spec, reserved, start(START, 10), START + 3_000)
+    expect(roomFor(spec, late, 9, START + 3_000)).toBe(START + 3_000)
+    // All of it would be one too many at the time of the reservation.
+    expect(roomFor(spec, late, 10, START + 3_000)).toBeGreaterThan(at)
+  })
+
+  it('remembers a few of those that returned their part, however many were late', () => {
+    let { state } = startsOf({ rate: 1_000, perMs: 86_400_000 }, [1_000])
+    for (let i = 0; i < 500; i++)
+      state = givenBack({ rate: 1_000, perMs: 86_400_000 }, state, start(START, 1, `run-${i}`), START + 3_000)
+    expect(JSON.stringify(state).length).toBeLessThan(1_000)
   })
 
   it('has nothing to give back where there is no rate', () => {
