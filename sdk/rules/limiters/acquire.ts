@@ -187,6 +187,10 @@ export function* renewRate(
   }
 }
 
+/** A reservation of another request, for so much later that its owner hears of it before that. */
+const mayRevoke = ({ promised }: LimiterState, { holder }: QueueEntry, now: number): boolean =>
+  promised !== undefined && promised.to !== holder && promised.at > now + WAIT_HERE_MS
+
 /**
  * Makes sure that a run has the permits of the limiters that it passed, before it begins. What it lacks of a rate
  * it takes anew, until `latest`.
