@@ -40,7 +40,7 @@ test('a new run that waited out a pause longer than its timeout has its time', a
   expect(await run.result()).toBe('gone')
 })
 
-test('a delayed run that waits in line longer than its timeout has its time, as one without a delay has', async () => {
+test('a delayed run that is queued for longer than its timeout still has its full timeout, as one without a delay has', async () => {
   const w = workflow('w', { timeout: '1h', concurrency: { limit: 1 } }, async (ctx, ms: number) => ctx.sleep(ms))
   const env = await testEnv({ workflows: [w] })
   const all = []

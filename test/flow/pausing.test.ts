@@ -95,7 +95,7 @@ test('what is not paused cannot be resumed, and a rate has to be one', async () 
   await expect(env.client.resume({ all: true }, { perSecond: 0 })).rejects.toThrow('from 1 to 1,000 a second')
 })
 
-test('a workflow that nobody knows cannot be paused, and is told by the known names', async () => {
+test('an unknown workflow cannot be paused, and the error lists the known names', async () => {
   const env = await testEnv({ workflows: [nap] })
   await expect(env.client.pause({ workflow: 'nup' })).rejects.toThrow("no workflow is named 'nup'; known: nap")
 })

@@ -160,7 +160,7 @@ describe('a reservation', () => {
     expect(roomFor(spec, both, 1, START)).toBeGreaterThanOrEqual(at + MINUTE)
   })
 
-  it('that is revoked while its owner waits again gives its part back, and holds nobody up', () => {
+  it('that is revoked while its owner waits again returns its part, and delays no other start', () => {
     const [big, { state: busy }] = [{ rate: 10, perMs: MINUTE }, startsOf({ rate: 10, perMs: MINUTE }, [6])]
     const later = roomFor(big, busy, 8, START)
     const reserved = taken(big, busy, request(8, 'late'), later, START)
@@ -176,7 +176,7 @@ describe('a reservation', () => {
     expect(withoutReservation(spec, reserved, false)).toEqual(kept)
   })
 
-  it('beside others of the same piece gives back its own part alone', () => {
+  it('beside others of the same piece returns its own part alone', () => {
     const one = taken(spec, full, request(1, 'first'), at, START)
     const two = taken(spec, one, request(1, 'second'), at, START)
     expect(withoutReservation(spec, two, true).used).toEqual(one.used)
@@ -194,7 +194,7 @@ describe('a start that did not begin in time', () => {
   const spec = { rate: 10, perMs: MINUTE }
   const start = (at: number, cost = 1, holder = 'late') => ({ holder, at, cost })
 
-  it('gives its part back, for others or for itself', () => {
+  it('returns its part, for others or for itself', () => {
     const { state } = startsOf(spec, [4, 6])
     expect(roomFor(spec, state, 6, START + 3_000)).toBeGreaterThan(START + 3_000)
     const after = givenBack(spec, state, start(START, 6), START + 3_000)
@@ -202,7 +202,7 @@ describe('a start that did not begin in time', () => {
     expect(roomFor(spec, after, 7, START + 3_000)).toBeGreaterThan(START + 3_000)
   })
 
-  it('gives it back once, however often it says so', () => {
+  it('returns it once, however often it says so', () => {
     const { state } = startsOf(spec, [5, 5])
     const once = givenBack(spec, state, start(START, 5), START + 3_000)
     expect(givenBack(spec, once, start(START, 5), START + 4_000)).toBe(once)
@@ -210,7 +210,7 @@ describe('a start that did not begin in time', () => {
     expect(givenBack(spec, once, start(START, 5, 'other'), START + 4_000).used ?? []).toEqual([])
   })
 
-  it('gives back no more than is there, and leaves other times alone', () => {
+  it('returns no more than is there, and leaves other times alone', () => {
     const { state } = startsOf(spec, [3, 3], () => 20_000)
     const [first, second] = state.used!
     expect(givenBack(spec, state, start(START + 20_000, 50), START + 50_000).used).toEqual([second])
@@ -224,7 +224,7 @@ describe('a start that did not begin in time', () => {
     expect(givenBack(spec, once, start(later, 1, 'other'), later).returned).toEqual([['other', later]])
   })
 
-  it('has nothing to give back where there is no rate', () => {
+  it('has nothing to return where there is no rate', () => {
     const state = { restUntil: START }
     expect(givenBack({ concurrency: 1 }, state, start(START), START)).toBe(state)
   })
