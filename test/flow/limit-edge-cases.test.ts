@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test.each(['constructor', 'toString', 'valueOf'])(
   "a run with the id '%s' comes to its limit like others",
@@ -43,7 +44,7 @@ async function asked(n: number): Promise<{ requests: number; looks: number }> {
       'each',
       Array.from({ length: n }, (_, i) => i),
       (c) =>
-        c.step('go', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 1_000, resolve)), {
+        c.step('go', () => timePasses(env, 1_000), {
           limit: limit('o-map', { concurrency: 2 }),
         }),
       { concurrency: 1_000 },

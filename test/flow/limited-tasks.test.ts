@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test('a task that loses its race releases its limit', async () => {
   const gpu = limit('t-race', { concurrency: 1 })
@@ -52,7 +53,7 @@ test('the undoing of a cancelled task gets the slot that the task had', async ()
 test('a queued task whose run is cancelled holds no slot while the run cleans up, nor afterwards', async () => {
   const gpu = limit('t-line-cancel', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), {
+    ctx.step('hold', () => timePasses(env, 600_000), {
       limit: gpu,
     }),
   )

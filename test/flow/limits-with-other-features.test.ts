@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, schedule, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test('a paused limit grants nothing, not even to a run with a reserved start', async () => {
   const times: number[] = []
@@ -163,7 +164,7 @@ test('a queued task waits for the pause of its workflow, and for a limit that is
   env.worker('render', async () => {
     most = Math.max(most, ++inside)
     seen.push(inside)
-    await new Promise<void>((resolve) => env.clock.at(env.clock.now() + 10_000, resolve))
+    await timePasses(env, 10_000)
     inside--
     return 1
   })

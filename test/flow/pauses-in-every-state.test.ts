@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test('an at-most-once step whose retry is due during a pause is run after it', async () => {
   const ran: number[] = []
   const w = workflow('w', async (ctx) => {
     const [, paid] = await Promise.all([
-      ctx.step('long', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve))),
+      ctx.step('long', () => timePasses(env, 600_000)),
       ctx.step(
         'pay',
         ({ attempt }) => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, RetryableError, schedule, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test('runs with a later start time queue at their limits then', async () => {
   let inside = 0
@@ -61,7 +62,7 @@ test('a queued step whose run continues as new leaves the queue, and a renamed l
   const one = limit('lines-one', { concurrency: 1 })
   const other = limit('lines-other', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+    ctx.step('hold', () => timePasses(env, 60_000), {
       limit: one,
     }),
   )
@@ -91,7 +92,7 @@ test('a paused workflow holds no slot of a limit that other workflows use', asyn
   const shared = limit('lines-shared', { concurrency: 1 })
   const hold = (name: string) =>
     workflow(name, async (ctx) =>
-      ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+      ctx.step('hold', () => timePasses(env, 60_000), {
         limit: shared,
       }),
     )

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 /** Which steps run at once. */
 const watch = () => {
@@ -16,7 +17,7 @@ const watch = () => {
 test('a step of a failed run that is retried is queued at the limit', async () => {
   const one = limit('retry-step', { concurrency: 1 })
   const { seen, during } = watch()
-  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const later = (ms: number) => timePasses(env, ms)
   let broken = true
   const fails = workflow('fails', async (ctx) =>
     ctx.step(
@@ -53,7 +54,7 @@ test('a task of a failed run that is retried is queued at the limit', async () =
   env.worker('render', async () => {
     if (broken) throw new Error('no')
     most = Math.max(most, ++inside)
-    await new Promise<void>((resolve) => env.clock.at(env.clock.now() + 20_000, resolve))
+    await timePasses(env, 20_000)
     inside--
     return 1
   })
@@ -72,7 +73,7 @@ test('a task of a failed run that is retried is queued at the limit', async () =
 test('a step beside the one that failed is not granted twice when the run is retried', async () => {
   const one = limit('retry-beside', { concurrency: 1 })
   const { seen, during } = watch()
-  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const later = (ms: number) => timePasses(env, ms)
   let broken = true
   const fails = workflow('fails', async (ctx) =>
     Promise.all([

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { limit, RetryableError, signal, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
+import { timePasses } from './time-passes.ts'
 
 test('a signal to a queued run is there when it starts', async () => {
   const go = signal<number>('go')
@@ -61,7 +62,7 @@ test('429 with a limit, in a map, with at-most-once retries and a lowered limit'
           'call',
           async ({ attempt }) => {
             most = Math.max(most, ++inside)
-            await new Promise<void>((resolve) => env.clock.at(env.clock.now() + 1_000, resolve))
+            await timePasses(env, 1_000)
             inside--
             times.push(env.clock.now() - begun)
             if (n === 4 && attempt === 1) throw new RetryableError('429', { after: '10m', limit: api })
@@ -98,7 +99,7 @@ test('a queued child is cancelled with its parent, and a queued parent with a qu
 
 test('a run that fails while its limited step is queued leaves the queue, and completes when it is retried', async () => {
   const one = limit('m-line-fail', { concurrency: 1 })
-  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const later = (ms: number) => timePasses(env, ms)
   let broken = true
   const hold = workflow('hold', async (ctx) => ctx.step('hold', () => later(3_600_000), { limit: one }))
   const w = workflow('w', async (ctx) =>

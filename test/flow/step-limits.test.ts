@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, RetryableError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 /** Which steps run at once, and when each began. */
 function counter() {
@@ -19,7 +20,7 @@ function counter() {
 test('steps of several workflows share a limit, hold nothing while they are queued, and all run in the end', async () => {
   const openai = limit('openai-shared', { concurrency: 2 })
   const { seen, during } = counter()
-  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const later = (ms: number) => timePasses(env, ms)
   const one = workflow('one', async (ctx) => ctx.step('ask', () => during(env, later(1_000)), { limit: openai }))
   const two = workflow('two', async (ctx) => ctx.step('ask', () => during(env, later(1_000)), { limit: openai }))
   const env = await testEnv({ workflows: [one, two] })
@@ -95,7 +96,7 @@ test('what costs more takes more of the rate, and what costs more than there eve
 test('each key of a limit has it all to itself', async () => {
   const perTenant = limit('per-tenant', { concurrency: 1 })
   const hold = workflow('hold', async (ctx, tenant: string) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+    ctx.step('hold', () => timePasses(env, 60_000), {
       limit: perTenant.for(tenant),
     }),
   )
@@ -122,7 +123,7 @@ test('a task is queued before it is dispatched, and releases its slot to the nex
 test('a run that is ended from outside leaves the limit to others', async () => {
   const one = limit('one-at-a-time', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+    ctx.step('hold', () => timePasses(env, 60_000), {
       limit: one,
     }),
   )
@@ -138,12 +139,7 @@ test('a process that dies in the middle of a step takes no slot along', async ()
   const one = limit('mortal', { concurrency: 1 })
   const done: number[] = []
   const hold = workflow('hold', async (ctx, n: number) =>
-    ctx.step(
-      'hold',
-      () =>
-        new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)).then(() => void done.push(n)),
-      { limit: one },
-    ),
+    ctx.step('hold', () => timePasses(env, 60_000).then(() => void done.push(n)), { limit: one }),
   )
   const env = await testEnv({ workflows: [hold] })
   const runs = [await env.start(hold, 1), await env.start(hold, 2)]

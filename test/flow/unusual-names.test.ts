@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test("a workflow with limits whose name begins with 'pause:' is refused: its limits would look like pauses", () => {
   for (const name of ['pause', 'pause:nightly'])
@@ -38,7 +39,7 @@ test('keys may have unusual characters', async () => {
 test('steps with unusual names can hold slots', async () => {
   const one = limit('n-odd', { concurrency: 1 })
   const w = workflow('w', async (ctx, name: string) =>
-    ctx.step(name, () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+    ctx.step(name, () => timePasses(env, 60_000), {
       limit: one,
     }),
   )
@@ -57,7 +58,7 @@ test('a run with a long id that dies while it holds a slot is found to be gone',
   const one = limit('n-long', { concurrency: 1 })
   const w = workflow('w', async (ctx) =>
     ctx.scope('s'.repeat(90), async (c) =>
-      c.step('t'.repeat(90), () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), {
+      c.step('t'.repeat(90), () => timePasses(env, 600_000), {
         limit: one,
       }),
     ),
