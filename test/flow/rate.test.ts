@@ -3,13 +3,13 @@ import type { LimitSpec } from '../../sdk/flow/limiter/limit.ts'
 import type { LimiterState } from '../../sdk/flow/limiter/limiter.ts'
 import {
   cooling,
-  givenBack,
   isReserved,
   roomFor,
   taken,
   unusedFrom,
   validUntil,
   withoutReservation,
+  withReturned,
 } from '../../sdk/flow/limiter/rate.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.123Z')
@@ -197,36 +197,36 @@ describe('a start that did not begin in time', () => {
   it('returns its part, for others or for itself', () => {
     const { state } = startsOf(spec, [4, 6])
     expect(roomFor(spec, state, 6, START + 3_000)).toBeGreaterThan(START + 3_000)
-    const after = givenBack(spec, state, start(START, 6), START + 3_000)
+    const after = withReturned(spec, state, start(START, 6), START + 3_000)
     expect(roomFor(spec, after, 6, START + 3_000)).toBe(START + 3_000)
     expect(roomFor(spec, after, 7, START + 3_000)).toBeGreaterThan(START + 3_000)
   })
 
   it('returns it once, however often it says so', () => {
     const { state } = startsOf(spec, [5, 5])
-    const once = givenBack(spec, state, start(START, 5), START + 3_000)
-    expect(givenBack(spec, once, start(START, 5), START + 4_000)).toBe(once)
+    const once = withReturned(spec, state, start(START, 5), START + 3_000)
+    expect(withReturned(spec, once, start(START, 5), START + 4_000)).toBe(once)
     // Another one, or another time, is another part.
-    expect(givenBack(spec, once, start(START, 5, 'other'), START + 4_000).used ?? []).toEqual([])
+    expect(withReturned(spec, once, start(START, 5, 'other'), START + 4_000).used ?? []).toEqual([])
   })
 
   it('returns no more than is there, and leaves other times alone', () => {
     const { state } = startsOf(spec, [3, 3], () => 20_000)
     const [first, second] = state.used!
-    expect(givenBack(spec, state, start(START + 20_000, 50), START + 50_000).used).toEqual([second])
-    expect(givenBack(spec, state, start(START - 50_000, 3), START + 50_000).used).toEqual([first, second])
+    expect(withReturned(spec, state, start(START + 20_000, 50), START + 50_000).used).toEqual([second])
+    expect(withReturned(spec, state, start(START - 50_000, 3), START + 50_000).used).toEqual([first, second])
   })
 
   it('is remembered as long as its part counts', () => {
     const { state } = startsOf(spec, [5])
-    const once = givenBack(spec, state, start(START), START + 3_000)
+    const once = withReturned(spec, state, start(START), START + 3_000)
     const later = START + 3 * MINUTE
-    expect(givenBack(spec, once, start(later, 1, 'other'), later).returned).toEqual([['other', later]])
+    expect(withReturned(spec, once, start(later, 1, 'other'), later).returned).toEqual([['other', later]])
   })
 
   it('has nothing to return where there is no rate', () => {
     const state = { restUntil: START }
-    expect(givenBack({ concurrency: 1 }, state, start(START), START)).toBe(state)
+    expect(withReturned({ concurrency: 1 }, state, start(START), START)).toBe(state)
   })
 })
 

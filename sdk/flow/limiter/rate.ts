@@ -88,7 +88,7 @@ export interface Taken {
 }
 
 /** The state once a start that did not begin in time has returned what it took. Returning it twice counts once. */
-export function givenBack(
+export function withReturned(
   spec: LimitSpec,
   state: LimiterState,
   { holder, at, cost }: Taken,

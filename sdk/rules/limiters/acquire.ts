@@ -2,7 +2,7 @@ import type { LimitSpec } from '../../flow/limiter/limit.ts'
 import { CHECK_IDLE_EVERY_MS, type LimiterId, TRUSTED_MS } from '../../flow/limiter/limiter.ts'
 import { isPause } from '../../flow/limiter/pause-scope.ts'
 import type { Grant, QueueEntry } from '../../flow/limiter/queue.ts'
-import { cooling, givenBack, roomFor, taken } from '../../flow/limiter/rate.ts'
+import { cooling, roomFor, taken, withReturned } from '../../flow/limiter/rate.ts'
 import type { Slot } from '../../flow/limiter/slots.ts'
 import type { ConfirmedRun, GrantedPermit, PendingRequest, Standing } from '../../ports/permits.ts'
 import type { RunRecord } from '../../ports/run.ts'
@@ -169,7 +169,7 @@ export function* renewRate(
     const before =
       unused === undefined
         ? seen.state
-        : givenBack(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
+        : withReturned(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
     const at = roomFor(limit.spec, cooling(before, limit.cooldownUntil), entry.cost, now)
     const hasRoom = !limit.isPaused && at <= Math.max(now, latest)
     const next = hasRoom ? taken(limit.spec, before, entry, at, now) : before
