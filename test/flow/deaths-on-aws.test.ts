@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
-import { oneInside } from './one-holder.ts'
+import { oneHolder } from './one-holder.ts'
 
 test.each(['terminate', 'cancel'] as const)(
   'a run whose step was granted, and that is to %s before it has heard of it, releases the slot to the next',
   async (act) => {
-    const { client, next, last, takeNext, leave, statusOfLast } = await oneInside(`a-${act}`)
+    const { client, next, last, takeNext, leave, statusOfLast } = await oneHolder(`a-${act}`)
     expect((await client.get(last)).status).toBe('waiting')
     await leave()
     if (act === 'terminate') await client.terminate(next)

@@ -2,7 +2,7 @@ import { limit, type Registry, workflow } from '../../sdk/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
 
 /** A limit of one with a holder. The runs `next` and `last` are in its queue. */
-export async function oneInside(name: string) {
+export async function oneHolder(name: string) {
   const one = limit(name, { concurrency: 1 })
   let release = () => {}
   const hold = workflow('hold', async (ctx) =>

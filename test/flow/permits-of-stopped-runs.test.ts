@@ -2,9 +2,12 @@ import { expect, test } from 'vitest'
 import { limit, Registry, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
-import { oneInside } from './one-holder.ts'
+import { oneHolder } from './one-holder.ts'
 
-/** One is inside; behind it stand a few steps of one run, and behind those the step of another. The one inside leaves, and something happens to the run before it has heard of its turn. */
+/**
+ * One run holds the slot. Behind it, a few steps of a second run are queued, and then a step of a third. The holder
+ * releases, and something happens to the second run before it has heard of its grant. The third must get the slot.
+ */
 test.each(['terminated', 'paused'] as const)(
   'a run with queued steps releases the limiter when it is %s before it has heard of its grant',
   async (how) => {
@@ -135,7 +138,7 @@ test('a run that is terminated while some of its steps hold slots and others are
 test.each(['terminated', 'paused'] as const)(
   'a run whose step was granted, and that a runner without its code has released, releases its slot when it is %s',
   async (how) => {
-    const { client, next, takeNext, leave, statusOfLast } = await oneInside(`uh-${how}`)
+    const { client, next, takeNext, leave, statusOfLast } = await oneHolder(`uh-${how}`)
     await leave()
     await takeNext(new Registry([]))
     if (how === 'terminated') await client.terminate(next)

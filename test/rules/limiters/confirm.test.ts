@@ -141,9 +141,11 @@ describe('where many requests of one run stand', () => {
     for (let i = 0; i < others; i++) put(at.entry(`other${i}`, { order: 55 }))
     const documents = at.storage.documents
     const reads: string[] = []
-    const counted = Object.create(documents, {
-      get: { value: (...args: Parameters<typeof documents.get>) => (reads.push('get'), documents.get(...args)) },
-      list: { value: (...args: Parameters<typeof documents.list>) => (reads.push('list'), documents.list(...args)) },
+    const counted = new Proxy(documents, {
+      get: (_, name: 'get' | 'list') => {
+        reads.push(name)
+        return documents[name].bind(documents)
+      },
     })
     Object.defineProperty(at.storage, 'documents', { value: counted })
     const requests = entries.map((entry) => ({ entry, mayHaveSlot: false }))
