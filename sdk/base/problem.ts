@@ -12,9 +12,9 @@ const LONGEST_TEXT = 1_000
  * changes nothing.
  */
 export function listed(problems: readonly Problem[]): readonly Problem[] {
-  const told = problems.slice(0, problems.length > MOST_LISTED ? MOST_LISTED - 1 : MOST_LISTED)
-  const rest = problems.length - told.length
-  const short = told.map((problem) => ({ ...problem, path: cut(problem.path), message: cut(problem.message) }))
+  const shown = problems.slice(0, problems.length > MOST_LISTED ? MOST_LISTED - 1 : MOST_LISTED)
+  const rest = problems.length - shown.length
+  const short = shown.map((problem) => ({ ...problem, path: cut(problem.path), message: cut(problem.message) }))
   return rest === 0 ? short : [...short, { path: '$', message: `and ${rest} more` }]
 }
 

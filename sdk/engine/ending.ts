@@ -124,8 +124,8 @@ export function messageOfEnd(
 
 /** Children that outlive this generation of their parent end as they asked for. Its tasks are withdrawn. */
 export function outgoingToStarted(run: Ending, what: string, events: readonly JournalEvent[]): Outgoing[] {
-  const untold = childrenStillOpen(events).filter((child) => !child.isTold || child.onParentEnd === 'terminate')
-  return [...untold.map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
+  const open = childrenStillOpen(events).filter((child) => !child.isNotified || child.onParentEnd === 'terminate')
+  return [...open.map((child) => endChild(child, `its parent run '${run.id}' ${what}`)), ...withdrawals(run, events)]
 }
 
 /** Messages to children when their parent is cancelled, and withdrawals of its tasks. */
@@ -176,18 +176,18 @@ function withdrawals(
   }))
 }
 
-/** `isTold`: it was asked to stop when its parent was, and must be left to its clean-up. */
-type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'> & { op: string; isTold: boolean }
+/** `isNotified`: it was asked to stop when its parent was, and must be left to its clean-up. */
+type OpenChild = Pick<EventOf<'child.started'>, 'run' | 'onParentEnd'> & { op: string; isNotified: boolean }
 
 function childrenStillOpen(events: readonly JournalEvent[]): OpenChild[] {
   const open = new Map<string, OpenChild>()
   const started = new Map<string, OpenChild>()
   for (const event of events) {
     if (event.type === 'child.started') {
-      const child = { op: event.id, run: event.run, onParentEnd: event.onParentEnd, isTold: false }
+      const child = { op: event.id, run: event.run, onParentEnd: event.onParentEnd, isNotified: false }
       open.set(event.id, child)
       started.set(event.id, child)
-    } else if (event.type === 'run.cancelRequested') for (const child of open.values()) child.isTold = true
+    } else if (event.type === 'run.cancelRequested') for (const child of open.values()) child.isNotified = true
     else if (event.type === 'child.completed' || event.type === 'child.failed') open.delete(event.id)
     // These were notified when the race was decided.
     else if (event.type === 'decided') for (const op of event.withdrawn ?? []) open.delete(op)

@@ -144,17 +144,17 @@ function* takeTheirPlace(
 ): Procedure<Wake[]> {
   const waiting = (yield* readQueue(storage, id, MOST_WAITING)).map(({ entry }) => entry.run)
   const holders = onConflict === 'cancel-running' ? (yield* heldSlots(storage, id)).map(({ holder }) => holder) : []
-  const [inQueue, inside] = yield* together([waiting, holders].map((ids) => stillOpen(storage, ids, run)))
+  const [inQueue, holding] = yield* together([waiting, holders].map((ids) => stillOpen(storage, ids, run)))
   const reason = `run '${run.id}' of the same key takes its place`
   // Of several starts at once the last one stays: each cancels those before it, and its own run if there is one
   // behind it. One of two always sees the other.
   const isLast = !inQueue!.some((other) => isBefore(run, other))
   // A run that has the slot came before, whatever the clocks say.
-  const ends = [...inside!, ...inQueue!.filter((other) => isBefore(other, run)), ...(isLast ? [] : [run])]
-  const told = yield* together(
+  const ends = [...holding!, ...inQueue!.filter((other) => isBefore(other, run)), ...(isLast ? [] : [run])]
+  const sent = yield* together(
     ends.map(({ id: runId }) => deliver(storage, runId, { id: `superseded by ${run.id}`, kind: 'cancel', reason })),
   )
-  return told.flatMap(({ wakes }) => wakes)
+  return sent.flatMap(({ wakes }) => wakes)
 }
 
 const isBefore = (a: StoredRun, b: StoredRun): boolean =>

@@ -102,7 +102,7 @@ function* askChild(storage: Storage, from: StoredRun, { id, parent }: NewRun): P
   const found = yield* ask(storage.find(id))
   // Its id may belong to another caller's run by now.
   const there = found?.parent?.runId === parent!.runId ? found : undefined
-  if (there) return yield* tellOfEnd(storage, there, parent!)
+  if (there) return yield* sendEndOf(storage, there, parent!)
   const error = { name: 'RunNotFoundError', message: `child run '${id}' is gone: its retention has passed` }
   return (yield* deliver(storage, from.id, refusal(from, id, parent!, error))).wakes
 }
@@ -129,7 +129,7 @@ function* startChild(storage: Storage, from: StoredRun, child: NewRun): Procedur
   if (inserted) return wakes
   const { parent } = child
   if (!parent) return []
-  if (isSameCall(there.parent, parent)) return hasEnded(there.status) ? yield* tellOfEnd(storage, there, parent) : []
+  if (isSameCall(there.parent, parent)) return hasEnded(there.status) ? yield* sendEndOf(storage, there, parent) : []
   if (yield* isOfEarlierGeneration(storage, there, child)) return yield* adopt(storage, there, parent)
   const error =
     there.id !== child.id
@@ -165,14 +165,14 @@ function* isOfEarlierGeneration(storage: Storage, there: StoredRun, child: NewRu
 /** From now on it answers to this call. */
 function* adopt(storage: Storage, there: StoredRun, parent: ParentLink): Procedure<Wake[]> {
   if (!hasEnded(there.status)) yield* ask(storage.update(there, { when: { open: true }, set: { parent } }))
-  return yield* tellOfEnd(storage, there, parent)
+  return yield* sendEndOf(storage, there, parent)
 }
 
 /**
  * It may have ended before the parent waited, or while the parent had ended itself. Its journal says so: the run
  * itself may not yet, and would not send the message a second time. A repeat is recognised by its id.
  */
-function* tellOfEnd(storage: Storage, child: StoredRun, parent: ParentLink): Procedure<Wake[]> {
+function* sendEndOf(storage: Storage, child: StoredRun, parent: ParentLink): Procedure<Wake[]> {
   const frame = (yield* ask(storage.frames(child, child.baseSeq + 1))).at(-1)
   const event = frame?.events.at(-1)
   if (!frame || !event || !isTerminal(event)) return []

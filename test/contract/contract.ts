@@ -379,7 +379,7 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
       const ask = (runId: string, id: string) => store().deliver(runId, { id, kind: 'signal', name: 'go' })
       const reply = (to: string, result: Json) => ({ outgoing: [{ kind: 'reply' as const, to, reply: { result } }] })
 
-      it('are found by the message that asked, whoever consumes it when', async () => {
+      it('are found by the message that asked, also after it was consumed', async () => {
         const claim = await started()
         for (const id of ['a', 'b']) await ask(claim.run.id, id)
         expect(await store().reply(claim.run.id, 'a')).toBeUndefined()
@@ -395,7 +395,7 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect((await store().inbox(claim.run.id)).messages).toEqual([])
       })
 
-      it('are given once: the first counts, and nobody hears of one to a message that never was', async () => {
+      it('are given once: the first counts, and one to a message that never was is dropped', async () => {
         const claim = await started()
         await ask(claim.run.id, 'a')
         await commit(claim, { kind: 'keep' }, reply('a', 1))
@@ -469,7 +469,7 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect(await store().claim(claim.run.id, lease('runner-b'))).toBeUndefined()
       })
 
-      it('is lost for good once somebody else has the run', async () => {
+      it('is lost for good once another runner has the run', async () => {
         const claim = await started()
         under.clock.moveTo(now() + 31_000)
         await claimed(claim.run.id, lease('runner-b'))
@@ -573,7 +573,7 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect((await store().inbox(parent.run.id)).messages).toEqual([])
       })
 
-      it('that want an id somebody else has are reported as failed', async () => {
+      it('that want the id of another run are reported as failed', async () => {
         const stranger = await started()
         const parent = await started()
         const child = newRun({ id: stranger.run.id, parent: { runId: parent.run.id, op: 'kid' } })
@@ -645,7 +645,7 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect((await claimed(claim.run.id)).inbox).toHaveLength(1)
       })
 
-      it('a run that nobody can take to an end is parked without being loaded, unless somebody holds it or it is not due', async () => {
+      it('a run that no runner can take to an end is parked without being loaded, unless a runner holds it or it is not due', async () => {
         const error = { name: 'Error', message: 'its runner died five times' }
         const claim = await started()
         expect(await store().park(claim.run.id, error)).toBe('leased')
@@ -882,7 +882,7 @@ export function worldContract(name: string, open: () => Promise<WorldUnderTest>)
         expect(again).toMatchObject({ frames: [], inbox: [], run: { epoch: 1, stimulus: 0 } })
       })
 
-      it('takes a failed run, which nobody can tell to go on then', async () => {
+      it('takes a failed run, which cannot be retried then', async () => {
         const claim = await started()
         const event = { type: 'run.failed', error: { name: 'Error', message: 'no' } } as const
         await commit(claim, { kind: 'end', event }, { frame: frame(claim, 1, event) })

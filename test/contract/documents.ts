@@ -16,7 +16,7 @@ export function documentsContract(name: string, open: () => Promise<WorldUnderTe
     })
     afterAll(() => under.close())
 
-    it('gives back what was put, and counts its versions', async () => {
+    it('returns what was put, and counts its versions', async () => {
       const collection = fresh()
       expect(await documents().get(collection, 'a')).toBeUndefined()
       expect(await documents().put(collection, 'a', { n: 1 })).toEqual({ key: 'a', value: { n: 1 }, version: 1 })

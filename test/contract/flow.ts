@@ -174,7 +174,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect(await end(early)).toMatchObject([{ runId: late }])
     })
 
-    it('lanes are served in turn, however many wait in one of them', async () => {
+    it('fairness keys take turns, however many runs one of them has queued', async () => {
       const { admission } = limitOf({ concurrency: 1 })
       let inside = await create(admission({ lane: fairnessKeyOf('big') }))
       const big: string[] = []
@@ -193,7 +193,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect(served.filter((id) => big.includes(id))).toEqual(big.slice(0, 2))
     })
 
-    it('a run that is terminated in line, or inside, leaves its place to others', async () => {
+    it('a run that is terminated while it is queued, or holds a slot, leaves that to others', async () => {
       const { admission } = limitOf({ concurrency: 1 })
       const ids = [
         await create(admission({}, now())),
@@ -229,7 +229,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       ])
     })
 
-    it('through several gates one after the other', async () => {
+    it('through several limiters one after the other', async () => {
       const one = limitOf({ concurrency: 2 })
       const two = limitOf({ concurrency: 1 })
       const both = (order: number): NewAdmission => ({
@@ -246,7 +246,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       expect(await end(ids[1]!)).toMatchObject([{ runId: ids[2] }])
     })
 
-    it('a changed limit counts for those who wait; paused, it lets nobody in; reset, it is the code’s', async () => {
+    it('a changed limit counts for queued runs; paused, it grants nothing; reset, it is the code’s', async () => {
       const { limit, admission } = limitOf({ concurrency: 1 })
       const ids = []
       for (let i = 0; i < 5; i++) ids.push(await create(admission({}, now() + i)))
@@ -266,7 +266,7 @@ export function flowContract(name: string, open: () => Promise<WorldUnderTest>):
       await expect(limits.set('nobody', { concurrency: 3 })).rejects.toThrow("no limit is named 'nobody'; known: ")
     })
 
-    it('a step asks for a permit, again and again, and is told the same; its run is woken when it is granted', async () => {
+    it('a step that requests a permit again gets the same answer; its run is woken when it is granted', async () => {
       const { limit } = limitOf({ concurrency: 1 })
       const [a, b, c] = [await claimedRun(), await claimedRun(), await claimedRun()]
       const [ofA, ofB] = [ofStep(a.id), ofStep(b.id)]

@@ -92,7 +92,7 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
     }
     const inboxOf = async (runId: string) => (await under.world.store.inbox(runId)).messages
 
-    it('is told of a task that a commit handed out, and finds it with its input', async () => {
+    it('gets a task that a commit dispatched, and finds it with its input', async () => {
       const task = await dispatched()
       expect(await received(task.type)).toMatchObject([{ taskId: task.id, type: task.type }])
       expect(await tasks().get(task.id)).toMatchObject({
@@ -144,7 +144,7 @@ export function tasksContract(name: string, open: () => Promise<WorldUnderTest>)
       expect(await received(task.type)).toEqual([])
     })
 
-    it('tells the run nothing when somebody else was faster', async () => {
+    it('sends the run nothing when another process was faster', async () => {
       const task = await dispatched()
       const seen = await taken(task)
       await tasks().save({ ...seen, checkpoint: 'newer' })

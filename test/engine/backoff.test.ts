@@ -43,7 +43,7 @@ describe('the wait before the next attempt', () => {
     expect(delay({ attempts: 1 }, 1, new RetryableError('busy', { after: '7s' }))).toBeUndefined()
   })
 
-  it('never comes after a fatal error, nor after one that the policy gives up on', () => {
+  it('never comes after a fatal error, nor after one that the policy does not retry', () => {
     expect(delay({ attempts: 9 }, 1, new FatalError('no'))).toBeUndefined()
     expect(delay({ retryIf: () => false }, 1)).toBeUndefined()
     expect(delay({ ...plain, retryIf: (thrown) => thrown === error }, 1)).toBe(1_000)

@@ -81,7 +81,7 @@ describe('every value goes through every boundary unchanged', () => {
   })
 })
 
-/** As whoever the run gave it to has it. */
+/** As the receiver of the run's message has it. */
 async function tokenOf(client: Client, runId: string, name = 'ask'): Promise<string> {
   const run = (await client.world.store.get(runId))!
   return callbackToken(run, name)

@@ -54,7 +54,7 @@ describe('native promises', () => {
     })
   })
 
-  it('a failure that nobody awaits does not take the process down', async () => {
+  it('a failure that is not awaited does not take the process down', async () => {
     const w = workflow('w', async (ctx) => {
       void ctx.step('ignored', () => {
         throw new FatalError('nobody cares')
@@ -134,7 +134,7 @@ describe('scope and map', () => {
     expect(most).toBe(3)
   })
 
-  it('map tolerates as many failures as it is told to, and no more', async () => {
+  it('map tolerates as many failures as its option says, and no more', async () => {
     const w = workflow('w', async (ctx, tolerate: number) => {
       const { reason, results } = await ctx.map(
         'item',
@@ -211,7 +211,7 @@ describe('a child run', () => {
     expect((await env.client.list({ workflow: 'strict' })).runs).toEqual([])
   })
 
-  it('that wants an id somebody else has fails in the parent', async () => {
+  it('that wants the id of another run fails in the parent', async () => {
     const parent = workflow('parent', async (ctx) =>
       ctx.run(double, 1, { id: 'taken' }).catch((e: Error) => (e.cause as Error).name),
     )

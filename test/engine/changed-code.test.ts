@@ -250,7 +250,7 @@ describe('code that changed under a sleeping run', () => {
     expect(await oldRun.result()).toBe('one')
   })
 
-  it('a run whose version nobody has is left to those who may, and parked after ten minutes with the versions that there are', async () => {
+  it('a run of an unknown version is left to other runners, and parked after ten minutes with the versions that there are', async () => {
     const v1 = workflow('w', { version: 1 }, async (ctx) => {
       await ctx.sleep('nap', '1h')
       return 'one'

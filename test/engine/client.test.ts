@@ -187,7 +187,7 @@ describe('retry', () => {
   })
 })
 
-describe('a run that somebody waits for', () => {
+describe('a run that a client waits for', () => {
   const hello = workflow('hello', async (ctx) => ctx.step('say', () => 'hello'))
 
   /** A world in which a runner can be called. */
@@ -238,7 +238,7 @@ describe('a run that somebody waits for', () => {
     ])
   })
 
-  it('stands in line like all others when nobody waits, when it starts later, and when it was started before', async () => {
+  it('goes through the wake-up queue when no client waits, when it starts later, and when it was started before', async () => {
     const { client, sent, handed } = await open(take)
     await client.start(hello, undefined, { id: 'a' })
     void client.startAndSettle(hello, undefined, { id: 'b', delay: '1h', timeout: '1s' })

@@ -87,7 +87,7 @@ describe('code that has ended', () => {
     expect(commits).toMatchObject([{ next: { kind: 'end', event }, frame: { seq: 8, events: [map, patch, event] } }])
   })
 
-  it('loses its run where somebody else has it', async () => {
+  it('loses its run where another runner has it', async () => {
     expect(await closing({ end: returned, ok: false }).finish()).toEqual({ status: 'superseded' })
   })
 
@@ -213,7 +213,7 @@ describe('the next generation', () => {
 })
 
 describe('an end that the journal has already', () => {
-  it('is told under its own slot, and written to no other', async () => {
+  it('is sent under its own slot, and written to no other', async () => {
     const terminal: TerminalEvent = { type: 'run.completed', output: 7 }
     const parent = { runId: 'parent', op: 'kid' }
     const { ways, commits } = closing({ terminal, run: { parent } })

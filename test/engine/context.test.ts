@@ -303,7 +303,7 @@ describe('compensation', () => {
     expect([bare.end, bare.state.compensated]).toMatchObject([{ kind: 'threw' }, false])
   })
 
-  it('that gives up is said so, and the others still run', async () => {
+  it('that fails is logged, and the others still run', async () => {
     const { replay, ids, said } = await code(saga, [failed('pay')])
     await replay.deliver(failed('compensate/second') as never, NOW)
     expect([...replay.operations.keys()].at(-1)).toBe('compensate/first')

@@ -23,7 +23,7 @@ describe('a workflow that declares its signals', () => {
     expect(await run.result()).toBe('Ada')
   })
 
-  it('cannot wait for another, which nobody could send', async () => {
+  it('cannot wait for another, which could not be sent', async () => {
     const forgetful = workflow('forgetful', { signals: [withdrawn] }, (ctx) => ctx.waitFor(approved))
     const env = await testEnv({ workflows: [forgetful] })
     await expect((await env.start(forgetful)).result()).rejects.toThrow(

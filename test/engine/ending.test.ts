@@ -86,7 +86,7 @@ describe('code that ended', () => {
 })
 
 describe('the error that a whole-run retry policy judges', () => {
-  it('is the one behind a step that gave up', () => {
+  it('is the one behind a step that failed for good', () => {
     const cause = new Error('no')
     expect(rootError(new StepError('pay', 1, cause))).toBe(cause)
     const other = new Error('x', { cause })
@@ -125,7 +125,7 @@ describe('the message of a child’s end', () => {
 })
 
 describe('the end of a run', () => {
-  it('is told to its parent first', () => {
+  it('is sent to its parent first', () => {
     const ended = (event: Parameters<typeof outgoingAtEnd>[1]) =>
       outgoingAtEnd({ ...run, parent }, event, 9, [child('a', 'terminate')])
     const terminate = (how: string) => ({
@@ -143,7 +143,7 @@ describe('the end of a run', () => {
     ])
   })
 
-  it('without a parent is told to its children only', () => {
+  it('without a parent is sent to its children only', () => {
     expect(outgoingAtEnd(run, { type: 'run.completed' }, 9, [child('a', 'cancel')])).toEqual([
       cancel('a', "its parent run 'run' ended (completed)"),
     ])

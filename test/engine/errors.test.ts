@@ -149,7 +149,7 @@ describe('an error in the journal', () => {
     expect(again(new CancelledError('x'))).toBeInstanceOf(CancelledError)
   })
 
-  it('comes back under its own name where nobody knows its class', () => {
+  it('comes back under its own name where its class is not known', () => {
     class CardError extends Error {
       override name = 'CardError'
     }

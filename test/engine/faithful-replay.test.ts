@@ -215,7 +215,7 @@ describe('waits for the same signal', () => {
   })
 })
 
-describe('a signal that nobody waits for', () => {
+describe('a signal that no code waits for', () => {
   it('shows in the run, so that a misspelt name can be seen', async () => {
     const w = workflow('w', async (ctx) => ctx.waitFor(signal('approved')))
     const env = await testEnv({ workflows: [w] })

@@ -74,7 +74,7 @@ describe("a workflow's own retry policy", () => {
     expect([...new Set(seen)]).toEqual([start, start + 3_660_000])
   })
 
-  it('gives up on a FatalError and after its attempts', async () => {
+  it('fails on a FatalError and after its attempts', async () => {
     const fatal = workflow('fatal', { retry: { attempts: 3 } }, async () => {
       throw new FatalError('no')
     })

@@ -138,7 +138,7 @@ describe('a commit of a runner', () => {
     expect(commits.map(({ progress }) => progress)).toEqual([50, undefined])
   })
 
-  it('wakes whom it has to, and nobody else', async () => {
+  it('sends the wake-ups that it has to, and no others', async () => {
     const wakes = [{ runId: 'kid', at: 1 }]
     const woken = buffered({ answer: { ok: true, suspended: false, wakes } })
     await woken.buffer.commit(keep)

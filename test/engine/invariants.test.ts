@@ -195,7 +195,7 @@ describe('a runner near its deadline', () => {
     ).toEqual({ status: 'completed' })
   })
 
-  it('does not hand a run on for ever: one that nobody has time for is parked in the end', async () => {
+  it('does not hand a run on for ever: one that no runner has time for is parked in the end', async () => {
     const w = workflow('w', async (ctx) => {
       await ctx.step('a', () => 1)
       await ctx.sleep('nap', '1h')

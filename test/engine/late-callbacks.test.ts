@@ -73,7 +73,7 @@ describe('the result of a callback', () => {
     expect(await run.result()).toEqual({ paid: 6 })
   })
 
-  it('that comes after the timeout is told so', async () => {
+  it('that comes after the timeout is refused with that reason', async () => {
     const { env, run, token } = await asked()
     await env.advance('2h')
     await expect(env.client.completeCallback(token, { paid: 5 })).rejects.toThrow(GoneError)

@@ -62,7 +62,7 @@ it('a step that saves checkpoints may take as many runners as it needs', async (
   expect(run).toMatchObject({ status: 'completed', output: { pages: 8, attempt: 1 } })
 })
 
-it('a detached child whose input does not fit is refused to whoever starts it', async () => {
+it('a detached child whose input does not fit is refused to its parent', async () => {
   const kid = workflow(
     'kid',
     {

@@ -52,7 +52,7 @@ describe('a signal', () => {
     expect(consumed).toEqual(['m1'])
   })
 
-  it('is kept until somebody waits for it', async () => {
+  it('is kept until a wait for it opens', async () => {
     const { box, waiting, consumed } = mailbox()
     box.receive([sent('m1'), sent('m2')])
     expect(box.hasUnmatched).toBe(true)
@@ -187,7 +187,7 @@ describe('a signal that carries nothing', () => {
   })
 })
 
-describe('a signal that the replay gives back', () => {
+describe('a signal that the replay returns', () => {
   it('is taken as its schema made it, and not held against the schema again', async () => {
     const { box, waiting, journaled } = mailbox()
     waiting(
@@ -267,7 +267,7 @@ describe('an answer', () => {
     expect(await box.next()).toStrictEqual({ type: 'task.completed', id: 't', attempt: 2, iteration: 1 })
   })
 
-  it('of a task that was given up counts, unless an operator has let the run go on since', async () => {
+  it('of a task that failed for good counts, unless an operator has retried the run since', async () => {
     const { box, called, consumed } = mailbox()
     called('t', { kind: 'task' })
     const { iteration: _, ...failed } = { ...task, kind: 'task.failed' as const, error }
@@ -351,7 +351,7 @@ describe('an answer', () => {
     expect(box.hasUnmatched).toBe(false)
   })
 
-  it('that the run gives itself needs nobody', async () => {
+  it('that the run gives itself needs no store', async () => {
     const { box, called } = mailbox()
     called('kid', { kind: 'child' })
     box.receiveOwn({ id: 'invalid kid', kind: 'child', run: 'x', op: 'kid', status: 'failed', error })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { signal, workflow } from '../../sdk/index.ts'
 import { Local } from '../../sdk/local.ts'
 
-test('progress that was told before a signal came in between stays', async () => {
+test('progress that was set before a signal came in between stays', async () => {
   const report = workflow('report', async (ctx) => {
     await ctx.step('look', () => 1)
     ctx.progress({ at: 1 })

@@ -13,7 +13,7 @@ describe('a race', () => {
     return { key, value: value ?? 'nothing', next: next ?? 'nothing', at: ctx.now() }
   })
 
-  it('goes to whoever ends first, and says who it was', async () => {
+  it('goes to the branch that ends first, and says which it was', async () => {
     const env = await testEnv({ workflows: [order] })
     const run = await env.start(order, undefined)
     await env.advance('1h')
@@ -31,7 +31,7 @@ describe('a race', () => {
     expect(wakeAt).toBe(env.clock.now() + 3 * 86_400_000)
   })
 
-  it('takes the wait of a loser back: a signal that comes later is for whoever waits then', async () => {
+  it('takes the wait of a loser back: a signal that comes later is for the wait that is open then', async () => {
     const w = workflow('w', async (ctx) => {
       await ctx.race('r', { paid: (c) => c.waitFor(paid), late: (c) => c.sleep('1d') })
       await ctx.sleep('1d')
@@ -154,7 +154,7 @@ describe('a race', () => {
     await expect(env.client.get('kid')).rejects.toThrow('kid')
   })
 
-  it('is made good by the next runner if the one that decided it died before it could tell a child', async () => {
+  it('is completed by the next runner if the one that decided it died before it could notify a child', async () => {
     const child = workflow('child', async (ctx) => ctx.sleep('30d'))
     const w = workflow('w', async (ctx) => {
       await ctx.race('r', { child: (c) => c.run(child, undefined, { id: 'kid' }), late: (c) => c.sleep('1h') })

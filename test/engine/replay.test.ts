@@ -35,7 +35,7 @@ const call = (replay: Replay, name: string, request: Request = step, isCleanUp?:
   replay.call('', name, request, isCleanUp).promise
 
 describe('code on an empty journal', () => {
-  it('asks for what it needs, is told, and ends', async () => {
+  it('asks for what it needs, gets it, and ends', async () => {
     const replay = replayOf()
     expect(replay.replaying).toBe(false)
     await replay.begin(async () => (await call(replay, 'a')) as number)
@@ -83,7 +83,7 @@ describe('code on an empty journal', () => {
   })
 })
 
-describe('what the code is told', () => {
+describe('what is delivered to the code', () => {
   const told = async (request: Request, event: JournalEvent) => {
     const replay = replayOf([[event]])
     let outcome: unknown
@@ -145,7 +145,7 @@ describe('what the code is told', () => {
     }
   })
 
-  it('is a copy: what the code does to it reaches nobody', async () => {
+  it('is a copy: what the code does to it has no effect elsewhere', async () => {
     const event = done('a', { list: [1] })
     expect(await told(step, event)).not.toBe((event as { result: unknown }).result)
   })
@@ -317,7 +317,7 @@ describe('where the code may not call', () => {
     expect(replay.violation).toBe(thrown)
   })
 
-  it('nor may it end there: a foreign promise that wins a race parks the run, and whoever waits is told', async () => {
+  it('nor may it end there: a foreign promise that wins a race parks the run, and its waiters get the error', async () => {
     let strays = 0
     const replay = replayOf([], {}, () => strays++)
     let finish!: () => void
@@ -507,7 +507,7 @@ describe('a failure that an operator undid', () => {
     expect(seen.at(-1)).toEqual(['a', 1])
   })
 
-  it('gives back the signals that were consumed on the way that is forgotten (I9)', async () => {
+  it('returns the signals that were consumed on the forgotten way (I9)', async () => {
     const waited: JournalEvent[] = [
       { type: 'wait.started', id: 'w', signal: 'go' },
       { type: 'wait.completed', id: 'w', from: 'm1', payload: 7 },
@@ -556,7 +556,7 @@ describe('a failure that an operator undid', () => {
     expect([replay.end, replay.takeReturned()]).toEqual([{ kind: 'returned', value: 7 }, []])
   })
 
-  it('twice in one place gives back the signals of both (I9)', async () => {
+  it('twice in one place returns the signals of both (I9)', async () => {
     const waited = (id: string, from: string): JournalEvent[] => [
       { type: 'wait.started', id, signal: 'go' },
       { type: 'wait.completed', id, from },

@@ -308,7 +308,7 @@ describe('a request', () => {
     expect(await run.result()).toBe('done')
   })
 
-  it('that the code takes as a plain signal is refused: nobody could reply to it', async () => {
+  it('that the code takes as a plain signal is refused: the code could not reply to it', async () => {
     const w = workflow('w', async (ctx) => ctx.waitFor(next))
     const env = await testEnv({ workflows: [w] })
     const run = await env.start(w, undefined, { id: 'w' })
@@ -318,7 +318,7 @@ describe('a request', () => {
     expect(await run.result()).toBe(5)
   })
 
-  it('that takes too long says under which key it can be followed up, also where nobody gave one', async () => {
+  it('that takes too long says under which key it can be followed up, also where the caller gave none', async () => {
     const slow = workflow('slow', async (ctx) => {
       await ctx.sleep('1h')
       const { reply } = await ctx.waitFor(price)

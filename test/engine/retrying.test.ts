@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FatalError, signal, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
-/** Something that is broken until somebody mends it. */
+/** Something that is broken until the test repairs it. */
 function fragile() {
   let isBroken = true
   return {
@@ -16,7 +16,7 @@ function fragile() {
   }
 }
 
-describe('a failed run that is told to go on', () => {
+describe('a failed run that is retried', () => {
   it('finds the signals that were accepted before it failed (I9)', async () => {
     const service = fragile()
     const approved = signal<string>('approved')
@@ -104,7 +104,7 @@ describe('a failed run that is told to go on', () => {
     expect(await run.result()).toEqual(['r.kid~r1', 'chosen~r1', 'paid'])
   })
 
-  it('hears of a child that ended while nobody listened', async () => {
+  it('hears of a child that ended while its parent did not wait', async () => {
     const service = fragile()
     const kid = workflow('kid', async (ctx) => {
       await ctx.sleep('nap', '1m')
@@ -150,7 +150,7 @@ describe('a failed run that is told to go on', () => {
     expect(await env.handle('r.kid').status()).toBe('completed')
   })
 
-  it('says at once that it cannot when its child was ended by somebody', async () => {
+  it('says at once that it cannot when its child was ended from outside', async () => {
     const kid = workflow('kid', async (ctx) => ctx.sleep('long', '1d'))
     const w = workflow('w', async (ctx) => ctx.run(kid, undefined))
     const env = await testEnv({ workflows: [w, kid] })
@@ -294,7 +294,7 @@ describe('retrying goes no further back than the failure', () => {
     expect(await run.result()).toBe('paid')
   })
 
-  it('a child id that somebody else has is a conflict again, and the other run is left alone', async () => {
+  it('a child id of another run is a conflict again, and the other run is left alone', async () => {
     let ran = 0
     const other = workflow('other', async (ctx) => {
       ran++

@@ -57,7 +57,7 @@ describe('a runner', () => {
     expect([runs, await events()]).toEqual([0, ['run.cancelled']])
   })
 
-  it('parks a run of which ten runners have died, or as many as it is told', async () => {
+  it('parks a run of which ten runners have died, or as many as its options say', async () => {
     const { run, store, clock } = await runner(quick)
     for (let deaths = 0; deaths < 3; deaths++) {
       await store.claim('run', lease)

@@ -8,7 +8,7 @@ const never = () => new Promise<never>(() => {})
 const message = (payload = 5): Message => ({ id: `m${payload}`, kind: 'signal', name: 'go', payload })
 const waitsBesideAStep = workflow('w', async (ctx) => Promise.race([ctx.waitFor(go), ctx.step('a', never)]))
 
-describe('a runner that nobody tells of what has come hears of it', () => {
+describe('a runner finds what has come without being notified', () => {
   it('when it wants to suspend the run', async () => {
     const { run, store, world } = await runner(workflow('w', async (ctx) => ctx.waitFor(go)))
     deaf(world)

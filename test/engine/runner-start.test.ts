@@ -25,7 +25,7 @@ describe('a run that was cancelled before its first runner had it', () => {
     expect(await reasonOfEnd(untold.store)).toEqual({ type: 'run.cancelled', reason: 'cancelled before it started' })
   })
 
-  it('runs its code all the same if a runner died of it: nobody knows how far that one was', async () => {
+  it('runs its code all the same if a runner died of it: how far that one was is not known', async () => {
     const ran: string[] = []
     const { run, store, clock } = await runner(heedsNothing(ran))
     await store.claim('run', lease)

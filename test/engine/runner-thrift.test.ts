@@ -21,7 +21,7 @@ describe('a runner does only what it has a reason for', () => {
     expect(looks()).toBe(0)
   })
 
-  it('looks for mail once when it is told that something has come', async () => {
+  it('reads the inbox once when it is notified', async () => {
     let finish!: () => void
     const { run, world, store } = await runner(
       workflow('w', async (ctx) => {

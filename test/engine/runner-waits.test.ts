@@ -59,7 +59,7 @@ describe('what is over', () => {
     ])
   })
 
-  it('of children is not started again by whoever follows a dead runner', async () => {
+  it('of children is not started again by the runner after a dead one', async () => {
     const child = workflow('child', async () => 1)
     const { run, store, clock } = await runner(
       workflow('w', async (ctx) => {

@@ -76,7 +76,7 @@ describe('several processes at once, with different code, some of which die', ()
     dies: fc.option(fc.nat(12), { nil: 99 }),
   })
 
-  it('leave a store that the next sync brings in line: nothing is lost, nothing runs twice', async () => {
+  it('leave a store that the next sync repairs: nothing is lost, nothing runs twice', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(wants, { maxLength: 3 }),

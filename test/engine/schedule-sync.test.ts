@@ -144,7 +144,7 @@ describe('syncing schedules', () => {
   const checked = workflow('checked', { input: z.object({ day: z.string() }) }, async () => 'done')
   const invalid = schedule('invalid', { every: '1h' }, checked, { day: 1 } as never)
 
-  it('brings the others in line when one cannot be, and names each that could not', async () => {
+  it('syncs the others when one cannot be synced, and names each that could not', async () => {
     const taken = schedule('taken', { every: '1h' }, checked, { day: 'monday' })
     const env = await testEnv({ workflows: withSchedules([report], [invalid, taken, hourly]) })
     await env.schedules.sync([taken])
@@ -174,7 +174,7 @@ describe('syncing schedules', () => {
     expect(await ownRuns(env)).toEqual([])
   })
 
-  it('does not take an id that somebody else has', async () => {
+  it('does not take the id of another run', async () => {
     const env = await deployed()
     await env.client.start(report, undefined, { id: 'schedule.tick' })
     const faulty = withFaults(env, async (call) => {
@@ -186,7 +186,7 @@ describe('syncing schedules', () => {
     expect(await ownRuns(env)).toEqual(['schedule.tick.3'])
   })
 
-  it('does not end a run of somebody else that has the id', async () => {
+  it('does not end another run that has the id', async () => {
     const sleeper = workflow('sleeper', async (ctx) => ctx.sleep('1d'))
     const env = await testEnv({ workflows: [...CODE, sleeper] })
     const faulty = withFaults(env, async (call) => {

@@ -81,7 +81,7 @@ describe.each(OVERLAPS)('a schedule of 0.1.0 with overlap %s', (overlap) => {
     expect(await env.schedules.list()).toMatchObject([{ started: before.started + 3, skipped: before.skipped }])
   })
 
-  it('is told of new plans, and ended when the code drops it', async () => {
+  it('gets new plans, and ends when the code drops it', async () => {
     const env = await leftBy010(overlap)
     await env.schedules.sync([schedule('hourly', { every: '30m', overlap }, report, 0)])
     await env.advance('2h')
@@ -156,7 +156,7 @@ describe('runs of 0.1.0', () => {
     expect((await env.client.list({ workflow: 'report' })).runs).toHaveLength(2)
   })
 
-  it('that somebody started by hand, with whatever input, are left alone', async () => {
+  it('that were started by hand, with any input, are left alone', async () => {
     const env = await testEnv({ workflows: code })
     const odd = workflow(SCHEDULE_WORKFLOW, async (ctx) => ctx.sleep('1d'))
     await env.restart([report, odd])

@@ -52,7 +52,7 @@ describe('over ten years, a schedule', () => {
     expect(times.map(Date.parse)).toEqual(Array.from({ length: 73 }, (_, i) => start + (i + 1) * 50 * 86_400_000))
   })
 
-  it('can be told something while it sleeps for years', async () => {
+  it('can get messages while it sleeps for years', async () => {
     const { env, times } = await timesInYears({ cron: '0 0 29 2 *' }, '2026-01-01T00:00:00Z', 1)
     await env.schedules.trigger('long')
     await env.settle()
@@ -241,7 +241,7 @@ describe('a run that cannot be started', () => {
     ])
   })
 
-  it('because somebody else has its id is noted', async () => {
+  it('because another run has its id is noted', async () => {
     const hourly = schedule('hourly', { every: '1h' }, v1, undefined)
     const env = await testEnv({ workflows: withSchedules([v2], [hourly]) })
     await env.schedules.sync([hourly])
@@ -254,7 +254,7 @@ describe('a run that cannot be started', () => {
     expect((await env.schedules.list())[0]).not.toHaveProperty('lastError')
   })
 
-  it('or fails, is told apart from one that completes', async () => {
+  it('or fails, is distinguished from one that completes', async () => {
     let isBroken = true
     const shaky = workflow('shaky', async () => {
       if (isBroken) throw new Error('out of paper')

@@ -77,7 +77,7 @@ describe('a step that the code asks for', () => {
     prepared('a', hang, { options: { semantics: 'at-most-once' } })
     prepared('b', hang, { options: { semantics: 'at-most-once' }, facts: { failures: 2 } })
     prepared('c', hang)
-    // Not before there is time for it: whoever finds it on record takes it to have run.
+    // Not before there is time for it: a runner that finds it on record takes it to have run.
     expect(journaled).toEqual([])
     all.announce()
     expect(journaled).toEqual([

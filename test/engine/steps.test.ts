@@ -61,7 +61,7 @@ describe('a step', () => {
     expect(seen.slice(1).map(({ at }, i) => at - seen[i]!.at)).toEqual([10_000, 30_000, 60_000])
   })
 
-  it('gives up after its attempts with a StepError that carries the cause', async () => {
+  it('fails after its attempts with a StepError that carries the cause', async () => {
     const w = workflow('w', async (ctx) => {
       try {
         await ctx.step(

@@ -229,7 +229,7 @@ describe('compensation', () => {
     expect(undone).toEqual([])
   })
 
-  it('goes on with the others when one undo gives up', async () => {
+  it('goes on with the others when one compensation fails', async () => {
     const undone: string[] = []
     const w = workflow('w', async (ctx) => {
       ctx.compensate('a', () => void undone.push('a'))

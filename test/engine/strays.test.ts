@@ -45,7 +45,7 @@ describe('a rejected promise that is not handled', () => {
     expect(fail).not.toHaveBeenCalled()
   })
 
-  it('ends the process if it does not come from a run and nobody else listens', () => {
+  it('ends the process if it does not come from a run and there is no other listener', () => {
     expect(() => left(new Error('not ours'))).toThrow('not ours')
     expect(logged).toEqual([])
   })
@@ -82,7 +82,7 @@ describe('an error thrown where no code can catch it', () => {
     expect(node.listenerCount('uncaughtException')).toBe(1)
   })
 
-  it('ends the process if it does not come from a run and nobody else listens', () => {
+  it('ends the process if it does not come from a run and there is no other listener', () => {
     expect(() => threw(new Error('not ours'))).toThrow('not ours')
     expect(logged).toEqual([])
     // Thrown again with the listener still there, it would come back to the listener.

@@ -73,7 +73,7 @@ describe('ctx.task', () => {
     await expect(run.result()).rejects.toThrow("step 'llm' failed after 3 attempts: no idea")
   })
 
-  it('is given up at once when the worker says that trying again is no use', async () => {
+  it('fails at once when the worker says that it cannot be retried', async () => {
     const env = await testEnv({ workflows: [ask] })
     let calls = 0
     env.worker('llm', () => {
@@ -132,7 +132,7 @@ describe('ctx.task', () => {
     }
   })
 
-  it('is handed out again when a failed run is let go on', async () => {
+  it('is dispatched again when a failed run is retried', async () => {
     const env = await testEnv({ workflows: [ask] })
     let isBroken = true
     env.worker('llm', () => {
@@ -146,7 +146,7 @@ describe('ctx.task', () => {
     expect(await run.result()).toBe('mended')
   })
 
-  it('that waits while another step fails for good is handed out again when the run is let go on', async () => {
+  it('that waits while another step fails for good is dispatched again when the run is retried', async () => {
     let isBroken = true
     const both = workflow('both', async (ctx) =>
       Promise.all([

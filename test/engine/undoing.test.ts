@@ -227,7 +227,7 @@ describe('a journal', () => {
     expect(reported.has(changeKey({ id: 'nap', field: 'duration', now: 3 }))).toBe(false)
   })
 
-  it('gathers what it knows of an operation', () => {
+  it('collects what it knows of an operation', () => {
     const { facts } = journal(
       [{ type: 'step.started', id: 'a', attempt: 1 }],
       [{ type: 'step.retrying', id: 'a', attempt: 1, error, until: 9_000 }],
@@ -395,7 +395,7 @@ describe('a journal with a failure that was undone', () => {
     expect(journal([failed('b')], [runFailed], [retried('b')], [failed('b')], [runFailed]).terminal).toEqual(runFailed)
   })
 
-  it('knows the signal of a wait, in case it has to be given back', () => {
+  it('knows the signal of a wait, in case it has to be returned', () => {
     expect(
       journal([{ type: 'wait.started', id: 'w', signal: 'go' }, failed('b')], [runFailed], [retried('b')]).signalOf.get(
         'w',

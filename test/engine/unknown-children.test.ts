@@ -69,7 +69,7 @@ describe('ctx.run of a workflow that the entry file does not export', () => {
   })
 })
 
-it('a test that waits for a stuck run is told why it is stuck', async () => {
+it('a test that waits for a stuck run gets the reason why it is stuck', async () => {
   const parent = workflow('parent', async (ctx) => {
     await ctx.sleep('nap', '1h')
     await fetchNothing()

@@ -143,7 +143,7 @@ describe('an until', () => {
     expect(env.logs.filter(({ message }) => message === "a round of 'there' failed: boom")).toHaveLength(4)
   })
 
-  it('gives up with a StepError when too many rounds in a row throw', async () => {
+  it('fails with a StepError when too many rounds in a row throw', async () => {
     let rounds = 0
     const w = workflow('w', async (ctx) => {
       const check = () => {

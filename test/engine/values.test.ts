@@ -76,7 +76,7 @@ describe('values', () => {
     expect(decode(json)).not.toBe(decode(json))
   })
 
-  it('that only look like ours are plain: whoever wrote them meant something else', () => {
+  it('that only look like ours are plain: their writer meant something else', () => {
     const lookalikes: Json[] = [
       { '~date': 5 },
       { '~date': 'the day after' },
@@ -93,7 +93,7 @@ describe('values', () => {
     for (const json of lookalikes) expect(decode(json)).toEqual(json)
   })
 
-  it('that somebody sends are never taken for what a codec made, wherever that is in them', () => {
+  it('that come from outside are never taken for what a codec made, wherever that is in them', () => {
     const lookalikes: Json[] = [
       { '~coded': 'x' },
       { '~set': [{ '~coded': 'x' }] },

@@ -257,7 +257,7 @@ describe('a callback', () => {
     expect(await run.result()).toBe('RangeError')
   })
 
-  it('rejects with a TimeoutError when nobody settles it', async () => {
+  it('rejects with a TimeoutError when it is not settled', async () => {
     const env = await testEnv({ workflows: [w] })
     expect(await (await env.start(w, undefined)).result()).toBe(TimeoutError.name)
   })

@@ -358,7 +358,7 @@ describe('a child', () => {
     ])
   })
 
-  it('may have been told of before the code called it', async () => {
+  it('may have been journaled before the code called it', async () => {
     const { all, open } = waits()
     await open('kid', request())
     all.receive([{ id: 'm1', kind: 'child', run: 'run.kid~g2', op: 'kid', status: 'completed', result: 3 }])
@@ -393,7 +393,7 @@ describe('a task', () => {
     expect(all.nextDue()).toBeUndefined()
   })
 
-  it('that nobody would take fails without being handed out', async () => {
+  it('that no worker would take fails without being dispatched', async () => {
     const { all, open, journaled, sent } = waits({ refusal: 'nobody does that', retries: 1 })
     await open('t', request())
     expect(await all.next(NOW)).toMatchObject({
@@ -405,7 +405,7 @@ describe('a task', () => {
     expect([journaled, sent]).toEqual([[], []])
   })
 
-  it('that the journal knows is left alone, also if nobody would take it today', async () => {
+  it('that the journal knows is left alone, also if no worker would take it today', async () => {
     const { all, open, journaled, sent } = waits({ refusal: 'not any more' })
     await open('t', request('other'), { opened })
     expect([journaled, sent, all.next(NOW)]).toEqual([[], [], undefined])

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 const open = (limit: number) => Local.open({ path: join(folder, 'runs.db'), workflows: [orders(limit)], log: () => {} })
 
-test('a limit that a deployment has raised counts for those in line, though nobody new comes', async () => {
+test('a limit that a deployment has raised counts for queued runs, though no new run comes', async () => {
   const ids = ['a', 'b', 'c']
   const before = await open(1)
   for (const id of ids) await before.start('order', undefined, { id })
@@ -33,7 +33,7 @@ test('a limit that a deployment has raised counts for those in line, though nobo
   })
 })
 
-test('what people have set stays in force over a deployment', async () => {
+test('numbers that an operator has set stay in force over a deployment', async () => {
   const before = await open(1)
   for (const id of ['a', 'b', 'c']) await before.start('order', undefined, { id })
   await before.limits.set('order:concurrency', { concurrency: 2 })

@@ -21,7 +21,7 @@ test('a limit that is paused and resumed, or set to the numbers it has, keeps it
   expect(times).toHaveLength(5)
 })
 
-test('a rate that is set to another period lets people in within that period', async () => {
+test('a rate that is set to another period grants starts within that period', async () => {
   const api = limit('longer', { rate: 5, per: '1m' })
   const times: number[] = []
   const call = workflow('call', async (ctx) => ctx.step('call', () => void times.push(env.clock.now()), { limit: api }))
@@ -33,7 +33,7 @@ test('a rate that is set to another period lets people in within that period', a
   expect(await run.status()).toBe('completed')
 })
 
-test('a shorter period that is set does not forget what was let in of late', async () => {
+test('a shorter period that is set does not forget recent starts', async () => {
   const api = limit('shorter', { rate: 5, per: '1h' })
   const times: number[] = []
   const call = workflow('call', async (ctx) => ctx.step('call', () => void times.push(env.clock.now()), { limit: api }))
@@ -46,7 +46,7 @@ test('a shorter period that is set does not forget what was let in of late', asy
   expect(times.length).toBe(5)
 })
 
-test('code with another period than before lets people in within that period', async () => {
+test('code with another period than before grants starts within that period', async () => {
   const before = workflow('w', { rateLimit: { limit: 5, per: '1m' } }, async (_, n: number) => n)
   const after = workflow('w', { rateLimit: { limit: 5, per: '1h' } }, async (_, n: number) => n)
   const env = await testEnv({ workflows: [before] })

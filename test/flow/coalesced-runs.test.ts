@@ -77,7 +77,7 @@ test('a batched workflow with whole-run retries keeps its list', async () => {
   expect(await run.result()).toEqual([2, 3])
 })
 
-test('a rerun of a limited run comes to the limit', async () => {
+test('a rerun of a limited run is queued at the limit', async () => {
   let inside = 0
   let most = 0
   const w = workflow('w', { concurrency: { limit: 1 } }, async (ctx) => {

@@ -19,7 +19,7 @@ const cases = Object.entries(flows).flatMap(([name, options]) => [
   [name, 'under a key', options, keyed] as const,
 ])
 
-/** What each of the last hundred starts costs, after so many; nobody takes them, so none is cleared away. */
+/** What each of the last hundred starts costs, after so many; no runner takes them, so none is cleared away. */
 const AFTER = [100, 1_000, 2_000]
 
 test.each(cases)(

@@ -89,7 +89,7 @@ test('a process that dies while the starts are taken loses none of them', async 
   expect(await run.result()).toEqual([1, 2])
 })
 
-test('what cannot be: an id or a time of its own, a key that cannot be made; and nothing is written', async () => {
+test('a coalesced start with an id, a time of its own or an invalid key is refused, and nothing is written', async () => {
   const bill = workflow(
     'bill',
     { batch: { size: 3, wait: '1m', key: ({ tenant }) => tenant } },

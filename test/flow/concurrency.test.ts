@@ -21,7 +21,7 @@ test('no more runs than the limit are under way at once, and all of them end', a
   expect(most).toBe(3)
 })
 
-test('a run that waits for its turn has no sleep to skip, and the first one it comes to is slept', async () => {
+test('waking a queued run skips no sleep: the first one it comes to is slept', async () => {
   const slow = workflow('slow', { concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
   const env = await testEnv({ workflows: [slow] })
   await env.start(slow, undefined)

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
-import { oneInside } from './one-holder.ts'
+import { oneHolder } from './one-holder.ts'
 
 test.each(['terminate', 'cancel'] as const)(
-  'a run whose step was let in, and that is told to %s before it has heard of it, gives the place to the next',
+  'a run whose step was granted, and that is to %s before it has heard of it, releases the slot to the next',
   async (act) => {
-    const { client, next, last, takeNext, leave, statusOfLast } = await oneInside(`a-${act}`)
+    const { client, next, last, takeNext, leave, statusOfLast } = await oneHolder(`a-${act}`)
     expect((await client.get(last)).status).toBe('waiting')
     await leave()
     if (act === 'terminate') await client.terminate(next)
@@ -30,7 +30,7 @@ test('an at-most-once step for which its runner had no time left was not begun, 
   expect(await client.get(runId)).toMatchObject({ status: 'completed', output: 1 })
 })
 
-test('a limited step of a run that is parked gives its place to the next', async () => {
+test('a limited step of a run that is parked releases its slot to the next', async () => {
   const one = limit('a-parked', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) => ctx.step('hold', () => new Promise<void>(() => {}), { limit: one }))
   const quick = workflow('quick', async (ctx) => ctx.step('go', () => 1, { limit: one }))
@@ -63,7 +63,7 @@ test('a limited step of a run that is parked gives its place to the next', async
 
 /** The runner dies after its nth call, the next one comes when the lease is over. */
 test.each(['cancelled', 'raced'] as const)(
-  'a step in line that is not wanted any more (%s) takes no place, whenever its runner dies',
+  'a queued step that is not wanted any more (%s) takes no slot, whenever its runner dies',
   async (how) => {
     const bad: number[] = []
     for (let n = 1; n <= 16; n++) {
@@ -113,7 +113,7 @@ test.each(['cancelled', 'raced'] as const)(
   60_000,
 )
 
-test('whoever of several dies at any call: nobody is over the limit, and all come to an end', async () => {
+test('several runners that may die at any call never exceed the limit, and all runs end', async () => {
   for (let seed = 0; seed < 12; seed++) {
     let inside = 0
     let most = 0
@@ -175,7 +175,7 @@ test('whoever of several dies at any call: nobody is over the limit, and all com
   }
 }, 60_000)
 
-test('a runner of gathered starts that dies anywhere: each input is in one run, once', async () => {
+test('a runner of coalesced starts may die anywhere: each input is in one run, once', async () => {
   const bad: unknown[] = []
   for (let n = 1; n <= 24; n++) {
     const w = workflow('w', { batch: { size: 3, wait: '1m' } }, async (ctx, list: number[]) =>
@@ -325,7 +325,7 @@ test('a runner that dies before what it announced has begun, and a pause before 
   expect(bad).toEqual([])
 }, 60_000)
 
-test('the same without a pause', async () => {
+test('a runner that dies before what it announced has begun loses nothing, also without a pause', async () => {
   const bad: unknown[] = []
   for (let n = 1; n <= 16; n++) {
     const child = workflow('child', async (ctx) => ctx.step('go', () => 'done'))

@@ -33,7 +33,7 @@ test('a key with nine tenths of the load makes the others wait no more than twic
   expect(beside).toBeLessThanOrEqual(alone * 1.2)
 })
 
-test('nobody starves: what has waited long goes before what is more urgent and new', async () => {
+test('no run starves: one that has waited long goes before a new one of higher priority', async () => {
   const order: string[] = []
   const serve = workflow(
     'serve',

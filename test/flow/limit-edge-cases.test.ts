@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test.each(['constructor', 'toString', 'valueOf'])(
   "a run with the id '%s' comes to its limit like others",
@@ -14,7 +15,7 @@ test.each(['constructor', 'toString', 'valueOf'])(
   },
 )
 
-test('lanes are those of the tenant, also where the workflow is a singleton by something else', async () => {
+test('the fairness key is the tenant, also where the workflow is a singleton by another key', async () => {
   const order: string[] = []
   const w = workflow(
     'w',
@@ -43,7 +44,7 @@ async function asked(n: number): Promise<{ requests: number; looks: number }> {
       'each',
       Array.from({ length: n }, (_, i) => i),
       (c) =>
-        c.step('go', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 1_000, resolve)), {
+        c.step('go', () => timePasses(env, 1_000), {
           limit: limit('o-map', { concurrency: 2 }),
         }),
       { concurrency: 1_000 },
@@ -73,7 +74,7 @@ test('a message has all waiting steps of a run looked up with one read, however 
   expect((await asked(160)).looks / 160).toBeLessThan(5)
 })
 
-test('a debounced run that is let in holds no slot while it waits for quiet', async () => {
+test('a debounced run holds no slot while it waits for quiet', async () => {
   const done: string[] = []
   const w = workflow(
     'w',
@@ -120,7 +121,7 @@ test('a limit with a key holds for the input that the debounced run gets', async
   expect(most).toBe(1)
 })
 
-test('the place in line is when it is let in', async () => {
+test('a run queues by when it is admitted to the queue', async () => {
   const w = workflow('w', { concurrency: [{ limit: 100, key: (t: string) => t }, { limit: 1 }] }, async (ctx) =>
     ctx.sleep('1m'),
   )

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
-test('a task that a race went on without leaves its limit', async () => {
+test('a task that loses its race releases its limit', async () => {
   const gpu = limit('t-race', { concurrency: 1 })
   const racing = workflow('racing', async (ctx) => {
     await ctx.race('which', { task: (c) => c.task('render', 1, { limit: gpu }), time: (c) => c.sleep('1m') })
@@ -17,7 +18,7 @@ test('a task that a race went on without leaves its limit', async () => {
   expect(await behind.status()).toBe('completed')
 })
 
-test('a step that was promised its turn and that a race went on without leaves its limit', async () => {
+test('a step with a reserved start that loses its race releases its limit', async () => {
   const api = limit('t-race-promised', { concurrency: 1, rate: 1, per: '10m' })
   const racing = workflow('racing', async (ctx) => {
     await ctx.race('which', { step: (c) => c.step('ask', () => 1, { limit: api }), time: (c) => c.sleep('1m') })
@@ -49,10 +50,10 @@ test('the undoing of a cancelled task gets the slot that the task had', async ()
   expect(await run.status()).toBe('cancelled')
 })
 
-test('a task in line whose run is cancelled keeps no slot while the run cleans up, nor afterwards', async () => {
+test('a queued task whose run is cancelled holds no slot while the run cleans up, nor afterwards', async () => {
   const gpu = limit('t-line-cancel', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), {
+    ctx.step('hold', () => timePasses(env, 600_000), {
       limit: gpu,
     }),
   )
@@ -78,7 +79,7 @@ test('a task in line whose run is cancelled keeps no slot while the run cleans u
   expect([during, await behind.status()]).toEqual(['completed', 'completed'])
 })
 
-test('a task that ends while its run is paused gives its place to others, who are not', async () => {
+test('a task that ends while its run is paused releases its slot to runs that are not paused', async () => {
   const gpu = limit('t-paused', { concurrency: 1 })
   const render = workflow('render', async (ctx) => ctx.task<string>('render', 1, { limit: gpu }))
   const other = workflow('other', async (ctx) => ctx.step('go', () => 'gone', { limit: gpu }))

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { limit, schedule, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
-test('a limit that is paused lets nobody in, not even who was told a time', async () => {
+test('a paused limit grants nothing, not even to a run with a reserved start', async () => {
   const times: number[] = []
   const w = workflow('w', { rateLimit: { limit: 1, per: '1h' } }, async (ctx) =>
     ctx.step('go', () => void times.push(env.clock.now())),
@@ -16,7 +17,7 @@ test('a limit that is paused lets nobody in, not even who was told a time', asyn
   expect(times).toHaveLength(1)
 })
 
-test('a gathered run that is cancelled is cancelled, and starts after that are in another', async () => {
+test('a coalesced run that is cancelled ends, and later starts are in another run', async () => {
   const seen: number[] = []
   const w = workflow('w', { debounce: { key: () => 'k', wait: '1m' } }, async (ctx, n: number) =>
     ctx.step('go', () => void seen.push(n)),
@@ -51,7 +52,7 @@ test('a task that is out when its run goes on without it, in a map that needs fe
   expect(await behind.status()).toBe('completed')
 })
 
-test('a run that stands in line holds its own timeout back, and ends in time once it runs', async () => {
+test('the timeout of a queued run begins to count when it starts', async () => {
   const w = workflow('w', { timeout: '10m', concurrency: { limit: 1 } }, async (ctx, ms: number) => ctx.sleep(ms))
   const env = await testEnv({ workflows: [w] })
   const runs = []
@@ -146,7 +147,7 @@ test('a schedule goes on after a pause of everything', async () => {
   expect(await env.client.pauses()).toEqual([])
 })
 
-test('a task in line whose workflow is paused, and a limit lowered below what is inside, then raised', async () => {
+test('a queued task waits for the pause of its workflow, and for a limit that is lowered below its holders and raised again', async () => {
   const gpu = limit('l-lower', { concurrency: 3 })
   let inside = 0
   let most = 0
@@ -163,7 +164,7 @@ test('a task in line whose workflow is paused, and a limit lowered below what is
   env.worker('render', async () => {
     most = Math.max(most, ++inside)
     seen.push(inside)
-    await new Promise<void>((resolve) => env.clock.at(env.clock.now() + 10_000, resolve))
+    await timePasses(env, 10_000)
     inside--
     return 1
   })

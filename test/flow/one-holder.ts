@@ -1,8 +1,8 @@
 import { limit, type Registry, workflow } from '../../sdk/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
 
-/** A limit of one: somebody is inside, and the runs `next` and `last` stand in its line. */
-export async function oneInside(name: string) {
+/** A limit of one with a holder. The runs `next` and `last` are in its queue. */
+export async function oneHolder(name: string) {
   const one = limit(name, { concurrency: 1 })
   let release = () => {}
   const hold = workflow('hold', async (ctx) =>
@@ -25,12 +25,12 @@ export async function oneInside(name: string) {
     next,
     last,
     takeNext: (workflows?: Registry) => take(client, next, workflows ? { workflows } : {}),
-    /** Whoever is inside comes out: it is the turn of `next`, which has not heard of it. */
+    /** The holder releases its slot: `next` is granted it, and has not heard of it. */
     leave: async () => {
       release()
       await taking
     },
-    /** What becomes of `last` in ten minutes. */
+    /** The status of `last` in ten minutes. */
     statusOfLast: async () => {
       for (let i = 0; i < 10; i++) {
         await wait(60_000)

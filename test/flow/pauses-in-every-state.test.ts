@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test('an at-most-once step whose retry is due during a pause is run after it', async () => {
   const ran: number[] = []
   const w = workflow('w', async (ctx) => {
     const [, paid] = await Promise.all([
-      ctx.step('long', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve))),
+      ctx.step('long', () => timePasses(env, 600_000)),
       ctx.step(
         'pay',
         ({ attempt }) => {
@@ -40,7 +41,7 @@ test('a new run that waited out a pause longer than its timeout has its time', a
   expect(await run.result()).toBe('gone')
 })
 
-test('a delayed run that waits in line longer than its timeout has its time, as one without a delay has', async () => {
+test('a delayed run that is queued for longer than its timeout still has its full timeout, as one without a delay has', async () => {
   const w = workflow('w', { timeout: '1h', concurrency: { limit: 1 } }, async (ctx, ms: number) => ctx.sleep(ms))
   const env = await testEnv({ workflows: [w] })
   const all = []

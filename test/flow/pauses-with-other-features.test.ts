@@ -33,7 +33,7 @@ test('a pause does not make an until forget how often it has asked, nor ask befo
   ])
 })
 
-test('paused, deployed with another limit and resumed, a step leaves the line of the former', async () => {
+test('a step leaves the queue of its former limit when its run is paused, deployed with another limit and resumed', async () => {
   const one = limit('i-one', { concurrency: 1 })
   const other = limit('i-other', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) => ctx.task('render', 1, { limit: one }))

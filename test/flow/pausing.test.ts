@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 const nap = workflow('nap', async (ctx) => {
   await ctx.step('before', () => 1)
@@ -58,11 +59,7 @@ test('a pause of a workflow leaves the others alone, and one of a run its siblin
 test('a step that runs when the pause comes ends, and the next one does not begin', async () => {
   const done: string[] = []
   const two = workflow('two', async (ctx) => {
-    await ctx.step('first', () =>
-      new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)).then(
-        () => void done.push('first'),
-      ),
-    )
+    await ctx.step('first', () => timePasses(env, 60_000).then(() => void done.push('first')))
     await ctx.step('second', () => void done.push('second'))
   })
   const env = await testEnv({ workflows: [two] })
@@ -95,7 +92,7 @@ test('what is not paused cannot be resumed, and a rate has to be one', async () 
   await expect(env.client.resume({ all: true }, { perSecond: 0 })).rejects.toThrow('from 1 to 1,000 a second')
 })
 
-test('a workflow that nobody knows cannot be paused, and is told by the known names', async () => {
+test('an unknown workflow cannot be paused, and the error lists the known names', async () => {
   const env = await testEnv({ workflows: [nap] })
   await expect(env.client.pause({ workflow: 'nup' })).rejects.toThrow("no workflow is named 'nup'; known: nap")
 })

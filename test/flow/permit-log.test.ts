@@ -74,7 +74,7 @@ describe('a permit that a run may hold', () => {
     expect(open(...out, { type: 'task.failed', id: 't', attempt: 1, error } as JournalEvent)).toEqual([])
   })
 
-  it('is none where the run was told to go on after its end, which released all', () => {
+  it('is none where the run was retried after its end, which released all', () => {
     expect(open(queued('a'), task('task.queued'), retried)).toEqual([])
     expect(open(queued('a'), retried, queued('a', 2))).toEqual([holder('a', 2)])
   })
@@ -114,7 +114,7 @@ describe('what runners that died may not have released', () => {
     expect(toRepeat(2, frame(1, queued('a')), frame(2, queued('a', 2)))).toEqual([])
   })
 
-  it('is what a race withdrew, and all of a run that was told to go on', () => {
+  it('is what a race withdrew, and all permits of a run that was retried', () => {
     expect(toRepeat(1, frame(1, queued('a'), queued('b')), frame(2, decided('b')))).toEqual([holder('b', 1)])
     expect(toRepeat(1, frame(1, queued('a'), queued('b')), frame(2, retried))).toEqual([holder('a', 1), holder('b', 1)])
   })

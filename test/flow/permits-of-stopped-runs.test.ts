@@ -2,11 +2,14 @@ import { expect, test } from 'vitest'
 import { limit, Registry, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
-import { oneInside } from './one-holder.ts'
+import { oneHolder } from './one-holder.ts'
 
-/** One is inside; behind it stand a few steps of one run, and behind those the step of another. The one inside leaves, and something happens to the run before it has heard of its turn. */
+/**
+ * One run holds the slot. Behind it, a few steps of a second run are queued, and then a step of a third. The holder
+ * releases, and something happens to the second run before it has heard of its grant. The third must get the slot.
+ */
 test.each(['terminated', 'paused'] as const)(
-  'a run of which some steps stand in line leaves the gate to the next when it is %s before it has heard of its turn',
+  'a run with queued steps releases the limiter when it is %s before it has heard of its grant',
   async (how) => {
     const bad: string[] = []
     for (const count of [1, 2, 3, 6]) {
@@ -50,7 +53,7 @@ test.each(['terminated', 'paused'] as const)(
 )
 
 test.each(['pause', 'terminate'] as const)(
-  'local: a run with several steps in line leaves the limit to others on %s',
+  'local: a run with several queued steps releases the limit on %s',
   async (how) => {
     const one = limit('sl-local', { concurrency: 1 })
     const hold = workflow('hold', async (ctx) => ctx.task('outside', undefined as never, { limit: one } as never))
@@ -83,7 +86,7 @@ test.each(['pause', 'terminate'] as const)(
   },
 )
 
-test('a rate holds over a pause: a step that was let in while its run was being paused is counted when it begins', async () => {
+test('a rate holds over a pause: a step that was granted while its run was being paused is counted when it begins', async () => {
   const rated = limit('sl-rate', { rate: 2, per: '10s' })
   const at: number[] = []
   const many = workflow('many', async (ctx) => {
@@ -107,7 +110,7 @@ test('a rate holds over a pause: a step that was let in while its run was being 
   for (const t of at) expect(at.filter((o) => o >= t && o < t + 10_000).length).toBeLessThanOrEqual(2)
 })
 
-test('a run that is terminated while some of its steps are inside a limit and others in line leaves it to the next run', async () => {
+test('a run that is terminated while some of its steps hold slots and others are queued releases all of them', async () => {
   const two = limit('map-term', { concurrency: 2 })
   const many = workflow('many', async (ctx) => {
     await Promise.all(
@@ -133,9 +136,9 @@ test('a run that is terminated while some of its steps are inside a limit and ot
 })
 
 test.each(['terminated', 'paused'] as const)(
-  'a run whose step was let in, that a runner without its code has had in hands, gives the place to the next when it is %s',
+  'a run whose step was granted, and that a runner without its code has released, releases its slot when it is %s',
   async (how) => {
-    const { client, next, takeNext, leave, statusOfLast } = await oneInside(`uh-${how}`)
+    const { client, next, takeNext, leave, statusOfLast } = await oneHolder(`uh-${how}`)
     await leave()
     await takeNext(new Registry([]))
     if (how === 'terminated') await client.terminate(next)
@@ -148,7 +151,7 @@ test.each(['terminated', 'paused'] as const)(
   },
 )
 
-test('a run that goes on as new in the last moments of its runner leaves the line that a step of it stood in', async () => {
+test('a run that continues as new in the last moments of its runner leaves the queue of its step', async () => {
   const one = limit('rel-cont', { concurrency: 1 })
   let release = () => {}
   const hold = workflow('hold', async (ctx) =>
@@ -182,7 +185,7 @@ test('a run that goes on as new in the last moments of its runner leaves the lin
   expect((await client.get(c.runId)).status).toBe('completed')
 })
 
-test('a paused run whose one step still runs for long takes no turns for those of its steps that stand in line', async () => {
+test('a paused run with a long running step takes no slots for its queued steps', async () => {
   const one = limit('pt', { concurrency: 1 })
   let end = () => {}
   const many = workflow('many', async (ctx) => {
@@ -208,7 +211,7 @@ test('a paused run whose one step still runs for long takes no turns for those o
   expect((await client.get(c.runId)).status).toBe('completed')
 })
 
-test('an at-most-once step whose process died gives its slot back when the code has heard of it', async () => {
+test('an at-most-once step whose process died releases its slot once that is delivered to the code', async () => {
   const one = limit('amo', { concurrency: 1 })
   const pay = workflow('pay', async (ctx) => {
     await ctx.step('pay', () => new Promise<void>(() => {}), { limit: one, semantics: 'at-most-once' }).catch(() => {})
@@ -233,7 +236,7 @@ test('an at-most-once step whose process died gives its slot back when the code 
   expect((await client.get(b.runId)).status).toBe('completed')
 })
 
-test('a step whose process died, of a run that has been cancelled before, gives its slot back before the clean-up', async () => {
+test('a step of a cancelled run whose process died releases its slot before the clean-up', async () => {
   const one = limit('canc', { concurrency: 1 })
   const pay = workflow('pay', async (ctx) => {
     try {

@@ -17,19 +17,19 @@ const entry = (lane: string, order: number): QueueEntry => ({
 })
 const queue = [entry('a', 1), entry('a', 2), entry('a', 3), entry('b', 1), entry('c', 1), entry('c', 2)]
 
-describe('who is let in next', () => {
+describe('which run is granted next', () => {
   test.each([
     [undefined, 'a1 b1 c1 a2 c2 a3'],
     ['a', 'b1 c1 a1 c2 a2 a3'],
     ['b', 'c1 a1 b1 c2 a2 a3'],
     ['c', 'a1 b1 c1 a2 c2 a3'],
-    // Its lane may be empty by now.
+    // Its fairness key may have no entries by now.
     ['ab', 'b1 c1 a1 c2 a2 a3'],
   ])('is the next lane behind the one that was served last, which was %s', (served, holders) => {
     expect(inOrderOfService(queue, served).map(({ holder }) => holder)).toEqual(holders.split(' '))
   })
 
-  test('is said as it comes: by the place of a run, and by the first in line of a limit', async () => {
+  test('is shown in order: by the position of a run, and by the first entries of a limit', async () => {
     const began: string[] = []
     const lanes = workflow(
       'lanes',
@@ -57,7 +57,7 @@ describe('who is let in next', () => {
   })
 })
 
-describe('when one is expected to be let in', () => {
+describe('when a run is expected to be granted', () => {
   test('goes by what is left of the rate, and whole periods where more is ahead', async () => {
     const mail = workflow('mail', { rateLimit: { limit: 10, per: '1h' } }, async (ctx) => ctx.step('send', () => 1))
     const env = await testEnv({ workflows: [mail] })
@@ -80,12 +80,12 @@ describe('when one is expected to be let in', () => {
     expect(expectedAt(spec, used, [{ cost: 500 }, { cost: 20 }], 0)).toBe(MINUTE)
   })
 
-  test('goes by who is inside: each leaves when those before did, and slots go round', () => {
+  test('goes by the holders: each releases its slot after the usual time, and slots are granted again', () => {
     const state: Occupied = { since: [0, -4 * MINUTE], heldMs: 10 * MINUTE }
     const at = (place: number, concurrency = 2, now = 5 * MINUTE) =>
       expectedAt({ concurrency }, state, Array(place).fill({ cost: 1 }), now)! / MINUTE
     expect([1, 2, 3, 4].map((place) => at(place))).toEqual([6, 10, 16, 20])
-    // A free slot is there at once, and nobody comes for one that is too many.
+    // A free slot is there at once, and one that is too many is not granted again.
     expect([1, 2].map((place) => at(place, 3))).toEqual([5, 6])
     expect([1, 2].map((place) => at(place, 1))).toEqual([10, 20])
     // Whoever stays longer than others may leave any moment.
@@ -93,16 +93,16 @@ describe('when one is expected to be let in', () => {
     expect(expectedAt({ concurrency: 2 }, { ...state, restUntil: 8 * MINUTE }, [{ cost: 1 }], 0)).toBe(8 * MINUTE)
   })
 
-  test('is not said where nobody knows how long others stay', () => {
+  test('is not given where it is not known how long slots are held', () => {
     expect(expectedAt({ concurrency: 1, rate: 5, perMs: MINUTE }, { since: [0] }, [{ cost: 1 }], 0)).toBeUndefined()
   })
 })
 
-describe('a long line', () => {
+describe('a long queue', () => {
   const busy = workflow('busy', { concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
   const GATE = { limit: 'busy:concurrency' }
 
-  /** So many in line behind one that is inside. */
+  /** So many queued behind one holder. */
   async function inLine(count: number, lane: (i: number) => string = () => '') {
     const env = await testEnv({ workflows: [busy] })
     await env.start(busy)
@@ -127,7 +127,7 @@ describe('a long line', () => {
     })
   })
 
-  test('of one lane does not hide others, who are served in between', async () => {
+  test('of one fairness key does not hide other keys, which are served in between', async () => {
     const env = await inLine(1_203, (i) => (i <= 1_200 ? 'a' : 'b'))
     const place = async (id: string, lane: string) =>
       (await env.client.limits.placeOf({ ...GATE, lane }, { id, workflow: 'busy' })).place
@@ -149,7 +149,7 @@ describe('a long line', () => {
     expect(await place('r1100', 'a')).toEqual({ count: 1_000, isMore: true })
   })
 
-  test('of more lanes than are looked at says a place as one that others may be before', async () => {
+  test('of more fairness keys than are read gives a position that others may be before', async () => {
     const env = await inLine(1_100, (i) => `lane-${String(i).padStart(4, '0')}`)
     const { place, expectedAt } = await env.client.limits.placeOf(
       { ...GATE, lane: 'lane-0900' },

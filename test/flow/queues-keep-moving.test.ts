@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { limit, RetryableError, schedule, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
-test('runs that start later come to their limits too', async () => {
+test('runs with a later start time queue at their limits then', async () => {
   let inside = 0
   let most = 0
   const one = workflow('one', { concurrency: { limit: 1 } }, async (ctx) => {
@@ -17,7 +18,7 @@ test('runs that start later come to their limits too', async () => {
   expect(most).toBe(1)
 })
 
-test('gathered runs come to the limits of their workflow', async () => {
+test('coalesced runs queue at the limits of their workflow', async () => {
   const times: number[] = []
   const bill = workflow(
     'bill',
@@ -35,7 +36,7 @@ test('gathered runs come to the limits of their workflow', async () => {
 })
 
 test.each(['cancel', 'terminate'] as const)(
-  'a run that is to be let in later and is told to %s leaves its time to those behind it',
+  'a run with a reserved start that is to %s leaves its time to those behind it',
   async (act) => {
     const slow = workflow('slow', { rateLimit: { limit: 1, per: '1m' } }, async (_, n: number) => n)
     const env = await testEnv({ workflows: [slow] })
@@ -57,11 +58,11 @@ test.each(['cancel', 'terminate'] as const)(
   },
 )
 
-test('a step in line whose run begins anew leaves the line, and a limit that was renamed is not waited for', async () => {
+test('a queued step whose run continues as new leaves the queue, and a renamed limit does not block it', async () => {
   const one = limit('lines-one', { concurrency: 1 })
   const other = limit('lines-other', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+    ctx.step('hold', () => timePasses(env, 60_000), {
       limit: one,
     }),
   )
@@ -87,11 +88,11 @@ test('a step in line whose run begins anew leaves the line, and a limit that was
   expect(await next.status()).toBe('completed')
 })
 
-test('a paused workflow keeps no place of a limit that others use', async () => {
+test('a paused workflow holds no slot of a limit that other workflows use', async () => {
   const shared = limit('lines-shared', { concurrency: 1 })
   const hold = (name: string) =>
     workflow(name, async (ctx) =>
-      ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+      ctx.step('hold', () => timePasses(env, 60_000), {
         limit: shared,
       }),
     )
@@ -111,7 +112,7 @@ test('a paused workflow keeps no place of a limit that others use', async () => 
   await waits.result()
 })
 
-test('a limit that was paused for longer than anybody remembers lets go who is in line', async () => {
+test('a limit that was paused for months grants queued runs when it is resumed', async () => {
   const w = workflow('w', { concurrency: { limit: 1 } }, async (_, n: number) => n)
   const env = await testEnv({ workflows: [w] })
   await (await env.start(w, 1)).result()
@@ -122,7 +123,7 @@ test('a limit that was paused for longer than anybody remembers lets go who is i
   expect(await run.result()).toBe(2)
 })
 
-test('paused again while it is resumed, a pause stops those that it let go', async () => {
+test('a pause that is set again while it is resumed stops the runs that it released', async () => {
   const done: number[] = []
   const two = workflow('two', async (ctx, n: number) => {
     await ctx.step('first', () => 1)
@@ -143,7 +144,7 @@ test('paused again while it is resumed, a pause stops those that it let go', asy
   expect(done).toHaveLength(20)
 })
 
-test('numbers that are set count at once, and end a rest', async () => {
+test('numbers that an operator sets count at once, and end a cooldown', async () => {
   const w = workflow('w', { rateLimit: { limit: 1, per: '31d' } }, async (_, n: number) => n)
   const api = limit('lines-rest', { concurrency: 1 })
   const call = workflow('call', async (ctx, n: number) =>
@@ -168,7 +169,7 @@ test('numbers that are set count at once, and end a rest', async () => {
   expect([await waits.status(), await behind.status()]).not.toContain('completed')
   await env.client.limits.set('lines-rest', { concurrency: 2 })
   await env.advance('1m')
-  // The first was told its time, and keeps it.
+  // The first has a reserved start, and keeps it.
   expect(await behind.status()).toBe('completed')
   await expect(env.client.limits.set('w:rate', { concurrency: 1 })).rejects.toThrow(
     'it takes a rate and no concurrency',
@@ -191,7 +192,7 @@ test('a child beside a singleton that has not ended is refused, and its schedule
   expect(runs.length).toBeGreaterThanOrEqual(3)
 })
 
-test('no start joins a run that has ended, and what was erased is given to nobody', async () => {
+test('no start joins a run that has ended, and no later run gets what was erased', async () => {
   const save = workflow('save', { batch: { size: 10, wait: '1m' } }, async (_, inputs: string[]) => inputs)
   const env = await testEnv({ workflows: [save] })
   const dead = await env.start(save, 'secret')
@@ -212,7 +213,7 @@ test('a start that is repeated at once under its key counts once', async () => {
   expect(await env.skipUntil(started[0]!.result())).toEqual(['x'])
 })
 
-test('code that gathers no more takes what has come', async () => {
+test('code that no longer coalesces takes the starts that have come', async () => {
   const gathers = workflow('save', { batch: { size: 10, wait: '1m' } }, async (_, inputs: string[]) => inputs)
   const plain = workflow('save', async (_, input: string) => input)
   const env = await testEnv({ workflows: [gathers] })

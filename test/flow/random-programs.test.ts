@@ -8,7 +8,7 @@ const A = limit('r-a', { concurrency: 2 })
 const B = limit('r-b', { concurrency: 2, rate: 10, per: '1m' })
 
 test.each(Array.from({ length: amount({ few: 3, many: 12 }) }, (_, i) => i))(
-  'whatever people do, all come to an end and nobody is left inside: seed %i',
+  'all runs end and no slot stays held, whatever users do: seed %i',
   async (seed) => {
     const random = new SeededRandom(`random ${seed}`)
     const some = (n: number) => Math.floor(random.next() * n)

@@ -3,7 +3,6 @@ import type { LimitSpec } from '../../sdk/flow/limiter/limit.ts'
 import type { LimiterState } from '../../sdk/flow/limiter/limiter.ts'
 import {
   cooling,
-  givenBack,
   isReserved,
   roomFor,
   taken,
@@ -11,6 +10,7 @@ import {
   unusedFrom,
   validUntil,
   withoutReservation,
+  withReturned,
 } from '../../sdk/flow/limiter/rate.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.123Z')
@@ -161,7 +161,7 @@ describe('a reservation', () => {
     expect(roomFor(spec, both, 1, START)).toBeGreaterThanOrEqual(at + MINUTE)
   })
 
-  it('that is revoked while its owner waits again gives its part back, and holds nobody up', () => {
+  it('that is revoked while its owner waits again returns its part, and delays no other start', () => {
     const [big, { state: busy }] = [{ rate: 10, perMs: MINUTE }, startsOf({ rate: 10, perMs: MINUTE }, [6])]
     const later = roomFor(big, busy, 8, START)
     const reserved = taken(big, busy, request(8, 'late'), later, START)
@@ -177,7 +177,7 @@ describe('a reservation', () => {
     expect(withoutReservation(spec, reserved, false, START)).toEqual(kept)
   })
 
-  it('beside others of the same piece gives back its own part alone', () => {
+  it('beside others of the same piece returns its own part alone', () => {
     const one = taken(spec, full, request(1, 'first'), at, START)
     const two = taken(spec, one, request(1, 'second'), at, START)
     expect(withoutReservation(spec, two, true, START).used).toEqual(one.used)
@@ -226,41 +226,41 @@ describe('a start that did not begin in time', () => {
   const spec = { rate: 10, perMs: MINUTE }
   const start = (at: number, cost = 1, holder = 'late') => ({ holder, at, cost })
 
-  it('gives its part back, for others or for itself', () => {
+  it('returns its part, for others or for itself', () => {
     const { state } = startsOf(spec, [4, 6])
     expect(roomFor(spec, state, 6, START + 3_000)).toBeGreaterThan(START + 3_000)
-    const after = givenBack(spec, state, start(START, 6), START + 3_000)
+    const after = withReturned(spec, state, start(START, 6), START + 3_000)
     expect(roomFor(spec, after, 6, START + 3_000)).toBe(START + 3_000)
     expect(roomFor(spec, after, 7, START + 3_000)).toBeGreaterThan(START + 3_000)
   })
 
-  it('gives it back once, however often it says so', () => {
+  it('returns it once, however often it says so', () => {
     const { state } = startsOf(spec, [5, 5])
-    const once = givenBack(spec, state, start(START, 5), START + 3_000)
-    expect(givenBack(spec, once, start(START, 5), START + 4_000)).toBe(once)
+    const once = withReturned(spec, state, start(START, 5), START + 3_000)
+    expect(withReturned(spec, once, start(START, 5), START + 4_000)).toBe(once)
     // Another one, or another time, is another part.
-    expect(givenBack(spec, once, start(START, 5, 'other'), START + 4_000).used ?? []).toEqual([])
+    expect(withReturned(spec, once, start(START, 5, 'other'), START + 4_000).used ?? []).toEqual([])
   })
 
-  it('gives back no more than is there, and leaves other times alone', () => {
+  it('returns no more than is there, and leaves other times alone', () => {
     const { state } = startsOf(spec, [3, 3], () => 20_000)
     const [first, second] = state.used!
-    expect(givenBack(spec, state, start(START + 20_000, 50), START + 50_000).used).toEqual([second])
-    expect(givenBack(spec, state, start(START - 50_000, 3), START + 50_000).used).toEqual([first, second])
+    expect(withReturned(spec, state, start(START + 20_000, 50), START + 50_000).used).toEqual([second])
+    expect(withReturned(spec, state, start(START - 50_000, 3), START + 50_000).used).toEqual([first, second])
   })
 
   it('is remembered as long as its part counts', () => {
     const { state } = startsOf(spec, [5])
-    const once = givenBack(spec, state, start(START), START + 3_000)
+    const once = withReturned(spec, state, start(START), START + 3_000)
     const later = START + 3 * MINUTE
-    expect(givenBack(spec, once, start(later, 1, 'other'), later).returned).toEqual([['other', later]])
+    expect(withReturned(spec, once, start(later, 1, 'other'), later).returned).toEqual([['other', later]])
   })
 
   it('begins in its own part again, also where another start is reserved for later', () => {
     const { state } = startsOf(spec, [10])
     const at = roomFor(spec, state, 1, START)
     const reserved = taken(spec, state, request(1, 'next'), at, START)
-    const { lastAt: _, ...late } = givenBack(spec, reserved, start(START, 10), START + 3_000)
+    const { lastAt: _, ...late } = withReturned(spec, reserved, start(START, 10), START + 3_000)
     expect(roomFor(spec, late, 9, START + 3_000)).toBe(START + 3_000)
     // All of it would be one too many at the time of the reservation.
     expect(roomFor(spec, late, 10, START + 3_000)).toBeGreaterThan(at)
@@ -269,13 +269,13 @@ describe('a start that did not begin in time', () => {
   it('remembers a few of those that returned their part, however many were late', () => {
     let { state } = startsOf({ rate: 1_000, perMs: 86_400_000 }, [1_000])
     for (let i = 0; i < 500; i++)
-      state = givenBack({ rate: 1_000, perMs: 86_400_000 }, state, start(START, 1, `run-${i}`), START + 3_000)
+      state = withReturned({ rate: 1_000, perMs: 86_400_000 }, state, start(START, 1, `run-${i}`), START + 3_000)
     expect(JSON.stringify(state).length).toBeLessThan(1_000)
   })
 
   it('has nothing to give back where there is no rate', () => {
     const state = { restUntil: START }
-    expect(givenBack({ concurrency: 1 }, state, start(START), START)).toBe(state)
+    expect(withReturned({ concurrency: 1 }, state, start(START), START)).toBe(state)
   })
 })
 

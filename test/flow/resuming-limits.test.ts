@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
-test('a run of a key that nobody had used before the limit was paused goes when it is resumed', async () => {
+test('a run with a key that was first used while the limit was paused is granted when it is resumed', async () => {
   const w = workflow('w', { concurrency: { limit: 1, key: (k: string) => k } }, async (_ctx, k: string) => k)
   const env = await testEnv({ workflows: [w] })
   await (await env.start(w, 'a')).result()

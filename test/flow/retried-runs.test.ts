@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
-/** Who is inside at once. */
+/** Which steps run at once. */
 const watch = () => {
   const seen = { inside: 0, most: 0 }
   const during = async (work: Promise<unknown>): Promise<void> => {
@@ -13,10 +14,10 @@ const watch = () => {
   return { seen, during }
 }
 
-test('a step of a failed run that is retried waits for its turn at the limit', async () => {
+test('a step of a failed run that is retried is queued at the limit', async () => {
   const one = limit('retry-step', { concurrency: 1 })
   const { seen, during } = watch()
-  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const later = (ms: number) => timePasses(env, ms)
   let broken = true
   const fails = workflow('fails', async (ctx) =>
     ctx.step(
@@ -41,7 +42,7 @@ test('a step of a failed run that is retried waits for its turn at the limit', a
   expect(seen.most).toBe(1)
 })
 
-test('a task of a failed run that is retried waits for its turn at the limit', async () => {
+test('a task of a failed run that is retried is queued at the limit', async () => {
   const one = limit('retry-task', { concurrency: 1 })
   const render = workflow('render', async (ctx, n: number) =>
     ctx.task<number>('render', n, { limit: one, retry: { attempts: 1 } }),
@@ -53,7 +54,7 @@ test('a task of a failed run that is retried waits for its turn at the limit', a
   env.worker('render', async () => {
     if (broken) throw new Error('no')
     most = Math.max(most, ++inside)
-    await new Promise<void>((resolve) => env.clock.at(env.clock.now() + 20_000, resolve))
+    await timePasses(env, 20_000)
     inside--
     return 1
   })
@@ -69,10 +70,10 @@ test('a task of a failed run that is retried waits for its turn at the limit', a
   expect(most).toBe(1)
 })
 
-test('a step beside the one that failed is not let in twice when the run is retried', async () => {
+test('a step beside the one that failed is not granted twice when the run is retried', async () => {
   const one = limit('retry-beside', { concurrency: 1 })
   const { seen, during } = watch()
-  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const later = (ms: number) => timePasses(env, ms)
   let broken = true
   const fails = workflow('fails', async (ctx) =>
     Promise.all([

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { limit, RetryableError, signal, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 import { slowCloud } from '../outside/slow-cloud.ts'
+import { timePasses } from './time-passes.ts'
 
-test('a signal to a run in line is there when it starts', async () => {
+test('a signal to a queued run is there when it starts', async () => {
   const go = signal<number>('go')
   const w = workflow('w', { concurrency: { limit: 1 } }, async (ctx, n: number) =>
     n === 0 ? void (await ctx.sleep('1h')) : ctx.waitFor(go),
@@ -61,7 +62,7 @@ test('429 with a limit, in a map, with at-most-once retries and a lowered limit'
           'call',
           async ({ attempt }) => {
             most = Math.max(most, ++inside)
-            await new Promise<void>((resolve) => env.clock.at(env.clock.now() + 1_000, resolve))
+            await timePasses(env, 1_000)
             inside--
             times.push(env.clock.now() - begun)
             if (n === 4 && attempt === 1) throw new RetryableError('429', { after: '10m', limit: api })
@@ -81,7 +82,7 @@ test('429 with a limit, in a map, with at-most-once retries and a lowered limit'
   expect(most).toBeLessThanOrEqual(3)
 })
 
-test('a child in line is cancelled with its parent, and a parent in line with a queued child goes on', async () => {
+test('a queued child is cancelled with its parent, and a queued parent with a queued child goes on', async () => {
   const child = workflow('child', { concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1d'))
   const parent = workflow('parent', async (ctx) => ctx.run(child, undefined))
   const env = await testEnv({ workflows: [child, parent] })
@@ -96,9 +97,9 @@ test('a child in line is cancelled with its parent, and a parent in line with a 
   await third.result()
 })
 
-test('a run whose limited step is in line when it fails leaves the line; retried, it is done', async () => {
+test('a run that fails while its limited step is queued leaves the queue, and completes when it is retried', async () => {
   const one = limit('m-line-fail', { concurrency: 1 })
-  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const later = (ms: number) => timePasses(env, ms)
   let broken = true
   const hold = workflow('hold', async (ctx) => ctx.step('hold', () => later(3_600_000), { limit: one }))
   const w = workflow('w', async (ctx) =>
@@ -126,7 +127,7 @@ test('a run whose limited step is in line when it fails leaves the line; retried
   await run.result()
 })
 
-test('a run that was told its start and is cancelled is cancelled, also if its limit is paused before anybody has come to it', async () => {
+test('a run with a reserved start can be cancelled, also if its limit is paused before a runner takes it', async () => {
   const mail = workflow('mail', { rateLimit: { limit: 1, per: '1h' } }, async () => 1)
   const { open, take, wait } = slowCloud([mail])
   const client = open()
@@ -142,7 +143,7 @@ test('a run that was told its start and is cancelled is cancelled, also if its l
   expect((await client.get(b.runId)).status).toBe('cancelled')
 })
 
-test('a queued run that is cancelled is cancelled now, also if it is told a later start before anybody has come to it', async () => {
+test('a queued run that is cancelled ends at once, also if it is granted a later start before a runner takes it', async () => {
   const mail = workflow('mail', { rateLimit: { limit: 1, per: '1h' } }, async () => 1)
   const { open, take, wait } = slowCloud([mail])
   const client = open()

@@ -20,7 +20,7 @@ test('skip: beside a run that has not ended none is made, and that run is given'
   expect((await env.client.start(it, 'a')).created).toBe(true)
 })
 
-test('skip: while the limit is paused the one in line is given', async () => {
+test('skip: while the limit is paused a start gives the queued run', async () => {
   const it = sync('skip')
   const env = await testEnv({ workflows: [it] })
   await env.skipUntil((await env.client.start(it, 'a')).result())

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { limit, RetryableError, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
-/** Who is inside at once, and when each came in. */
+/** Which steps run at once, and when each began. */
 function counter() {
   const seen = { inside: 0, most: 0, times: [] as number[] }
   return {
@@ -16,10 +17,10 @@ function counter() {
   }
 }
 
-test('steps of several workflows share a limit, wait without holding anything, and all get their turn', async () => {
+test('steps of several workflows share a limit, hold nothing while they are queued, and all run in the end', async () => {
   const openai = limit('openai-shared', { concurrency: 2 })
   const { seen, during } = counter()
-  const later = (ms: number) => new Promise<void>((resolve) => env.clock.at(env.clock.now() + ms, resolve))
+  const later = (ms: number) => timePasses(env, ms)
   const one = workflow('one', async (ctx) => ctx.step('ask', () => during(env, later(1_000)), { limit: openai }))
   const two = workflow('two', async (ctx) => ctx.step('ask', () => during(env, later(1_000)), { limit: openai }))
   const env = await testEnv({ workflows: [one, two] })
@@ -44,7 +45,7 @@ test('a rate is kept over a minute, and not missed by more than one in twenty', 
   expect(times.at(-1)! - times[0]!).toBeLessThan(4 * 60_000 * 1.05)
 })
 
-test('a service that asks for a rest slows all who use the limit down', async () => {
+test('a cooldown that a service asks for slows down all users of the limit', async () => {
   const api = limit('api-429', { concurrency: 5 })
   const times: number[] = []
   const call = workflow('call', async (ctx, n: number) =>
@@ -95,7 +96,7 @@ test('what costs more takes more of the rate, and what costs more than there eve
 test('each key of a limit has it all to itself', async () => {
   const perTenant = limit('per-tenant', { concurrency: 1 })
   const hold = workflow('hold', async (ctx, tenant: string) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+    ctx.step('hold', () => timePasses(env, 60_000), {
       limit: perTenant.for(tenant),
     }),
   )
@@ -107,7 +108,7 @@ test('each key of a limit has it all to itself', async () => {
   for (const run of runs) await run.result()
 })
 
-test('a task waits for its turn before it is handed out, and gives it to the next when it has ended', async () => {
+test('a task is queued before it is dispatched, and releases its slot to the next when it has ended', async () => {
   const gpu = limit('gpu', { concurrency: 1 })
   const render = workflow('render', async (ctx, n: number) => ctx.task<number>('render', n, { limit: gpu }))
   const env = await testEnv({ workflows: [render] })
@@ -122,7 +123,7 @@ test('a task waits for its turn before it is handed out, and gives it to the nex
 test('a run that is ended from outside leaves the limit to others', async () => {
   const one = limit('one-at-a-time', { concurrency: 1 })
   const hold = workflow('hold', async (ctx) =>
-    ctx.step('hold', () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+    ctx.step('hold', () => timePasses(env, 60_000), {
       limit: one,
     }),
   )
@@ -138,12 +139,7 @@ test('a process that dies in the middle of a step takes no slot along', async ()
   const one = limit('mortal', { concurrency: 1 })
   const done: number[] = []
   const hold = workflow('hold', async (ctx, n: number) =>
-    ctx.step(
-      'hold',
-      () =>
-        new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)).then(() => void done.push(n)),
-      { limit: one },
-    ),
+    ctx.step('hold', () => timePasses(env, 60_000).then(() => void done.push(n)), { limit: one }),
   )
   const env = await testEnv({ workflows: [hold] })
   const runs = [await env.start(hold, 1), await env.start(hold, 2)]
@@ -154,7 +150,7 @@ test('a process that dies in the middle of a step takes no slot along', async ()
   expect(new Set(done)).toEqual(new Set([1, 2]))
 })
 
-test('a step that was told its time has that on record once, however often its run is woken before', async () => {
+test('a reserved start is journaled once, however often its run is woken before', async () => {
   const hourly = limit('hourly-once', { rate: 1, per: '1h' })
   const ask = workflow('ask', async (ctx) => ctx.step('ask', () => 'asked', { limit: hourly }))
   const env = await testEnv({ workflows: [ask] })
@@ -168,7 +164,7 @@ test('a step that was told its time has that on record once, however often its r
   expect((await second.history()).filter(({ type }) => type === 'step.admitted')).toHaveLength(1)
 })
 
-test('a step that was told its time does not begin then if its limit is paused, and does when it is resumed', async () => {
+test('a step with a reserved start does not begin while its limit is paused, and begins when it is resumed', async () => {
   const hourly = limit('hourly-paused', { rate: 1, per: '1h' })
   const ask = workflow('ask', async (ctx) => ctx.step('ask', () => 'asked', { limit: hourly }))
   const env = await testEnv({ workflows: [ask] })
@@ -184,7 +180,7 @@ test('a step that was told its time does not begin then if its limit is paused, 
   expect(await second.status()).toBe('completed')
 })
 
-test('a service that asks for a rest of the whole limit slows every key of it down, one of a key only that key', async () => {
+test('a cooldown of a whole limit slows down every key of it, a cooldown of one key only that key', async () => {
   const api = limit('rests-in-all', { rate: 100, per: '1m' })
   let asked = 0
   const call = workflow('call', async (ctx, { key, rests }: { key: string; rests?: 'all' | 'key' }) =>
@@ -217,7 +213,7 @@ test('a service that asks for a rest of the whole limit slows every key of it do
   expect(await d.result()).toBeLessThan(began + 601_000)
 })
 
-test('other numbers that people set end the rest of a limit', async () => {
+test('new numbers that an operator sets end the cooldown of a limit', async () => {
   const api = limit('rest-ends', { rate: 100, per: '1m' })
   const call = workflow('call', async (ctx, key: string) =>
     ctx.step(
@@ -260,7 +256,7 @@ test.each([-5, 'soon', '400d', Number.NaN])(
   },
 )
 
-test('a step that asks for a rest of something that is no limit fails with what to write', async () => {
+test('a step that asks for a cooldown of something that is no limit fails with a hint what to write', async () => {
   const ask = workflow('ask', async (ctx) =>
     ctx.step('ask', () => {
       throw new RetryableError('429', { after: '1s', limit: 'api' as never })
@@ -272,7 +268,7 @@ test('a step that asks for a rest of something that is no limit fails with what 
   )
 })
 
-test('other numbers count for a step that was told its time, and for those behind it', async () => {
+test('changed numbers count for a step with a reserved start, and for those behind it', async () => {
   const daily = limit('daily', { concurrency: 1, rate: 1, per: '1d' })
   const ask = workflow('ask', async (ctx) => ctx.step('ask', () => env.clock.now(), { limit: daily }))
   const env = await testEnv({ workflows: [ask] })
@@ -286,7 +282,7 @@ test('other numbers count for a step that was told its time, and for those behin
   expect(await runs[2]!.result()).toBeLessThan(began + 700_000)
 })
 
-test('a rest is told as the reason, with what ends it, and ends with it', async () => {
+test('a cooldown is shown as the reason, with what ends it, and ends with it', async () => {
   const api = limit('told-rest', { concurrency: 1 })
   const ask = workflow('ask', async (ctx, isBusy: boolean) =>
     ctx.step(

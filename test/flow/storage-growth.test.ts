@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
-test('keys that are not in use any more are forgotten: a run in line at a paused limit was cancelled', async () => {
+test('keys that are not in use any more are forgotten: a run that queued at a paused limit was cancelled', async () => {
   const w = workflow('w', { concurrency: { limit: 1, key: (k: string) => k } }, async () => 1)
   const env = await testEnv({ workflows: [w] })
   await (await env.start(w, 'x')).result()
@@ -13,7 +13,7 @@ test('keys that are not in use any more are forgotten: a run in line at a paused
   expect(await env.client.world.documents.list('gates w:concurrency')).toHaveLength(0)
 })
 
-test('keys that are not in use any more are forgotten: a run in line behind a rate was cancelled', async () => {
+test('keys that are not in use any more are forgotten: a run that queued for a rate was cancelled', async () => {
   const w = workflow('w', { rateLimit: { limit: 1, per: '1m', key: (k: string) => k } }, async () => 1)
   const env = await testEnv({ workflows: [w] })
   for (let i = 0; i < 20; i++) {
@@ -28,7 +28,7 @@ test('keys that are not in use any more are forgotten: a run in line behind a ra
   expect(await env.client.world.documents.list('gates w:rate')).toHaveLength(0)
 })
 
-test('the starts of a gathered run that was cancelled do not stay in the table for ever', async () => {
+test('the starts of a coalesced run that was cancelled do not stay in the table for ever', async () => {
   const w = workflow('w', { debounce: { key: (k: string) => k, wait: '1m' } }, async () => 1)
   const env = await testEnv({ workflows: [w] })
   const { runId } = await env.start(w, 'secret')

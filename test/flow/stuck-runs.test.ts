@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
 
-test('a run that is stuck in the middle of a limited step leaves the limit to others', async () => {
+test('a run that is stuck in the middle of a limited step releases the limit', async () => {
   const one = limit('s-stuck', { concurrency: 1 })
   const bad = workflow('bad', async (ctx) => {
     const held = ctx.step('hold', () => new Promise(() => {}), { limit: one })

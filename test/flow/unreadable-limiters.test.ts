@@ -32,7 +32,7 @@ async function local(workflows: readonly AnyWorkflow[]): Promise<Stage> {
       return env.logs.filter(({ level, message }) => level === 'error' && !message.includes('could not be checked'))
     },
     async pass(minutes) {
-      // Minute by minute: somebody may look in between.
+      // Minute by minute: a process may look in between.
       for (let i = 0; i < minutes; i++) await env.advance(MINUTE)
     },
   }
@@ -246,7 +246,7 @@ describe.each([
     expect(stage.crashes).toEqual([])
   })
 
-  it('a pause whose record cannot be read holds its own runs, and no others; resume lets them go', async () => {
+  it('a pause whose record cannot be read holds its own runs, and no others; a resume releases them', async () => {
     const stage = await open([held, free])
     const { client, pass } = stage
     await client.pause({ workflow: 'free' })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { limit, workflow } from '../../sdk/index.ts'
 import { testEnv } from '../../sdk/testing/index.ts'
+import { timePasses } from './time-passes.ts'
 
 test("a workflow with limits whose name begins with 'pause:' is refused: its limits would look like pauses", () => {
   for (const name of ['pause', 'pause:nightly'])
@@ -10,7 +11,7 @@ test("a workflow with limits whose name begins with 'pause:' is refused: its lim
   workflow('pause:nightly', async () => {})
 })
 
-test('odd keys are keys', async () => {
+test('keys may have unusual characters', async () => {
   const w = workflow('w', { concurrency: [{ limit: 1, key: (key: string) => key }, { limit: 100 }] }, async (ctx) =>
     ctx.sleep('1h'),
   )
@@ -35,10 +36,10 @@ test('odd keys are keys', async () => {
   }
 })
 
-test('odd step names are holders', async () => {
+test('steps with unusual names can hold slots', async () => {
   const one = limit('n-odd', { concurrency: 1 })
   const w = workflow('w', async (ctx, name: string) =>
-    ctx.step(name, () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 60_000, resolve)), {
+    ctx.step(name, () => timePasses(env, 60_000), {
       limit: one,
     }),
   )
@@ -53,11 +54,11 @@ test('odd step names are holders', async () => {
   for (const run of runs) await run.result()
 })
 
-test('a run with a long id that dies inside a limit is found to be gone', async () => {
+test('a run with a long id that dies while it holds a slot is found to be gone', async () => {
   const one = limit('n-long', { concurrency: 1 })
   const w = workflow('w', async (ctx) =>
     ctx.scope('s'.repeat(90), async (c) =>
-      c.step('t'.repeat(90), () => new Promise<void>((resolve) => env.clock.at(env.clock.now() + 600_000, resolve)), {
+      c.step('t'.repeat(90), () => timePasses(env, 600_000), {
         limit: one,
       }),
     ),
@@ -78,7 +79,7 @@ test('a run with a long id that dies inside a limit is found to be gone', async 
   expect(most).toBe(1)
 })
 
-test('two versions of a workflow with different limits: neither undoes the other', async () => {
+test('two versions of a workflow with different limits do not undo each other', async () => {
   const one = workflow('w', { version: 1, concurrency: { limit: 1 } }, async (ctx) => ctx.sleep('1h'))
   const two = workflow('w', { version: 2, concurrency: { limit: 3 } }, async (ctx) => ctx.sleep('1h'))
   const env = await testEnv({ workflows: [one, two] })
@@ -88,6 +89,6 @@ test('two versions of a workflow with different limits: neither undoes the other
   }
   await env.settle()
   const { runs } = await env.client.list({ workflow: 'w' })
-  // Three at once by the newest code, whoever was started last.
+  // Three at once by the newest code, whichever version was started last.
   expect(runs.filter(({ status }) => status === 'sleeping').length).toBe(3)
 })

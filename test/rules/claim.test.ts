@@ -27,7 +27,7 @@ describe('a claim (I7)', () => {
     ])
   })
 
-  it('loads nothing of a run that nobody has touched', () => {
+  it('loads nothing of a run that has not been claimed before', () => {
     const { result, named } = claiming({ update: { ok: true, run: stored({ epoch: 1, stimulus: 0 }) }, record })
     expect(result).toStrictEqual({ run: record, frames: [], inbox: [], recovered: false, lastGoodEpoch: 0, deaths: 0 })
     expect(named('load')).toEqual([])
@@ -60,7 +60,7 @@ describe('a claim (I7)', () => {
     expect(claiming({ update, record, load: { frames, inbox: [] } }).result).toMatchObject({ recovered, deaths })
   })
 
-  it('is refused without a mark where nobody holds the run: gone, ended or not due', () => {
+  it('is refused without a mark where no runner holds the run: gone, ended or not due', () => {
     for (const run of [
       undefined,
       stored({ status: 'completed' }),

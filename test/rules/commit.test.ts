@@ -105,7 +105,7 @@ describe('suspending (I6)', () => {
     expect(changeOf(suspend)).not.toHaveProperty('set.progress')
   })
 
-  it('without a time wakes nobody', () => {
+  it('without a time sends no wake-up', () => {
     expect(committing({ next: suspend }).result).toEqual({ ok: true, suspended: true, wakes: [] })
   })
 
@@ -207,7 +207,7 @@ describe('handing a run on', () => {
     expect(KEYS_KEPT_MS).toBe(30 * 86_400_000)
   })
 
-  it('to people says why, and wakes nobody', () => {
+  it('to people says why, and sends no wake-up', () => {
     const { result, named } = committing({ next: { kind: 'park', error } })
     expect(result).toEqual({ ok: true, suspended: true, wakes: [] })
     expect(named('clearMail')).toEqual([])
@@ -240,7 +240,7 @@ describe('ending', () => {
     })
   })
 
-  it('clears the mail and marks none of it, because nobody will read it', () => {
+  it('clears the messages and marks none of them, because they will not be read', () => {
     const { named } = committing({ consumed: ['m1'], next: { kind: 'end', event: completed } })
     expect(named('clearMail')).toEqual([[run, 'all']])
     expect(named('consume')).toEqual([])

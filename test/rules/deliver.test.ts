@@ -91,7 +91,7 @@ describe('a message', () => {
     expect(calls.at(-1)![1]).toBe(asleep)
   })
 
-  it('to a run that ends or goes under its hands is told so', () => {
+  it('to a run that ends or goes in between is answered with that', () => {
     const to = (run: unknown) => delivering({ find: held, putMessage: 'waiting', update: { ok: false, run } }).result
     expect(to(stored({ status: 'completed' }))).toEqual({ outcome: 'ended', wakes: [] })
     expect(to(undefined)).toEqual({ outcome: 'missing', wakes: [] })

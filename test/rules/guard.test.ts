@@ -99,7 +99,7 @@ describe('retention', () => {
     expect(expiryOf(NOW, 1_000)).toBe(NOW + 1_000)
   })
 
-  it('of nothing is a minute, for whoever waits for the outcome', () => {
+  it('of nothing is a minute, for clients that wait for the outcome', () => {
     expect(expiryOf(NOW, 0)).toBe(NOW + 60_000)
   })
 

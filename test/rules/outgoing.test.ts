@@ -83,7 +83,7 @@ describe('starting a child', () => {
     expect(named('putMessage')[0]![1]).toMatchObject({ id: 'child child 4 g1', status: 'failed', error })
   })
 
-  it('that was told to go on meanwhile has no end to tell of', () => {
+  it('that was retried meanwhile has no end to report', () => {
     const { result, named } = starting(
       { status: 'failed', parent },
       {},
@@ -238,7 +238,7 @@ describe('what a commit causes elsewhere', () => {
     ])
   })
 
-  it('hands tasks out and takes them back, which wakes nobody', () => {
+  it('dispatches tasks and withdraws them, which sends no wake-up', () => {
     const task = { id: 'run.step', generation: 0, round: 0, life: 1 }
     const dispatched = sending({ kind: 'dispatch', task } as Outgoing, { putTask: { ok: true, task } })
     expect(dispatched.result).toEqual([])

@@ -41,7 +41,7 @@ describe('a procedure', () => {
     expect(await callByCall(careful())).toBe('throttled, then fine')
   })
 
-  it('fails with an answer that nobody expected to fail', async () => {
+  it('fails with an answer that was not expected to fail', async () => {
     await expect(callByCall(sum(later(1), Promise.reject(new Error('gone'))))).rejects.toThrow('gone')
   })
 })

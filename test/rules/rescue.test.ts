@@ -38,14 +38,14 @@ describe('letting a run go on', () => {
     ])
   })
 
-  it('does not put the word there twice: whoever did may have died before the run said so', () => {
+  it('does not journal it twice: its writer may have died before the run said so', () => {
     const frames = [{ seq: 5, at: NOW, epoch: 6, events: [{ type: 'step.failed' }, { type: 'run.failed' }, retried] }]
     const { result, named } = reviving(failed, retried, { frames })
     expect(result.revived).toBe(true)
     expect(named('append')).toEqual([])
   })
 
-  it('is for somebody else when the slot or the run is taken', () => {
+  it('is for another process when the slot or the run is taken', () => {
     const lost = reviving(failed, retried, { append: false })
     expect(lost.result).toEqual({ revived: false, wakes: [] })
     expect(lost.named('update')).toEqual([])
@@ -98,7 +98,7 @@ describe('parking from outside', () => {
     ])
   })
 
-  it('is not for a run that is gone, not due, or that nobody wants woken', () => {
+  it('is not for a run that is gone, not due, or without a wake-up', () => {
     for (const find of [undefined, stored({ ...free, wakeAt: NOW + 1 }), stored(free)]) {
       const { result, calls } = parking(find)
       expect(result).toBe('moved-on')
@@ -106,11 +106,11 @@ describe('parking from outside', () => {
     }
   })
 
-  it('is not for a run that somebody holds', () => {
+  it('is not for a run that a runner holds', () => {
     expect(parking(stored({ wakeAt: NOW })).result).toBe('leased')
   })
 
-  it('leaves a run alone that no runner has claimed since it was last given up, where that is asked for', () => {
+  it('leaves a run alone that no runner has claimed since it was last released, where that is asked for', () => {
     const parkingClaimed = (run: unknown) =>
       decide((storage) => park(storage, 'run', error, { ifClaimed: true }), {
         find: run,

@@ -30,13 +30,13 @@ describe('handing a task out', () => {
     ])
   })
 
-  it('a second time tells the workers again while it waits: whoever was to tell them may have died', () => {
+  it('a second time notifies workers again while it waits: the first sender may have died', () => {
     expect(dispatching({ putTask: { ok: false, there: there() } }).calls.slice(1)).toEqual([
       ['announceTask', there(), 'hello'],
     ])
   })
 
-  it('a second time says nothing once somebody has it', () => {
+  it('a second time says nothing once a worker has it', () => {
     expect(dispatching({ putTask: { ok: false, there: there({ state: 'taken' }) } }).named('announceTask')).toEqual([])
   })
 
@@ -94,13 +94,13 @@ describe('settling a task', () => {
     })
   const done = there({ state: 'settled', outcome: { result: 7 } })
 
-  it('tells the run, and then nobody else needs to hear of it', () => {
+  it('notifies the run, and then no worker needs to hear of it', () => {
     const { result, calls } = settling(done, { writeTask: true })
     expect(result).toEqual({ saved: true, outcome: 'accepted', wakes: [] })
     expect(calls.map(([name]) => name)).toEqual(['writeTask', 'find', 'putMessage', 'update', 'dismissTask'])
   })
 
-  it('says nothing when somebody was faster', () => {
+  it('says nothing when another process was faster', () => {
     const { result, calls } = settling(done, { writeTask: false })
     expect(result).toEqual({ saved: false, wakes: [] })
     expect(calls).toHaveLength(1)

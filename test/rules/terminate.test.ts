@@ -61,7 +61,7 @@ describe('terminating', () => {
     expect(named('append').map(([, each]) => (each as Frame).seq)).toEqual([7])
   })
 
-  it('looks again when the slot was taken by somebody else (I1)', () => {
+  it('looks again when another process took the slot (I1)', () => {
     const { named } = terminating({ frames: script([], [frame(5, done)]), append: script(false, true) })
     expect(named('append').map(([, each]) => (each as Frame).seq)).toEqual([5, 6])
   })

@@ -15,19 +15,19 @@ export interface Occupied extends LimiterState {
 export function expectedAt(
   spec: LimitSpec,
   state: Occupied,
-  line: readonly Pick<QueueEntry, 'cost'>[],
+  queue: readonly Pick<QueueEntry, 'cost'>[],
   now: number,
 ): number | undefined {
-  const byRate = roomForAll(spec, state, line, now)
-  const bySlot = slotFor(spec, state, line.length, now)
+  const byRate = roomForAll(spec, state, queue, now)
+  const bySlot = slotFor(spec, state, queue.length, now)
   return bySlot === undefined ? undefined : Math.round(Math.max(byRate, bySlot))
 }
 
 /** Whole rates take whole periods; what is left goes by what the rate has room for. */
-function roomForAll(spec: LimitSpec, state: Occupied, line: readonly Pick<QueueEntry, 'cost'>[], now: number): number {
+function roomForAll(spec: LimitSpec, state: Occupied, queue: readonly Pick<QueueEntry, 'cost'>[], now: number): number {
   const { rate, perMs } = spec
   if (rate === undefined) return roomFor(spec, state, 0, now)
-  const needed = line.reduce((sum, { cost }) => sum + Math.min(cost, rate), 0)
+  const needed = queue.reduce((sum, { cost }) => sum + Math.min(cost, rate), 0)
   const periods = Math.max(0, Math.ceil(needed / rate) - 1)
   return roomFor(spec, state, needed - periods * rate, now) + periods * perMs!
 }
@@ -40,12 +40,12 @@ function slotFor(
   now: number,
 ): number | undefined {
   const from = Math.max(now, restUntil)
-  const inside = since
-  if (concurrency === undefined || inside.length + place <= concurrency) return from
+  const held = since
+  if (concurrency === undefined || held.length + place <= concurrency) return from
   if (heldMs === undefined) return undefined
-  const leaving = inside.map((at) => Math.max(from, at + heldMs)).toSorted((a, b) => a - b)
+  const leaving = held.map((at) => Math.max(from, at + heldMs)).toSorted((a, b) => a - b)
   // More slots may be held than a lowered limit has: the first ones to be released are not granted again.
-  const tooMany = Math.max(0, inside.length - concurrency)
-  const slots = [...Array<number>(concurrency - (inside.length - tooMany)).fill(from), ...leaving.slice(tooMany)]
+  const tooMany = Math.max(0, held.length - concurrency)
+  const slots = [...Array<number>(concurrency - (held.length - tooMany)).fill(from), ...leaving.slice(tooMany)]
   return slots[(place - 1) % concurrency]! + Math.floor((place - 1) / concurrency) * heldMs
 }

@@ -108,7 +108,7 @@ export interface Taken {
 }
 
 /** The state once a start that did not begin in time has returned what it took. Returning it twice counts once. */
-export function givenBack(
+export function withReturned(
   spec: LimitSpec,
   state: LimiterState,
   { holder, at, cost }: Taken,
@@ -135,7 +135,7 @@ export function unreserved(
   now: number,
 ): LimiterState {
   if (promised?.to !== holder) return promised ? { ...rest, promised } : rest
-  return promised.at > now ? givenBack(spec, rest, { holder, at: promised.at, cost: costOf(promised) }, now) : rest
+  return promised.at > now ? withReturned(spec, rest, { holder, at: promised.at, cost: costOf(promised) }, now) : rest
 }
 
 /** A reservation is out whose owner will dispatch the next ones. `begun`: who has begun, and does it now. */

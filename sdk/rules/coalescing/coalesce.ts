@@ -181,14 +181,14 @@ function* join(
   }
   const put = yield* ask(storage.putMessage(run, mail))
   if (put !== 'new' && !(yield* isIn(storage, run, slot, sender))) return undefined
-  const wakes = yield* tell(storage, run, slot === series.size || to.isLastMissing === true)
+  const wakes = yield* notify(storage, run, slot === series.size || to.isLastMissing === true)
   // Of a debounced run only the last start counts.
   if (series.size === undefined && slot > 1) yield* ask(storage.removeMessages(run, [slotId(slot - 1)]))
   return joined(wakes)
 }
 
 /** Behind the message (I6), and for what the world notes beside it. A batch that is full begins at once. */
-function* tell(storage: Storage, run: StoredRun, isFull: boolean): Procedure<Wake[]> {
+function* notify(storage: Storage, run: StoredRun, isFull: boolean): Procedure<Wake[]> {
   if (isFull) {
     const wakes = yield* beginNow(storage, run, ['stimulus'])
     if (wakes.length > 0) return wakes

@@ -2,7 +2,7 @@ import type { LimitSpec } from '../../flow/limiter/limit.ts'
 import { CHECK_IDLE_EVERY_MS, type LimiterId, type LimiterState, TRUSTED_MS } from '../../flow/limiter/limiter.ts'
 import { isPause } from '../../flow/limiter/pause-scope.ts'
 import type { Grant, QueueEntry } from '../../flow/limiter/queue.ts'
-import { cooling, givenBack, roomFor, taken, WAIT_HERE_MS } from '../../flow/limiter/rate.ts'
+import { cooling, roomFor, taken, WAIT_HERE_MS, withReturned } from '../../flow/limiter/rate.ts'
 import type { Slot } from '../../flow/limiter/slots.ts'
 import type { ConfirmedRun, GrantedPermit, PendingRequest, Standing } from '../../ports/permits.ts'
 import type { RunRecord } from '../../ports/run.ts'
@@ -170,7 +170,7 @@ export function* renewRate(
     const before =
       unused === undefined
         ? seen.state
-        : givenBack(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
+        : withReturned(limit.spec, seen.state, { holder: entry.holder, at: unused, cost: entry.cost }, now)
     // It was granted before what is reserved for later, and need not come behind that.
     const { lastAt: _, ...free } = before
     const at = roomFor(limit.spec, cooling(free, limit.cooldownUntil), entry.cost, now)

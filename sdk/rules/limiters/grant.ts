@@ -95,19 +95,19 @@ function* grantRun(
   own: Slot | undefined,
   granted: Grant,
 ): Procedure<Granting> {
-  const { isTold, run } = yield* tellRun(storage, id, limit, entry, found, granted)
-  if (isTold) {
+  const { isNotified, run } = yield* notifyRun(storage, id, limit, entry, found, granted)
+  if (isNotified) {
     const result = { isGranted: true as const, permit: permitOf(granted), isEntryLeft: true }
     const isNext = hasLimiterToPass(run)
     return isNext ? { ...result, wakes: [], next: run } : { ...result, wakes: [{ runId: run.id, at: run.wakeAt! }] }
   }
   // Its owner may be about to say that it waits.
   if (storage.now() - (entry.since ?? 0) >= BEING_MADE_MS) yield* removeEntry(storage, id, key)
-  return notGranted(own && run && isToldOf(run, id, own) ? undefined : own)
+  return notGranted(own && run && isNotifiedOf(run, id, own) ? undefined : own)
 }
 
 /** Another process has notified the run of this very slot. */
-const isToldOf = (run: StoredRun, id: LimiterId, { index }: Slot): boolean =>
+const isNotifiedOf = (run: StoredRun, id: LimiterId, { index }: Slot): boolean =>
   !isOut(run) && run.admission!.gates.some((limiter) => isSameLimiter(limiter, id) && limiter.grant?.slot === index)
 
 const permitOf = ({ by: _, ...permit }: Grant): Omit<GrantedPermit, 'holder'> => permit
@@ -116,17 +116,17 @@ const permitOf = ({ by: _, ...permit }: Grant): Omit<GrantedPermit, 'holder'> =>
 export const validFor = (spec: LimitSpec, at: number): { until?: number } =>
   spec.rate === undefined ? {} : { until: validUntil(spec, at) }
 
-type Told = { isTold: true; run: StoredRun } | { isTold: false; run: StoredRun | undefined }
+type Notified = { isNotified: true; run: StoredRun } | { isNotified: false; run: StoredRun | undefined }
 
 /** A run has passed one of its limiters: it goes to the next, or it starts. */
-function* tellRun(
+function* notifyRun(
   storage: Storage,
   id: LimiterId,
   limit: InForce,
   entry: QueueEntry,
   found: StoredRun | undefined,
   granted: Grant,
-): Procedure<Told> {
+): Procedure<Notified> {
   let run = found
   while (run && waitsWith(storage, run, entry, id)) {
     const { admission, passed: before = 0 } = run
@@ -144,10 +144,10 @@ function* tellRun(
     }
     const when = { status: ['queued' as const], passed: before, epoch: run.epoch, stimulus: run.stimulus }
     const updated: Updated = yield* ask(storage.update(run, { when, set }))
-    if (updated.ok) return { isTold: true, run: updated.run }
+    if (updated.ok) return { isNotified: true, run: updated.run }
     run = updated.run
   }
-  return { isTold: false, run }
+  return { isNotified: false, run }
 }
 
 /** The run waits for this limiter, and has not left its queue since the entry was put there. */

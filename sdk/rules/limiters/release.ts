@@ -1,6 +1,6 @@
 import type { LimiterId } from '../../flow/limiter/limiter.ts'
 import { type Identified, isOfStep } from '../../flow/limiter/queue.ts'
-import { givenBack, type Taken, unreserved } from '../../flow/limiter/rate.ts'
+import { type Taken, unreserved, withReturned } from '../../flow/limiter/rate.ts'
 import type { Slot } from '../../flow/limiter/slots.ts'
 import type { ReleaseOfPermit } from '../../ports/permits.ts'
 import type { Wake } from '../../ports/world.ts'
@@ -84,7 +84,7 @@ function* unreserve(storage: Storage, id: LimiterId, holder: string, unused?: Ta
     const isReserved = state.promised?.to === holder
     if (!found || (!isReserved && (!unused || spec.rate === undefined))) return
     const before = isReserved ? unreserved(spec, state, holder, storage.now()) : state
-    const next = unused ? givenBack(spec, before, unused, storage.now()) : before
+    const next = unused ? withReturned(spec, before, unused, storage.now()) : before
     if (next === state || (yield* writeState(storage, id, next, found))) return
   }
 }

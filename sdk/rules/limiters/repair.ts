@@ -36,7 +36,7 @@ import { checkBy, moveHolders, readState, type Seen, writeState } from './state.
  */
 
 /** An owner is notified again of a grant that is older than any process needs to notify it. */
-const TOLD_WITHIN_MS = 10_000
+const NOTIFIED_WITHIN_MS = 10_000
 /** A longer queue is checked in parts: its first entries are the ones that others wait for. */
 const MOST_ENTRIES = 1_000
 /** A limiter that is not in use any more is shown for so long. */
@@ -118,7 +118,7 @@ function* checkEntries(storage: Storage, id: LimiterId, queue: readonly Queued[]
 
 /** A step was granted this some time ago, and its run has not begun it. */
 const isUnconfirmed = (storage: Storage, { holder, grant: granted }: QueueEntry): boolean =>
-  isOfStep(holder) && typeof granted === 'object' && storage.now() - granted.by >= TOLD_WITHIN_MS
+  isOfStep(holder) && typeof granted === 'object' && storage.now() - granted.by >= NOTIFIED_WITHIN_MS
 
 /** The request of a slot's holder: in the queue, removed by this check, or neither. */
 type Request = 'queued' | 'dropped' | 'not queued'
@@ -172,7 +172,7 @@ function* tellOwners(
   for (const queued of queue) {
     const slot = held.find(({ holder }) => holder === queued.entry.holder)
     // A process that has just taken it for the request is about to notify its owner.
-    if (!slot || queued.entry.grant !== undefined || storage.now() - slot.since < TOLD_WITHIN_MS) continue
+    if (!slot || queued.entry.grant !== undefined || storage.now() - slot.since < NOTIFIED_WITHIN_MS) continue
     if (limit.spec.rate !== undefined) {
       // The part of the rate that came with the slot was for then. Dispatching, which is next, takes one for now.
       yield* free(storage, id, slot)

@@ -167,7 +167,7 @@ export function* hasSurplus(storage: Storage, id: LimiterId, limit: InForce): Pr
   const slots = yield* readSlots(storage, id, limit.widest)
   const surplus = slots.filter((slot) => isHeld(slot) && slot.index >= concurrency)
   if (surplus.length === 0) return false
-  const inside = new Set(slots.filter((slot) => isHeld(slot) && slot.index < concurrency).map(({ holder }) => holder))
+  const within = new Set(slots.filter((slot) => isHeld(slot) && slot.index < concurrency).map(({ holder }) => holder))
   const places = Array.from({ length: blocksOf(concurrency) }, (_, block) =>
     freeIn(
       block,
@@ -178,7 +178,7 @@ export function* hasSurplus(storage: Storage, id: LimiterId, limit: InForce): Pr
   let left = 0
   for (const slot of surplus) {
     // The process that moved it died before the old slot was free.
-    const isMoved = inside.has(slot.holder) || (yield* moveTo(storage, id, places, slot))
+    const isMoved = within.has(slot.holder) || (yield* moveTo(storage, id, places, slot))
     if (isMoved) yield* free(storage, id, slot)
     else left++
   }

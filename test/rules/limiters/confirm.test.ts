@@ -38,7 +38,7 @@ describe('a permit that is confirmed', () => {
     expect(at.slots()).toEqual({ 0: 'other' })
   })
 
-  it('is found where a lowered limit has moved it to, and nobody passes it on then', () => {
+  it('is found where a lowered limit has moved it to, and no process passes it on then', () => {
     const at = slots('other', 'me')
     const seen = at.do((storage) => readSlot(storage, LIMIT, 1))
     expect(confirmed(at, 'me', granted(at))).toEqual({ permit: { at: at.now(), slot: 1 } })
@@ -141,9 +141,11 @@ describe('where many requests of one run stand', () => {
     for (let i = 0; i < others; i++) put(at.entry(`other${i}`, { order: 55 }))
     const documents = at.storage.documents
     const reads: string[] = []
-    const counted = Object.create(documents, {
-      get: { value: (...args: Parameters<typeof documents.get>) => (reads.push('get'), documents.get(...args)) },
-      list: { value: (...args: Parameters<typeof documents.list>) => (reads.push('list'), documents.list(...args)) },
+    const counted = new Proxy(documents, {
+      get: (_, name: 'get' | 'list') => {
+        reads.push(name)
+        return documents[name].bind(documents)
+      },
     })
     Object.defineProperty(at.storage, 'documents', { value: counted })
     const requests = entries.map((entry) => ({ entry, mayHaveSlot: false }))
@@ -174,7 +176,7 @@ describe('a permit that is released', () => {
     expect(at.slots()).toEqual({ 0: 'other' })
   })
 
-  it('gives back the slot that was granted in the queue', () => {
+  it('returns the slot that was granted in the queue', () => {
     const at = slots('run/a#1')
     const entry = at.entry('run', { holder: 'run/a#1', grant: granted(at) })
     at.storage.documents.put(queueOf(LIMIT), entryKey(entry), writeEntry(entry))

@@ -16,7 +16,7 @@ const SLOTS = 2
 const HOLD_MS = 180_000
 const spec = { concurrency: SLOTS }
 
-/** Who is inside, and the most there ever were. */
+/** Which runs hold a slot, and the most there ever were. */
 const inside = new Set<string>()
 let most = 0
 let clockOf: LimiterWorld
@@ -35,7 +35,7 @@ const held = workflow('held', async (ctx) => {
   await ctx.sleep('3m')
   await ctx.step('out', () => void inside.delete(ctx.info.runId))
 })
-/** One whose step is. A body that a dead process has left behind does no work: it is not inside. */
+/** One whose step is. A body that a dead process has left behind does no work: it does not count. */
 const asking = workflow('asking', async (ctx) => {
   const api = limit('api', spec)
   await ctx.step(
@@ -51,7 +51,7 @@ const asking = workflow('asking', async (ctx) => {
 const workflows = [held, asking]
 
 interface Scenario {
-  /** Runs that are there before. The first ones are inside. */
+  /** Runs that are there before. The first ones hold slots. */
   runs: readonly string[]
   kind: 'held' | 'asking'
   /** What the process does that dies or is held up. */
@@ -175,14 +175,14 @@ const scenarios: Record<string, Scenario> = {
   },
 }
 
-/** Every run there is has ended, nobody was over the limit, and nothing is left of any of them. */
+/** Every run has ended, the limit was never exceeded, and nothing is left of any run. */
 async function allIsWell(at: LimiterWorld, { kind, runs, later = [] }: Scenario, which: string): Promise<void> {
   for (const id of later) await add(at, kind, id, 50)
   const ids = [...new Set([...runs, ...later, ...['b', 'c', 'd'].filter((id) => at.status(id))])]
   await at.goOn(workflows, { ids })
   const open = ids.filter((id) => !hasEnded(at.status(id) ?? 'pending'))
   expect({ which, open, most: Math.min(most, SLOTS) }).toEqual({ which, open: [], most })
-  // What nobody came for is found by a later check.
+  // A later check finds what no process came for.
   at.clock.moveTo(at.now() + 2 * 3_600_000)
   await at.world.store.checkLimiters(at.now(), 10)
   expect({ which, queue: at.queue(), slots: at.slots() }).toEqual({ which, queue: [], slots: {} })

@@ -18,7 +18,7 @@ const TICKETS: Record<string, Json> = {
   '/001767225600003/e': { run: 'e', lane: '', order: START + 3 },
 }
 
-/** Two are inside, and three in line. */
+/** Two holders, and three in the queue. */
 async function stored(): Promise<LimiterWorld> {
   const at = new LimiterWorld()
   const { documents } = at.storage
@@ -48,13 +48,13 @@ const states = (at: LimiterWorld) => ['a', 'b', 'c', 'd', 'e'].map((id) => at.st
 const holdersLeft = (at: LimiterWorld) => (at.state()!.value as { holders?: object }).holders
 
 describe('records of the version before slots', () => {
-  it('are shown as they are: who is inside and who waits', async () => {
+  it('are shown as they are: the holders and the queue', async () => {
     const at = await stored()
     const [gate] = (await new Limits(at.world).get('api')).gates
     expect(gate).toMatchObject({ inside: 2, holders: ['a', 'b'], waiting: { count: 3 }, next: ['c', 'd', 'e'] })
   })
 
-  it('are moved when one of them ends: its slot goes to the first in line', async () => {
+  it('are moved when one of them ends: its slot goes to the first in the queue', async () => {
     const at = await stored()
     await end(at, 'a')
     expect([inside(at), states(at), holdersLeft(at)]).toEqual([
@@ -77,7 +77,7 @@ describe('records of the version before slots', () => {
     expect(at.queue().map(({ holder }) => holder)).toEqual(['c', 'd', 'e', 'f'])
   })
 
-  it('are moved by a check, since when they were inside', async () => {
+  it('are moved by a check, with the time since when they hold their slots', async () => {
     const at = await stored()
     at.do((storage) => repair(storage, LIMIT))
     expect([inside(at), states(at).slice(2), holdersLeft(at)]).toEqual([['a', 'b'], Array(3).fill('queued'), undefined])
@@ -86,7 +86,7 @@ describe('records of the version before slots', () => {
     expect(at.state()!.dueAt).toBe(at.now() + CHECK_EVERY_MS)
   })
 
-  it('are moved when the limit is changed: nobody is over the new one', async () => {
+  it('are moved when the limit is changed: the new one is not exceeded', async () => {
     const at = await stored()
     await new Limits(at.world).set('api', { concurrency: 3 })
     expect([inside(at), states(at).slice(2)]).toEqual([
@@ -123,7 +123,7 @@ describe('records of the version before slots', () => {
     }
   })
 
-  it('of a gate whose holders are gone are freed by checks', async () => {
+  it('of a limiter whose holders are gone are freed by checks', async () => {
     const at = await stored()
     at.storage.erase(at.storage.find('a')!, [])
     at.do((storage) => repair(storage, LIMIT))
@@ -132,7 +132,7 @@ describe('records of the version before slots', () => {
     expect(inside(at)).toEqual(['b', 'c'])
   })
 
-  it('of a pause without a serial are known by its time: those in its line go on when it is resumed', async () => {
+  it('of a pause without a serial are known by its time: runs in its queue go on when it is resumed', async () => {
     const at = new LimiterWorld()
     const since = START - 5_000
     at.storage.documents.put('pauses', 'pause:workflow:held', { code: {}, paused: true, since, ends: true })

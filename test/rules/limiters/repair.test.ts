@@ -190,7 +190,7 @@ describe('a check tells again', () => {
     expect(at.slots()).toEqual({ 0: stepOf('run') })
   })
 
-  it('a step that has a slot and waits for it, once nobody else is about to', async () => {
+  it('a step that has a slot and waits for it, once no other process is about to', async () => {
     const at = limiter()
     await waiting(at, 'run', asked())
     hold(at, 0, stepOf('run'))
@@ -233,7 +233,7 @@ describe('a check tells again', () => {
     expect(grants.map(({ at: time }) => time - at.now())).toEqual([0, expect.closeTo(HOUR, -6)])
   })
 
-  it('nobody of what goes well', async () => {
+  it('no owner while all goes well', async () => {
     const at = limiter()
     await at.create('a', at.admission({ concurrency: 1 }))
     await at.create('b', at.admission({ concurrency: 1 }, at.now() + 1))

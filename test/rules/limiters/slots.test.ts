@@ -100,7 +100,7 @@ describe('a limit that was lowered', () => {
     releases(0)
     expect(Object.values(at.slots()).sort()).toEqual(['b', 'c', 'd', 'e'])
     expect([at.slots()[0], at.status('f')]).toEqual(['c', 'queued'])
-    // Beyond the limit they are for nobody.
+    // Beyond the limit they are not granted.
     releases(4)
     releases(3)
     expect([at.slots(), at.status('f')]).toEqual([{ 0: 'c', 1: 'b' }, 'queued'])
@@ -126,7 +126,7 @@ describe('a limit that was lowered', () => {
     expect(at.slots()).toEqual({ 0: 'x', 1: 'y' })
   })
 
-  it('remembers how many slots it had, whoever lowers it', async () => {
+  it('remembers how many slots it had, whether code or an operator lowers it', async () => {
     const at = new LimiterWorld()
     await at.create('a', at.admission({ concurrency: 3 }))
     await at.create('b', at.admission({ concurrency: 1 }))
