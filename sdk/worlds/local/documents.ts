@@ -8,7 +8,10 @@ import { BOUND, type Database, type Value } from './database.ts'
 const ALIVE = '(expires_at IS NULL OR expires_at > ?)'
 const COLUMNS = 'key, value, version, expires_at, due_at'
 
-/** Documents in the same file as the runs, for whoever is in a transaction already. What has expired is overlooked until it is purged. */
+/**
+ * Documents in the same file as the runs, for callers inside a transaction. Expired documents are
+ * skipped until they are purged.
+ */
 export class DocumentRows implements StoredDocuments {
   private readonly db: Database
   private readonly clock: Clock
@@ -102,7 +105,7 @@ export class DocumentRows implements StoredDocuments {
   }
 }
 
-/** The same for whoever is not. */
+/** The same for callers outside a transaction. */
 export class SqliteDocuments implements DocumentStore {
   private readonly db: Database
   private readonly documents: DocumentRows

@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 import type { SqliteStorage } from './storage.ts'
 import { nextLook, selectInput, selectTask, tasksToLookAt, updateTask } from './task-rows.ts'
 
-/** A poll that was told of a task and died has this long before another is told. */
+/** If a poll received a task and died, another poll receives it after this time. */
 const ACT_WITHIN_MS = 10_000
 
 /** Tasks for workers, in the same file as the runs they belong to. */
@@ -18,7 +18,7 @@ export class SqliteTaskStore implements TaskStore {
   private readonly clock: Clock
   /** Polls that found nothing, in the order they came. */
   private readonly waiting = new Set<() => void>()
-  /** Told to a poll of this process that has not acted on it yet, and until when it may. */
+  /** Tasks that a poll of this process has received and not acted on, and until when it may. */
   private readonly told = new Map<string, number>()
   private readonly storage: SqliteStorage
 
@@ -79,12 +79,12 @@ export class SqliteTaskStore implements TaskStore {
     return result
   }
 
-  /** There may be something new for those who wait. */
+  /** Wakes the polls: there may be a new task. */
   lookAgain(): void {
     for (const wake of [...this.waiting]) wake()
   }
 
-  /** Nobody needs to look at a task of this type now. */
+  /** No task of this type is available now. */
   isQuiet(type: string): boolean {
     return tasksToLookAt(this.db, [type], 1, this.clock.now()).length === 0
   }
