@@ -9,9 +9,9 @@ import { clockTime } from './moments.ts'
 import { nearest } from './nearest.ts'
 import { type Place, placeInWords, remediesAtLine, scopeInWords, turnOf } from './turn.ts'
 
-/** Why a run stands where it stands, for people: each part is a sentence. */
+/** Why a run does not move, for people: each part is a sentence. */
 export interface Why {
-  /** What it is at: `waits for signal 'approved'`. */
+  /** What it waits for: `waits for signal 'approved'`. */
   reason: string
   waits: WaitReason[]
   /** What can be done about it, most likely first. */
@@ -27,7 +27,7 @@ export interface WaitReason {
   what: string
   since?: number
   until?: number
-  /** By how much its time has passed without anybody looking at it, in milliseconds. */
+  /** How long ago it was due without a runner having claimed it, in milliseconds. */
   overdueMs?: number
   /** What is known about it. */
   evidence: string[]
@@ -35,23 +35,23 @@ export interface WaitReason {
 
 export interface Remedy {
   what: string
-  /** For the shell, where there is one. */
+  /** The shell command, if there is one. */
   command?: string
 }
 
-/** What the run itself does not know. */
+/** Facts that the run's own record does not contain. */
 export interface Facts {
   /** Children that it waits for, by their run id. */
   children?: ReadonlyMap<string, Pick<RunView, 'runId' | 'status' | 'error'> & { reason?: string }>
   /** How many workers are alive, by the type of task that they take. */
   workers?: ReadonlyMap<string, number>
-  /** Where its operations stand in line, by their id. */
+  /** Where its operations are in their queues, by their id. */
   places?: ReadonlyMap<string, Place>
-  /** The numbers in force of limits that it waits at, by name. */
+  /** The numbers in force of limits that it is queued at, by name. */
   limits?: ReadonlyMap<string, LimitSpec>
 }
 
-/** A runner may take so long to get to a run that is due. */
+/** How long a runner may take to claim a run that is due. */
 const GRACE_MS = 60_000
 
 export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts, now: number): Why {
@@ -59,7 +59,7 @@ export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts,
   if (run.status === 'completed') return { reason: 'has completed', waits: [], remedies: [] }
   if (run.status === 'cancelled' || run.status === 'terminated')
     return { reason: `was ${run.status}${because(endReason(events))}`, waits: [], remedies: [] }
-  // What a queued run had waited for before is not what it waits for now.
+  // A queued run no longer waits for what it waited for before.
   const waits =
     run.status === 'queued'
       ? turn(run, now)
@@ -179,7 +179,7 @@ function remediesFor(
   const late: Remedy[] =
     overdueMs === undefined
       ? []
-      : [{ what: 'its time has passed and nobody has looked at it: is a runner alive?', command: 'overwinter doctor' }]
+      : [{ what: 'its time has passed and no runner has claimed it: is a runner alive?', command: 'overwinter doctor' }]
   switch (kind) {
     case 'sleep':
       return [...late, { what: 'end its sleeps now', command: `overwinter wake ${runId}` }]
@@ -206,7 +206,7 @@ function turn({ queue }: RunView, now: number): WaitReason[] {
   return queue ? [{ kind: 'queue', id: '', on: queue.limit, what: turnOf(queue, now), evidence: damageOf(queue) }] : []
 }
 
-/** What keeps its limiter from granting anything. */
+/** The damage that keeps its limiter from granting permits. */
 const damageOf = ({ unreadable = [] }: Pick<Place, 'unreadable'>): string[] =>
   unreadable.map((problem) => `cannot be read: ${problem}`)
 
@@ -235,7 +235,7 @@ function ofTrouble(run: RunView, events: readonly HistoryEvent[]): Why {
   return { reason: `${run.status === 'stuck' ? 'is stuck' : 'failed'}: ${oneLine(error)}`, waits: [], remedies }
 }
 
-/** Why `retry` would refuse; undefined where it would let the run go on. */
+/** Why `retry` would refuse; undefined if it would accept. */
 export function refusalOfRetry(runId: string, events: readonly HistoryEvent[]): string | undefined {
   const plan = retryPlan(
     runId,

@@ -81,7 +81,7 @@ describe('why a run stands where it stands', () => {
     const late = why(view, await run.history(), {}, view.wakeAt! + 10 * 60_000)
     expect(late.waits).toMatchObject([{ kind: 'sleep', overdueMs: 600_000 }])
     expect(late.remedies[0]).toEqual({
-      what: 'its time has passed and nobody has looked at it: is a runner alive?',
+      what: 'its time has passed and no runner has claimed it: is a runner alive?',
       command: 'overwinter doctor',
     })
     expect(why(view, await run.history(), {}, view.wakeAt! + 10_000).waits[0]).not.toHaveProperty('overdueMs')
