@@ -1,23 +1,23 @@
 import { inBatchesOf } from '../sdk/worlds/aws/batches.ts'
 import type { SignedFetch } from '../sdk/worlds/aws/signed-fetch.ts'
 
-/** Where the value of a variable is kept: a secret, a field of one that is JSON, or a parameter of Systems Manager. */
+/** Where the value of a variable is stored: a secret, a field of a JSON secret, or a parameter of Systems Manager. */
 export type SecretPlace = { secret: string; field?: string } | { parameter: string }
 
-/** By the name of the variable. This, as JSON, is all that the settings of the function say. */
+/** By the name of the variable. The function's settings contain only this JSON, no values. */
 export type SecretPlaces = Record<string, SecretPlace>
 
-/** What stands in the variable where a function loads the entry but has no business with the value. */
+/** The placeholder in functions that load the entry but must not have the value. */
 export const ONLY_THE_RUNNER = 'only-the-runner-reads-this-secret'
 
-/** GetParameters takes no more. */
+/** The limit of GetParameters. */
 const MOST_PARAMETERS = 10
 const ATTEMPTS = 5
 const TIMEOUT_MS = 2_500
 /** A function has ten seconds to start. */
 const IN_ALL_MS = 8_000
 
-/** The value of each variable. Each secret is asked for once, whatever the number of its fields that are wanted. */
+/** The value of each variable. Each secret is read once, however many of its fields are used. */
 export async function readSecrets(aws: SignedFetch, places: SecretPlaces): Promise<Record<string, string>> {
   const wanted = Object.values(places)
   const [secrets, parameters] = await Promise.all([
@@ -76,7 +76,7 @@ async function ask<T>(aws: SignedFetch, service: keyof typeof TARGET, action: st
     timeoutMs: TIMEOUT_MS,
     attempts: ATTEMPTS,
   })
-  // Only a refusal is told: an answer holds the values.
+  // Only an error's text is included: an answer holds the values.
   if (response.ok) return (await response.json()) as T
   throw new Error(
     `${action} of ${JSON.stringify(request)} was answered with ${response.status}: ${(await response.text()).slice(0, 500)}`,

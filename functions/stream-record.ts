@@ -17,7 +17,7 @@ import { STATUS_CHANGE, statusChangeOf } from './status-change.ts'
 export interface Told {
   type: string
   at: number
-  /** Which run it is about. */
+  /** The run it is about. */
   runId: string
   detail: Record<string, unknown>
 }
@@ -27,12 +27,15 @@ const dynamodb = new DynamoDBClient()
 const db = DynamoDBDocumentClient.from(dynamodb)
 const payloads = new Payloads(db, new Objects(new SignedFetch(dynamodb), setting('OVERWINTER_BUCKET')), table)
 
-/** What a record of the table's stream tells. The event source lets new frames through, and runs in states that are worth a word. */
+/**
+ * The events of a record of the table's stream. The event source passes only new frames, and runs in
+ * reportable states.
+ */
 export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<Told[]> {
   const item = unmarshall(fromJson(change!.NewImage!)) as RunItem | FrameItem
   const before = change?.OldImage && (unmarshall(fromJson(change.OldImage)) as RunItem | FrameItem)
   if (item.sk === RUN) return tellRun(item as RunItem, before as RunItem | undefined)
-  // Written again, to be kept for longer.
+  // Rewritten to prolong its lifetime.
   return before?.life === item.life && before !== undefined ? [] : tellFrame(item as FrameItem)
 }
 
@@ -69,8 +72,8 @@ function lifecycle(
 }
 
 /**
- * None of a frame whose object can never be read: the record would hold up all those behind it. S3 says so with NoSuchKey once the
- * run was erased; with AccessDenied where a policy keeps it from telling, or forbids this object.
+ * Returns no events for a frame whose object can never be read: the record would block all records behind it.
+ * S3 answers NoSuchKey after the run was erased, and AccessDenied if a policy hides or forbids the object.
  */
 async function eventsOf(runId: string, stored: FrameItem['events']): Promise<FrameEvent[]> {
   try {
@@ -92,7 +95,7 @@ async function eventsOf(runId: string, stored: FrameItem['events']): Promise<Fra
   }
 }
 
-/** An event is JSON, in which binary attributes are base64. Only frames have one, at the top. */
+/** An event is JSON with binary attributes in base64. Only frames have one, at the top level. */
 function fromJson(image: Record<string, JsonAttributeValue>): Record<string, AttributeValue> {
   const entries = Object.entries(image).map(([name, value]) => [
     name,
@@ -101,7 +104,7 @@ function fromJson(image: Record<string, JsonAttributeValue>): Record<string, Att
   return Object.fromEntries(entries) as Record<string, AttributeValue>
 }
 
-/** Of which workflow the run is: rules want to filter by it, and frames do not say. */
+/** The workflow of the run: rules filter by it, and frames do not contain it. */
 async function definitionOf(runId: string): Promise<{ workflow: string | undefined; version: number | undefined }> {
   const { Item } = await db.send(
     new GetCommand({ TableName: table, Key: runKey(runId), ProjectionExpression: 'workflow, version' }),

@@ -4,7 +4,7 @@ import type { IConstruct } from 'constructs'
 import type { Overwinter } from './overwinter.ts'
 import { schedulesIn } from './permissions.ts'
 
-/** What cdk-nag's AwsSolutions rules find here, and why it stays. */
+/** The findings of cdk-nag's AwsSolutions rules, and why they stay. */
 export function acknowledgeFindings(overwinter: Overwinter, open: readonly IConstruct[]): void {
   const { bucket, wakeups } = overwinter
   const why = (id: string, reason: string) =>
@@ -28,7 +28,7 @@ export function acknowledgeFindings(overwinter: Overwinter, open: readonly ICons
     )
   why(
     'IAM5[Resource::*]',
-    'X-Ray takes traces from whoever may send them; it has no resources to name. No other statement of the construct is so wide.',
+    'X-Ray takes traces from any caller with this permission; it has no resources to name. No other statement of the construct is so wide.',
   )
   why(
     'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
@@ -45,12 +45,12 @@ export function acknowledgeFindings(overwinter: Overwinter, open: readonly ICons
   )
 }
 
-/** A route that nobody has to show anything for. */
+/** A route that needs no authorization. */
 export function acknowledgeOpen(route: IConstruct, reason: string): void {
   for (const id of ['APIG4', 'COG4']) Validations.of(route).acknowledge({ id: `AwsSolutions-${id}`, reason })
 }
 
-/** What the rules want of every REST API. */
+/** Findings that the rules report for every REST API. */
 export function acknowledgeRestApi(rest: RestApi): void {
   const why = (id: string, reason: string) => Validations.of(rest).acknowledge({ id: `AwsSolutions-${id}`, reason })
   why('APIG2', 'The function checks each request, and says all that is wrong with it.')

@@ -5,7 +5,7 @@ import type { OverwinterProps } from './options.ts'
 
 const INDEXES = TABLE.indexes.map(({ name }) => name)
 
-/** A table that was there before is used as it is, so that what it must have is asked for here and not by the first run. */
+/** An existing table is used unchanged, so its requirements are checked here, not by the first run. */
 export function checkAdopted({ table, lifecycleEvents }: OverwinterProps): void {
   if (!table) return
   const missing = table instanceof TableV2 ? missingOf(table) : hasIndexes(table) ? [] : INDEXES
@@ -24,7 +24,7 @@ export function checkAdopted({ table, lifecycleEvents }: OverwinterProps): void 
   }
 }
 
-/** Of an imported table CDK knows only whether there are any. */
+/** For an imported table CDK knows only whether there are any indexes. */
 const hasIndexes = (table: ITableV2): boolean => (table as unknown as { hasIndex?: boolean }).hasIndex === true
 
 function missingOf(table: TableV2): string[] {

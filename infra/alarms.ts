@@ -20,7 +20,7 @@ import type { Overwinter } from './overwinter.ts'
 
 const PERIOD = Duration.minutes(5)
 
-/** Of what the functions count themselves. Their `service` is the path of the construct. */
+/** A metric that the functions write themselves. Their `service` is the path of the construct. */
 export function ownMetric(overwinter: Overwinter, metricName: string, statistic: string, workflow?: string): Metric {
   const dimensionsMap = { service: overwinter.node.path, ...(workflow !== undefined && { workflow }) }
   const label = workflow === undefined ? {} : { label: workflow }
@@ -28,8 +28,8 @@ export function ownMetric(overwinter: Overwinter, metricName: string, statistic:
 }
 
 /**
- * Requests that DynamoDB refused, of the table and of each index. Under the table's name alone it counts only those of the
- * table itself; and there is no ThrottledRequests without an operation.
+ * Requests that DynamoDB refused, for the table and for each index. The table's own metric excludes its
+ * indexes; and there is no ThrottledRequests without an operation.
  */
 export function throttles({ table }: Overwinter): IMetric[] {
   const places = [{}, ...TABLE.indexes.map(({ name }) => ({ GlobalSecondaryIndexName: name }))]
@@ -49,19 +49,19 @@ export function throttles({ table }: Overwinter): IMetric[] {
 
 interface Condition {
   metric: IMetric
-  /** Goes off at this value. */
+  /** The threshold. */
   at: number
-  /** What it means and what to do, in the mail that wakes a person. */
+  /** What it means and what to do, for the mail to the operator. */
   says: string
-  /** In this many periods of five minutes. */
+  /** How many periods of five minutes it looks at. */
   periods?: number
-  /** In so many of these periods; in all of them unless given. */
+  /** How many of these periods must breach; all of them unless given. */
   datapoints?: number
-  /** Of docs/operate.md, where it is not the alarm's own name. */
+  /** The section of docs/operate.md, if it is not the alarm's own name. */
   section?: string
 }
 
-/** Longer than the longest pause between two words of the sweeper about one run: a quarter of an hour. */
+/** Longer than the longest pause between two sends of the sweeper for one run: a quarter of an hour. */
 const BETWEEN_SWEEPS = { periods: 4, datapoints: 1 }
 const LATE = Duration.minutes(15)
 const PAST_RETENTION = Duration.hours(1)
@@ -78,7 +78,7 @@ export class Alarms extends Construct {
     this.add('LimitersUnchecked', {
       metric: ownMetric(overwinter, METRIC.uncheckedLimiters, 'Maximum'),
       at: 1,
-      // One check in vain, by a throttled call for example, is made good a minute later.
+      // A single failed check, such as a throttled call, is repeated a minute later.
       periods: 2,
       says: "The sweeper cannot check a limiter, usually because a record of it cannot be read. Its runs and steps wait; all others go on. `overwinter doctor` and the sweeper's log name the document. Put it right, or `overwinter limits reset <name>`.",
     })
@@ -133,7 +133,7 @@ export class Alarms extends Construct {
     })
   }
 
-  /** Of a function that reads a stream of DynamoDB, which keeps what was not read for a day. */
+  /** For a function that reads a stream of DynamoDB, which keeps unread records for a day. */
   watchStream(name: string, handler: IFunction): void {
     this.add(`${name}Age`, {
       metric: handler.metric('IteratorAge', { period: PERIOD, statistic: 'Maximum' }),
@@ -195,7 +195,8 @@ export class Alarms extends Construct {
   private watchQueues({ wakeups, tasks: { queues } }: Overwinter, longestVisit: Duration): void {
     const period = { period: PERIOD }
     this.add('DeadLetters', {
-      // A function reads this queue all the time and hides what it cannot deal with, so that has to be counted too.
+      // A function reads this queue all the time and hides what it cannot process, so hidden messages count
+      // too.
       metric: new MathExpression({
         ...period,
         label: 'messages that stay in the dead-letter queue',
@@ -211,13 +212,13 @@ export class Alarms extends Construct {
     })
     this.add('QueueAge', {
       metric: wakeups.queue.metricApproximateAgeOfOldestMessage({ ...period, statistic: 'Maximum' }),
-      // A message grows older while a runner is at work on it, and that may take as long as a runner has.
+      // A message ages while a runner works on it, and that may take as long as the runner's timeout.
       at: longestVisit.toSeconds() + PERIOD.toSeconds(),
       says: 'Due runs have been waiting for a runner for five minutes and more. Is the concurrency of the runner, or of the account, used up?',
     })
     for (const [type, tasks] of queues)
       this.add(`${tasks.node.id}Waiting`, {
-        // Not by age: the message of a task that a worker is busy with stays in the queue, hidden, and grows old there.
+        // Not by age: the message of a running task stays in the queue, hidden, and grows old there.
         metric: new MathExpression({
           ...period,
           label: `tasks of type '${type}' that no worker takes`,
