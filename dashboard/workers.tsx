@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 5_000
 
 export function WorkersPage() {
   const loaded = useLoaded('workers', listWorkers, always)
-  // A sign of life changes no run, so nobody tells of it.
+  // A heartbeat changes no run, so the stream does not report it.
   useEffect(() => {
     const timer = setInterval(() => !document.hidden && void loaded.reload(), LOOK_EVERY_MS)
     return () => clearInterval(timer)

@@ -20,7 +20,7 @@ export function addDev(program: Command): void {
       const { PORT, OVERWINTER_DATA } = process.env
       const port = options.port ?? (PORT ? portArgument(PORT) : 4400)
       const data = resolve(options.data ?? OVERWINTER_DATA ?? '.overwinter')
-      // A server that is still there notices that nobody watches over it any more, and ends too.
+      // An orphaned server notices that its supervisor is gone, and ends too.
       process.exit(
         await new Supervisor({
           entry: resolve(file),

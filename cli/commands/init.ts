@@ -49,7 +49,7 @@ export function addInit(program: Command): void {
     })
 }
 
-/** A path is meant from here, not from the new folder. */
+/** A relative path refers to this folder, not to the new one. */
 function dependencyOn(spec: string): string {
   return existsSync(spec) ? `file:${resolve(spec)}` : spec
 }

@@ -77,24 +77,23 @@ export function remediesAtLine(
   const name = quoted(limit)
   // Unreadable state must be repaired first; no other fact is reliable.
   if (unreadable)
-    return [
-      { what: 'put right what is stored, and it goes on within a minute; or drop it', command: dropCommand(limit) },
-    ]
+    return [{ what: 'repair what is stored, and it goes on within a minute; or drop it', command: dropCommand(limit) }]
   const ends = [
     ...(pause ? [endOf(pause)] : []),
     ...(paused && isOfPause ? [endOf(scopeOf(limit))] : []),
-    ...(paused && !isOfPause
-      ? [{ what: `let limit '${limit}' let them in again`, command: resumeLimitCommand(limit) }]
-      : []),
+    ...(paused && !isOfPause ? [{ what: `resume limit '${limit}'`, command: resumeLimitCommand(limit) }] : []),
   ]
   // While it is paused, only a resume helps.
   if (ends.length > 0) return ends
   if (restUntil !== undefined)
     return [
-      { what: `end the rest of limit '${limit}', if the service is well again`, command: resumeLimitCommand(limit) },
+      {
+        what: `end the cooldown of limit '${limit}', if the service has recovered`,
+        command: resumeLimitCommand(limit),
+      },
     ]
-  if (isOfPause) return [{ what: 'let them go faster', command: `${resumeCommand(scopeOf(limit))} --rate …/s` }]
-  const look: Remedy = { what: 'see who is inside, and who waits', command: `overwinter limits show ${name}` }
+  if (isOfPause) return [{ what: 'raise their rate', command: `${resumeCommand(scopeOf(limit))} --rate …/s` }]
+  const look: Remedy = { what: 'see what is inside, and what is queued', command: `overwinter limits show ${name}` }
   // A singleton's limit of one is its purpose.
   if (limit.endsWith(':singleton') || !spec) return [look]
   const numbers = [spec.concurrency !== undefined && ' --concurrency …', spec.rate !== undefined && ' --rate …']

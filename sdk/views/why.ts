@@ -146,7 +146,7 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
     const rests =
       found.restUntil === undefined
         ? []
-        : [`it rests until ${clockTime(found.restUntil, now)}, because the service behind it asked for that`]
+        : [`it is in a cooldown until ${clockTime(found.restUntil, now)}, which the service behind it asked for`]
     return [
       ...damageOf(found),
       [...paused.map((what) => `${what} is paused`), ...rests, placeInWords(found, now)].join('; '),

@@ -22,7 +22,7 @@ test('two processes: a second dev on the same folder says that they share its ru
   const [warning] = await second.says(/^warn .*$/m)
   expect(warning).toBe(
     `warn  another process runs workflows in ${project.path('.overwinter/runs.db')} too (a second \`overwinter dev\`?). ` +
-      'They share its runs: whoever is free takes a run, with its own code. ' +
+      'They share its runs: the one that is free takes a run, with its own code. ' +
       'Stop one of them, or give this one a folder of its own: overwinter dev --data <folder>',
   )
 })
