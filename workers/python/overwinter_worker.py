@@ -2,7 +2,7 @@
 import contextlib, http.client as client, json, logging, signal, socket, threading, urllib.parse as parse, uuid
 
 POLL_S, ANSWER_S, SILENCE_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, ATTEMPTS = 30, 15, 60, 0.25, 10, 6
-CONNECTION, log = {"http": client.HTTPConnection, "https": client.HTTPSConnection}, logging.getLogger("overwinter_worker")
+CONNECT, log = {"http": client.HTTPConnection, "https": client.HTTPSConnection}, logging.getLogger("overwinter_worker")
 
 class Fatal(Exception): """Raise it in a handler if a retry is no use: the task fails at once."""
 class Lost(Exception): """Another worker has the task, or its run has withdrawn it."""
@@ -130,7 +130,7 @@ class Worker:
         threading.Thread(target=act, args=args, daemon=True).start()
 
     def _post(self, path, body, timeout=ANSWER_S, key=None):
-        connection = CONNECTION[self.url.scheme](self.url.netloc, timeout=timeout)
+        connection = CONNECT[self.url.scheme](self.url.netloc, timeout=timeout)
         headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json", "connection": "close"}
         data = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         connection.connect()
