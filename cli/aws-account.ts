@@ -36,7 +36,8 @@ export class AwsAccount {
     return this.sqs.config.credentials().catch((error: Error) => {
       const { profile } = this.options
       throw new Error(
-        `no AWS credentials${profile === undefined ? '' : ` for profile '${profile}'`} (${error.message}); log in, or name another with --profile`,
+        `no AWS credentials${profile === undefined ? '' : ` for profile '${profile}'`} (${error.message}); log ` +
+          'in, or name another with --profile',
       )
     })
   }

@@ -65,7 +65,9 @@ export async function steerMany(session: Session, action: BulkAction, options: B
     throw new Failure(`this would ${action} none of ${runsOf(would.matches)}:${refused}`)
   if (!options.yes) throw new Failure(`${promise(action, would)}; say --yes to do it${refused}`)
   const started = await client.steerMany(bulk)
-  const text = `run ${started.runId} does it to ${some(would)}; \`overwinter show ${started.runId}\` says how far it is, \`overwinter cancel ${started.runId}\` stops it${refused}`
+  const text =
+    `run ${started.runId} does it to ${some(would)}; \`overwinter show ${started.runId}\` says how ` +
+    `far it is, \`overwinter cancel ${started.runId}\` stops it${refused}`
   session.print(text, { ...started, ...would })
 }
 
@@ -73,7 +75,10 @@ function promise(action: BulkAction, would: WouldSteer): string {
   const { matches, isComplete, runs, refused } = would
   const named = runs.filter((id) => !refused.some((group) => group.runs.includes(id)))
   const which = named.length === 0 ? '' : ` (${named.slice(0, 5).join(', ')}${matches > 5 ? ', …' : ''})`
-  return `this would ${action} ${some(would)}${which}${isComplete ? '' : ', and leave those behind them: --limit says how many at most'}`
+  return (
+    `this would ${action} ` +
+    `${some(would)}${which}${isComplete ? '' : ', and leave those behind them: --limit says how many at most'}`
+  )
 }
 
 function some({ matches, can, refused, unchecked }: WouldSteer): string {

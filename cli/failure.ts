@@ -13,7 +13,10 @@ export function explain(error: unknown, url: string): string {
   if (!(error instanceof Error)) return String(error)
   const isRefusal = error instanceof HttpError && (error.status === 401 || error.status === 403)
   if (isRefusal)
-    return `${url} refuses requests without credentials (${error.message}); give --token, or --profile for an API with IAM`
+    return (
+      `${url} refuses requests without credentials (${error.message}); give --token, or --profile for an ` +
+      'API with IAM'
+    )
   if (error.name === 'TimeoutError' && error instanceof DOMException) return `${url} did not answer in time`
   if (error.message === 'fetch failed') return unreachable(url, error.cause)
   return error.message

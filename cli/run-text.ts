@@ -32,7 +32,10 @@ export function waitsFor(run: RunSummary & { queue?: QueueView }, now: number): 
     until === undefined ? '' : ` until ${clockTime(until, now)} (${fromNow(until, now)})`
   const isForCode = run.waitingFor?.some(({ kind }) => kind === 'code')
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > now && !isForCode)
-    return `${run.attempt > 1 ? `its attempt ${run.attempt}` : 'its start'} at ${clockTime(run.wakeAt, now)} (${fromNow(run.wakeAt, now)})`
+    return (
+      `${run.attempt > 1 ? `its attempt ${run.attempt}` : 'its start'} at ${clockTime(run.wakeAt, now)} ` +
+      `(${fromNow(run.wakeAt, now)})`
+    )
   if (run.status !== 'sleeping' && run.status !== 'waiting' && !isForCode) return ''
   return (run.waitingFor ?? []).map((waiting) => awaited(waiting) + when(waiting.until)).join(', ')
 }
@@ -86,7 +89,7 @@ export function runEnd(run: RunView, history: readonly HistoryEvent[], now: numb
   if (run.status === 'failed')
     return `${statusText(run.status)}${took}\n${errorText(run.error)}\n${afterFailure(run, history)}`
   if (run.status === 'stuck')
-    return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is mended: overwinter retry ${run.runId}`
+    return `${statusText(run.status)}\n${errorText(run.error)}\nOnce the code is fixed: overwinter retry ${run.runId}`
   const waiting = waitsFor(run, now) + keptText(run.keptSignals)
   return waiting === '' ? `${statusText(run.status)}${took}` : `${statusText(run.status)}: waits for ${waiting}`
 }

@@ -19,9 +19,15 @@ export class Refusal extends Error {
   /** What the person at the page can do about it. */
   get advice(): string | undefined {
     if (this.status === 401)
-      return 'The server needs credentials. Open the dashboard with `overwinter ui --token …`, or with AWS credentials in the shell.'
+      return (
+        'The server needs credentials. Open the dashboard with `overwinter ui --token …`, or with AWS ' +
+        'credentials in the shell.'
+      )
     if (this.status === 403)
-      return 'The credentials of this page do not allow this. Use a token or a role with the right that the sentence above names.'
+      return (
+        'The credentials of this page do not allow this. Use a token or a role with the right that the ' +
+        'sentence above names.'
+      )
     if (this.status === 429)
       return 'The server is asked too often. The page tries again by itself; close other windows of it if this goes on.'
     return undefined

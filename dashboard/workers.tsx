@@ -19,7 +19,7 @@ export function WorkersPage() {
       <Shown loaded={loaded}>
         {(workers) =>
           workers.length === 0 ? (
-            <Empty title="No worker has given a sign of life in the last minute">
+            <Empty title="No worker has sent a heartbeat in the last minute">
               <p>
                 Workers do what <code>ctx.task</code> hands out, in any language. <code>docs/workers.md</code> says how
                 to start one.
@@ -29,7 +29,7 @@ export function WorkersPage() {
             <table class="table">
               <thead>
                 <tr>
-                  {['Worker', 'Takes', 'In hand', 'Last sign of life'].map((title) => (
+                  {['Worker', 'Takes', 'Tasks', 'Last heartbeat'].map((title) => (
                     <th key={title}>{title}</th>
                   ))}
                 </tr>

@@ -63,7 +63,7 @@ const KIND: Record<EventType, 'start of wait' | 'end of wait' | 'step' | 'run' |
 
 /** The lifecycle events of a journal frame, in order. Waits that began in it are one pause, reported last. */
 export function lifecycleOf(frame: Frame): LifecycleEvent[] {
-  const told: LifecycleEvent[] = []
+  const found: LifecycleEvent[] = []
   const waits = new Map<string, Waiting>()
   for (const event of frame.events) {
     const kind = KIND[event.type]
@@ -71,12 +71,12 @@ export function lifecycleOf(frame: Frame): LifecycleEvent[] {
     if (kind === 'start of wait') waits.set(id, waitOf(event))
     if (kind === 'end of wait') waits.delete(id)
     if (event.type === 'decided') for (const withdrawn of event.withdrawn ?? []) waits.delete(withdrawn)
-    if (kind === 'step' || kind === 'end of wait') told.push(settled(event, id, kind === 'end of wait'))
-    if (kind === 'run') told.push(ended(event))
+    if (kind === 'step' || kind === 'end of wait') found.push(settled(event, id, kind === 'end of wait'))
+    if (kind === 'run') found.push(ended(event))
   }
   const hasEnded = frame.events.some(({ type }) => KIND[type] === 'run')
-  if (waits.size === 0 || hasEnded) return told
-  return [...told, { type: 'run.paused', waitingFor: [...waits.values()].slice(0, MOST_WAITS), waits: waits.size }]
+  if (waits.size === 0 || hasEnded) return found
+  return [...found, { type: 'run.paused', waitingFor: [...waits.values()].slice(0, MOST_WAITS), waits: waits.size }]
 }
 
 function settled(event: JournalEvent, step: string, resumedFromWait: boolean): LifecycleEvent {

@@ -15,8 +15,8 @@ const BATCH = 10
  * `id`.
  */
 export async function handler({ Records }: DynamoDBStreamEvent): Promise<void> {
-  const told = (await Promise.all(Records.map(readRecord))).flat()
-  const entries = told.map(
+  const events = (await Promise.all(Records.map(readRecord))).flat()
+  const entries = events.map(
     ({ type, at, runId, detail }): PutEventsRequestEntry => ({
       EventBusName,
       Source: 'overwinter',

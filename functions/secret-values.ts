@@ -55,7 +55,8 @@ async function readParameters(aws: SignedFetch, names: string[]): Promise<Map<st
     const missing = Names.filter((name) => !found.has(name))
     if (missing.length > 0)
       throw new Error(
-        `Systems Manager has no parameter ${missing.map((name) => `'${name}'`).join(', ')} here; create it, or name another in \`secrets\``,
+        `Systems Manager has no parameter ${missing.map((name) => `'${name}'`).join(', ')} here; create it, or ` +
+          `name another in \`secrets\``,
       )
     return [...found]
   }
@@ -79,7 +80,8 @@ async function ask<T>(aws: SignedFetch, service: keyof typeof TARGET, action: st
   // Only an error's text is included: an answer holds the values.
   if (response.ok) return (await response.json()) as T
   throw new Error(
-    `${action} of ${JSON.stringify(request)} was answered with ${response.status}: ${(await response.text()).slice(0, 500)}`,
+    `${action} of ${JSON.stringify(request)} was answered with ${response.status}: ` +
+      `${(await response.text()).slice(0, 500)}`,
   )
 }
 
@@ -87,7 +89,8 @@ function fieldOf(name: string, text: string, field: string): string {
   const fields = fieldsOf(text)
   if (!fields)
     throw new Error(
-      `the secret of ${name} is not a JSON object, so it has no field '${field}'; leave the field out in \`secrets\`, or store an object`,
+      `the secret of ${name} is not a JSON object, so it has no field '${field}'; leave the field out in ` +
+        `\`secrets\`, or store an object`,
     )
   const value = fields[field]
   if (value === undefined)

@@ -5,7 +5,7 @@ import type { RunItem } from '../sdk/worlds/aws/run-item.ts'
 export const STATUS_CHANGE = 'Overwinter Run Status Change'
 
 /** States that are reported. Runs sleep, wait and run again and again; their journals report that. */
-const TOLD: ReadonlySet<RunStatus> = new Set<RunStatus>([
+const REPORTED: ReadonlySet<RunStatus> = new Set<RunStatus>([
   'pending',
   'stuck',
   'completed',
@@ -40,7 +40,7 @@ export interface StatusChange {
  */
 export function statusChangeOf(run: RunItem, image: RunItem | undefined): StatusChange | undefined {
   const before = image?.life === run.life ? image : undefined
-  if (!TOLD.has(run.status) || before?.status === run.status) return undefined
+  if (!REPORTED.has(run.status) || before?.status === run.status) return undefined
   if (run.status === 'pending' && before && !HALTED.has(before.status)) return undefined
   // It had ended before: an erasure is about to remove it.
   if (before?.endedAt !== undefined && run.endedAt === before.endedAt) return undefined

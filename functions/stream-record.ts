@@ -14,7 +14,7 @@ import { type LifecycleEvent, lifecycleOf } from './lifecycle-events.ts'
 import { STATUS_CHANGE, statusChangeOf } from './status-change.ts'
 
 /** One event for the bus. */
-export interface Told {
+export interface BusEvent {
   type: string
   at: number
   /** The run it is about. */
@@ -31,30 +31,30 @@ const payloads = new Payloads(db, new Objects(new SignedFetch(dynamodb), setting
  * The events of a record of the table's stream. The event source passes only new frames, and runs in
  * reportable states.
  */
-export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<Told[]> {
+export async function readRecord({ dynamodb: change }: DynamoDBRecord): Promise<BusEvent[]> {
   const item = unmarshall(fromJson(change!.NewImage!)) as RunItem | FrameItem
   const before = change?.OldImage && (unmarshall(fromJson(change.OldImage)) as RunItem | FrameItem)
-  if (item.sk === RUN) return tellRun(item as RunItem, before as RunItem | undefined)
+  if (item.sk === RUN) return runEvents(item as RunItem, before as RunItem | undefined)
   // Rewritten to prolong its lifetime.
-  return before?.life === item.life && before !== undefined ? [] : tellFrame(item as FrameItem)
+  return before?.life === item.life && before !== undefined ? [] : frameEvents(item as FrameItem)
 }
 
-function tellRun(run: RunItem, before: RunItem | undefined): Told[] {
+function runEvents(run: RunItem, before: RunItem | undefined): BusEvent[] {
   const { workflow, version, createdAt, endedAt } = run
   const runId = runIdOf(run.pk)
   const change = statusChangeOf(run, before)
   if (!change) return []
   const at = endedAt ?? (change.previousStatus === undefined ? createdAt : Date.now())
-  const told: Told[] = [{ type: STATUS_CHANGE, at, runId, detail: { ...change } }]
+  const events: BusEvent[] = [{ type: STATUS_CHANGE, at, runId, detail: { ...change } }]
   if (change.previousStatus === undefined && change.status === 'PENDING') {
-    told.push(
+    events.push(
       lifecycle({ type: 'run.started' }, { id: `${runId}/${run.life}/0`, runId, workflow, version, at: createdAt }),
     )
   }
-  return told
+  return events
 }
 
-async function tellFrame({ pk, sk, life, at, epoch, events: stored }: FrameItem): Promise<Told[]> {
+async function frameEvents({ pk, sk, life, at, epoch, events: stored }: FrameItem): Promise<BusEvent[]> {
   const runId = runIdOf(pk)
   const [run, events] = await Promise.all([definitionOf(runId), eventsOf(runId, stored)])
   const seq = seqOf(sk)
@@ -66,7 +66,7 @@ async function tellFrame({ pk, sk, life, at, epoch, events: stored }: FrameItem)
 function lifecycle(
   { type, ...event }: LifecycleEvent,
   about: { id: string; runId: string; workflow?: string; version?: number; at: number },
-): Told {
+): BusEvent {
   const { at, ...rest } = about
   return { type, at, runId: about.runId, detail: { ...event, ...rest, at: new Date(at).toISOString() } }
 }
@@ -81,11 +81,12 @@ async function eventsOf(runId: string, stored: FrameItem['events']): Promise<Fra
   } catch (error) {
     const { name, message } = error as Error
     if (name === 'NoSuchKey')
-      log('info', `run '${runId}' was erased before its steps could be told to the event bus`, { runId })
+      log('info', `run '${runId}' was erased before its steps could be sent to the event bus`, { runId })
     else if (name === 'AccessDenied')
       log(
         'error',
-        `steps of run '${runId}' are not told to the event bus: this function may not read them. Check the policies of the bucket and its key. ${message}`,
+        `steps of run '${runId}' are not sent to the event bus: this function may not read them. Check the ` +
+          `policies of the bucket and its key. ${message}`,
         {
           runId,
         },

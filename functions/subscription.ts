@@ -36,7 +36,8 @@ function found(name: string, kind: MappingKind, exported: readonly EventMapping[
   }
   if (mapping.kind !== kind) {
     throw new Error(
-      `mapping '${name}' is one of ${mapping.kind}On, and the stack has it in ${kind}On. Call ${mapping.kind}On there, deploy, and send the event again`,
+      `mapping '${name}' is one of ${mapping.kind}On, and the stack has it in ${kind}On. Call ` +
+        `${mapping.kind}On there, deploy, and send the event again`,
     )
   }
   return mapping

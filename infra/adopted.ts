@@ -13,13 +13,16 @@ export function checkAdopted({ table, lifecycleEvents }: OverwinterProps): void 
     const names = missing.map((name) => `'${name}'`).join(' and ')
     const remedy =
       table instanceof TableV2
-        ? 'Leave table out, and the construct creates one that fits; or add them, as TABLE in the sources of overwinter has them'
-        : `If it has them, say so: TableV2.fromTableAttributes(scope, id, { tableName, globalIndexes: [${INDEXES.map((name) => `'${name}'`).join(', ')}] })`
+        ? 'Leave table out, and the construct creates one that fits; or add them, as TABLE in the sources of ' +
+          'overwinter has them'
+        : 'If it has them, say so: TableV2.fromTableAttributes(scope, id, { tableName, globalIndexes: ' +
+          `[${INDEXES.map((name) => `'${name}'`).join(', ')}] })`
     throw new Error(`table: nothing is known of the indexes ${names}, without which no run would be found. ${remedy}`)
   }
   if (lifecycleEvents && !table.tableStreamArn) {
     throw new Error(
-      'table: nothing is known of its stream, which lifecycleEvents are told from. Give tableStreamArn to TableV2.fromTableAttributes (a stream of new and old images), or leave lifecycleEvents out',
+      'table: nothing is known of its stream, from which lifecycleEvents are made. Give tableStreamArn to ' +
+        'TableV2.fromTableAttributes (a stream of new and old images), or leave lifecycleEvents out',
     )
   }
 }

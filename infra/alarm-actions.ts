@@ -13,7 +13,7 @@ export function alarmActionsOf(scope: Construct, { alarmActions = [], alarmsTo }
   if (actions.length === 0)
     Annotations.of(scope).addWarningV2(
       'overwinter:alarmsTellNoOne',
-      'No one is told when an alarm goes off. Give alarmsTo a mail address or the ARN of an SNS topic, or alarmActions',
+      'No one is notified when an alarm goes off. Give alarmsTo a mail address or the ARN of an SNS topic, or alarmActions',
     )
   return actions
 }

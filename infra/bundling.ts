@@ -14,7 +14,9 @@ const isFromSource = ENDING === '.ts'
 export const functionFile = (name: string): string => join(import.meta.dirname, `../functions/${name}${ENDING}`)
 
 /** CommonJS packages load Node's own modules with `require`, which an ES module lacks. */
-const WITH_REQUIRE = `import { createRequire as overwinterRequire } from 'node:module'; globalThis.require ??= overwinterRequire(import.meta.url);`
+const WITH_REQUIRE =
+  `import { createRequire as overwinterRequire } from 'node:module'; globalThis.require ??= ` +
+  'overwinterRequire(import.meta.url);'
 
 const OURS: BundlingOptions = {
   format: OutputFormat.ESM,
@@ -82,7 +84,8 @@ function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
   const fixed = FIXED.find((option) => bundling[option] !== undefined)
   if (fixed)
     throw new Error(
-      `bundling.${fixed} cannot be given: the functions are ES modules with an AWS SDK of their own, and depend on how they are bundled. Leave it out`,
+      `bundling.${fixed} cannot be given: the functions are ES modules with an AWS SDK of their own, and ` +
+        'depend on how they are bundled. Leave it out',
     )
   const argument = Object.keys(bundling.esbuildArgs ?? {}).find((name) => FIXED_ARGS.test(name))
   if (argument)
@@ -90,7 +93,8 @@ function refuseWhatBreaks(bundling: Bundling & BundlingOptions): void {
   const external = bundling.externalModules?.find((name) => NEEDED.test(name) && !IN_THE_RUNTIME.test(name))
   if (external)
     throw new Error(
-      `bundling.externalModules cannot have '${external}': the functions would not find it when they start. Leave it out`,
+      `bundling.externalModules cannot have '${external}': the functions would not find it when they start. ` +
+        'Leave it out',
     )
 }
 

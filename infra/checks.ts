@@ -56,7 +56,8 @@ function checkStartPaused({ startPaused }: OverwinterProps): void {
 function checkAuth({ api = 'http', auth = 'iam' }: OverwinterProps): void {
   if (api === 'http' || auth === 'iam' || !('jwt' in auth)) return
   throw new Error(
-    "auth: { jwt } needs api: 'http'. REST APIs have no authorizer for JWTs. Leave api out, or use auth: 'iam' or auth: { token }",
+    "auth: { jwt } needs api: 'http'. REST APIs have no authorizer for JWTs. Leave api out, or use auth: 'iam' " +
+      'or auth: { token }',
   )
 }
 
@@ -103,7 +104,8 @@ function checkConcurrency({ reservedConcurrency: reserved, maxConcurrency: most 
   if (reserved === undefined || Token.isUnresolved(reserved)) return
   if (!Number.isInteger(reserved) || reserved < LEAST_CONCURRENT)
     throw new Error(
-      `reservedConcurrency is ${reserved}, and must be a whole number from ${LEAST_CONCURRENT} on: the queue cannot be told to start fewer runners`,
+      `reservedConcurrency is ${reserved}, and must be a whole number from ${LEAST_CONCURRENT} on: the queue ` +
+        'cannot be told to start fewer runners',
     )
   if (most !== undefined && !Token.isUnresolved(most) && most > reserved) {
     throw new Error(

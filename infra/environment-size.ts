@@ -14,7 +14,8 @@ export function checkEnvironmentSize(name: string, handler: LambdaFunction): voi
       if (bytes <= MOST_BYTES) return []
       return [
         `the environment of ${name} takes about ${bytes.toLocaleString('en')} bytes, and Lambda has ${MOST_BYTES.toLocaleString('en')}. Shorten \`environment\` ` +
-          '(large values belong into a parameter or an object that a step reads), or have fewer or shorter `taskTypes` and `secrets`',
+          '(large values belong into a parameter or an object that a step reads), or have fewer or shorter ' +
+          '`taskTypes` and `secrets`',
       ]
     },
   })

@@ -89,7 +89,8 @@ export class EventSource {
   static bus(pattern: EventPattern, { bus }: BusOptions = {}): EventSource {
     if (!Object.values(pattern).some((part) => part !== undefined))
       throw new Error(
-        'EventSource.bus: the pattern is empty, and EventBridge takes none such. Name a source or a detailType, for example { source: ["shop"] }',
+        'EventSource.bus: the pattern is empty, and EventBridge takes none such. Name a source or a ' +
+          'detailType, for example { source: ["shop"] }',
       )
     // `Match.prefix('…')` and the like cannot be names.
     const names = [pattern.detailType, pattern.source].flatMap((parts) =>
@@ -119,7 +120,9 @@ export class EventSource {
       label: queue.node.id,
       shared: {
         construct: queue,
-        why: `queue '${queue.node.id}' has a subscription already. Two would take each other's messages: each reaches only one of them. Send them to a topic or a bus, with a subscription for each`,
+        why:
+          `queue '${queue.node.id}' has a subscription already. Two would take each other's messages: each ` +
+          'reaches only one of them. Send them to a topic or a bus, with a subscription for each',
       },
       ...(maxReceiveCount !== undefined && { mostReceives: maxReceiveCount }),
       attach({ handler, timeout }) {
@@ -140,7 +143,8 @@ export class EventSource {
   static topic(topic: ITopic, { filterPolicy }: TopicOptions = {}): EventSource {
     if (topic.fifo)
       throw new Error(
-        `EventSource.topic: '${topic.node.id}' is a FIFO topic, and SNS calls no functions from one. Subscribe a FIFO queue to it, and use EventSource.queue`,
+        `EventSource.topic: '${topic.node.id}' is a FIFO topic, and SNS calls no functions from one. Subscribe ` +
+          'a FIFO queue to it, and use EventSource.queue',
       )
     return new EventSource({
       kind: 'topic',
@@ -162,7 +166,8 @@ export class EventSource {
   ): EventSource {
     if (events.length === 0)
       throw new Error(
-        'EventSource.bucket: events is empty, so nothing would ever be told. Leave it out for objects that were created',
+        'EventSource.bucket: events is empty, so no notification would ever come. Leave it out for objects that ' +
+          'were created',
       )
     const filter = { ...(prefix !== undefined && { prefix }), ...(suffix !== undefined && { suffix }) }
     return new EventSource({

@@ -27,7 +27,8 @@ export function withItsEvents(props: OverwinterProps): OverwinterProps {
     throw new Error('onFailure must have a workflow, by its name, or a topic; one of the two')
   if (lifecycleEvents === false)
     throw new Error(
-      'onFailure needs lifecycleEvents, by which failures are told. Leave lifecycleEvents out, or give true or an event bus',
+      'onFailure needs lifecycleEvents, which report failures. Leave lifecycleEvents out, or give true or ' +
+        'an event bus',
     )
   return { ...props, lifecycleEvents: lifecycleEvents ?? true }
 }

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import type { Subscription as Told } from '../functions/subscription.ts'
+import type { Subscription as SubscriptionSettings } from '../functions/subscription.ts'
 import { InvalidInputError } from '../sdk/base/errors.ts'
 import { checkName } from '../sdk/base/names.ts'
 import { type MappingKind, mappingFromData } from '../sdk/events/mapping.ts'
@@ -125,7 +125,7 @@ export class Subscriptions extends Construct {
     this.checkSource(what, source)
     const deadLetters = this.deadLettersOf()
     const scope = new Construct(this, name)
-    const told: Told = {
+    const settings: SubscriptionSettings = {
       name,
       source: source.kind,
       kind,
@@ -139,7 +139,7 @@ export class Subscriptions extends Construct {
       memory: 512,
       timeout: TIMEOUT,
       environment: {
-        OVERWINTER_SUBSCRIPTION: JSON.stringify(told),
+        OVERWINTER_SUBSCRIPTION: JSON.stringify(settings),
         OVERWINTER_EVENT_DEAD_LETTERS_URL: deadLetters.queueUrl,
       },
       keyUse: 'write',
@@ -158,11 +158,13 @@ export class Subscriptions extends Construct {
     const { construct, why } = shared
     if (construct === this.queue)
       throw new Error(
-        `${what}: the source is the queue of dead letters itself, so that what fails would come round for ever. Send letters again one by one`,
+        `${what}: the source is the queue of dead letters itself, so that what fails would come round for ` +
+          'ever. Send letters again one by one',
       )
     if (construct === (this.node.scope as { table?: unknown }).table)
       throw new Error(
-        `${what}: the source is the table of the runs itself, so that each run would bring about the next. Give a table of your own`,
+        `${what}: the source is the table of the runs itself, so that each run would bring about the next. ` +
+          'Give a table of your own',
       )
     if (why !== undefined && this.sources.has(construct)) throw new Error(`${what}: ${why}`)
     this.sources.add(construct)
@@ -209,7 +211,8 @@ function checkConcurrency(what: string, { kind }: EventSource, concurrency: numb
     )
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new Error(
-      `${what}: concurrency is ${concurrency}, and must be a whole number from 1 on: with none, no event would be taken`,
+      `${what}: concurrency is ${concurrency}, and must be a whole number from 1 on: with none, no event would ` +
+        'be taken',
     )
 }
 

@@ -45,7 +45,8 @@ function declaredIn(scope: Construct, props: OverwinterProps): DeclaredTasks[] {
   const why = child.stderr?.match(/^\w*Error.*$/m)?.[0] ?? child.error?.message ?? `exit code ${child.status}`
   Annotations.of(scope).addInfoV2(
     'overwinter:taskTypes',
-    `Node could not load ${props.entry} as it is (${why}), so the tasks that its workflows declare were not compared with taskTypes`,
+    `Node could not load ${props.entry} as it is (${why}), so the tasks that its workflows declare were not ` +
+      'compared with taskTypes',
   )
   return []
 }

@@ -58,7 +58,8 @@ export function checkVariables(scope: Construct, { environment = {}, secrets = {
       throw new Error(`environment.${name} is ${value}, and must be a string. Was it set where you synthesise?`)
     if (isSecret(scope, value))
       throw new Error(
-        `environment.${name} is the value of a secret, and the function's settings would expose it. Give the secret itself in \`secrets\``,
+        `environment.${name} is the value of a secret, and the function's settings would expose it. Give the ` +
+          `secret itself in \`secrets\``,
       )
   }
   for (const [name, source] of Object.entries(secrets)) {
@@ -98,6 +99,7 @@ function checkName(option: string, name: string): void {
   if (reserved) throw new Error(`${option}.${name} cannot be given: the name ${reserved[1]}. Choose another name`)
   if (!/^[A-Za-z]\w+$/.test(name))
     throw new Error(
-      `${option}: '${name}' is no name that Lambda takes. It begins with a letter and has letters, digits and _, at least two`,
+      `${option}: '${name}' is no name that Lambda takes. It begins with a letter and has letters, digits and ` +
+        '_, at least two',
     )
 }

@@ -53,7 +53,8 @@ export function schedule<I, O>(
     if (nextTime(plan, Date.UTC(2026, 0, 1)) === undefined) throw new Error('it would never run')
   } catch (error) {
     throw new InvalidInputError(
-      `${what}: ${cron ? `'${cron}' in time zone '${timezone}'` : 'its distance'} does not work: ${(error as Error).message}`,
+      `${what}: ${cron ? `'${cron}' in time zone '${timezone}'` : 'its distance'} does not work: ` +
+        `${(error as Error).message}`,
     )
   }
   return { name, workflow: target, plan }

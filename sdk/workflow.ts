@@ -139,7 +139,8 @@ function checkSignals(workflow: string, signals: readonly { name: string }[]): v
   for (const each of signals) {
     if (typeof each?.name !== 'string')
       throw new InvalidInputError(
-        `workflow '${workflow}': \`signals\` is a list of signals and requests, as in [signal('paid')], got ${JSON.stringify(each)}`,
+        `workflow '${workflow}': \`signals\` is a list of signals and requests, as in [signal('paid')], got ` +
+          `${JSON.stringify(each)}`,
       )
     if (seen.has(each.name))
       throw new InvalidInputError(
@@ -231,7 +232,8 @@ export class Registry implements WorkflowSource {
       const versions = this.byName.get(workflow.name) ?? new Map<number, AnyWorkflow>()
       if (versions.has(workflow.version))
         throw new InvalidInputError(
-          `two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them another name, or another version if it is the same workflow with changed code`,
+          `two workflows are named '${workflow.name}' with version ${workflow.version}; give one of them ` +
+            'another name, or another version if it is the same workflow with changed code',
         )
       versions.set(workflow.version, workflow)
       this.byName.set(workflow.name, versions)
@@ -274,7 +276,8 @@ export class Registry implements WorkflowSource {
     if (found) return found
     const what = this.whatIsMissing(name, version)
     throw new UnknownWorkflowError(
-      `${what}. Does the entry file export it? Runs need the code they began with until they end: once it is deployed again, retry those that are stuck`,
+      `${what}. Does the entry file export it? Runs need the code they began with until they end: once it is ` +
+        'deployed again, retry those that are stuck',
     )
   }
 

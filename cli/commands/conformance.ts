@@ -86,7 +86,10 @@ async function checkWorker(session: Session, { within, port }: Flags): Promise<O
   const { directory, tokens } = new Workers(server.local.world)
   const { token } = await tokens.create({ name: 'conformance' })
   const tasks = Object.entries(TASKS).map(([type, what]) => `  ${type.padEnd(15)} ${what}`)
-  const text = `Start the worker with\n\n  OVERWINTER_URL=${server.url} OVERWINTER_WORKER_TOKEN=${token}\n\nand start it again when it ends. It has to do tasks of these types:\n\n${tasks.join('\n')}\n`
+  const text =
+    `Start the worker with\n\n  OVERWINTER_URL=${server.url} ` +
+    `OVERWINTER_WORKER_TOKEN=${token}\n\nand start it again when it ends. It has to do tasks of ` +
+    `these types:\n\n${tasks.join('\n')}\n`
   session.print(text, { url: server.url, token, tasks: TASKS })
   return await performInTurn(session, workerChecks({ client: server.local, directory, withinMs }))
 }

@@ -10,7 +10,8 @@ export function addDev(program: Command): void {
     .command('dev')
     .summary('run workflows on this machine, with an HTTP API')
     .description(
-      'Runs the workflows that a file exports, in a SQLite file on this machine, behind the HTTP API. Changed code is picked up.',
+      'Runs the workflows that a file exports, in a SQLite file on this machine, behind the HTTP API. Changed ' +
+        'code is picked up.',
     )
     .argument('[file]', 'exports the workflows', DEFAULT_ENTRY)
     .option('--port <port>', 'where to listen; the environment variable PORT says so too (default: 4400)', portArgument)

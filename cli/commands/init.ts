@@ -24,7 +24,7 @@ export function addInit(program: Command): void {
     )
     .option(
       '--alarms <address>',
-      'who is told when an alarm goes off on AWS: a mail address, or the ARN of an SNS topic',
+      'who is notified when an alarm goes off on AWS: a mail address, or the ARN of an SNS topic',
     )
     .action((folder: string, options: { package?: string; alarms?: string }) => {
       if (options.alarms !== undefined && !/^(arn:\S+|[^\s@]+@[^\s@]+)$/.test(options.alarms))

@@ -47,7 +47,8 @@ export function addLimits(program: Command): void {
   const set = limits
     .command('set')
     .description(
-      'Sets other numbers than those of the code, without a deployment, until they are reset. Omitted numbers stay as they are.',
+      'Sets other numbers than those of the code, without a deployment, until they are reset. Omitted numbers ' +
+        'stay as they are.',
     )
     .argument('<limit>', 'its name')
     .option('--concurrency <count>', 'how many may be inside at once', numberArgument)

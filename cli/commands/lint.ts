@@ -17,7 +17,8 @@ export function addLint(program: Command): void {
     .command('lint')
     .summary('say what is wrong with a definition')
     .description(
-      'Prints all problems of a definition, each with its path. Handlers and workflows are checked with --entry, or with --url.',
+      'Prints all problems of a definition, each with its path. Handlers and workflows are checked with ' +
+        '--entry, or with --url.',
     )
     .argument('<file>', 'a JSON file')
     .option('--entry <file>', 'the file that exports the handlers and workflows')

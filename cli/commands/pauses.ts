@@ -18,7 +18,8 @@ export function addPauses(program: Command): void {
   const pause = takesScope(program.command('pause'))
     .summary('let nothing new begin: of a workflow, of a run, or at all')
     .description(
-      'Starts nothing new: new runs queue, sleeping ones stay due, running steps end. It holds until it is resumed, deployments included.',
+      'Starts nothing new: new runs queue, sleeping ones stay due, running steps end. It holds until it is ' +
+        'resumed, deployments included.',
     )
     .action(async (workflow: string | undefined, options: ScopeOptions) => {
       const session = Session.of(pause)

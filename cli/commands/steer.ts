@@ -71,7 +71,7 @@ export function addSteering(program: Command): void {
     .summary('let a failed or stuck run go on')
     .description('Lets a failed run go on from the step that failed, or tries a stuck one again.')
     .argument('[run]', 'its id')
-  steers(takesMany(retry), (client, runId) => client.retry(runId), 'was told to go on', 'retry')
+  steers(takesMany(retry), (client, runId) => client.retry(runId), 'is retried', 'retry')
 
   const wake = program
     .command('wake')

@@ -27,7 +27,8 @@ export function addTrace(program: Command): void {
     .option('-o, --out <file>', "write them to a file: JSON, or OTLP's binary form if its name ends in .pb")
     .option(
       '--endpoint <url>',
-      'send them: http://localhost:4318, or https://xray.<region>.amazonaws.com for CloudWatch, which takes the last 14 days',
+      'send them: http://localhost:4318, or https://xray.<region>.amazonaws.com for CloudWatch, which takes ' +
+        'the last 14 days',
     )
     .action(async (runId: string, options: TraceOptions) => {
       const session = Session.of(trace)
@@ -82,7 +83,8 @@ async function sendAll(spans: Span[], url: string, session: Session): Promise<vo
       const { message, cause } = error as Error
       const why = cause instanceof Error ? cause.message || message : message
       throw new Failure(
-        `the spans could not be sent to ${url}: ${why}. Is an OTLP endpoint there? ${spans.length - left.length - batch.length} of ${spans.length} were taken`,
+        `the spans could not be sent to ${url}: ${why}. Is an OTLP endpoint there? ` +
+          `${spans.length - left.length - batch.length} of ${spans.length} were taken`,
       )
     }
   }

@@ -12,7 +12,7 @@ export function addWorkers(program: Command): void {
   const workers = program
     .command('workers')
     .summary('list the workers that are there')
-    .description('Lists the workers that have given a sign of life in the last minute.')
+    .description('Lists the workers that have sent a heartbeat in the last minute.')
     .action(async () => {
       const session = Session.of(workers)
       const live = await session.client.listWorkers()

@@ -69,7 +69,7 @@ export function workerChecks({ client, directory, withinMs }: Surroundings): Che
       await eventually(`a worker for ${Object.keys(TASKS).join(', ')} is connected`, isRegistered, withinMs)
     },
     'echo: input and output arrive as they are': async () => void (await gives(ODD, 'echo', ODD)),
-    'fail-once: a failure is told, and the next attempt is another try': async () => {
+    'fail-once: a failure is reported, and the next attempt starts over': async () => {
       await gives({ attempt: 2 }, 'fail-once', undefined, AT_ONCE)
     },
     'fatal: what is of no use to try again is not tried again': async () => {

@@ -38,7 +38,10 @@ function firstToTry(workflows: Ready['workflows']): Ready['workflows'][number] |
 
 function curlFor(url: string, { name, example }: Ready['workflows'][number]): string {
   const body = JSON.stringify({ input: example })
-  return `curl -X POST ${url}/workflows/${encodeURIComponent(name)}/runs -H 'content-type: application/json' -d ${shellQuoted(body)}`
+  return (
+    `curl -X POST ${url}/workflows/${encodeURIComponent(name)}/runs -H 'content-type: application/json' ` +
+    `-d ${shellQuoted(body)}`
+  )
 }
 
 const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`

@@ -80,7 +80,9 @@ async function checkDeadLetters(account: AwsAccount, url: string): Promise<Check
   const { visible, hidden } = await depthOf(account, url)
   const count = visible + hidden
   if (count === 0) return { name: 'dead-letters', state: 'ok', text: 'there are no dead letters' }
-  const text = `${count} dead letter${count === 1 ? '' : 's'}: runs that could not be marked as stuck, or messages of another sender; see the log of the dead-letters function`
+  const text =
+    `${count} dead letter${count === 1 ? '' : 's'}: runs that could not be marked as stuck, or ` +
+    'messages of another sender; see the log of the dead-letters function'
   return { name: 'dead-letters', state: 'bad', text }
 }
 

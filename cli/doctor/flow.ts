@@ -39,7 +39,9 @@ function ofPause(pause: PauseView, now: number): Check {
   const what = scopeInWords(scope)
   const line = `${runsInWords(waiting)} queued`
   if (perSecond !== undefined) return { name: 'pauses', state: 'ok', text: `${what} ${stateInWords(pause)}; ${line}` }
-  const text = `${what} has been paused for ${span(Math.max(0, now - since))}, ${line}; \`${resumeCommand(scope)}\` resumes it`
+  const text =
+    `${what} has been paused for ${span(Math.max(0, now - since))}, ${line}; ` +
+    `\`${resumeCommand(scope)}\` resumes it`
   return { name: 'pauses', state: 'warn', text }
 }
 
@@ -51,14 +53,18 @@ const ofOthers = (left: number): Check => ({
 
 function ofLimit(limit: LimitView): Check {
   const { count, isMore } = totalsOf(limit).waiting
-  const text = `limit '${limit.name}' is paused, ${count.toLocaleString('en')}${isMore ? ' or more' : ''} queued; \`${resumeLimitCommand(limit.name)}\` resumes it`
+  const text =
+    `limit '${limit.name}' is paused, ${count.toLocaleString('en')}${isMore ? ' or more' : ''} ` +
+    `queued; \`${resumeLimitCommand(limit.name)}\` resumes it`
   return { name: 'limits', state: 'warn', text }
 }
 
 function ofDamaged(limit: LimitView): Check {
   const [first, ...others] = damageOf(limit)
   const more = others.length === 0 ? '' : ` and ${others.length} more`
-  const text = `limit '${limit.name}' cannot be read: ${first}${more}; repair it, or drop it with \`${dropCommand(limit.name)}\``
+  const text =
+    `limit '${limit.name}' cannot be read: ${first}${more}; repair it, or drop it with ` +
+    `\`${dropCommand(limit.name)}\``
   return { name: 'limits', state: 'bad', text }
 }
 

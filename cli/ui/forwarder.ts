@@ -51,12 +51,14 @@ export class Forwarder {
     const text = await response.text()
     if (response.status === 401 || response.status === 403)
       throw new Failure(
-        `${connection.url} refuses requests without credentials (${response.status}); give --token, or --profile for an API with IAM`,
+        `${connection.url} refuses requests without credentials (${response.status}); give --token, or ` +
+          '--profile for an API with IAM',
       )
     const paths = response.ok ? pathsIn(text) : undefined
     if (!paths)
       throw new Failure(
-        `${connection.url} is not the API of Overwinter: its /openapi.json answered ${response.status}. Is the address right, with its stage if it has one?`,
+        `${connection.url} is not the API of Overwinter: its /openapi.json answered ${response.status}. Is the ` +
+          'address right, with its stage if it has one?',
       )
     return new Forwarder(connection, paths, isReadOnly ? await readablePaths() : undefined)
   }

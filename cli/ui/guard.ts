@@ -81,7 +81,8 @@ stop <code>overwinter ui</code> with Ctrl+C, start it again, and open the new li
 
 function page(content: string, status: number, headers: Record<string, string> = {}): Response {
   return new Response(
-    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">${content}`,
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" ' +
+      `content="width=device-width">${content}`,
     {
       status,
       headers: {

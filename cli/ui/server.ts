@@ -93,7 +93,8 @@ function listen(server: Server, port: number): Promise<void> {
       reject(
         error.code === 'EADDRINUSE'
           ? new Failure(
-              `port ${port} is taken. Stop what runs there, or choose another one with --port; 0 takes any that is free`,
+              `port ${port} is taken. Stop what runs there, or choose another one with --port; 0 takes any ` +
+                'that is free',
             )
           : error,
       ),

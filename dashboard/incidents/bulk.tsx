@@ -19,7 +19,9 @@ const DOES: Record<BulkAction, { title: string; verb: string; text: string }> = 
   rerun: {
     title: 'Rerun all',
     verb: 'rerun',
-    text: 'For each failed run, a new one with the same input starts. The failed runs stay as they are, and each is rerun once.',
+    text:
+      'For each failed run, a new one with the same input starts. The failed runs stay as they are, and ' +
+      'each is rerun once.',
   },
   cancel: {
     title: 'Cancel all',

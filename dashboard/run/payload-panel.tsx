@@ -76,7 +76,7 @@ function RunPayloads({ run }: { run: ShownRun }) {
           {error && <ErrorText error={error} />}
           {progress !== undefined && <Payload title="Progress" value={progress} />}
           {heartbeat?.details !== undefined && (
-            <Payload title={`Sign of life of ${heartbeat.step}`} value={heartbeat.details} />
+            <Payload title={`Heartbeat of ${heartbeat.step}`} value={heartbeat.details} />
           )}
           {keptSignals && Object.keys(keptSignals).length > 0 && (
             <Payload title="Signals it has not waited for" value={keptSignals} />

@@ -20,7 +20,8 @@ export function RerunDialog({ run, events, from, onClose }: RerunProps) {
   const text =
     from === undefined
       ? 'A new run with the same input does everything anew. This run stays as it is.'
-      : `A new run with the same input takes over the results before '${step}', and runs that step and all later ones again. This run stays as it is.`
+      : `A new run with the same input takes over the results before '${step}', and runs that step and all ` +
+        'later ones again. This run stays as it is.'
   return (
     <Confirm
       title={`Rerun from ${step}`}
@@ -28,7 +29,10 @@ export function RerunDialog({ run, events, from, onClose }: RerunProps) {
       isGrave={undone !== undefined}
       text={text}
       {...(undone && {
-        warning: `This run has undone its steps (${undone.by.join(', ')}). The new run would take over the results of ${undone.inherited.join(', ')} as if they were still valid. To run them again, rerun it from the beginning.`,
+        warning:
+          `This run has undone its steps (${undone.by.join(', ')}). The new run would take over the ` +
+          `results of ${undone.inherited.join(', ')} as if they were still valid. To run them again, ` +
+          'rerun it from the beginning.',
       })}
       onDo={async (key) => {
         const { runId } = await rerunRun(

@@ -112,7 +112,9 @@ function drawn(bars: readonly Bar[], axis: Axis, end: number): Drawn[] {
       join(last, { outcome, ...(share && { share }) })
       continue
     }
-    const title = `${attempt === undefined ? kind : `attempt ${attempt}`}: ${outcome}, ${duration(to - from)}, from ${clockTime(from)}`
+    const title =
+      `${attempt === undefined ? kind : `attempt ${attempt}`}: ${outcome}, ${duration(to - from)}, ` +
+      `from ${clockTime(from)}`
     const failures =
       share && share.failed > 0 && share.of > 1 ? `; ${amount(share.failed)} of ${amount(share.of)} failed` : ''
     all.push({

@@ -79,7 +79,8 @@ const replay: Route = {
   // It shows source code, also of other workflows.
   needs: 'everything',
   summary:
-    'Where the code of a run stood at an event of its history: takes the code of today through it, and does nothing. Only the local server has it.',
+    'Where the code of a run stood at an event of its history: takes the code of today through it, and does ' +
+    'nothing. Only the local server has it.',
   query: { upTo: { description: "The 'n' of the event. Default: the last one." } },
   responses: { 200: { description: 'What it had called by then, and where.', schema: ref('Replayed') } },
   problems: ['invalid-input', 'unknown-run', 'unknown-workflow'],
@@ -123,7 +124,7 @@ const metrics = (local: Local): Route => ({
         `Runs that are due for more than ${LATE_MS / 1_000} seconds; ${MOST_OVERDUE} stands for more.`,
         [['', overdue.length]],
       ),
-      ...gauge('overwinter_workers', 'Workers that have given a sign of life.', [['', workers.length]]),
+      ...gauge('overwinter_workers', 'Workers that have sent a heartbeat.', [['', workers.length]]),
     ]
     return new Response(`${lines.join('\n')}\n`, {
       headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },

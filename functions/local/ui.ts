@@ -6,7 +6,8 @@ import { ownVersion } from './own-version.ts'
 
 /** Loads nothing from elsewhere, runs nothing inline, and forbids framing: a payload can only ever show as text. */
 const CONTENT_SECURITY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 const HEADERS = {
   'content-security-policy': CONTENT_SECURITY,

@@ -74,4 +74,5 @@ export const WHY_NOT: Partial<Record<BulkAction, WhyNot>> = {
 
 const ALREADY = 'have been rerun together with others before: look at those runs, and rerun them if they failed'
 const UNDONE =
-  'would take over work that was undone (ctx.compensate): rerun them from the beginning, or with inheritUndone (--inherit-undone)'
+  'would take over work that was undone (ctx.compensate): rerun them from the beginning, or with inheritUndone ' +
+  '(--inherit-undone)'

@@ -45,7 +45,8 @@ function checkStatus({ action, filter: { status, incident } }: Pick<Bulk, 'actio
     default:
       if (status !== undefined && hasEnded(status))
         throw new InvalidInputError(
-          `runs that are ${status} have ended, and there is nothing to ${action}; give another status, or none for all that are open`,
+          `runs that are ${status} have ended, and there is nothing to ${action}; give another status, or none ` +
+            'for all that are open',
         )
   }
 }

@@ -21,7 +21,8 @@ export function codecOf(module: { default?: unknown }): Codec {
   const codec = module.default as Partial<Codec> | null | undefined
   if (typeof codec?.encode === 'function' && typeof codec.decode === 'function') return codec as Codec
   throw new InvalidInputError(
-    'the module of the codec must have a codec as its default export: an object with the functions `encode` and `decode`',
+    'the module of the codec must have a codec as its default export: an object with the functions `encode` ' +
+      'and `decode`',
   )
 }
 

@@ -74,13 +74,13 @@ export class Encoder extends Coder {
    * data.
    */
   async error({ name, step, attempts, runId, status, ...rest }: ErrorRecord): Promise<ErrorRecord> {
-    const told = {
+    const readable = {
       ...(step !== undefined && { step }),
       ...(attempts !== undefined && { attempts }),
       ...(runId !== undefined && { runId }),
       ...(status !== undefined && { status }),
     }
-    return { name, message: CODED_MESSAGE, ...told, fields: { [CODED]: await this.coded(rest as unknown as Json) } }
+    return { name, message: CODED_MESSAGE, ...readable, fields: { [CODED]: await this.coded(rest as unknown as Json) } }
   }
 
   private async coded(value: Json): Promise<string> {
@@ -113,12 +113,12 @@ export class Decoder extends Coder {
   }
 
   async error(error: ErrorRecord): Promise<ErrorRecord> {
-    const { fields, message: _, ...told } = error
+    const { fields, message: _, ...readable } = error
     if (!isCoded(fields)) return error
     const rest = await this.decoded(fields[CODED], (unreadable) => ({
       message: `(unreadable: ${unreadable['~unreadable']})`,
     }))
-    return { ...told, ...(rest as unknown as Pick<ErrorRecord, 'message'>) }
+    return { ...readable, ...(rest as unknown as Pick<ErrorRecord, 'message'>) }
   }
 
   private async decoded<T>(coded: string, placeholder: (unreadable: Unreadable) => T): Promise<T> {

@@ -116,7 +116,8 @@ export class Catalogue extends StoredWorkflows {
       if (page.runs.length > 0) {
         const some = page.runs.map(({ runId, status }) => `'${runId}' (${status})`).join(', ')
         throw new ConflictError(
-          `runs of definition '${workflow}' are alive: ${some}${page.cursor === undefined ? '' : ' and more'}; end them first`,
+          `runs of definition '${workflow}' are alive: ${some}${page.cursor === undefined ? '' : ' and more'}; ` +
+            'end them first',
         )
       }
       cursor = page.cursor

@@ -64,7 +64,8 @@ async function watch(definition: Definition, run: RunRecord, replay: Replay, tra
     stubs: undefined,
   })
   replay.close('the steps were looked at')
-  if (replay.violation) throw new ConflictError(`the steps of run '${id}' cannot be told: ${replay.violation.message}`)
+  if (replay.violation)
+    throw new ConflictError(`the steps of run '${id}' cannot be determined: ${replay.violation.message}`)
 }
 
 function journalOf(run: RunRecord, frames: readonly Frame[]): Journal {

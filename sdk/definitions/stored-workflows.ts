@@ -130,7 +130,8 @@ export class StoredWorkflows implements WorkflowSource {
     )
     if (missing.length === 0) return
     throw new UnknownWorkflowError(
-      `definition '${name}' (version ${version}) calls handlers that are not in this code: ${[...new Set(missing)].join(', ')}. Export them from the entry file again, deploy, and retry the run`,
+      `definition '${name}' (version ${version}) calls handlers that are not in this code: ` +
+        `${[...new Set(missing)].join(', ')}. Export them from the entry file again, deploy, and retry the run`,
     )
   }
 }

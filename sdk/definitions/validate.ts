@@ -63,7 +63,8 @@ export function findWarnings(definition: Definition): Problem[] {
       warnings.push({
         path: `$.steps[${i}]`,
         message:
-          'says nothing of what it comes after, while other steps do: it begins at once, with the first. If it is to follow, give it an `after`',
+          'says nothing of what it comes after, while other steps do: it begins at once, with the first. If it ' +
+          'is to follow, give it an `after`',
       })
     return warnings
   })

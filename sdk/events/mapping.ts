@@ -157,4 +157,5 @@ function expressionProblem(value: unknown, { functions }: Allowed): string | und
 
 const CLOCK_OR_DICE = /\$(now|millis|random|shuffle)\s*\(/
 export const UNSTEADY =
-  'uses the clock or dice ($now, $millis, $random, $shuffle): the event may come twice and must give the same. Its own time is in `time`'
+  'uses the clock or dice ($now, $millis, $random, $shuffle): the event may come twice and must give the same. ' +
+  'Its own time is in `time`'

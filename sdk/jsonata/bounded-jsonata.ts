@@ -214,7 +214,8 @@ function refuseAsMember(result: unknown): void {
   const value = Array.isArray(result) && result.length === 1 ? (result[0] as unknown) : result
   if (typeof value === 'function')
     throw new Error(
-      'it puts a regular expression, or a function that was passed to a function, into an object. Bind it to a variable instead',
+      'it puts a regular expression, or a function that was passed to a function, into an object. Bind it to a ' +
+        'variable instead',
     )
 }
 

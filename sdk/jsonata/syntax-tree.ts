@@ -29,7 +29,10 @@ const MOST_SOFT = 3
  */
 export function refusal(node: Node): string | undefined {
   if (node.type === 'transform')
-    return 'it uses the transform operator | … | … |, which changes objects in place and is not available here. Build a new object, for example with $merge([$, {…}])'
+    return (
+      'it uses the transform operator | … | … |, which changes objects in place and is not available ' +
+      'here. Build a new object, for example with $merge([$, {…}])'
+    )
   // Its members would be visible before they are hidden.
   if ((node.type === 'lambda' || node.type === 'partial') && (node.predicate || node.group))
     return 'it uses [ ] or { } right behind a function. Call the function, or bind it to a variable first'
@@ -42,9 +45,15 @@ export function refusal(node: Node): string | undefined {
 /** JSONata turns a signature into a JavaScript regular expression, which may backtrack without end. */
 function signatureRefusal(definition: string): string | undefined {
   if (!/^<[a-z()<>?+:-]*>$/.test(definition))
-    return `it has the function signature ${definition.slice(0, 50)}, which is none. Letters and ( ) < > ? + - : are allowed`
+    return (
+      `it has the function signature ${definition.slice(0, 50)}, which is none. Letters and ( ) < > ? + - ` +
+      ': are allowed'
+    )
   if (definition.replace(/[^?+-]/g, '').length > MOST_SOFT)
-    return `it has the function signature ${definition.slice(0, 50)}, with more than ${MOST_SOFT} of ?, + and -. Let the function take a list or an object instead`
+    return (
+      `it has the function signature ${definition.slice(0, 50)}, with more than ${MOST_SOFT} of ?, + and ` +
+      '-. Let the function take a list or an object instead'
+    )
   return undefined
 }
 

@@ -173,6 +173,7 @@ function notInLine(problems: { name: string; error: Error }[]): AggregateError {
   const list = problems.map(({ name, error }) => `  '${name}': ${error.message}`).join('\n')
   return new AggregateError(
     errors,
-    `not every schedule could be brought in line with the code; the others were. The next sync tries these again:\n${list}`,
+    'not every schedule could be brought in line with the code; the others were. The next sync tries these ' +
+      `again:\n${list}`,
   )
 }

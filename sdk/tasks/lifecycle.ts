@@ -27,7 +27,7 @@ export type Refusal = 'not in flight' | 'moved on' | 'ambiguous'
 export type Offer =
   | { kind: 'take'; task: Task }
   | { kind: 'settle'; task: Task }
-  /** Settled before; the process that settled it may not have told the run yet. */
+  /** Settled before; the process that settled it may not have notified the run yet. */
   | { kind: 'settled' }
   | { kind: 'not yet'; lookAt: number }
 

@@ -36,7 +36,7 @@ export interface NewTask {
   input?: Json
   policy: TaskPolicy
   dispatchedAt: number
-  /** The permit it holds. The permit is released when the task ends, whether or not its run can be told. */
+  /** The permit it holds. The permit is released when the task ends, whether or not its run still exists. */
   inside?: { gate: LimiterId; holder: string }
 }
 

@@ -37,7 +37,8 @@ function eventsOf(recorded: RecordedHistory): HistoryEvent[] {
   const events = (recorded as { events?: unknown } | null)?.events ?? recorded
   if (!Array.isArray(events))
     throw new InvalidInputError(
-      'a history is a list of events, as run.history() gives it, or what `overwinter history <run> --json` prints, parsed',
+      'a history is a list of events, as run.history() gives it, or what `overwinter history <run> --json` ' +
+        'prints, parsed',
     )
   return (events as (HistoryEvent | HistoryEventJson)[]).map((event) => {
     if ('omitted' in event && event.omitted)
@@ -73,7 +74,9 @@ export function toMatchHistory(
   return {
     pass: differsAt === undefined,
     message: () =>
-      `the history differs from ${file} at event ${differsAt}:\n  recorded ${JSON.stringify(expected[differsAt!])}\n  now      ${JSON.stringify(actual[differsAt!])}\nIf that is meant, record it anew with UPDATE_HISTORIES=1`,
+      `the history differs from ${file} at event ${differsAt}:\n  recorded ` +
+      `${JSON.stringify(expected[differsAt!])}\n  now      ${JSON.stringify(actual[differsAt!])}\nIf that is ` +
+      'meant, record it anew with UPDATE_HISTORIES=1',
     actual,
     expected,
   }

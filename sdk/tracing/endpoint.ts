@@ -24,7 +24,8 @@ function urlOf(text: string, name: string, value: string): string {
   const url = URL.parse(text)
   if (url && /^https?:$/.test(url.protocol)) return url.href
   throw new Error(
-    `${name} is '${value}', which is not the URL of an OTLP endpoint. Set it to where your collector takes OTLP over HTTP, http://localhost:4318 for example`,
+    `${name} is '${value}', which is not the URL of an OTLP endpoint. Set it to where your collector takes ` +
+      'OTLP over HTTP, http://localhost:4318 for example',
   )
 }
 

@@ -75,7 +75,8 @@ class DropNews {
       why instanceof Error ? (why.cause instanceof Error ? why.cause.message || why.message : why.message) : String(why)
     this.world.log(
       'warn',
-      `${this.dropped} spans were dropped, and no run was held up by it: ${reason}. Is the trace endpoint there, and does it take OTLP over HTTP?`,
+      `${this.dropped} spans were dropped, and no run was held up by it: ${reason}. Is the trace endpoint ` +
+        'there, and does it take OTLP over HTTP?',
       {
         droppedSpans: this.dropped,
       },

@@ -26,13 +26,13 @@ export class Visit {
   }
 
   /** Returns whether the visit is over: released cleanly, or lost to another runner. */
-  noteCommit({ frame, next }: Commit, result: CommitResult): 'given up' | 'lost' | undefined {
+  noteCommit({ frame, next }: Commit, result: CommitResult): 'released' | 'lost' | undefined {
     if (!result.ok) return next.kind === 'release' ? 'lost' : undefined
     if (frame) this.writer.write(frame, this.spans)
     if (next.kind === 'keep' || (next.kind === 'suspend' && !result.suspended)) return undefined
     // This visit did not end cleanly, so the next visit sends its spans.
     const isUndone = ('undone' in next && next.undone) || ('fruitless' in next && next.fruitless)
-    return isUndone ? 'lost' : 'given up'
+    return isUndone ? 'lost' : 'released'
   }
 
   get root(): SpanPlace {

@@ -33,7 +33,7 @@ function tracedStore(store: RunStore, visits: Map<string, Visit>, sink: SpanSink
   const tell = (commit: Commit, visit: Visit, result: CommitResult) => {
     const isOver = visit.noteCommit(commit, result)
     if (isOver) visits.delete(commit.runId)
-    if (isOver === 'given up') sink.add(visit.spans)
+    if (isOver === 'released') sink.add(visit.spans)
   }
   return overriding(store, {
     claim: async (runId, lease) => {

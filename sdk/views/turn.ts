@@ -26,7 +26,10 @@ export function turnOf(queue: QueueView, now: number): string {
   const damage = unreadable ? ', of which something cannot be read' : ''
   const where = `${damage} (${placeInWords(queue, now)})${pause ? `, while ${scopeInWords(pause)} is paused` : ''}`
   if (isPause(limit))
-    return `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ${scopeInWords(scopeOf(limit))}${where}`
+    return (
+      `${paused ? 'the end of the pause of' : 'its turn after the pause of'} ` +
+      `${scopeInWords(scopeOf(limit))}${where}`
+    )
   return `its turn at limit '${limit}'${key === undefined ? '' : ` for '${key}'`}${paused ? ', which is paused' : ''}${where}`
 }
 
@@ -63,7 +66,7 @@ const endOf = (scope: PauseScope): Remedy => ({
 })
 
 /** How an operator can speed it up. `spec`: the numbers of the limit, where they are known. */
-export function remediesAtLine(
+export function remediesInQueue(
   {
     limit,
     paused,

@@ -7,7 +7,7 @@ import type { Waiting } from '../ports/run.ts'
 import { awaited } from './awaited.ts'
 import { clockTime } from './moments.ts'
 import { nearest } from './nearest.ts'
-import { type Place, placeInWords, remediesAtLine, scopeInWords, turnOf } from './turn.ts'
+import { type Place, placeInWords, remediesInQueue, scopeInWords, turnOf } from './turn.ts'
 
 /** Why a run does not move, for people: each part is a sentence. */
 export interface Why {
@@ -73,7 +73,7 @@ export function why(run: RunView, events: readonly HistoryEvent[], facts: Facts,
 
 function reasonOf(run: RunView, waits: readonly WaitReason[]): string {
   if (run.status === 'running')
-    return `is running${run.heartbeat ? `; step '${run.heartbeat.step}' gave the last sign of life` : ''}`
+    return `is running${run.heartbeat ? `; step '${run.heartbeat.step}' sent the last heartbeat` : ''}`
   if (waits.length === 0) return run.status === 'pending' ? 'is about to start' : `is ${run.status}`
   const [first, ...others] = waits
   return `waits for ${first!.what}${others.length === 0 ? '' : ` and ${others.length} more`}`
@@ -135,8 +135,9 @@ const EVIDENCE: { [K in Waiting['kind']]?: (waiting: Waiting, known: Known) => s
     if (!facts.workers) return []
     return [
       alive === 0
-        ? `no worker that takes '${on}' has given a sign of life`
-        : `${alive} worker${alive === 1 ? '' : 's'} that take${alive === 1 ? 's' : ''} '${on}' ${alive === 1 ? 'is' : 'are'} alive`,
+        ? `no worker that takes '${on}' has sent a heartbeat`
+        : `${alive} worker${alive === 1 ? '' : 's'} that take${alive === 1 ? 's' : ''} '${on}' ` +
+          `${alive === 1 ? 'is' : 'are'} alive`,
     ]
   },
   limit: ({ id, on }, { facts, now }) => {
@@ -192,9 +193,9 @@ function remediesFor(
     case 'task':
       return [...late, { what: 'start a worker that takes it; who is alive', command: 'overwinter workers' }]
     case 'queue':
-      return [...late, ...(queue ? remediesAtLine(queue, limits?.get(on)) : [])]
+      return [...late, ...(queue ? remediesInQueue(queue, limits?.get(on)) : [])]
     case 'limit':
-      return [...late, ...remediesAtLine({ paused: false, ...places?.get(id), limit: on }, limits?.get(on))]
+      return [...late, ...remediesInQueue({ paused: false, ...places?.get(id), limit: on }, limits?.get(on))]
     case 'code':
       return [...late, { what: 'deploy the code that it began with, or start a program that has it' }]
     default:

@@ -89,7 +89,7 @@ export class Worker {
     this.done.catch(() => {})
   }
 
-  /** How many tasks are in hand. */
+  /** How many tasks it has. */
   get load(): number {
     return [...this.underWay.values()].reduce((sum, set) => sum + set.size, 0)
   }

@@ -212,7 +212,7 @@ describe('doctor, for a deployment', () => {
     )
   })
 
-  test('what it cannot look at it says, and why: another stack, another key, no key', async () => {
+  test('lists what it could not check, and why: another stack, another key, no key', async () => {
     const unchecked = '✗ queues, dead letters and the schedule group were not checked'
     const elsewhere = await examine(HEALTHY, ['--stack', 'Shpo', '--profile', 'shop'])
     expect(elsewhere).toMatchObject({

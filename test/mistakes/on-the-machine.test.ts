@@ -85,7 +85,7 @@ describe('a disk that is full', () => {
   const said = (path: string, why: string) =>
     `the database file ${path}: its disk is full. What was acknowledged is kept. Make room: runs then go on by themselves. (SQLite: ${why})`
 
-  it('is told to whoever starts a run, and runs go on once there is room', async () => {
+  it('is reported to callers that start a run, and runs continue once there is room', async () => {
     mkdirSync(join(folder, 'data'))
     const path = join(folder, 'data/runs.db')
     const local = await Local.open({ path, workflows: [order], log: () => {} })

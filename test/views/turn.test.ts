@@ -185,7 +185,7 @@ test('a step that waits at a limit has its place in line as evidence', async () 
   expect(held.remedies).toEqual([{ what: "let workflow 'ask' go on", command: 'overwinter resume ask' }])
 })
 
-test('one at a time is what a singleton is for: nobody is told to raise it', async () => {
+test('one at a time is what a singleton is for, so raising it is no remedy', async () => {
   const w = workflow('w', { singleton: { key: () => 'one', onConflict: 'queue-latest' } }, async (ctx) =>
     ctx.sleep('1h'),
   )

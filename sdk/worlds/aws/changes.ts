@@ -5,7 +5,7 @@ import { type Aws, newToken } from './context.ts'
 import { all, change as changing, type Expression, exists } from './expressions.ts'
 import { updateIf } from './items.ts'
 import { dueIndex, frameKey, type Key, runIdOf, runKey, troubleIndex } from './keys.ts'
-import { IN_LINE_MS, keep, neededKeepUntil, ttlAfterEnd, ttlNow, UPKEEP_MS } from './lifetime.ts'
+import { keep, neededKeepUntil, QUEUED_CHECK_MS, ttlAfterEnd, ttlNow, UPKEEP_MS } from './lifetime.ts'
 import { isObject, isSmall, pack, type Stored } from './payloads.ts'
 import { planRemoval } from './removal.ts'
 import { type AwsRun, type RunItem, toRun } from './run-item.ts'
@@ -141,7 +141,7 @@ function wakePlan(aws: Aws, { pk, createdAt }: RunItem, { wakeAt, status }: RunF
   if (status !== 'waiting' && status !== 'sleeping' && status !== 'queued') return NO_WAKE
   // Only a message or a permit may wake it. Upkeep sends no wake-up; the sweeper finds the run when
   // it is due.
-  const upkeepAt = now + (status === 'queued' ? IN_LINE_MS : UPKEEP_MS)
+  const upkeepAt = now + (status === 'queued' ? QUEUED_CHECK_MS : UPKEEP_MS)
   return {
     wakeAt: upkeepAt,
     untimed: true,

@@ -39,7 +39,7 @@ const FOR_GOOD = Date.UTC(9999, 0)
 export const UPKEEP_MS = 30 * DAY
 
 /** A queued run is checked this often, in case the process that should have granted its permit died. */
-export const IN_LINE_MS = 3_600_000
+export const QUEUED_CHECK_MS = 3_600_000
 
 export type Kept = Pick<RunItem, 'createdAt' | 'retentionMs' | 'keepUntil'>
 

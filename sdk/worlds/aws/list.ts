@@ -83,7 +83,7 @@ export async function countTrouble(aws: Aws): Promise<RunCounts> {
 export interface Overdue extends Wake {
   dueKey: string
   /** How often the sweeper has sent it so far. */
-  told: number
+  sent: number
 }
 
 /**
@@ -102,7 +102,7 @@ export async function overdueRuns(aws: Aws, before: number, limit: number): Prom
     for (const [i, item] of (await runItems(aws, entries)).entries()) {
       if (item?.wakeAt === undefined || item.wakeAt > before || isLeased(item, now)) continue
       const { at: dueKey, runId } = entries[i]!
-      overdue.push({ runId, at: item.leaseUntil ?? item.wakeAt, dueKey, told: item.told ?? 0 })
+      overdue.push({ runId, at: item.leaseUntil ?? item.wakeAt, dueKey, sent: item.told ?? 0 })
       if (overdue.length === limit) return overdue
     }
   }

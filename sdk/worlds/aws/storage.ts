@@ -29,7 +29,7 @@ import {
   runKey,
   tagKey,
 } from './keys.ts'
-import { IN_LINE_MS, keepUntilStart, mayHaveExpired, ttlNow } from './lifetime.ts'
+import { keepUntilStart, mayHaveExpired, QUEUED_CHECK_MS, ttlNow } from './lifetime.ts'
 import { countTrouble, dueDocuments, listRuns, overdueRuns } from './list.ts'
 import { ListedWorkflows } from './listed-workflows.ts'
 import {
@@ -148,7 +148,8 @@ export class DynamoStorage implements Storage {
     // Refuses to load a run whose results have expired: it would run those steps again.
     if (mayHaveExpired(run.item, this.now())) {
       throw new UnreadableRunError(
-        `run '${run.id}' was due long ago and no runner took it up, so parts of its history may have expired. Terminate it and start it anew; its past steps may run a second time`,
+        `run '${run.id}' was due long ago and no runner took it up, so parts of its history may have expired. ` +
+          'Terminate it and start it anew; its past steps may run a second time',
       )
     }
     const items = await queryRange(aws, run.id, frameKey(Math.max(1, run.baseSeq)), AFTER_MESSAGES)
@@ -261,7 +262,7 @@ export class DynamoStorage implements Storage {
     const { payloads, thresholds } = this.aws
     const now = this.now()
     // A queued run is woken when it gets its permit; the sweeper checks whether that was missed.
-    const lookAt = run.status === 'queued' ? now + IN_LINE_MS : run.wakeAt
+    const lookAt = run.status === 'queued' ? now + QUEUED_CHECK_MS : run.wakeAt
     const keepUntil = keepUntilStart(run)
     const ttl = ttlNow({ ...run, keepUntil }, now)
     const stored = (value: unknown) => payloads.storeBeside(run, value, ttl)

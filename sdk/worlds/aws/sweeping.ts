@@ -17,7 +17,7 @@ const LONGEST_PAUSE_MS = 900_000
  * How long the sweeper waits before it sends a run again: more messages do not shorten a queue that
  * is behind.
  */
-export const pauseAfter = (told: number): number => Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** told)
+export const pauseAfter = (sent: number): number => Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** sent)
 
 /**
  * The sweeper's function has 55 seconds. Removals get what the wake-ups leave of them, minus time
@@ -47,10 +47,10 @@ export async function sweep(
   const now = aws.clock.now()
   const overdue = await overdueRuns(aws, now, limit)
   await tell(overdue)
-  await inParallel(overdue, ({ runId, dueKey, told }) =>
+  await inParallel(overdue, ({ runId, dueKey, sent }) =>
     // The condition fails if a runner has released the run since, and so set its place in the index
     // itself.
-    updateIf(aws, runKey(runId), change({ ...dueIndex(runId, now + pauseAfter(told)), told: told + 1 }), {
+    updateIf(aws, runKey(runId), change({ ...dueIndex(runId, now + pauseAfter(sent)), told: sent + 1 }), {
       text: '#dueKey = :seen',
       values: { ':seen': dueKey },
     }),

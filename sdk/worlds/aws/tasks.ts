@@ -26,7 +26,10 @@ export class DynamoTaskStore implements TaskStore {
   refusal(type: string): string | undefined {
     const { queues } = this.aws
     if (queues.has(type)) return undefined
-    return `there is no queue for tasks of type '${type}'; add it to the construct's taskTypes and deploy again. There are: ${queues.types.join(', ') || 'none'}`
+    return (
+      `there is no queue for tasks of type '${type}'; add it to the construct's taskTypes and deploy ` +
+      `again. There are: ${queues.types.join(', ') || 'none'}`
+    )
   }
 
   async get(taskId: string): Promise<Task | undefined> {

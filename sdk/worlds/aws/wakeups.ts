@@ -175,7 +175,8 @@ export class AwsWakeups implements Wakeups {
     const { runId, at } = wake
     this.log(
       'warn',
-      `EventBridge Scheduler refused a schedule of run '${runId}'; the sweeper wakes the run instead, a little late. ${error}`,
+      `EventBridge Scheduler refused a schedule of run '${runId}'; the sweeper wakes the run instead, a little ` +
+        `late. ${error}`,
       { runId, at },
     )
     this.targets.onRefusedSchedule?.(wake, error as Error)

@@ -37,7 +37,9 @@ export class DocumentRows implements StoredDocuments {
     const [beyond, order] = backwards ? ['<', 'DESC'] : ['>', 'ASC']
     const behind = after === undefined ? { sql: '', values: [] } : { sql: ` AND key ${beyond} ?`, values: [after] }
     const most = limit === undefined ? { sql: '', values: [] } : { sql: ` LIMIT ${BOUND}`, values: [limit] }
-    const sql = `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE}${behind.sql} ORDER BY key ${order}${most.sql}`
+    const sql =
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND ${ALIVE}${behind.sql} ORDER BY key ` +
+      `${order}${most.sql}`
     return this.db
       .allValues(sql, collection, this.clock.now(), ...behind.values, ...most.values)
       .map((values) => toDocument(collection, values))

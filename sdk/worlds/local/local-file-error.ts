@@ -28,15 +28,21 @@ const NO_ROOM_BYTES = 65_536
 const TROUBLE: Record<number, { code: string; what: string } | undefined> = {
   5: {
     code: 'SQLITE_BUSY',
-    what: 'another process has kept it locked for too long. See whether one that uses it hangs or is suspended (a debugger, a backup), and try again.',
+    what:
+      'another process has kept it locked for too long. See whether one that uses it hangs or is suspended ' +
+      '(a debugger, a backup), and try again.',
   },
   [READ_ONLY]: {
     code: 'SQLITE_READONLY',
-    what: 'it cannot be written. Give this user the right to write to it, to the files beside it (-wal, -shm) and to its folder.',
+    what:
+      'it cannot be written. Give this user the right to write to it, to the files beside it (-wal, -shm) ' +
+      'and to its folder.',
   },
   [DISK_ERROR]: {
     code: 'SQLITE_IOERR',
-    what: 'the disk could not be read or written. Look for its errors in the log of the operating system; what was acknowledged is kept.',
+    what:
+      'the disk could not be read or written. Look for its errors in the log of the operating system; what ' +
+      'was acknowledged is kept.',
   },
   11: {
     code: 'SQLITE_CORRUPT',
@@ -50,11 +56,15 @@ const TROUBLE: Record<number, { code: string; what: string } | undefined> = {
   },
   14: {
     code: 'SQLITE_CANTOPEN',
-    what: 'it cannot be opened. See that it is a file, not a folder, and that this user may read and write it and its folder.',
+    what:
+      'it cannot be opened. See that it is a file, not a folder, and that this user may read and write it ' +
+      'and its folder.',
   },
   26: {
     code: 'SQLITE_NOTADB',
-    what: 'it is not a database of Overwinter, or its beginning was overwritten. Give the path of another file, or put a backup in its place.',
+    what:
+      'it is not a database of Overwinter, or its beginning was overwritten. Give the path of another ' +
+      'file, or put a backup in its place.',
   },
 }
 

@@ -17,7 +17,8 @@ const STATE = `r.key, r.id, r.workflow, r.version, r.format, r.status, r.generat
 const STATE_COLUMNS = STATE.split(',').length
 /** The columns that only readers of a run need. */
 const REST =
-  'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, p.parsed, p.output, p.error, p.trace'
+  'r.attempt, r.waiting, r.secret, r.tags, r.progress, r.heartbeat, r.started_at, r.reparse, p.input, ' +
+  'p.parsed, p.output, p.error, p.trace'
 const SELECT_WHOLE = `SELECT ${STATE}, ${REST} FROM runs r JOIN payloads p ON p.run = r.key`
 
 /** A run and what only this world knows of it. */

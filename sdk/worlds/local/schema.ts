@@ -182,6 +182,7 @@ function newerFormat(path: string, theirs: number, ours: number): LocalFileError
   return new LocalFileError(
     path,
     'NEWER_FORMAT',
-    `it has format ${theirs} and this version of Overwinter knows formats up to ${ours}. Nothing was changed. ${advice}`,
+    `it has format ${theirs} and this version of Overwinter knows formats up to ${ours}. Nothing was changed. ` +
+      `${advice}`,
   )
 }

@@ -48,7 +48,8 @@ export function updateTask(db: Database, task: Task, now: number): boolean {
 /** Tasks that a worker may take now, the longest waiting first. */
 export function tasksToLookAt(db: Database, types: readonly string[], most: number, now: number): TaskNotice[] {
   const rows = db.rows(
-    `SELECT id, type FROM tasks WHERE look_at <= ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY look_at LIMIT ${BOUND}`,
+    `SELECT id, type FROM tasks WHERE look_at <= ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY ` +
+      `look_at LIMIT ${BOUND}`,
     now,
     ...types,
     most as Value,

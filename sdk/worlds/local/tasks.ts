@@ -19,7 +19,7 @@ export class SqliteTaskStore implements TaskStore {
   /** Polls that found nothing, in the order they came. */
   private readonly waiting = new Set<() => void>()
   /** Tasks that a poll of this process has received and not acted on, and until when it may. */
-  private readonly told = new Map<string, number>()
+  private readonly notified = new Map<string, number>()
   private readonly storage: SqliteStorage
 
   constructor(db: Database, clock: Clock, storage: SqliteStorage) {
@@ -47,13 +47,13 @@ export class SqliteTaskStore implements TaskStore {
   ): Promise<TaskNotice[]> {
     while (!signal?.aborted) {
       const now = this.clock.now()
-      for (const [taskId, expiry] of this.told) if (expiry <= now) this.told.delete(taskId)
-      const found = tasksToLookAt(this.db, types, most + this.told.size, now)
-      const ours = found.filter(({ taskId }) => !this.told.has(taskId)).slice(0, most)
-      for (const { taskId } of ours) this.told.set(taskId, now + ACT_WITHIN_MS)
+      for (const [taskId, expiry] of this.notified) if (expiry <= now) this.notified.delete(taskId)
+      const found = tasksToLookAt(this.db, types, most + this.notified.size, now)
+      const ours = found.filter(({ taskId }) => !this.notified.has(taskId)).slice(0, most)
+      for (const { taskId } of ours) this.notified.set(taskId, now + ACT_WITHIN_MS)
       if (ours.length > 0 || now >= until) return ours
       await this.somethingHappens(
-        Math.min(until, nextLook(this.db, types, now) ?? until, ...this.told.values()),
+        Math.min(until, nextLook(this.db, types, now) ?? until, ...this.notified.values()),
         signal,
       )
     }
@@ -61,21 +61,21 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   async putBack({ taskId }: TaskNotice, lookAt: number | undefined): Promise<void> {
-    if (lookAt !== undefined && lookAt > this.clock.now()) this.told.set(taskId, lookAt)
-    else this.told.delete(taskId)
+    if (lookAt !== undefined && lookAt > this.clock.now()) this.notified.set(taskId, lookAt)
+    else this.notified.delete(taskId)
     this.lookAgain()
   }
 
   async save(task: Task): Promise<boolean> {
     const saved = await this.db.write(() => updateTask(this.db, task, this.clock.now()))
-    this.told.delete(task.id)
+    this.notified.delete(task.id)
     if (saved) this.lookAgain()
     return saved
   }
 
   async settle(task: Task): Promise<{ saved: boolean; outcome?: DeliverResult['outcome']; wakes: Wake[] }> {
     const result = await this.storage.perform(() => settleTask(this.storage, task))
-    this.told.delete(task.id)
+    this.notified.delete(task.id)
     return result
   }
 
