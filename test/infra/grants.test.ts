@@ -78,7 +78,7 @@ describe('with JWTs', () => {
   const jwt = { issuer: 'https://login.example', jwtAudience: ['shop'] }
 
   it('nothing can be granted: the issuer of the tokens decides', () => {
-    expect(() => granted('Operate', () => ({ auth: { jwt } }))).toThrow(/with JWTs, whoever issues them decides/)
+    expect(() => granted('Operate', () => ({ auth: { jwt } }))).toThrow(/with JWTs, their issuer decides/)
   })
 
   it('scopes count where that is asked for', () => {
