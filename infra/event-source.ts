@@ -85,7 +85,10 @@ export class EventSource {
     this.attach = attach
   }
 
-  /** Events of an EventBridge bus that match a pattern: `EventSource.bus({ source: ['shop'], detailType: ['OrderPlaced'] })`. */
+  /**
+   * Events of an EventBridge bus that match a pattern:
+   * `EventSource.bus({ source: ['shop'], detailType: ['OrderPlaced'] })`.
+   */
   static bus(pattern: EventPattern, { bus }: BusOptions = {}): EventSource {
     if (!Object.values(pattern).some((part) => part !== undefined))
       throw new Error(

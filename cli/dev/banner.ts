@@ -23,11 +23,12 @@ ${newToken === undefined ? '' : tokenNote(url, newToken)}`
 
 function tokenNote(url: string, token: string): string {
   return `
-  Workers in any language do what \`ctx.task\` hands out. A token for them, shown this once:
+  Workers in any language do what \`ctx.task\` dispatches. A token for them, shown this once:
 
     ${paint('bold', token)}
 
-  Start one: OVERWINTER_URL=${url} OVERWINTER_WORKER_TOKEN=… python3 worker.py. Another token: ${overwinterCommand()} tokens create <name>${where(url)}
+  Start one: OVERWINTER_URL=${url} OVERWINTER_WORKER_TOKEN=… python3 worker.py
+  Another token: ${overwinterCommand()} tokens create <name>${where(url)}
 `
 }
 

@@ -66,11 +66,12 @@ export { signUp } from './sign-up.ts'
 const SIGN_UP = `import { signal, workflow } from 'overwinter'
 import * as z from 'zod'
 
+const Person = z.object({ name: z.string() })
 export const confirmed = signal('confirmed', z.object({ plan: z.string() }))
 
 /** A person signs up, has three days to confirm, and is asked a day later how they like it. */
-export const signUp = workflow('sign-up', { input: z.object({ name: z.string() }), signals: [confirmed] }, async (ctx, { name }) => {
-  // A step runs once. After a crash or a failure it runs again, under the same idempotency key.
+export const signUp = workflow('sign-up', { input: Person, signals: [confirmed] }, async (ctx, { name }) => {
+  // A step runs once. After a crash or a failure it runs again, with the same idempotency key.
   await ctx.step('send-mail', ({ idempotencyKey }) => sendMail(\`Dear \${name}, please confirm\`, idempotencyKey))
 
   // The run uses no compute while it waits.
@@ -78,7 +79,8 @@ export const signUp = workflow('sign-up', { input: z.object({ name: z.string() }
   if (!answer) return { status: 'expired' }
 
   await ctx.sleep('settle in', '1d')
-  await ctx.step('ask', ({ idempotencyKey }) => sendMail(\`Dear \${name}, do you like \${answer.plan}?\`, idempotencyKey))
+  const question = \`Dear \${name}, do you like \${answer.plan}?\`
+  await ctx.step('ask', ({ idempotencyKey }) => sendMail(question, idempotencyKey))
   return { status: 'confirmed', plan: answer.plan }
 })
 
@@ -124,7 +126,7 @@ const { api } = new Overwinter(stack, 'Workflows', {
   entry: 'workflows/index.ts',
   // The most runs at a time. A new AWS account may run ten functions in all: raise this with its quota.
   maxConcurrency: 5,
-  // A mail address or the ARN of an SNS topic, from \`context\` in cdk.json: { "app": …, "context": { "alarms": "ops@example.com" } }
+  // A mail address or the ARN of an SNS topic, from cdk.json: "context": { "alarms": "ops@example.com" }
   alarmsTo: app.node.tryGetContext('alarms'),
 })
 new CfnOutput(stack, 'ApiUrl', { value: api.apiEndpoint })

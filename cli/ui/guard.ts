@@ -76,8 +76,8 @@ export function refusalPage(refusal: HttpProblem, { accept = '' }: IncomingHttpH
 }
 
 const USED = `<h1>This page is open for one browser only</h1>
-<p>The link that <code>overwinter ui</code> prints works once. If this is not the browser that it was opened in, or its cookies are gone,
-stop <code>overwinter ui</code> with Ctrl+C, start it again, and open the new link.</p>`
+<p>The link that <code>overwinter ui</code> prints works once. If this is not the browser that it was opened in,
+or its cookies are gone, stop <code>overwinter ui</code> with Ctrl+C, start it again, and open the new link.</p>`
 
 function page(content: string, status: number, headers: Record<string, string> = {}): Response {
   return new Response(
