@@ -21,7 +21,7 @@ export function WorkersPage() {
           workers.length === 0 ? (
             <Empty title="No worker has sent a heartbeat in the last minute">
               <p>
-                Workers do what <code>ctx.task</code> hands out, in any language. <code>docs/workers.md</code> says how
+                Workers do what <code>ctx.task</code> dispatches, in any language. <code>docs/workers.md</code> says how
                 to start one.
               </p>
             </Empty>

@@ -25,7 +25,7 @@ export function allowBrowsers(text: string): MiddlewareHandler {
   return cors({
     origin: allowOrigins.includes('*') ? '*' : allowOrigins,
     allowMethods,
-    // Without a list, Hono would allow all methods.
+    // Without a list, Hono would allow all headers.
     allowHeaders: allowHeaders ?? ['content-type'],
     exposeHeaders,
     credentials: allowCredentials,

@@ -41,7 +41,7 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
   }
 }
 
-/** Runs use the stored limits until the next invocation succeeds in reading the current ones. */
+/** Runs use the stored limits until a later invocation succeeds in storing those of this code. */
 function tryAgain(error: unknown): void {
   following = undefined
   log('warn', `the limits of this code could not be put on record: ${error}`, {})

@@ -75,7 +75,7 @@ export class Forwarder {
     if (!this.isReadable(asked, path))
       return new HttpProblem(
         'forbidden',
-        'this dashboard was started with --read-only: it changes nothing, and hands out nothing to change something by',
+        'this dashboard was started with --read-only: it changes nothing, and hides links and tokens',
       ).toResponse()
     const headers = new Headers(
       PASSED_ON.flatMap((name) =>

@@ -93,7 +93,7 @@ function begin(base: Environment['base'], input: unknown): Evaluation {
   return evaluation
 }
 
-/** Like JSONata's own sequence, without `push`: an expression could otherwise change a list after it was measured. */
+/** Like JSONata's own sequence, but for `push`: an expression that reached it could change a measured list. */
 function sequence(...items: unknown[]): unknown[] {
   const list: unknown[] = []
   const push = (...more: unknown[]): number => {

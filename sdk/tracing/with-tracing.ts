@@ -89,7 +89,7 @@ function tracedLog(log: LogSink, visits: Map<string, Visit>): LogSink {
  */
 function inItsSpan(visits: Map<string, Visit>): AroundBody {
   return ({ runId, step, attempt }, body) => {
-    const visit = isAnybodyThere() ? visits.get(runId) : undefined
+    const visit = hasContextManager() ? visits.get(runId) : undefined
     if (!visit) return body()
     const { traceId, spanId } = attempt === undefined ? visit.root : visit.attempt(step, attempt)
     return context.with(trace.setSpanContext(context.active(), { traceId, spanId, traceFlags: SAMPLED }), body)
@@ -100,4 +100,4 @@ const SAMPLED = 1
 const MARKED = ROOT_CONTEXT.setValue(createContextKey('overwinter'), true)
 
 /** Without a context manager, contexts have no effect and need not be created. */
-const isAnybodyThere = (): boolean => context.with(MARKED, context.active, context) === MARKED
+const hasContextManager = (): boolean => context.with(MARKED, context.active, context) === MARKED

@@ -88,7 +88,7 @@ async function attributesOf(aws: Aws, item: RunItem, { set = {}, frame }: Change
   const keepUntil = neededKeepUntil(item, set, lookAt as number | undefined)
   if (keepUntil !== undefined) {
     attributes.keepUntil = keepUntil
-    // An end only shortens lifetimes, so it need not check them first.
+    // An end shortens lifetimes, which `tidyUp` does once the end is stored.
     if (set.endedAt === undefined) Object.assign(attributes, await keep(aws, item, keepUntil))
   }
   const ttl = ttlNow({ ...item, ...(keepUntil !== undefined && { keepUntil }) }, now)

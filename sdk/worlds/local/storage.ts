@@ -107,7 +107,7 @@ export class SqliteStorage implements Storage {
 
   held(runId: string, epoch: number): Row | undefined {
     const known = this.claimed.get(runId)
-    if (known?.epoch !== epoch) return this.heldBySomebody(runId, epoch)
+    if (known?.epoch !== epoch) return this.heldByOtherProcess(runId, epoch)
     const now = this.db.values(
       `SELECT stimulus FROM runs WHERE key = ? AND epoch = ? AND status = 'running'`,
       known.key,
@@ -353,7 +353,7 @@ export class SqliteStorage implements Storage {
     return row
   }
 
-  private heldBySomebody(runId: string, epoch: number): Row | undefined {
+  private heldByOtherProcess(runId: string, epoch: number): Row | undefined {
     const row = this.row(runId)
     return row?.epoch === epoch && row.status === 'running' ? row : undefined
   }
