@@ -27,8 +27,7 @@ function tokenNote(url: string, token: string): string {
 
     ${paint('bold', token)}
 
-  Start one: OVERWINTER_URL=${url} OVERWINTER_WORKER_TOKEN=… python3 worker.py
-  Another token: ${overwinterCommand()} tokens create <name>${where(url)}
+  Start one: OVERWINTER_URL=${url} OVERWINTER_WORKER_TOKEN=… python3 worker.py. Another token: ${overwinterCommand()} tokens create <name>${where(url)}
 `
 }
 
